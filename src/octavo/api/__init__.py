@@ -1,0 +1,1 @@
+"""The vocabulary: models and operations of the interface. pydantic and the standard library only."""

@@ -1,0 +1,140 @@
+"""Change requests: proposed edits to a space, reviewed and then merged."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from octavo.api.bodies import plain
+from octavo.api.operation import Listing, Model, Operation, Urls
+from octavo.api.places import ChangeRequestRef, OrganizationRef, RevisionRef, SpaceRef
+from octavo.api.text import Id, Known, SafeJson, SafeLine
+from octavo.api.users import User
+
+
+class ChangeRequest(Model):
+    """Proposed edits to a space (2.8, 4.21)."""
+
+    object: Literal["change-request"] = "change-request"
+    id: Id
+    number: int = 0
+    status: Annotated[SafeLine, Known("draft", "open", "archived", "merged")] = ""
+    subject: SafeLine = ""
+    description: SafeJson | None = None
+    space: Id | None = None
+    created_by: User | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    revision: Id | None = None
+    """What it proposes."""
+    revision_initial: Id | None = None
+    """Where it started from the primary content."""
+    revision_merged_ancestor: Id | None = None
+    """The primary revision it was last updated from."""
+    revision_merged: Id | None = None
+    """The primary revision its merge made."""
+    comments: int = 0
+    """Open comments."""
+    outdated: bool = False
+    """True when the primary content moved on since it started or was last updated."""
+    urls: Urls = Urls()
+
+    @property
+    def title(self) -> str:
+        """Its subject, or what to call it without one."""
+        return self.subject or f"Untitled #{self.number}"
+
+    @property
+    def about(self) -> str:
+        """The words of its description."""
+        return plain(self.description)
+
+    @property
+    def base(self) -> str | None:
+        """The primary revision it is compared with (documents.md 4.0)."""
+        return self.revision_merged_ancestor or self.revision_initial
+
+    def ref(self, space: SpaceRef) -> ChangeRequestRef:
+        return ChangeRequestRef(space_id=self.space or space.space_id, change_request_id=self.id)
+
+    def base_ref(self, space: SpaceRef) -> RevisionRef | None:
+        return RevisionRef(space_id=self.space or space.space_id, revision_id=self.base) if self.base else None
+
+
+class MergeResult(Model):
+    """What a merge or an update did. `conflicts` means it was applied with both sides kept (1, trap 2)."""
+
+    revision: Id | None = None
+    result: Annotated[SafeLine, Known("merge", "update", "conflicts")]
+
+
+class Contributor(Model):
+    """Someone who worked on a change request."""
+
+    user: User
+    count: int = 0
+    action_type: SafeLine | None = None
+    updated_at: datetime | None = None
+
+
+class InOrganization(Model):
+    at: OrganizationRef
+
+
+class InSpace(Model):
+    at: SpaceRef
+
+
+class InChangeRequest(Model):
+    at: ChangeRequestRef
+
+
+Status = Literal["draft", "open", "archived", "merged"]
+
+
+class Filters(Model):
+    status: Status = "open"
+    """One status; there is no word for all of them."""
+    creator: str | None = None
+    contributor: str | None = None
+
+
+class List(InSpace, Filters, Listing[ChangeRequest], get="/change-requests"):
+    """Change requests of a space, those touched last first."""
+
+
+class ListOfOrganization(InOrganization, Filters, Listing[ChangeRequest], get="/change-requests"):
+    """Change requests of all spaces of an organization."""
+
+
+class Create(InSpace, Operation[ChangeRequest], post="/change-requests"):
+    """Start a draft from the primary content."""
+
+    subject: str | None = None
+    agent_task_id: str | None = None
+
+
+class Get(InChangeRequest, Operation[ChangeRequest], get=""):
+    """One change request."""
+
+
+class Update(InChangeRequest, Operation[ChangeRequest], patch=""):
+    """Rename, describe, open, archive or reopen a change request."""
+
+    subject: Annotated[str, Field(max_length=100)] | None = None
+    description: SafeJson | None = None
+    status: Literal["draft", "open", "archived"] | None = None
+
+
+class Merge(InChangeRequest, Operation[MergeResult], post="/merge", success=200):
+    """Merge into the primary content of the space."""
+
+
+class UpdateFromMain(InChangeRequest, Operation[MergeResult], post="/update", success=200):
+    """Bring the primary content of the space into the change request."""
+
+
+class ListContributors(InChangeRequest, Listing[Contributor], get="/contributors"):
+    """Who edited or commented. All of them come at once."""

@@ -1,0 +1,91 @@
+"""Collections: folders of spaces, which may hold other collections."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from octavo.api.operation import Listing, Model, Operation, Urls
+from octavo.api.places import CollectionRef, OrganizationRef
+from octavo.api.roles import DefaultLevel, DefaultLevelName
+from octavo.api.spaces import Position, Space
+from octavo.api.text import Id, SafeLine
+
+
+class Permissions(Model):
+    """What the caller may do with a collection."""
+
+    view: bool = False
+    admin: bool = False
+    view_invite_links: bool = False
+    create: bool = False
+
+
+class Collection(Model):
+    """A folder of spaces (2.4). `parent` is the collection it lies in."""
+
+    object: Literal["collection"] = "collection"
+    id: Id
+    title: SafeLine = ""
+    description: SafeLine | None = None
+    organization: Id | None = None
+    parent: Id | None = None
+    default_level: DefaultLevelName | None = None
+    urls: Urls = Urls()
+    permissions: Permissions = Permissions()
+
+
+class InOrganization(Model):
+    at: OrganizationRef
+
+
+class InCollection(Model):
+    at: CollectionRef
+
+
+class List(InOrganization, Listing[Collection], get="/collections"):
+    """Collections of an organization."""
+
+    nested: bool = True
+    """Whether those inside other collections are listed too."""
+
+
+class Create(InOrganization, Operation[Collection], post="/collections"):
+    """Make a collection, at the root or inside another."""
+
+    title: Annotated[str, Field(max_length=50)] | None = None
+    parent: Id | None = None
+
+
+class Get(InCollection, Operation[Collection], get=""):
+    """One collection."""
+
+
+class Update(InCollection, Operation[Collection], patch=""):
+    """Rename or describe a collection, or change its default level."""
+
+    title: Annotated[str, Field(max_length=50)] | None = None
+    description: Annotated[str, Field(max_length=100)] | None = None
+    default_level: DefaultLevel | None = None
+
+
+class Delete(InCollection, Operation[None], delete=""):
+    """Delete a collection. What lies in it moves to where it lay."""
+
+
+class ListSpaces(InCollection, Listing[Space], get="/spaces"):
+    """Spaces that lie directly in a collection."""
+
+
+class Move(InCollection, Operation[Collection], post="/move", success=200):
+    """Move a collection into another (or to the root: None), or before or after a neighbour."""
+
+    parent: Id | None = None
+    position: Position | None = None
+
+
+class Transfer(InCollection, Operation[Collection], post="/transfer", success=200):
+    """Move a collection and all it holds to another organization."""
+
+    organization: Id

@@ -1,0 +1,201 @@
+"""Comment threads, on a space or on a change request."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from octavo.api.bodies import Body, Format, Markdown
+from octavo.api.operation import Listing, Model, Operation, Urls
+from octavo.api.organizations import Member
+from octavo.api.places import Discussion
+from octavo.api.text import Id, Known, SafeLine, SafeText
+from octavo.api.users import User
+
+
+class UserReaction(Model):
+    """One person's reaction."""
+
+    user: User
+    reacted_at: datetime | None = None
+
+
+class Reaction(Model):
+    """One emoji, a character or a code point such as `1f44d`, and those who reacted with it."""
+
+    emoji: SafeLine
+    count: int = 0
+    users: tuple[UserReaction, ...] = ()
+
+
+class Permissions(Model):
+    """What the caller may do with a comment."""
+
+    view: bool = False
+    edit: bool = False
+    reply: bool = False
+    delete: bool = False
+
+
+class TargetNode(Model):
+    """The block a comment hangs on, and what it said then."""
+
+    id: SafeLine
+    preview: SafeText | None = None
+
+
+class TargetPage(Model):
+    """The page a comment hangs on. Newer servers give only its id."""
+
+    id: Id
+    title: SafeLine | None = None
+    path: SafeLine | None = None
+    emoji: SafeLine | None = None
+    icon: SafeLine | None = None
+    outdated: bool | None = None
+    """True when the page or block is no longer in the primary content. None when the server does not say."""
+
+
+class TableCell(Model):
+    """A cell of a table block."""
+
+    record: SafeLine
+    definition: SafeLine
+
+
+class Target(Model):
+    """What a comment is about."""
+
+    space: Id | None = None
+    revision: Id | None = None
+    page: TargetPage | None = None
+    node: TargetNode | None = None
+    table_cell: TableCell | None = None
+    change_request: Id | None = None
+    review: Id | None = None
+
+
+class Comment(Model):
+    """The first message of a thread (4.2)."""
+
+    object: Literal["comment"] = "comment"
+    id: Id
+    body: Body = Body()
+    posted_by: User
+    posted_at: datetime | None = None
+    edited_at: datetime | None = None
+    reactions: tuple[Reaction, ...] = ()
+    replies: int = 0
+    target: Target = Target()
+    status: Annotated[SafeLine, Known("open", "resolved")] = "open"
+    resolved_at: datetime | None = None
+    resolved_by: User | None = None
+    urls: Urls = Urls()
+    permissions: Permissions = Permissions()
+
+    @property
+    def is_open(self) -> bool:
+        return self.status != "resolved"
+
+
+class Reply(Model):
+    """An answer in a thread (2.3)."""
+
+    object: Literal["comment-reply"] = "comment-reply"
+    id: Id
+    body: Body = Body()
+    posted_by: User
+    posted_at: datetime | None = None
+    edited_at: datetime | None = None
+    reactions: tuple[Reaction, ...] = ()
+    urls: Urls = Urls()
+    permissions: Permissions = Permissions()
+
+
+class InDiscussion(Model):
+    at: Discussion
+
+
+class InComment(InDiscussion):
+    comment_id: Id
+
+
+class InReply(InComment):
+    comment_reply_id: Id
+
+
+class List(InDiscussion, Listing[Comment], get="/comments"):
+    """Comment threads, by default the newest first."""
+
+    order: Literal["asc", "desc"] = "desc"
+    status: Literal["all", "open", "resolved"] = "all"
+    format: Format | None = None
+    target_page: Id | None = None
+    """Only those on this page."""
+    authors: tuple[str, ...] | None = None
+    """Only those by these users."""
+
+
+class Create(InDiscussion, Operation[Comment], post="/comments", success=200):
+    """Start a thread on the whole place, on a page, or on a block of a page."""
+
+    body: Markdown
+    page: Id | None = None
+    node: Annotated[str, Field(max_length=256)] | None = None
+    """The key of a block of `page`."""
+
+
+class Get(InComment, Operation[Comment], get="/comments/{comment_id}"):
+    """One comment, without its replies."""
+
+    format: Format | None = None
+
+
+class Update(InComment, Operation[Comment], put="/comments/{comment_id}"):
+    """Edit the text, resolve or reopen the thread, or react to it."""
+
+    body: Markdown | None = None
+    resolved: bool | None = None
+    added_reactions: tuple[str, ...] | None = None
+    removed_reactions: tuple[str, ...] | None = None
+
+
+class Delete(InComment, Operation[None], delete="/comments/{comment_id}"):
+    """Delete a comment and its replies."""
+
+
+class ListReplies(InComment, Listing[Reply], get="/comments/{comment_id}/replies"):
+    """Replies to a comment, oldest first."""
+
+    format: Format | None = None
+
+
+class CreateReply(InComment, Operation[Reply], post="/comments/{comment_id}/replies", success=200, query=("format",)):
+    """Reply to a comment."""
+
+    body: Markdown
+    format: Format | None = None
+
+
+class GetReply(InReply, Operation[Reply], get="/comments/{comment_id}/replies/{comment_reply_id}"):
+    """One reply."""
+
+    format: Format | None = None
+
+
+class UpdateReply(InReply, Operation[Reply], put="/comments/{comment_id}/replies/{comment_reply_id}"):
+    """Edit a reply, or react to it."""
+
+    body: Markdown | None = None
+    added_reactions: tuple[str, ...] | None = None
+    removed_reactions: tuple[str, ...] | None = None
+
+
+class DeleteReply(InReply, Operation[None], delete="/comments/{comment_id}/replies/{comment_reply_id}"):
+    """Delete a reply."""
+
+
+class ListCommenters(InDiscussion, Listing[Member], get="/commenters"):
+    """Who commented."""

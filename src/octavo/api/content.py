@@ -1,0 +1,388 @@
+"""Content: the page tree, pages, files and revisions of a space, a change request or a revision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AliasChoices, Field
+
+from octavo.api.bodies import Format
+from octavo.api.operation import Listing, Model, Operation, Tagged, Urls
+from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
+from octavo.api.text import Id, Known, SafeJson, SafeLine, SafeText
+
+
+class Git(Model):
+    """Where content stands in a git repository."""
+
+    oid: SafeLine = ""
+    path: SafeLine | None = None
+    message: SafeLine | None = None
+    created_by_platform: bool | None = Field(
+        None,
+        validation_alias=AliasChoices("createdByPlatform", "createdByGitBook"),
+        serialization_alias="createdByPlatform",
+    )
+    url: SafeLine | None = None
+    ref: SafeLine | None = None
+
+
+class Page(Model):
+    """A page of a tree (4.10). Which fields it has depends on its type: only documents have a body,
+    only documents and groups have a path and pages below them, only links have a target.
+    """
+
+    id: Id
+    type: Annotated[SafeLine, Known("document", "group", "link", "computed")] = "document"
+    kind: SafeLine | None = None
+    title: SafeLine = ""
+    emoji: SafeLine | None = None
+    icon: SafeLine | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    description: SafeText | None = None
+    slug: SafeLine | None = None
+    path: SafeLine | None = None
+    pages: tuple[Page, ...] = ()
+    document_id: SafeLine | None = None
+    markdown: SafeText | None = None
+    document: SafeJson | None = None
+    target: SafeJson | None = None
+    href: SafeLine | None = None
+    hidden: bool = False
+    no_index: bool = False
+    no_robots_index: bool = False
+    layout: SafeJson | None = None
+    cover: SafeJson | None = None
+    variables: SafeJson | None = None
+    computed: SafeJson | None = None
+    git: Git | None = None
+    urls: Urls = Urls()
+
+    def walk(self) -> Iterator[Page]:
+        """This page and all below it, in the order of the tree."""
+        yield self
+        for page in self.pages:
+            yield from page.walk()
+
+
+class PageTree(Model):
+    """The root pages of a tree."""
+
+    pages: tuple[Page, ...] = ()
+
+    def walk(self) -> Iterator[Page]:
+        """All pages, in the order of the tree."""
+        for page in self.pages:
+            yield from page.walk()
+
+    def find(self, page_id: str) -> Page | None:
+        """The page called `page_id`."""
+        return next((page for page in self.walk() if page.id == page_id), None)
+
+    def trail(self, page_id: str) -> tuple[Page, ...]:
+        """The page called `page_id` with the pages above it, the root first. Empty if it is not here."""
+
+        def below(pages: tuple[Page, ...]) -> tuple[Page, ...]:
+            for page in pages:
+                if page.id == page_id:
+                    return (page,)
+                if found := below(page.pages):
+                    return (page, *found)
+            return ()
+
+        return below(self.pages)
+
+
+class Dimensions(Model):
+    """The size of an image in pixels."""
+
+    width: float
+    height: float
+
+
+class File(Model):
+    """A file of a space (4.11). `size` is in bytes."""
+
+    id: Id
+    name: SafeLine = ""
+    content_type: SafeLine = ""
+    download_url: SafeLine | None = Field(None, alias="downloadURL")
+    size: int = 0
+    dimensions: Dimensions | None = None
+    git: Git | None = None
+
+
+class ReusableContent(Model):
+    """Content that several pages include."""
+
+    id: Id
+    title: SafeLine = ""
+    document: SafeLine | None = None
+    git: Git | None = None
+
+
+class Revision(Model):
+    """What a space or change request held at one moment (4.9). It never changes."""
+
+    object: Literal["revision"] = "revision"
+    id: Id
+    type: Annotated[SafeLine, Known("edits", "merge", "rollback", "update", "computed")] = ""
+    parents: tuple[Id, ...] = ()
+    pages: tuple[Page, ...] = ()
+    files: tuple[File, ...] = ()
+    reusable_contents: tuple[ReusableContent, ...] = ()
+    variables: SafeJson | None = None
+    created_at: datetime | None = None
+    git: Git | None = None
+    merged_from: SafeJson | None = None
+    urls: Urls = Urls()
+
+
+class PageReference(Model):
+    """A page as a change names it."""
+
+    id: Id
+    type: SafeLine = "document"
+    title: SafeLine = ""
+    path: SafeLine | None = None
+
+
+class FileReference(Model):
+    """A file as a change names it."""
+
+    id: Id
+    name: SafeLine = ""
+    content_type: SafeLine = ""
+    download_url: SafeLine | None = Field(None, alias="downloadURL")
+
+
+class ParentChange(Model):
+    """Where a moved page lay and lies. None stands for the root."""
+
+    before: PageReference | None = None
+    after: PageReference | None = None
+
+
+class Change(Model):
+    """One thing that differs between two revisions (4.12). Its type says which fields it has."""
+
+    type: Annotated[
+        SafeLine,
+        Known(
+            "page_created",
+            "page_edited",
+            "page_deleted",
+            "page_moved",
+            "file_created",
+            "file_edited",
+            "file_deleted",
+            "variables_edited",
+            "reusable_content_created",
+            "reusable_content_edited",
+            "reusable_content_deleted",
+        ),
+    ]
+    page: PageReference | None = None
+    file: FileReference | None = None
+    reusable_content: SafeJson | None = None
+    variables: SafeJson | None = None
+    attributes: SafeJson | None = None
+    parent: ParentChange | None = None
+
+
+class Changes(Model):
+    """What differs. `more` is how many changes `limit` left out."""
+
+    changes: tuple[Change, ...] = ()
+    merged_from: SafeJson | None = None
+    more: int = 0
+
+
+class AtContent(Model):
+    at: ContentRef
+
+
+class AtSpace(Model):
+    at: SpaceRef
+
+
+class AtChangeRequest(Model):
+    at: ChangeRequestRef
+
+
+class Metadata(Model):
+    metadata: bool = True
+    """Whether git metadata comes along."""
+    computed: bool = True
+    """Whether generated pages are expanded."""
+
+
+class Formatted(Metadata):
+    format: Format | None = None
+    """Whether the body comes as markdown or as a JSON document."""
+    evaluated: bool | Literal["deterministic-only"] = False
+    """Whether expressions and conditions are evaluated for the caller."""
+    refs: Literal["relative", "stable"] | None = Field(None, alias="format.markdown.refs")
+    """Whether links in markdown are paths or ids. Newer servers only; others ignore it."""
+    dereferenced: bool | Literal["reusable-contents"] | None = None
+    """Whether includes are expanded. Newer servers only; others ignore it."""
+
+
+class Get(AtContent, Metadata, Operation[Revision], get="{content}"):
+    """The revision content stands at, with its page tree and files."""
+
+
+class ListPages(AtContent, Metadata, Operation[PageTree], get="{content}/pages"):
+    """The page tree, without bodies."""
+
+
+class GetPage(AtContent, Formatted, Operation[Page], get="{content}/page/{page_id}"):
+    """One page with its body."""
+
+    page_id: Id
+
+
+class GetPageByPath(AtContent, Formatted, Operation[Page], get="{content}/path/{page_path}"):
+    """The page or group at a path of the tree."""
+
+    page_path: str
+
+
+class ListFiles(AtContent, Metadata, Listing[File], get="{content}/files"):
+    """Files of the content."""
+
+
+class GetFile(AtContent, Metadata, Operation[File], get="{content}/files/{file_id}"):
+    """One file."""
+
+    file_id: Id
+
+
+class GetReusableContent(
+    AtSpace, Metadata, Operation[ReusableContent], get="{content}/reusable-contents/{reusable_content_id}"
+):
+    """One piece of reusable content."""
+
+    reusable_content_id: Id
+
+
+class ListChanges(Operation[Changes], get="/changes"):
+    """What differs from the revision before, or, for a change request, from the one it started from."""
+
+    at: ChangeRequestRef | RevisionRef
+    metadata: bool = True
+    computed: bool = True
+    limit: int | None = Field(None, ge=0, le=1000)
+    """At most this many. 10 when left out."""
+
+
+class DocumentBody(Model):
+    """The body of a page as it is written."""
+
+    markdown: str | None = None
+    document: SafeJson | None = None
+
+
+class OneEdit(Tagged):
+    tag: ClassVar[str] = "operation"
+
+
+class PageFields(OneEdit):
+    """What an edit may say of a page."""
+
+    title: Annotated[str, Field(min_length=1, max_length=300)] | None = None
+    slug: Annotated[str, Field(max_length=100)] | None = None
+    emoji: Annotated[str, Field(max_length=50)] | None = None
+    icon: Annotated[str, Field(max_length=50)] | None = None
+    description: Annotated[str, Field(max_length=1000)] | None = None
+    hidden: bool | None = None
+    no_index: bool | None = None
+    no_robots_index: bool | None = None
+    into: Id | None = None
+    """The page to put it below. None stands for the root."""
+    at: Annotated[int, Field(ge=0)] | None = None
+    """Its place among the pages there, counted from 0."""
+
+
+class UpdatePage(PageFields):
+    """Change, rename or move a page. Left-out fields stay as they are."""
+
+    operation: Literal["update_page"] = "update_page"
+    page: Id
+    document: DocumentBody | None = None
+
+
+class InsertPage(PageFields):
+    """Make a page. A leading heading in the markdown gives its title."""
+
+    operation: Literal["insert_page"] = "insert_page"
+    document: DocumentBody
+    ref: Annotated[str, Field(max_length=128)] | None = None
+    """A name for it within this edit: other pages link to it as `./<ref>.md`."""
+
+
+class DeletePage(OneEdit):
+    """Delete a page and those below it."""
+
+    operation: Literal["delete_page"] = "delete_page"
+    page: Id
+
+
+class RevertPage(OneEdit):
+    """Put a page back as it was in a revision: by default where the change request started."""
+
+    operation: Literal["revert_page"] = "revert_page"
+    page: Id
+    revision: Id | None = None
+    block: tuple[str, ...] | None = None
+    """Only these blocks."""
+
+
+class NewFile(Model):
+    """A file to add, by address or by content."""
+
+    name: Annotated[str, Field(min_length=1, max_length=256)]
+    content_type: str | None = None
+    ref: Annotated[str, Field(max_length=128)] | None = None
+    url: Annotated[str, Field(max_length=2048)] | None = None
+    base64: str | None = None
+
+
+class InsertFiles(OneEdit):
+    """Add files; pages refer to them as `./<ref>` or `/files/<id>`."""
+
+    operation: Literal["insert_files"] = "insert_files"
+    files: tuple[NewFile, ...] = Field(min_length=1, max_length=20)
+
+
+ContentEdit = Annotated[
+    UpdatePage | InsertPage | DeletePage | RevertPage | InsertFiles, Field(discriminator="operation")
+]
+
+
+class EditedPage(Model):
+    """A page an edit made or changed."""
+
+    id: Id
+
+
+class Edited(Model):
+    """One thing an edit did. A deleted page is named by its id alone."""
+
+    object: Annotated[SafeLine, Known("created_page", "updated_page", "deleted_page")]
+    ref: SafeLine | None = None
+    page: EditedPage | SafeLine | None = None
+
+
+class Edit(AtChangeRequest, Operation[SafeJson], post="{content}", success=200, query=("compat",)):
+    """Edit the content of a change request: up to 50 changes, all or none, as one new revision (10).
+
+    Newer servers and the embedded platform have it; others answer 404. With `compat=False` the answer is
+    `{changeRequest, changes, insertedFiles}`.
+    """
+
+    changes: tuple[ContentEdit, ...] = Field(min_length=1, max_length=50)
+    compat: bool = True

@@ -1,0 +1,247 @@
+"""One concept: an operation is a frozen value that says what to ask of the interface.
+
+    class Merge(InChangeRequest, Operation[MergeResult], post="/merge", success=200):
+        \"""Merge into the primary content of the space.\"""
+
+    await client(Merge(at=change_request))
+
+The client sends it, the embedded platform handles it, the cache is keyed by it. Its fields are its
+arguments under the names of the interface, in snake_case. Only `at` is ours: the `Ref` of the place the
+operation happens at, whose path comes before its own. A path that starts with `{content}` is filed under
+the content of its place. How an operation travels is the business of `octavo.api.wire`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from typing import Any, ClassVar, Generic, Self, TypeVar, get_args
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
+from pydantic.alias_generators import to_camel
+
+from octavo.api.text import SafeLine
+
+T = TypeVar("T")
+M = TypeVar("M", bound="Model")
+Item = TypeVar("Item")
+
+
+class Model(BaseModel):
+    """Anything on the wire: camelCase outside, snake_case inside, immutable everywhere.
+
+    Unknown fields are left out, so that newer servers can be read. Schemas are built on first use.
+    """
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+        frozen=True,
+        defer_build=True,
+        hide_input_in_errors=True,
+        allow_inf_nan=False,
+        extra="ignore",
+    )
+
+
+class Tagged(Model):
+    """A member of a union that is told apart by a field, which travels although nobody set it."""
+
+    tag: ClassVar[str]
+
+    def model_post_init(self, context: Any, /) -> None:
+        self.__pydantic_fields_set__.add(self.tag)
+
+
+class Next(Model):
+    """How to ask for the page that follows."""
+
+    page: str = Field(max_length=4096)
+
+
+class ListPage(Model, Generic[Item]):
+    """One page of a list (2.5). The end of the list is a page without `next`, never an empty page."""
+
+    items: tuple[Item, ...] = ()
+    next: Next | None = None
+    count: int | None = None
+    unreadable: int = 0
+    """How many items of this page could not be read and are left out."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _skip_unreadable(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        try:
+            return handler(value)
+        except ValidationError:
+            if not (isinstance(value, dict) and isinstance(value.get("items"), list)):
+                raise
+        readable = []
+        for item in value["items"]:
+            try:
+                handler({"items": [item]})
+            except ValidationError:
+                continue
+            readable.append(item)
+        return handler({**value, "items": readable, "unreadable": len(value["items"]) - len(readable)})
+
+    def changed(self, item_id: str, **changes: Any) -> Self:
+        """The same page with the item called `item_id` changed."""
+        return self._with(
+            item.model_copy(update=changes) if isinstance(item, BaseModel) and _id(item) == item_id else item
+            for item in self.items
+        )
+
+    def without(self, item_id: str) -> Self:
+        """The same page without the item called `item_id`."""
+        return self._with(item for item in self.items if _id(item) != item_id)
+
+    def before(self, item: Item) -> Self:
+        """The same page with `item` in front."""
+        return self._with((item, *self.items))
+
+    def _with(self, items: Any) -> Self:
+        return self.model_copy(update={"items": tuple(items)})
+
+
+def _id(item: Any) -> Any:
+    return getattr(item, "id", None)
+
+
+class Ref(Model):
+    """The place of a resource that others live in. Its fields fill its path."""
+
+    path: ClassVar[str] = ""
+    content: ClassVar[str] = ""
+    """What stands between this path and the paths of its content."""
+
+    def __init_subclass__(cls, *, path: str, content: str = "", **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.path, cls.content = path, content
+
+
+class Operation(Model, Generic[T]):
+    """A request whose answer is a `T`."""
+
+    def __init_subclass__(
+        cls,
+        *,
+        get: str | None = None,
+        post: str | None = None,
+        put: str | None = None,
+        patch: str | None = None,
+        delete: str | None = None,
+        success: int = 0,
+        query: tuple[str, ...] = (),
+        **options: Any,
+    ) -> None:
+        """Declare the method and the path; `success` where it is not 200 (201 for POST, 204 for DELETE).
+
+        `query` names the fields that travel in the query of a request that also has a body.
+        """
+        super().__init_subclass__(**options)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, *, success: int = 0, query: tuple[str, ...] = (), **route: str) -> None:
+        for method, path in route.items():
+            verb = method.upper()
+            SPECS[cls] = Spec(cls, verb, path, success or {"POST": 201, "DELETE": 204}.get(verb, 200), query)
+
+
+class Listing(Operation[ListPage[Item]], Generic[Item]):
+    """An operation that answers one page of a list at a time."""
+
+    page: str | None = None
+    limit: int | None = Field(None, ge=0, le=1000)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What an operation class declares about itself."""
+
+    operation: type[Operation[Any]]
+    method: str
+    path: str
+    success: int
+    query: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """`comments.List`: the module and the class, as the command line has it."""
+        return f"{self.operation.__module__.rpartition('.')[2]}.{self.operation.__name__}"
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of its docstring."""
+        return inspect.getdoc(self.operation).split("\n")[0]  # type: ignore[union-attr]  # a test holds it has one
+
+    @cached_property
+    def places(self) -> tuple[type[Ref], ...]:
+        """The kinds of `at` it accepts. None for an operation that happens nowhere in particular."""
+        field = self.operation.model_fields.get("at")
+        if field is None:
+            return ()
+        return get_args(field.annotation) or (field.annotation,)
+
+    @cached_property
+    def answer(self) -> Any:
+        """The `T` of `Operation[T]`."""
+        for base in self.operation.__mro__:
+            match getattr(base, "__pydantic_generic_metadata__", None):
+                case {"origin": origin, "args": (kind,)} if origin is Listing:
+                    return ListPage[kind]  # type: ignore[valid-type]  # built from what the class says
+                case {"origin": origin, "args": (kind,)} if origin is Operation:
+                    return kind
+                case _:
+                    continue
+        raise TypeError(f"{self.name} does not say what it answers")
+
+    @cached_property
+    def codec(self) -> TypeAdapter[Any]:
+        """The answer, to JSON and back."""
+        return TypeAdapter(self.answer)
+
+
+SPECS: dict[type[Operation[Any]], Spec] = {}
+"""Every operation whose area was imported, in the order of declaration. `load()` imports them all."""
+
+AREAS = (
+    "system",
+    "users",
+    "organizations",
+    "collections",
+    "spaces",
+    "content",
+    "comments",
+    "change_requests",
+    "reviews",
+    "search",
+)
+"""The modules of this package that declare operations. They are imported when they are used."""
+
+
+def load() -> dict[type[Operation[Any]], Spec]:
+    """Every operation there is, by class."""
+    for area in AREAS:
+        import_module(f"octavo.api.{area}")
+    return SPECS
+
+
+class Urls(Model):
+    """Addresses of a resource, absolute. Never followed by the client (C10)."""
+
+    location: SafeLine | None = None
+    app: SafeLine | None = None
+    published: SafeLine | None = None
+    public: SafeLine | None = None

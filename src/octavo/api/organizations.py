@@ -1,0 +1,115 @@
+"""Organizations and their members."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from octavo.api.operation import Listing, Model, Operation, Urls
+from octavo.api.places import OrganizationRef
+from octavo.api.roles import Role, RoleName
+from octavo.api.text import Id, Known, SafeJson, SafeLine, UserId
+from octavo.api.users import User
+
+
+class Permissions(Model):
+    """What the caller may do with an organization."""
+
+    view: bool = False
+    admin: bool = False
+    own_team: bool = False
+    create_content: bool = False
+    create_open_api_spec: bool = Field(False, alias="createOpenAPISpec")
+    ingest_conversations: bool = False
+    view_billing: bool = False
+    list_members: bool = False
+    list_teams: bool = False
+    list_integrations: bool = False
+
+
+class Organization(Model):
+    """Owns collections, spaces and sites; its members hold roles on them (2.10)."""
+
+    object: Literal["organization"] = "organization"
+    id: Id
+    title: SafeLine = ""
+    created_at: datetime | None = None
+    email_domains: tuple[SafeLine, ...] = ()
+    hostname: SafeLine | None = None
+    type: Annotated[SafeLine, Known("business", "community")] = ""
+    use_case: SafeLine | None = None
+    community_type: SafeLine | None = None
+    default_role: RoleName | None = None
+    default_content: SafeJson | None = None
+    sso: bool | None = None
+    ai: bool | None = None
+    invite_links: bool = False
+    plan: SafeLine = ""
+    custom_hostname: SafeLine | None = None
+    merge_rules: SafeJson | None = None
+    billing: SafeJson | None = None
+    trial: SafeJson | None = None
+    blocked: SafeJson | None = None
+    urls: Urls = Urls()
+    permissions: Permissions = Permissions()
+
+
+class Member(Model):
+    """A person of an organization (4.15). `role` is None for a guest."""
+
+    object: Literal["member"] = "member"
+    id: SafeLine
+    role: RoleName | None = None
+    user: User
+    disabled: bool = False
+    joined_at: datetime | None = None
+    last_seen_at: datetime | None = None
+    sso: bool = False
+    spaces: int = 0
+    teams: int = 0
+
+
+class InOrganization(Model):
+    at: OrganizationRef
+
+
+class List(Listing[Organization], get="/orgs"):
+    """Organizations of the caller."""
+
+
+class Get(InOrganization, Operation[Organization], get=""):
+    """One organization."""
+
+
+class Update(InOrganization, Operation[Organization], patch=""):
+    """Change the settings of an organization. Left-out fields stay as they are."""
+
+    title: Annotated[str, Field(min_length=2, max_length=255)] | None = None
+    email_domains: tuple[str, ...] | None = None
+    hostname: Annotated[str, Field(min_length=3, max_length=32, pattern=r"^[a-z0-9][a-z0-9-]*[a-z0-9]$")] | None = None
+    default_role: Role | None = None
+    default_content: SafeJson | None = None
+    logo: Annotated[str, Field(max_length=2048)] | None = None
+    sso: bool | None = None
+    ai: bool | None = None
+    invite_links: bool | None = None
+    merge_rules: SafeJson | None = None
+
+
+class ListMembers(InOrganization, Listing[Member], get="/members"):
+    """Members of an organization, by default those who joined last first."""
+
+    order: Literal["asc", "desc"] = "desc"
+    role: Role | Literal["guest"] | None = None
+    search: str | None = None
+    """Part of a display name or e-mail address."""
+    sort: Literal["joinedAt", "lastSeenAt"] = "joinedAt"
+    """Sorting by `lastSeenAt` lists only those who were ever seen."""
+
+
+class GetMember(InOrganization, Operation[Member], get="/members/{user_id}"):
+    """One member."""
+
+    user_id: UserId

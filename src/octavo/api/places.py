@@ -1,0 +1,53 @@
+"""The places operations happen at."""
+
+from __future__ import annotations
+
+from octavo.api.operation import Ref
+from octavo.api.text import Id
+
+
+class OrganizationRef(Ref, path="/orgs/{organization_id}"):
+    """An organization."""
+
+    organization_id: Id
+
+
+class CollectionRef(Ref, path="/collections/{collection_id}"):
+    """A collection of spaces."""
+
+    collection_id: Id
+
+
+class SpaceRef(Ref, path="/spaces/{space_id}", content="/content"):
+    """A space; its content is the primary one."""
+
+    space_id: Id
+
+
+class ChangeRequestRef(Ref, path="/spaces/{space_id}/change-requests/{change_request_id}", content="/content"):
+    """A change request, by id or by its number in the space; its content is the proposed one."""
+
+    space_id: Id
+    change_request_id: Id
+
+    @property
+    def space(self) -> SpaceRef:
+        return SpaceRef(space_id=self.space_id)
+
+
+class RevisionRef(Ref, path="/spaces/{space_id}/revisions/{revision_id}"):
+    """A revision, whose content never changes."""
+
+    space_id: Id
+    revision_id: Id
+
+    @property
+    def space(self) -> SpaceRef:
+        return SpaceRef(space_id=self.space_id)
+
+
+ContentRef = SpaceRef | ChangeRequestRef | RevisionRef
+"""Where pages can be read."""
+
+Discussion = SpaceRef | ChangeRequestRef
+"""Where comments live."""

@@ -1,0 +1,89 @@
+"""Reviews of change requests, and who is asked for one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from octavo.api.bodies import Format, Markdown
+from octavo.api.comments import Comment
+from octavo.api.operation import Listing, Model, Operation
+from octavo.api.places import ChangeRequestRef
+from octavo.api.text import Id, Known, SafeJson, SafeLine, UserId
+from octavo.api.users import User
+
+
+class Review(Model):
+    """A verdict on one revision of a change request (4.21)."""
+
+    object: Literal["change-request-review"] = "change-request-review"
+    id: Id
+    status: Annotated[SafeLine, Known("approved", "changes-requested")] = ""
+    reviewer: User
+    requested_by: User | None = None
+    revision: Id | None = None
+    outdated: bool = False
+    """True when a newer review or request took its place."""
+    comment: Comment | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+
+class TeamReference(Model):
+    """A team, by id."""
+
+    id: Id
+
+
+class RequestedReviewer(Model):
+    """Someone asked to review."""
+
+    object: Literal["change-request-requested-reviewer"] = "change-request-requested-reviewer"
+    kind: Annotated[SafeLine, Known("user", "team")] = "user"
+    user: User | None = None
+    team: TeamReference | None = None
+    revision: Id | None = None
+    requested_by: User | None = None
+    created_at: datetime | None = None
+
+
+class RequestedReviewers(Model):
+    """Those a request asked."""
+
+    users: tuple[RequestedReviewer, ...] = ()
+
+
+class InChangeRequest(Model):
+    at: ChangeRequestRef
+
+
+class List(InChangeRequest, Listing[Review], get="/reviews"):
+    """Reviews submitted so far, the newest first."""
+
+    format: Format | None = None
+    outdated: bool | None = None
+
+
+class Submit(InChangeRequest, Operation[Review], post="/reviews"):
+    """Approve, or ask for changes."""
+
+    status: Literal["approved", "changes-requested"]
+    comment: Markdown | None = None
+
+
+class ListRequested(InChangeRequest, Listing[RequestedReviewer], get="/requested-reviewers"):
+    """Who is still asked for a review."""
+
+
+class Request(InChangeRequest, Operation[RequestedReviewers], post="/requested-reviewers", success=200):
+    """Ask people for a review."""
+
+    users: tuple[UserId, ...]
+    subject: str | None = None
+    description: SafeJson | None = None
+
+
+class Withdraw(InChangeRequest, Operation[None], delete="/requested-reviewers/{user_id}"):
+    """Take back a request for review."""
+
+    user_id: UserId

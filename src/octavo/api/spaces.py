@@ -1,0 +1,154 @@
+"""Spaces: where content lives."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from octavo.api.operation import Listing, Model, Operation, Tagged, Urls
+from octavo.api.places import OrganizationRef, SpaceRef
+from octavo.api.roles import DefaultLevel, DefaultLevelName
+from octavo.api.text import Id, Known, SafeJson, SafeLine
+
+
+class Permissions(Model):
+    """What the caller may do with a space."""
+
+    view: bool = False
+    access: bool = False
+    admin: bool = False
+    view_invite_links: bool = False
+    edit: bool = False
+    trigger_git_sync: bool = False
+    comment: bool = False
+    merge: bool = False
+    review: bool = False
+    install_integration: bool = False
+
+
+class Space(Model):
+    """Holds a page tree, its history, comments and change requests (2.5, 4.5)."""
+
+    object: Literal["space"] = "space"
+    id: Id
+    title: SafeLine = ""
+    emoji: SafeLine | None = None
+    visibility: Annotated[
+        SafeLine, Known("public", "unlisted", "share-link", "visitor-auth", "in-collection", "private")
+    ] = ""
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    deleted_at: datetime | None = None
+    edit_mode: Annotated[SafeLine, Known("live", "locked")] | None = None
+    organization: Id | None = None
+    parent: Id | None = None
+    """The collection it lies in."""
+    git_sync: SafeJson | None = None
+    visitor_auth: SafeJson | None = None
+    merge_rules: SafeJson | None = None
+    revision: Id | None = None
+    """The revision its primary content stands at."""
+    default_level: DefaultLevelName | None = None
+    comments: int = 0
+    """Open comments on the primary content."""
+    change_requests: int = 0
+    change_requests_open: int = 0
+    change_requests_draft: int = 0
+    urls: Urls = Urls()
+    permissions: Permissions = Permissions()
+
+    @property
+    def ref(self) -> SpaceRef:
+        return SpaceRef(space_id=self.id)
+
+
+class SpacePointer(Tagged):
+    """A space among the things in a collection."""
+
+    tag: ClassVar[str] = "type"
+    type: Literal["space"] = "space"
+    space: Id
+
+
+class CollectionPointer(Tagged):
+    """A collection among the things in a collection."""
+
+    tag: ClassVar[str] = "type"
+    type: Literal["collection"] = "collection"
+    collection: Id
+
+
+Pointer = Annotated[SpacePointer | CollectionPointer, Field(discriminator="type")]
+
+
+class Position(Model):
+    """Where to put something: before or after a neighbour."""
+
+    before: Pointer | None = None
+    after: Pointer | None = None
+
+
+class InOrganization(Model):
+    at: OrganizationRef
+
+
+class InSpace(Model):
+    at: SpaceRef
+
+
+class List(InOrganization, Listing[Space], get="/spaces"):
+    """Spaces of an organization, those inside collections too."""
+
+
+class Create(InOrganization, Operation[Space], post="/spaces"):
+    """Make a space with one empty page, at the root or in a collection."""
+
+    title: Annotated[str, Field(max_length=50)] | None = None
+    emoji: Annotated[str, Field(max_length=50)] | None = None
+    parent: Id | None = None
+    edit_mode: Literal["live", "locked"] | None = None
+
+
+class Get(InSpace, Operation[Space], get=""):
+    """One space."""
+
+    share_key: str | None = None
+    """The secret of a share link, for spaces published through one."""
+
+
+class Update(InSpace, Operation[Space], patch=""):
+    """Rename a space, lock it, or change its default level or emoji."""
+
+    title: Annotated[str, Field(max_length=50)] | None = None
+    emoji: Annotated[str, Field(max_length=50)] | None = None
+    icon: Annotated[str, Field(max_length=2048)] | None = None
+    edit_mode: Literal["live", "locked"] | None = None
+    default_level: DefaultLevel | None = None
+    merge_rules: SafeJson | None = None
+
+
+class Delete(InSpace, Operation[None], delete=""):
+    """Delete a space. It can be restored for 7 days."""
+
+
+class Duplicate(InSpace, Operation[Space], post="/duplicate"):
+    """Copy a space with its pages and files, without its comments."""
+
+
+class Restore(InSpace, Operation[Space], post="/restore", success=200):
+    """Bring back a space deleted within the last 7 days."""
+
+
+class Move(InSpace, Operation[Space], post="/move", success=200):
+    """Move a space into a collection (or to the root: None), or before or after a neighbour."""
+
+    parent: Id | None = None
+    position: Position | None = None
+
+
+class Transfer(InSpace, Operation[Space], post="/transfer", success=200):
+    """Move a space to another organization."""
+
+    organization: Id

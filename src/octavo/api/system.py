@@ -1,0 +1,17 @@
+"""The service itself."""
+
+from __future__ import annotations
+
+from octavo.api.operation import Model, Operation
+from octavo.api.text import SafeLine
+
+
+class Service(Model):
+    """Which build of the interface answers."""
+
+    version: SafeLine
+    build: SafeLine = ""
+
+
+class Get(Operation[Service], get="/"):
+    """The version of the service."""

@@ -1,0 +1,33 @@
+"""People."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from octavo.api.operation import Model, Operation, Urls
+from octavo.api.text import SafeLine, UserId
+
+
+class User(Model):
+    """A person, or an agent, as they appear inside other resources (4.1)."""
+
+    id: SafeLine
+    display_name: SafeLine = ""
+    email: SafeLine | None = None
+    photo_url: SafeLine | None = Field(None, alias="photoURL")
+    urls: Urls = Urls()
+
+    @property
+    def name(self) -> str:
+        """What to call them."""
+        return self.display_name or self.email or self.id
+
+
+class Me(Operation[User], get="/user"):
+    """Who the key belongs to."""
+
+
+class Get(Operation[User], get="/users/{user_id}"):
+    """A person by id."""
+
+    user_id: UserId

@@ -1,0 +1,1 @@
+"""The interface over HTTP: sending, retrying, paging, and where keys are kept."""

@@ -1,0 +1,1 @@
+"""The embedded platform: the same interface, on SQLite."""

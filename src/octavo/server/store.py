@@ -1,0 +1,180 @@
+"""Documents in SQLite, filed under the URL path that names them, and the blobs they speak of.
+
+    /spaces/docs/change-requests/12/comments     a collection
+    /spaces/docs/change-requests/12/comments/k1  a document in it
+
+One table is enough for every resource, and removing a document removes what is filed below it. A document
+is JSON under the wire names; it holds facts only. What depends on who asks (permissions, urls, counters) is
+added when it is shown. Text and files are blobs named by their hash, so revisions share what they have in common.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+Json = dict[str, Any]
+
+SCHEMA_VERSION = 1
+SCHEMA = """
+CREATE TABLE documents (
+    path TEXT PRIMARY KEY, collection TEXT NOT NULL, position INTEGER NOT NULL UNIQUE, body TEXT NOT NULL
+) STRICT;
+CREATE INDEX by_collection ON documents (collection, position);
+CREATE TABLE blobs (hash TEXT PRIMARY KEY, body BLOB NOT NULL) STRICT;
+CREATE TABLE keys (hash TEXT PRIMARY KEY, user TEXT NOT NULL) STRICT;
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE VIRTUAL TABLE pages USING fts5 (
+    space UNINDEXED, page UNINDEXED, section UNINDEXED, title, body, tokenize = 'unicode61 remove_diacritics 2'
+);
+"""
+
+
+class Missing(LookupError):
+    """Nothing is filed under that path."""
+
+
+class Store:
+    """All that the embedded platform knows. One connection; `transaction` makes several writes one."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        """Open the database at `path`, made with mode 0600 if there is none; in memory without one."""
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        self._db = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
+        self._db.executescript(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 5000;"
+            "PRAGMA journal_size_limit = 16777216;"
+        )
+        if self._db.execute("PRAGMA user_version").fetchone()[0] < SCHEMA_VERSION:
+            with self.transaction():
+                for statement in SCHEMA.split(";\n"):
+                    self._db.execute(statement)
+                self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+    def close(self) -> None:
+        self._db.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All writes inside happen, or none does. Inside another transaction it is part of that one."""
+        if self._db.in_transaction:
+            yield
+            return
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    def find(self, path: str) -> Json | None:
+        """The document at `path`, or None."""
+        row = self._db.execute("SELECT body FROM documents WHERE path = ?", [path]).fetchone()
+        return json.loads(row[0]) if row else None
+
+    def get(self, path: str) -> Json:
+        """The document at `path`. Raises Missing."""
+        document = self.find(path)
+        if document is None:
+            raise Missing(path)
+        return document
+
+    def put(self, path: str, document: Json) -> Json:
+        """File `document` at `path`: after all others if it is new, in its old place if it is not."""
+        self._db.execute(
+            "INSERT INTO documents VALUES (?, ?, (SELECT COALESCE(MAX(position), 0) + 1 FROM documents), ?)"
+            " ON CONFLICT (path) DO UPDATE SET body = excluded.body",
+            [path, path.rpartition("/")[0], json.dumps(document, ensure_ascii=False)],
+        )
+        return document
+
+    def change(self, path: str, **fields: Any) -> Json:
+        """Change some fields of the document at `path`. Raises Missing."""
+        return self.put(path, {**self.get(path), **fields})
+
+    def delete(self, path: str) -> bool:
+        """Remove the document at `path` and all below it. False if there was none."""
+        found = self._db.execute("DELETE FROM documents WHERE path = ?", [path]).rowcount > 0
+        self._db.execute("DELETE FROM documents WHERE path >= ? AND path < ?", [f"{path}/", f"{path}0"])
+        return found
+
+    def all(self, collection: str, *, newest_first: bool = False) -> Iterator[Json]:
+        """The documents of a collection, by default in the order they came."""
+        return (document for _, document in self.positioned(collection, newest_first=newest_first))
+
+    def positioned(
+        self, collection: str, *, after: int | None = None, newest_first: bool = False
+    ) -> Iterator[tuple[int, Json]]:
+        """Position and document of those that come after position `after`: what a cursor needs to stay stable."""
+        order, beyond = ("DESC", "<") if newest_first else ("ASC", ">")
+        query = "SELECT position, body FROM documents WHERE collection = ?"
+        values: list[Any] = [collection]
+        if after is not None:
+            query += f" AND position {beyond} ?"
+            values.append(after)
+        for position, body in self._db.execute(f"{query} ORDER BY position {order}", values).fetchall():
+            yield position, json.loads(body)
+
+    def put_blob(self, body: str | bytes) -> str:
+        """Keep `body`, and return the hash that names it."""
+        data = body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body
+        name = hashlib.sha256(data).hexdigest()
+        self._db.execute("INSERT OR IGNORE INTO blobs VALUES (?, ?)", [name, data])
+        return name
+
+    def blob(self, name: str) -> bytes:
+        """The blob named by this hash. Raises Missing."""
+        row = self._db.execute("SELECT body FROM blobs WHERE hash = ?", [name]).fetchone()
+        if row is None:
+            raise Missing(name)
+        return bytes(row[0])
+
+    def text(self, name: str) -> str:
+        """The blob named by this hash, as text. Raises Missing."""
+        return self.blob(name).decode("utf-8", "surrogatepass")
+
+    def add_key(self, key: str, user: str) -> None:
+        """Let `key` speak for `user`. Only its hash is kept."""
+        self._db.execute("INSERT OR REPLACE INTO keys VALUES (?, ?)", [_digest(key), user])
+
+    def user_of(self, key: str) -> str | None:
+        """Whom `key` speaks for, or None."""
+        row = self._db.execute("SELECT user FROM keys WHERE hash = ?", [_digest(key)]).fetchone()
+        return str(row[0]) if row else None
+
+    def setting(self, name: str) -> str | None:
+        """A fact about the database itself, or None."""
+        row = self._db.execute("SELECT value FROM settings WHERE name = ?", [name]).fetchone()
+        return str(row[0]) if row else None
+
+    def set(self, name: str, value: str) -> None:
+        """Keep a fact about the database itself."""
+        self._db.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", [name, value])
+
+    def index(self, space: str, page: str, sections: list[tuple[str, str, str]]) -> None:
+        """Make a page of a space findable by the (anchor, title, body) of its sections, in place of what was."""
+        self._db.execute("DELETE FROM pages WHERE space = ? AND page = ?", [space, page])
+        rows = [(space, page, anchor, title, body) for anchor, title, body in sections]
+        self._db.executemany("INSERT INTO pages VALUES (?, ?, ?, ?, ?)", rows)
+
+    def search(self, spaces: list[str], query: str, limit: int) -> list[tuple[str, str, str, str, str]]:
+        """(space, page, anchor, title, snippet) of the sections that match an FTS5 `query`, the best first."""
+        marks = ",".join("?" * len(spaces))
+        return self._db.execute(
+            "SELECT space, page, section, title, snippet(pages, 4, '', '', '…', 24) FROM pages"
+            f" WHERE pages MATCH ? AND space IN ({marks}) ORDER BY bm25(pages, 0, 0, 0, 8.0, 1.0) LIMIT ?",
+            [query, *spaces, limit],
+        ).fetchall()
+
+
+def _digest(key: str) -> str:
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,53 @@
+"""What a handler may touch: the store, the clock, the id maker, and who is asking."""
+
+from __future__ import annotations
+
+import secrets
+import string
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Self
+
+from octavo.server.store import Store
+
+_LETTERS = string.ascii_letters + string.digits
+
+
+class Refused(Exception):
+    """The platform understands, and says no: a status and a sentence that names the thing and the cause."""
+
+    def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.headers = headers or {}
+
+
+def random_id() -> str:
+    """Twenty letters and digits."""
+    return "".join(secrets.choice(_LETTERS) for _ in range(20))
+
+
+@dataclass(frozen=True)
+class World:
+    """One for each request: `caller` is the id of the user whose key came with it."""
+
+    store: Store = field(default_factory=Store)
+    caller: str = ""
+    now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
+    new_id: Callable[[], str] = random_id
+    origin: str = "http://octavo.local"
+    """Where absolute addresses start."""
+
+    def asked_by(self, user: str) -> Self:
+        """The same world with another caller."""
+        return replace(self, caller=user)
+
+    def timestamp(self) -> str:
+        """Now, as the wire has it."""
+        return iso(self.now())
+
+
+def iso(moment: datetime) -> str:
+    """ISO 8601 with milliseconds, in UTC."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

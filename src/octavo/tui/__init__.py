@@ -1,0 +1,1 @@
+"""The terminal app. The only room that imports Textual."""
