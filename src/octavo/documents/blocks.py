@@ -1,0 +1,191 @@
+"""What a page is made of: a tree of blocks, with runs of text in its leaves.
+
+`attrs` holds only what the source says, under the names below: read an attribute with `attrs.get`. A block has runs
+or children or text as its row says, and never others. Texts of `runs` are as they are shown, `text` is exact.
+
+| kind          | attrs                                                   | runs, text, children                         |
+|---------------|---------------------------------------------------------|----------------------------------------------|
+| document      |                                                         | children: any block                          |
+| heading       | level 1-6, id (anchor), align                           | runs                                         |
+| paragraph     | align, dir                                              | runs                                         |
+| list          | ordered, start, tight                                   | children: item, task                         |
+| item          |                                                         | children: any block                          |
+| task          | checked                                                 | children: any block                          |
+| quote         |                                                         | children: any block                          |
+| code          | language, title, wrap, numbers, expandable, full_width, | text                                         |
+|               | highlighted (line indices), notes ((line, label)...),   |                                              |
+|               | source (True: a page too big or too deep to be parsed)  |                                              |
+| math          |                                                         | text: LaTeX                                  |
+| divider       |                                                         |                                              |
+| table         | columns (Column...), header_hidden, header_sticky,      | children: row                                |
+|               | full_width, search                                      |                                              |
+| row           | head (a further head row)                               | children: cell, one per column at most       |
+| cell          | value (bool of a checkbox, int of a rating), colspan,   | runs: blocks in it are divided by breaks,    |
+|               | rowspan                                                 | items begin with a bullet                    |
+| cards         | columns, size (medium, large), full_width               | children: card                               |
+| card          | target, cover, cover_dark (addresses)                   | children: cell, one per column at most, those|
+|               |                                                         | of hidden columns too                        |
+| hint          | style (info success warning danger), icon               | children: any block; a heading first is title|
+| tabs          |                                                         | children: tab                                |
+| tab           | title, icon, slug                                       | children: any block                          |
+| stepper       |                                                         | children: step                               |
+| step          | icon                                                    | children: any block; a heading first is title|
+| columns       |                                                         | children: column                             |
+| column        | width (percent, float), valign                          | children: any block                          |
+| expandable    | open                                                    | runs: its title; children: any block         |
+| updates       | format (full, short, numeric)                           | children: update                             |
+| update        | date, tags (names...)                                   | children: any block                          |
+| prompt        | description, icon, expanded (hidden partial full),      | children: code                               |
+|               | providers                                               |                                              |
+| figure        | align, frame, full_width                                | children: image; several are a gallery       |
+| image         | src, alt, title, dark (src), width, height, size, link, | runs: its caption                            |
+|               | drawing                                                 |                                              |
+| file          | src                                                     | runs: its caption                            |
+| embed         | url, full_width, html (iframe, video, audio)            | runs: its caption                            |
+| content-ref   | url                                                     | runs: the words of the source, a fallback    |
+| openapi       | variant (operation schemas webhook file), spec, src,    | runs: the words of the source, a fallback;   |
+|               | path, method, name, schemas (names...), grouped,        | children: blocks within, seldom any          |
+|               | expanded, full_width                                    |                                              |
+| api-method    | method, path, host, summary                             | children: api-section, api-parameter,        |
+|               |                                                         | api-response, any block                      |
+| api-section   | name (description, headers, path-parameters, ...)       | children: any block                          |
+| api-parameter | name, type, in, required                                | children: any block                          |
+| api-response  | status, description                                     | children: any block                          |
+| include       | target                                                  |                                              |
+| if            | expression                                              | children: any block, else last               |
+| else          | expression (of an else-if)                              | children: any block                          |
+| integration   | name, arguments (names to texts)                        | text: its `content`; children: any block     |
+| conflict      |                                                         | children: side                               |
+| side          | name (what the marker names: main, #12)                 | children: any block                          |
+| footnotes     |                                                         | children: footnote                           |
+| footnote      | label                                                   | children: any block                          |
+| unknown       | name, arguments (names to texts)                        | children: any block                          |
+
+| run        | text              | attrs                                                  | link                        |
+|------------|-------------------|--------------------------------------------------------|-----------------------------|
+| text       | words             | color, background (names, `$names` or CSS colours)     | address, if it is a link    |
+| code       | words             |                                                        | address, if it is a link    |
+| math       | LaTeX             |                                                        |                             |
+| image      | alternative text  | src, dark, width, height, size, title                  | where a click on it leads   |
+| icon       |                   | name (`github`, without a prefix)                      | address, if it is a link    |
+| emoji      | the character     | code (as written: `rocket`, `1f4a1`)                   | address, if it is a link    |
+| mention    | words of the link |                                                        | address                     |
+| button     | its label         | style (primary, secondary), icon, action, query        | address, if it has one      |
+| footnote   | its mark or words | label; inline (True: the words are the annotated ones) |                             |
+| break      | a line feed       |                                                        |                             |
+| expression | the expression    |                                                        |                             |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+"""The attributes of a block or run that has none."""
+
+MARKS = frozenset({"bold", "italic", "strike", "code", "kbd", "sub", "sup", "underline", "mark"})
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A stretch of text that looks the same throughout."""
+
+    text: str
+    marks: frozenset[str] = frozenset()
+    link: str | None = None
+    """The address as it is written: percent-encoded parts stay encoded."""
+    kind: str = "text"
+    attrs: Mapping[str, Any] = field(default=NOTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table or of cards. `width` is in pixels; `options` gives the labels of a select by id."""
+
+    title: tuple[Run, ...] = ()
+    type: str = "text"
+    align: str | None = None
+    width: int | None = None
+    hidden: bool = False
+    role: str | None = None
+    """What a hidden column of cards is for: target, cover, cover-dark."""
+    max: int = 5
+    options: Mapping[str, str] = field(default=NOTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A part of a page, as the table above says."""
+
+    kind: str
+    attrs: Mapping[str, Any] = field(default=NOTHING)
+    children: tuple[Block, ...] = ()
+    runs: tuple[Run, ...] = ()
+    text: str = ""
+    lines: tuple[int, int] = (0, 0)
+    """Where it stands in the source: first line and the line after its last, counted from 0."""
+    key: str = ""
+    """Names the block within its page, by content: it stays while blocks around it come and go. A leaf is known by
+    its words, a container by its title and what it opens with; the n-th with the same ones has `-n` appended."""
+
+    def plain(self) -> str:
+        """The words of the block and those in it, a line for each leaf."""
+        parts = [own] if (own := self.text or words(self.runs)) else []
+        parts += [below for child in self.children if (below := child.plain())]
+        return "\n".join(parts)
+
+    def walk(self) -> Iterator[Block]:
+        """The block and all in it, in the order of the source."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """What the source has wrong, and the line it stands on, counted from 0."""
+
+    line: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """An entry of the outline."""
+
+    level: int
+    title: str
+    anchor: str
+    block: Block
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A page, read. `title` is that of the front matter or else of the first heading of level 1."""
+
+    title: str
+    blocks: tuple[Block, ...]
+    source: str
+    diagnostics: tuple[Diagnostic, ...] = ()
+    headings: tuple[Heading, ...] = ()
+    front_matter: str = ""
+    """The YAML between the dashes at the top, as it is written."""
+    metadata: Mapping[str, Any] = field(default=NOTHING)
+    """What the front matter says: texts, booleans, lists of texts, and mappings of these."""
+
+    def walk(self) -> Iterator[Block]:
+        """All blocks, in the order of the source."""
+        for block in self.blocks:
+            yield from block.walk()
+
+    def find(self, key: str) -> Block | None:
+        """The block called `key`."""
+        return next((block for block in self.walk() if block.key == key), None)
+
+
+def words(runs: tuple[Run, ...]) -> str:
+    """The text of runs, one after the other."""
+    return "".join([run.text for run in runs])
