@@ -3,77 +3,77 @@
 `attrs` holds only what the source says, under the names below: read an attribute with `attrs.get`. A block has runs
 or children or text as its row says, and never others. Texts of `runs` are as they are shown, `text` is exact.
 
-| kind          | attrs                                                   | runs, text, children                         |
-|---------------|---------------------------------------------------------|----------------------------------------------|
-| document      |                                                         | children: any block                          |
-| heading       | level 1-6, id (anchor), align                           | runs                                         |
-| paragraph     | align, dir                                              | runs                                         |
-| list          | ordered, start, tight                                   | children: item, task                         |
-| item          |                                                         | children: any block                          |
-| task          | checked                                                 | children: any block                          |
-| quote         |                                                         | children: any block                          |
-| code          | language, title, wrap, numbers, expandable, full_width, | text                                         |
-|               | highlighted (line indices), notes ((line, label)...),   |                                              |
-|               | source (True: a page too big or too deep to be parsed)  |                                              |
-| math          |                                                         | text: LaTeX                                  |
-| divider       |                                                         |                                              |
-| table         | columns (Column...), header_hidden, header_sticky,      | children: row                                |
-|               | full_width, search                                      |                                              |
-| row           | head (a further head row)                               | children: cell, one per column at most       |
-| cell          | value (bool of a checkbox, int of a rating), colspan,   | runs: blocks in it are divided by breaks,    |
-|               | rowspan                                                 | items begin with a bullet                    |
-| cards         | columns, size (medium, large), full_width               | children: card                               |
+| kind          | attrs                                                   | runs, text, children                       |
+|---------------|---------------------------------------------------------|--------------------------------------------|
+| document      |                                                         | children: any block                        |
+| heading       | level 1-6, id (anchor), align                           | runs                                       |
+| paragraph     | align, dir                                              | runs                                       |
+| list          | ordered, start, tight                                   | children: item, task                       |
+| item          |                                                         | children: any block                        |
+| task          | checked                                                 | children: any block                        |
+| quote         |                                                         | children: any block                        |
+| code          | language, title, wrap, numbers, expandable, full_width, | text                                       |
+|               | highlighted (line indices), notes ((line, label)...),   |                                            |
+|               | source (True: a page too big or too deep to be parsed)  |                                            |
+| math          |                                                         | text: LaTeX                                |
+| divider       |                                                         |                                            |
+| table         | columns (Column...), header_hidden, header_sticky,      | children: row                              |
+|               | full_width, search                                      |                                            |
+| row           | head (a further head row)                               | children: cell, one per column at most     |
+| cell          | value (bool of a checkbox, int of a rating), colspan,   | runs: blocks in it are divided by breaks,  |
+|               | rowspan                                                 | items begin with a bullet                  |
+| cards         | columns, size (medium, large), full_width               | children: card                             |
 | card          | target, cover, cover_dark (addresses)                   | children: cell, one per column at most, those|
-|               |                                                         | of hidden columns too                        |
+|               |                                                         | of hidden columns too                      |
 | hint          | style (info success warning danger), icon               | children: any block; a heading first is title|
-| tabs          |                                                         | children: tab                                |
-| tab           | title, icon, slug                                       | children: any block                          |
-| stepper       |                                                         | children: step                               |
+| tabs          |                                                         | children: tab                              |
+| tab           | title, icon, slug                                       | children: any block                        |
+| stepper       |                                                         | children: step                             |
 | step          | icon                                                    | children: any block; a heading first is title|
-| columns       |                                                         | children: column                             |
-| column        | width (percent, float), valign                          | children: any block                          |
-| expandable    | open                                                    | runs: its title; children: any block         |
-| updates       | format (full, short, numeric)                           | children: update                             |
-| update        | date, tags (names...)                                   | children: any block                          |
-| prompt        | description, icon, expanded (hidden partial full),      | children: code                               |
-|               | providers                                               |                                              |
-| figure        | align, frame, full_width                                | children: image; several are a gallery       |
-| image         | src, alt, title, dark (src), width, height, size, link, | runs: its caption                            |
-|               | drawing                                                 |                                              |
-| file          | src                                                     | runs: its caption                            |
-| embed         | url, full_width, html (iframe, video, audio)            | runs: its caption                            |
-| content-ref   | url                                                     | runs: the words of the source, a fallback    |
-| openapi       | variant (operation schemas webhook file), spec, src,    | runs: the words of the source, a fallback;   |
-|               | path, method, name, schemas (names...), grouped,        | children: blocks within, seldom any          |
-|               | expanded, full_width                                    |                                              |
-| api-method    | method, path, host, summary                             | children: api-section, api-parameter,        |
-|               |                                                         | api-response, any block                      |
-| api-section   | name (description, headers, path-parameters, ...)       | children: any block                          |
-| api-parameter | name, type, in, required                                | children: any block                          |
-| api-response  | status, description                                     | children: any block                          |
-| include       | target                                                  |                                              |
-| if            | expression                                              | children: any block, else last               |
-| else          | expression (of an else-if)                              | children: any block                          |
-| integration   | name, arguments (names to texts)                        | text: its `content`; children: any block     |
-| conflict      |                                                         | children: side                               |
-| side          | name (what the marker names: main, #12)                 | children: any block                          |
-| footnotes     |                                                         | children: footnote                           |
-| footnote      | label                                                   | children: any block                          |
-| unknown       | name, arguments (names to texts)                        | children: any block                          |
+| columns       |                                                         | children: column                           |
+| column        | width (percent, float), valign                          | children: any block                        |
+| expandable    | open                                                    | runs: its title; children: any block       |
+| updates       | format (full, short, numeric)                           | children: update                           |
+| update        | date, tags (names...)                                   | children: any block                        |
+| prompt        | description, icon, expanded (hidden partial full),      | children: code                             |
+|               | providers                                               |                                            |
+| figure        | align, frame, full_width                                | children: image; several are a gallery     |
+| image         | src, alt, title, dark (src), width, height, size, link, | runs: its caption                          |
+|               | drawing                                                 |                                            |
+| file          | src                                                     | runs: its caption                          |
+| embed         | url, full_width, html (iframe, video, audio)            | runs: its caption                          |
+| content-ref   | url                                                     | runs: the words of the source, a fallback  |
+| openapi       | variant (operation schemas webhook file), spec, src,    | runs: the words of the source, a fallback; |
+|               | path, method, name, schemas (names...), grouped,        | children: blocks within, seldom any        |
+|               | expanded, full_width                                    |                                            |
+| api-method    | method, path, host, summary                             | children: api-section, api-parameter,      |
+|               |                                                         | api-response, any block                    |
+| api-section   | name (description, headers, path-parameters, ...)       | children: any block                        |
+| api-parameter | name, type, in, required                                | children: any block                        |
+| api-response  | status, description                                     | children: any block                        |
+| include       | target                                                  |                                            |
+| if            | expression                                              | children: any block, else last             |
+| else          | expression (of an else-if)                              | children: any block                        |
+| integration   | name, arguments (names to texts)                        | text: its `content`; children: any block   |
+| conflict      |                                                         | children: side                             |
+| side          | name (what the marker names: main, #12)                 | children: any block                        |
+| footnotes     |                                                         | children: footnote                         |
+| footnote      | label                                                   | children: any block                        |
+| unknown       | name, arguments (names to texts)                        | children: any block                        |
 
-| run        | text              | attrs                                                  | link                        |
-|------------|-------------------|--------------------------------------------------------|-----------------------------|
-| text       | words             | color, background (names, `$names` or CSS colours)     | address, if it is a link    |
-| code       | words             |                                                        | address, if it is a link    |
-| math       | LaTeX             |                                                        |                             |
-| image      | alternative text  | src, dark, width, height, size, title                  | where a click on it leads   |
-| icon       |                   | name (`github`, without a prefix)                      | address, if it is a link    |
-| emoji      | the character     | code (as written: `rocket`, `1f4a1`)                   | address, if it is a link    |
-| mention    | words of the link |                                                        | address                     |
-| button     | its label         | style (primary, secondary), icon, action, query        | address, if it has one      |
-| footnote   | its mark or words | label; inline (True: the words are the annotated ones) |                             |
-| break      | a line feed       |                                                        |                             |
-| expression | the expression    |                                                        |                             |
+| run        | text              | attrs                                                  | link                       |
+|------------|-------------------|--------------------------------------------------------|----------------------------|
+| text       | words             | color, background (names, `$names` or CSS colours)     | address, if it is a link   |
+| code       | words             |                                                        | address, if it is a link   |
+| math       | LaTeX             |                                                        |                            |
+| image      | alternative text  | src, dark, width, height, size, title                  | where a click on it leads  |
+| icon       |                   | name (`github`, without a prefix)                      | address, if it is a link   |
+| emoji      | the character     | code (as written: `rocket`, `1f4a1`)                   | address, if it is a link   |
+| mention    | words of the link |                                                        | address                    |
+| button     | its label         | style (primary, secondary), icon, action, query        | address, if it has one     |
+| footnote   | its mark or words | label; inline (True: the words are the annotated ones) |                            |
+| break      | a line feed       |                                                        |                            |
+| expression | the expression    |                                                        |                            |
 """
 
 from __future__ import annotations
@@ -86,8 +86,6 @@ from typing import Any
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 """The attributes of a block or run that has none."""
 
-MARKS = frozenset({"bold", "italic", "strike", "code", "kbd", "sub", "sup", "underline", "mark"})
-
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -95,6 +93,7 @@ class Run:
 
     text: str
     marks: frozenset[str] = frozenset()
+    """bold, italic, strike, code, kbd, sub, sup, underline, mark."""
     link: str | None = None
     """The address as it is written: percent-encoded parts stay encoded."""
     kind: str = "text"
