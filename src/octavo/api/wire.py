@@ -86,10 +86,9 @@ def decode(request: Request) -> Operation[Any]:
 
 def build(route: Route, values: dict[str, Any]) -> Operation[Any]:
     """The operation of `route` with `values` under their wire names. Raises ValidationError."""
-    named = {alias(name): value for name, value in values.items()}
-    at = {"at": route.place.model_validate(named)} if route.place else {}
-    own = {key for key in _aliases(route.spec) if key != "at"}
-    return route.spec.operation.model_validate({**{key: named[key] for key in own if key in named}, **at})
+    at = {"at": route.place.model_validate(values)} if route.place else {}
+    own = {name: values[name] for name in _aliases(route.spec) if name in values and name != "at"}
+    return route.spec.operation.model_validate({**own, **at})
 
 
 def location(op: Operation[Any]) -> str:

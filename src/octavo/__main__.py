@@ -1,0 +1,26 @@
+"""The `octavo` command."""
+
+from __future__ import annotations
+
+import sys
+
+from octavo import __version__
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line and return its exit code: 0 done, 1 refused or failed, 2 usage, 4 not signed in, 130 interrupted."""
+    given = sys.argv[1:] if argv is None else argv
+    if given == ["--version"]:
+        # Answered before anything is imported: scripts ask for it often.
+        sys.stdout.write(f"octavo {__version__}\n")
+        return 0
+    from octavo.cli.arguments import run
+
+    try:
+        return run(given)
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The command line: the composition root. The only room that knows all the others."""

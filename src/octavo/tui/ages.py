@@ -1,0 +1,30 @@
+"""How long ago, in few letters."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def short_age(moment: datetime | None, now: datetime | None = None) -> str:
+    """`12s`, `8m`, `3h`, `5d`, `7w`, `2y`; empty without a moment."""
+    if moment is None:
+        return ""
+    seconds = max(0, int(((now or datetime.now(UTC)) - _aware(moment)).total_seconds()))
+    for size, letter in ((31_536_000, "y"), (604_800, "w"), (86_400, "d"), (3_600, "h"), (60, "m")):
+        if seconds >= size and not (letter == "w" and seconds < 28 * 86_400):
+            return f"{seconds // size}{letter}"
+    return f"{seconds}s"
+
+
+def long_age(moment: datetime | None, now: datetime | None = None) -> str:
+    """`8 minutes ago`; empty without a moment."""
+    short = short_age(moment, now)
+    if not short:
+        return ""
+    words = {"s": "second", "m": "minute", "h": "hour", "d": "day", "w": "week", "y": "year"}
+    number, word = short[:-1], words[short[-1]]
+    return f"{number} {word}{'' if number == '1' else 's'} ago"
+
+
+def _aware(moment: datetime) -> datetime:
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,0 +1,356 @@
+"""The terminal app: views as modes, the keys that work everywhere, and what happens when things end."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, ClassVar
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.screen import Screen
+from textual.signal import Signal
+
+from octavo.api.errors import ApiError
+from octavo.api.operation import ListPage, Operation
+from octavo.api.organizations import List as ListOrganizations
+from octavo.api.organizations import Organization
+from octavo.api.places import OrganizationRef
+from octavo.api.spaces import List as ListSpaces
+from octavo.api.spaces import Space
+from octavo.api.users import Me, User
+from octavo.data.live import Snapshot
+from octavo.settings import Settings
+from octavo.tui.crash import report_crash
+from octavo.tui.session import Doors, Session
+from octavo.tui.themes import themes
+
+
+def _view(name: str) -> Callable[[], Screen[Any]]:
+    """A view, imported when it is first shown."""
+
+    def build() -> Screen[Any]:
+        from importlib import import_module
+
+        module = import_module(f"octavo.tui.screens.{name}")
+        screen: Screen[Any] = module.SCREEN()
+        return screen
+
+    return build
+
+
+class Octavo(App[int]):
+    """Shows one session at a time. Without one it starts at the sign-in screen."""
+
+    CSS_PATH = "app.tcss"
+    ENABLE_COMMAND_PALETTE = False
+    MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
+        name: _view(name) for name in ("sign_in", "home", "content", "changes", "comments")
+    }
+    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [
+        (0, "-tiny"),
+        (80, "-narrow"),
+        (100, "-medium"),
+        (120, "-wide"),
+        (150, "-huge"),
+    ]
+    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-short"), (24, "-tall")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("question_mark", "help", "Help", key_display="?", tooltip="Help for what has focus", id="app.help"),
+        Binding("colon,ctrl+p", "palette", "Commands", key_display=":", tooltip="Every command, with its key", id="app.palette", show=False),
+        Binding("s,ctrl+k", "search", "Search", tooltip="Search pages, change requests and comments", id="app.search"),
+        Binding("1", "view('home')", "Home", tooltip="Organizations, and what waits in them", id="view.home", show=False),
+        Binding("2", "view('content')", "Content", tooltip="Spaces and their pages", id="view.content", show=False),
+        Binding("3", "view('changes')", "Changes", tooltip="Change requests", id="view.changes", show=False),
+        Binding("4", "view('comments')", "Comments", tooltip="Comment threads", id="view.comments", show=False),
+        Binding("tab", "app.focus_next", "Next pane", tooltip="Go to the next pane", id="pane.next", show=False),
+        Binding("shift+tab", "app.focus_previous", "Previous pane", tooltip="Go to the pane before", id="pane.previous", show=False),
+        Binding("r", "refresh", "Refresh", tooltip="Ask the server again for what is on show", id="view.refresh", show=False),
+        Binding("u", "undo", "Undo", tooltip="Take back the last write, or stop it while it waits", id="write.undo", show=False),
+        Binding("exclamation_mark", "activity", "Activity", key_display="!", tooltip="Requests, errors and writes that wait", id="app.activity", show=False),
+        Binding("q", "quit_or_up", "Back or quit", tooltip="Go back; in a view: quit", id="app.back", show=False),
+        Binding("ctrl+q", "quit", "Quit", tooltip="Quit from anywhere", id="app.quit", show=False, priority=True),
+        Binding("ctrl+z", "suspend_process", "Suspend", tooltip="Suspend to the shell", id="app.suspend", show=False),
+    ]  # fmt: skip
+
+    def __init__(self, settings: Settings, doors: Doors, session: Session | None, start: str = "content") -> None:
+        self.DEFAULT_MODE = start if session else "sign_in"  # type: ignore[misc]  # read once by App.__init__
+        super().__init__()
+        self.settings = settings
+        self.doors = doors
+        self.frame_changed: Signal[None] = Signal(self, "frame")
+        """Something the frame shows is different."""
+        self.organization_changed: Signal[Organization] = Signal(self, "organization")
+        self.organization: Organization | None = None
+        self.organizations: Snapshot[ListPage[Organization]] = Snapshot()
+        self.spaces: Snapshot[ListPage[Space]] = Snapshot()
+        self.spaces_changed: Signal[None] = Signal(self, "spaces")
+        self.me: User | None = None
+        self.before_end: set[Callable[[], None]] = set()
+        """Called when the terminal goes away: they keep what is being typed (D6)."""
+        self._session = session
+        self._leave: dict[str, Callable[[], None]] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        for theme in themes():
+            self.register_theme(theme)
+        self.theme = settings.theme
+
+    # The session
+
+    @property
+    def session(self) -> Session:
+        assert self._session is not None, "No screen but sign-in is shown without a session"
+        return self._session
+
+    @property
+    def has_session(self) -> bool:
+        return self._session is not None
+
+    async def start(self, session: Session, view: str = "content") -> None:
+        """Leave what was, and show `session`."""
+        await self._end_session()
+        self._session = session
+        self._follow()
+        await self.switch_mode(view)
+
+    async def _end_session(self) -> None:
+        for leave in self._leave.values():
+            leave()
+        self._leave.clear()
+        if self._session is not None:
+            old, self._session = self._session, None
+            await old.outbox.close()
+            await old.live.close()
+            await old.close()
+        self.organization, self.me = None, None
+
+    def on_mount(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGHUP, signal.SIGTERM):
+            loop.add_signal_handler(number, self._terminated)
+        if self._session is not None:
+            self._follow()
+
+    def _follow(self) -> None:
+        live = self.session.live
+        self._leave["me"] = live.watch(Me(), self._show_me)
+        self._leave["organizations"] = live.watch(ListOrganizations(), self._show_organizations)
+        self._leave["outbox"] = self.session.outbox.watch(self._writes_changed)
+        timer = self.set_interval(2, self._tick)
+        self._leave["tick"] = timer.stop
+
+    def _tick(self) -> None:
+        self.frame_changed.publish(None)
+
+    def _show_me(self, snapshot: Snapshot[User]) -> None:
+        if snapshot.value is not None and snapshot.value != self.me:
+            self.me = snapshot.value
+            self.session.outbox.me = snapshot.value
+            self.frame_changed.publish(None)
+
+    def _show_organizations(self, snapshot: Snapshot[ListPage[Organization]]) -> None:
+        self.organizations = snapshot
+        known = snapshot.value.items if snapshot.value else ()
+        if known and self.organization is None:
+            last = self.session.state.recall("organization")
+            self.choose_organization(next((each for each in known if each.id == last), known[0]))
+        self.frame_changed.publish(None)
+
+    def choose_organization(self, organization: Organization) -> None:
+        """Show the spaces, change requests and comments of `organization` from now on."""
+        if self.organization is not None and self.organization.id == organization.id:
+            return
+        self.organization = organization
+        self.session.state.remember("organization", organization.id)
+        if leave := self._leave.pop("spaces", None):
+            leave()
+        self.spaces = Snapshot()
+        at = OrganizationRef(organization_id=organization.id)
+        self._leave["spaces"] = self.session.live.watch(ListSpaces(at=at, limit=1000), self._show_spaces)
+        self.organization_changed.publish(organization)
+        self.frame_changed.publish(None)
+
+    def _show_spaces(self, snapshot: Snapshot[ListPage[Space]]) -> None:
+        self.spaces = snapshot
+        self.spaces_changed.publish(None)
+        self.frame_changed.publish(None)
+
+    def space(self, space_id: str) -> Space | None:
+        """The space called `space_id`, of the organization on show."""
+        items = self.spaces.value.items if self.spaces.value else ()
+        return next((space for space in items if space.id == space_id), None)
+
+    # What the frame says
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What waits in each view."""
+        items = self.spaces.value.items if self.spaces.value else ()
+        return {
+            "changes": sum(space.change_requests_open for space in items),
+            "comments": sum(space.comments for space in items),
+        }
+
+    def link(self) -> tuple[str, str]:
+        """The state of the connection in words, and its style."""
+        if self._session is None:
+            return "not signed in", "$octavo-muted"
+        from octavo.tui.ages import short_age
+
+        asked = self.session.activity()
+        failed = [each for each in asked if each.status is None]
+        answered = [each for each in asked if each.status is not None]
+        if failed and (not answered or failed[-1].moment > answered[-1].moment):
+            since = answered[-1].moment if answered else failed[0].moment
+            return f"○ offline {short_age(since)}", "$warning"
+        if not answered:
+            return "● saved", "$octavo-muted"
+        return f"● live {short_age(answered[-1].moment)}", "$success"
+
+    def waiting(self) -> str:
+        """The writes that are not done, in words."""
+        if self._session is None:
+            return ""
+        states = [entry.state for entry in self.session.outbox.entries]
+        failed = sum(state in ("failed", "unknown") for state in states)
+        under_way = len(states) - failed
+        said = [f"{under_way} waiting" if under_way else "", f"{failed} need you: !" if failed else ""]
+        return " · ".join(each for each in said if each)
+
+    def _writes_changed(self) -> None:
+        self.frame_changed.publish(None)
+
+    # Doing
+
+    def background(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Run `work` to its end whatever screen is shown. An error that is not an ApiError is a bug, and seen."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        if isinstance(error, ApiError):
+            self.say(str(error), title="That did not work", severity="error")
+        else:
+            self._handle_exception(error)  # type: ignore[arg-type]  # what the loop keeps is an Exception
+
+    def queue(self, op: Operation[Any], *, doing: str, place: str = "", said: str = "") -> None:
+        """Give a comment write to the outbox: on disk before anything is said, sent after the time for undo."""
+
+        async def add() -> None:
+            await self.session.outbox.add(op, doing=doing, place=place)
+            self.say(f"{said or doing.capitalize()} · u undo")
+
+        self.background(add())
+
+    def write(
+        self,
+        doing: str,
+        op: Operation[Any],
+        *edits: tuple[Operation[Any], Callable[[Any], Any]],
+        said: str = "",
+        then: Callable[[Any], None] | None = None,
+    ) -> None:
+        """Send a write now, with its `edits` shown at once and taken back with a sentence when it is refused."""
+
+        async def send() -> None:
+            try:
+                answer = await self.session.live.write(op, *edits)
+            except ApiError as error:
+                self.say(str(error), title=f"Couldn't {doing}", severity="error")
+                return
+            if said:
+                self.say(said)
+            if then is not None:
+                then(answer)
+
+        self.background(send())
+
+    def say(self, message: str, *, title: str = "", severity: str = "information") -> None:
+        """Tell the person what happened. Never markup."""
+        self.notify(message, title=title, severity=severity, markup=False, timeout=10 if severity == "error" else 5)  # type: ignore[arg-type]  # one of Textual's severities
+
+    def action_undo(self) -> None:
+        async def undo() -> None:
+            undone = await self.session.outbox.undo()
+            self.say(undone.sentence if undone else "Nothing to undo.")
+
+        if self._session is not None:
+            self.background(undo())
+
+    def action_view(self, view: str) -> None:
+        if self._session is None:
+            return
+        if view == "organization":
+            view = "home"
+        if self.current_mode == view:
+            while len(self.screen_stack) > 1:
+                self.pop_screen()
+            return
+        self.switch_mode(view)
+
+    def action_help(self) -> None:
+        from octavo.tui.screens.help import HelpScreen
+
+        self.push_screen(HelpScreen())
+
+    def action_palette(self) -> None:
+        from octavo.tui.screens.palette import PaletteScreen
+
+        self.push_screen(PaletteScreen())
+
+    def action_search(self) -> None:
+        from octavo.tui.screens.search import SearchScreen
+
+        if self.organization is not None:
+            self.push_screen(SearchScreen(self.organization))
+
+    def action_activity(self) -> None:
+        from octavo.tui.screens.activity import ActivityScreen
+
+        if self._session is not None:
+            self.push_screen(ActivityScreen())
+
+    def action_screenshot(self, filename: str | None = None, path: str | None = None) -> None:
+        """Off: it would write a file wherever a caller says (T5)."""
+
+    # Endings
+
+    def action_quit_or_up(self) -> None:
+        if len(self.screen_stack) > 1:
+            self.pop_screen()
+        else:
+            self.background(self.action_quit())
+
+    async def action_quit(self) -> None:
+        self._keep_what_is_typed()
+        await self._end_session()
+        self.exit(0)
+
+    def _terminated(self) -> None:
+        """The terminal is gone or we were asked to end: keep what is being typed, then go (D6)."""
+        self._keep_what_is_typed()
+        self.exit(0)
+
+    def _keep_what_is_typed(self) -> None:
+        for keep in tuple(self.before_end):
+            keep()
+
+    def _fatal_error(self) -> None:
+        """Replace Textual's crash screen, which prints local variables (K9)."""
+        self._keep_what_is_typed()
+        self._exit_renderables.append(report_crash(self.settings.state_folder))
+        self._close_messages_no_wait()
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[Any]:
+        return ()
+
+
+def content(text: str) -> Content:
+    """Outside text as something a widget shows as it is."""
+    return Content(text)

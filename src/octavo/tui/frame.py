@@ -1,0 +1,125 @@
+"""The frame: a line above with the views, a line below with where we are and what waits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from textual.app import RenderResult
+from textual.content import Content
+from textual.events import Click
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widget import Widget
+
+if TYPE_CHECKING:
+    from octavo.tui.app import Octavo
+
+VIEWS = (("1", "home", "Home"), ("2", "content", "Content"), ("3", "changes", "Changes"), ("4", "comments", "Comments"))
+
+Piece = str | tuple[str, str]
+
+
+class TopBar(Widget):
+    """The organization, the views with their counts, the state of the link and the account."""
+
+    DEFAULT_CSS = """
+    TopBar { height: 2; dock: top; background: $background; color: $octavo-muted; border-bottom: solid $octavo-line; }
+    View.-short TopBar { height: 1; border: none; }
+    """
+
+    class ViewWanted(Message):
+        """A view was clicked; `organization` stands for the switcher."""
+
+        def __init__(self, view: str) -> None:
+            super().__init__()
+            self.view = view
+
+    def __init__(self, view: str) -> None:
+        super().__init__()
+        self._view = view
+        self._spans: list[tuple[int, int, str]] = []
+
+    @property
+    def octavo(self) -> Octavo:
+        return cast("Octavo", self.app)
+
+    def on_mount(self) -> None:
+        self.octavo.frame_changed.subscribe(self, lambda _: self.refresh())
+        self.set_interval(10, self.refresh)
+
+    def render(self) -> RenderResult:
+        width = self.content_size.width
+        wide, middle = width >= 96, width >= 72
+        left = Content.assemble(" ", ("◆", "$primary"), " ")
+        title = self.octavo.organization.title if self.octavo.organization else "Octavo"
+        self._spans = []
+        left = self._add(
+            left, Content.assemble((_cut(title, 24 if wide else 14), "bold $foreground"), " ▾"), "organization"
+        )
+        left += Content("  ")
+        for key, view, name in VIEWS:
+            label = Content.assemble((key, "$primary"), f" {name}" if middle or view == self._view else "")
+            if (count := self.octavo.counts.get(view)) and middle:
+                label = label + Content(f" {count}")
+            if view == self._view:
+                label = Content.assemble(" ", label, " ").stylize("bold $foreground on $panel")
+            else:
+                label = Content.assemble(" ", label, " ")
+            left = self._add(left, label, view)
+        right = self._right(wide)
+        gap = width - left.cell_length - right.cell_length
+        return left + Content(" " * gap) + right if gap > 0 else left.truncate(width, ellipsis=True)
+
+    def _add(self, line: Content, piece: Content, view: str) -> Content:
+        self._spans.append((line.cell_length, line.cell_length + piece.cell_length, view))
+        return line + piece
+
+    def _right(self, wide: bool) -> Content:
+        link, style = self.octavo.link()
+        pieces: list[Piece | Content] = [(link, style), " "]
+        if wide and self.octavo.has_session:
+            label = self.octavo.session.label
+            pieces += [" ", (label, "bold $warning" if self.octavo.session.kind == "demo" else "$octavo-muted"), " "]
+        return Content.assemble(*pieces)
+
+    def on_click(self, event: Click) -> None:
+        for start, end, view in self._spans:
+            if start <= event.x < end:
+                self.post_message(self.ViewWanted(view))
+
+
+class StatusBar(Widget):
+    """Where we are on the left, what is known about it on the right, writes under way last."""
+
+    DEFAULT_CSS = """
+    StatusBar { height: 2; dock: bottom; background: $background; color: $octavo-muted; border-top: solid $octavo-line; margin-bottom: 1; }
+    View.-short StatusBar { height: 1; border: none; }
+    """
+
+    crumbs = reactive("")
+    facts = reactive("")
+
+    @property
+    def octavo(self) -> Octavo:
+        return cast("Octavo", self.app)
+
+    def on_mount(self) -> None:
+        self.octavo.frame_changed.subscribe(self, lambda _: self.refresh())
+
+    def render(self) -> RenderResult:
+        width = self.content_size.width
+        facts = self.facts
+        waiting = self.octavo.waiting()
+        right = Content.assemble(
+            facts, "  " if facts and waiting else "", (waiting, "$warning"), " " if facts or waiting else ""
+        )
+        room = max(width - right.cell_length - 2, 0)
+        left = Content(f" {self.crumbs}").truncate(room, ellipsis=True)
+        gap = width - left.cell_length - right.cell_length
+        if gap < 0:
+            return right.truncate(width, ellipsis=True)
+        return left + Content(" " * gap) + right
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"

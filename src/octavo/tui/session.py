@@ -1,0 +1,81 @@
+"""What the app is connected to, and the ways in. The composition root builds both; the app only uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, Protocol
+
+from octavo.data.drafts import Drafts
+from octavo.data.live import Live
+from octavo.data.outbox import Outbox
+from octavo.data.state import State
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request, as the activity screen shows it. Never holds a key, a header or a value."""
+
+    moment: datetime
+    method: str
+    route: str
+    status: int | None
+    milliseconds: float
+    error: str | None
+    attempts: int = 1
+    request_id: str = ""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the server says of its rate limit."""
+
+    remaining: int
+    limit: int | None
+
+
+@dataclass(frozen=True)
+class Session:
+    """One account on one server, or the embedded platform."""
+
+    live: Live
+    outbox: Outbox
+    drafts: Drafts
+    state: State
+    kind: Literal["demo", "folder", "server"]
+    label: str
+    """What the frame calls it: the person and host, or DEMO."""
+    activity: Callable[[], Sequence[Asked]]
+    """The last requests, the oldest first."""
+    limits: Callable[[], Limits | None]
+    close: Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class SignedIn:
+    """Facts to show before one starts: who the key belongs to, what it may do, where it is kept."""
+
+    session: Session
+    facts: tuple[tuple[Literal["ok", "care"], str], ...]
+
+
+class Doors(Protocol):
+    """The ways in. Each raises `octavo.api.errors.ApiError` or ValueError with a sentence."""
+
+    @property
+    def host(self) -> str:
+        """The host a pasted key is for."""
+
+    @property
+    def keyring(self) -> str:
+        """Where a key would be kept, in words."""
+
+    async def sign_in(self, key: str) -> SignedIn:
+        """Check `key`, keep it, and connect."""
+
+    async def demo(self) -> Session:
+        """Connect to the demo library."""
+
+    async def folder(self, path: str) -> Session:
+        """Load a folder of pages into the embedded platform, and connect to it."""

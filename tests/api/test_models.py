@@ -1,0 +1,117 @@
+"""What servers send can be read: as documented, newer, older, half wrong."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from octavo.api.bodies import plain
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.comments import Comment
+from octavo.api.content import Page, PageTree, Revision
+from octavo.api.operation import ListPage
+from octavo.api.spaces import Space
+from octavo.api.users import User
+
+ADA = {"object": "user", "id": "ada", "displayName": "Ada", "urls": {"location": "https://x.example"}}
+COMMENT: dict[str, Any] = {
+    "object": "comment", "id": "k1", "postedBy": ADA, "postedAt": "2026-01-02T03:04:05.000Z",
+    "reactions": [], "replies": 0, "body": {"markdown": "Hi"}, "target": {"space": "s", "revision": "r"},
+    "urls": {"location": "https://x.example"}, "permissions": {"view": True, "edit": False, "delete": False},
+    "status": "open",
+}  # fmt: skip
+
+
+def test_unknown_fields_and_values_are_survived() -> None:
+    comment = Comment.model_validate({**COMMENT, "status": "parked", "repliers": [{"x": 1}], "new": {}})
+    assert comment.status == "parked"
+
+
+def test_a_target_reduced_to_ids_is_survived() -> None:
+    comment = Comment.model_validate({**COMMENT, "target": {"page": {"id": "p"}, "node": {"id": "n"}}})
+    assert comment.target.page is not None
+    assert comment.target.page.outdated is None
+
+
+def test_one_bad_item_does_not_hide_the_others() -> None:
+    items: list[Any] = [COMMENT, {**COMMENT, "id": "../x"}, {"id": 3}, "nonsense", {**COMMENT, "id": "k2"}]
+    page = ListPage[Comment].model_validate_json(json.dumps({"items": items, "next": {"page": "c"}}))
+    assert [comment.id for comment in page.items] == ["k1", "k2"]
+    assert page.unreadable == 3
+    assert page.next is not None
+
+
+def test_an_answer_of_another_shape_is_refused() -> None:
+    with pytest.raises(ValidationError):
+        ListPage[Comment].model_validate({"items": "none"})
+
+
+def test_a_page_of_a_list_changes_by_value() -> None:
+    page = ListPage[Comment].model_validate({"items": [COMMENT, {**COMMENT, "id": "k2"}]})
+    assert [each.status for each in page.changed("k2", status="resolved").items] == ["open", "resolved"]
+    assert [each.id for each in page.without("k1").items] == ["k2"]
+    assert [each.id for each in page.before(page.items[1]).items] == ["k2", "k1", "k2"]
+    assert len(page.items) == 2
+
+
+def test_git_may_be_named_two_ways() -> None:
+    for name in ("createdByPlatform", "createdByGitBook"):
+        revision = Revision.model_validate({"id": "r", "git": {"oid": "1", name: True}})
+        assert revision.git is not None
+        assert revision.git.created_by_platform is True
+
+
+def test_a_tree_can_be_walked_and_searched() -> None:
+    pages = [{"id": "g", "type": "group", "title": "G", "pages": [{"id": "p", "title": "P"}]}, {"id": "q"}]
+    tree = PageTree.model_validate({"pages": pages})
+    assert [page.id for page in tree.walk()] == ["g", "p", "q"]
+    assert [page.id for page in tree.trail("p")] == ["g", "p"]
+    assert tree.trail("nowhere") == ()
+    assert tree.find("q") is not None
+
+
+def test_server_text_is_made_safe_when_the_model_is_built() -> None:
+    page = Page.model_validate({"id": "p", "title": "a\x1b]0;x\x07b\nc", "markdown": "x\x1b[2Jy\nz"})
+    assert page.title == "a␛]0;x␇b c"
+    assert page.markdown == "x␛[2Jy\nz"
+
+
+def test_free_form_json_is_made_safe_too() -> None:
+    description = {
+        "object": "document",
+        "nodes": [{"object": "block", "nodes": [{"object": "text", "leaves": [{"text": "a\x1bb"}]}]}],
+    }
+    change_request = ChangeRequest.model_validate({"id": "c", "description": description})
+    assert change_request.about == "a␛b"
+
+
+def test_a_change_request_without_subject_has_a_name() -> None:
+    assert ChangeRequest.model_validate({"id": "c", "number": 7, "subject": ""}).title == "Untitled #7"
+
+
+def test_what_a_change_request_is_compared_with() -> None:
+    started = {"id": "c", "revisionInitial": "a"}
+    assert ChangeRequest.model_validate(started).base == "a"
+    assert ChangeRequest.model_validate({**started, "revisionMergedAncestor": "b"}).base == "b"
+
+
+def test_a_space_needs_only_its_id() -> None:
+    space = Space.model_validate({"id": "s"})
+    assert (space.comments, space.permissions.merge, space.ref.space_id) == (0, False, "s")
+
+
+def test_the_words_of_a_document() -> None:
+    leaf = {"object": "text", "leaves": [{"object": "leaf", "text": "one "}, {"object": "leaf", "text": "two"}]}
+    document = {
+        "object": "document",
+        "nodes": [{"object": "block", "nodes": [leaf]}, {"object": "block", "nodes": [leaf]}],
+    }
+    assert plain(document) == "one two\none two"
+    assert plain(None) == plain("nonsense") == plain({"nodes": "no"}) == ""
+
+
+def test_a_user_is_called_something() -> None:
+    assert User.model_validate({"id": "u", "displayName": ""}).name == "u"

@@ -1,0 +1,170 @@
+"""Every operation is declared as the interface has it, is described, and survives the wire."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from octavo.api import change_requests, comments, content, organizations, spaces
+from octavo.api.bodies import Markdown
+from octavo.api.operation import AREAS, Operation, Spec, load
+from octavo.api.places import ChangeRequestRef, OrganizationRef, RevisionRef, SpaceRef
+from octavo.api.wire import NoSuchOperation, Request, Route, decode, encode, location, route_of, routes
+
+TABLE = Path(__file__).parent.parent / "operations.tsv"
+ROWS = list(csv.DictReader(TABLE.read_text(encoding="utf-8").splitlines(), delimiter="\t"))
+WANTED = {(row["method"], row["path"]): row["success"].split("/") for row in ROWS}
+SPECS = list(load().values())
+ROUTES = [route for spec in SPECS for route in routes(spec)]
+SPACE = SpaceRef(space_id="s")
+CHANGE_REQUEST = ChangeRequestRef(space_id="s", change_request_id="7")
+
+
+def key(route: Route) -> tuple[str, str]:
+    return route.spec.method, route.path
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.key)
+def test_it_is_an_operation_of_the_interface(route: Route) -> None:
+    assert str(route.spec.success) in WANTED[key(route)]
+
+
+def test_no_path_is_declared_twice() -> None:
+    assert len({key(route) for route in ROUTES}) == len(ROUTES)
+
+
+def test_the_areas_of_reading_and_reviewing_are_whole() -> None:
+    whole = {
+        "space-comments", "space-comment", "change-request-comments", "collections", "users", "system",
+        "change-requests-reviews", "change-request-reviewers", "change-request-contributors",
+    }  # fmt: skip
+    wanted = {(row["method"], row["path"]) for row in ROWS if row["area"] in whole}
+    assert wanted - {key(route) for route in ROUTES} == set()
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
+def test_it_is_described(spec: Spec) -> None:
+    assert spec.operation.__doc__
+    assert spec.summary.endswith((".", ":"))
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
+def test_its_path_is_made_of_its_fields(spec: Spec) -> None:
+    names = set(re.findall(r"{(\w+)}", spec.path)) - {"content"}
+    assert names <= set(spec.operation.model_fields)
+    for place in spec.places:
+        assert set(re.findall(r"{(\w+)}", place.path)) <= set(place.model_fields)
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
+def test_it_says_what_it_answers(spec: Spec) -> None:
+    assert spec.codec is not None
+
+
+def test_every_area_declares_operations() -> None:
+    assert {spec.operation.__module__.rpartition(".")[2] for spec in SPECS} == set(AREAS)
+
+
+OPS: list[Operation[Any]] = [
+    comments.Update(at=CHANGE_REQUEST, comment_id="k", body=Markdown(markdown="Hi\x1b[0m"), resolved=True),
+    comments.List(at=SPACE, authors=("ada", "gitbook:agent"), limit=3, order="asc"),
+    comments.Delete(at=SPACE, comment_id="k"),
+    comments.CreateReply(at=SPACE, comment_id="k", body=Markdown(markdown="é"), format="markdown"),
+    change_requests.Merge(at=CHANGE_REQUEST),
+    content.GetPage(at=RevisionRef(space_id="s", revision_id="r"), page_id="p", format="markdown", refs="stable"),
+    content.GetPageByPath(at=SPACE, page_path="guides/set up"),
+    content.Edit(
+        at=CHANGE_REQUEST,
+        changes=(
+            content.DeletePage(page="p"),
+            content.InsertPage(document=content.DocumentBody(markdown="# New")),
+            content.UpdatePage(page="p", into=None, title="T"),
+        ),
+        compat=False,
+    ),
+    spaces.Move(at=SPACE, parent=None, position=spaces.Position(before=spaces.SpacePointer(space="t"))),
+    organizations.List(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("op", OPS, ids=lambda op: type(op).__qualname__)
+def test_it_survives_the_wire(op: Operation[Any]) -> None:
+    again = decode(encode(op))
+    assert again == op
+    assert again.model_fields_set == op.model_fields_set
+
+
+def test_a_field_never_set_stays_at_home() -> None:
+    assert encode(comments.Update(at=SPACE, comment_id="k", resolved=True)).body == {"resolved": True}
+
+
+def test_a_field_set_to_none_travels() -> None:
+    assert encode(spaces.Move(at=SPACE, parent=None)).body == {"parent": None}
+
+
+def test_an_operation_without_body_fields_sends_none() -> None:
+    assert encode(change_requests.Merge(at=CHANGE_REQUEST)).body is None
+
+
+def test_one_declaration_serves_every_place() -> None:
+    page = {"page_id": "p", "format": "markdown"}
+    revision = RevisionRef(space_id="s", revision_id="r")
+    urls = [location(content.GetPage(at=at, **page)) for at in (SPACE, CHANGE_REQUEST, revision)]  # type: ignore[arg-type]  # one dict for three calls
+    assert urls == [
+        "/v1/spaces/s/content/page/p",
+        "/v1/spaces/s/change-requests/7/content/page/p",
+        "/v1/spaces/s/revisions/r/page/p",
+    ]
+
+
+def test_a_literal_path_is_not_read_as_a_parameter() -> None:
+    assert type(decode(Request("GET", "/v1/spaces/s/content/pages"))) is content.ListPages
+
+
+def test_a_page_path_may_keep_its_slashes() -> None:
+    op = decode(Request("GET", "/v1/spaces/s/content/path/guides/set%20up"))
+    assert isinstance(op, content.GetPageByPath)
+    assert op.page_path == "guides/set up"
+
+
+def test_an_unknown_path_names_nothing() -> None:
+    with pytest.raises(NoSuchOperation) as caught:
+        decode(Request("GET", "/v1/nothing"))
+    assert caught.value.methods == ()
+
+
+def test_a_wrong_method_names_the_right_ones() -> None:
+    with pytest.raises(NoSuchOperation) as caught:
+        decode(Request("PUT", "/v1/orgs/o"))
+    assert set(caught.value.methods) == {"GET", "PATCH"}
+
+
+@pytest.mark.parametrize("hostile", ["../admin", "a/../../b", "", "a b", "x" * 129, "a%2fb", "é", ".", ".."])
+def test_an_id_cannot_climb(hostile: str) -> None:
+    with pytest.raises(ValidationError):
+        SpaceRef(space_id=hostile)
+
+
+@pytest.mark.parametrize("hostile", [".", "..", ""])
+def test_a_free_segment_cannot_climb(hostile: str) -> None:
+    with pytest.raises(ValueError, match="path"):
+        encode(content.GetPageByPath(at=SPACE, page_path=hostile))
+
+
+def test_a_route_has_names_where_values_are() -> None:
+    assert route_of(change_requests.Get(at=CHANGE_REQUEST)) == "/v1/spaces/{spaceId}/change-requests/{changeRequestId}"
+    assert route_of(organizations.Get(at=OrganizationRef(organization_id="o"))) == "/v1/orgs/{organizationId}"
+
+
+def test_documented_limits_are_refused_before_anything_travels() -> None:
+    with pytest.raises(ValidationError):
+        change_requests.Update(at=CHANGE_REQUEST, subject="x" * 101)
+    with pytest.raises(ValidationError):
+        comments.List(at=SPACE, limit=1001)
+    with pytest.raises(ValidationError):
+        content.Edit(at=CHANGE_REQUEST, changes=())

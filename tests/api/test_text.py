@@ -1,0 +1,64 @@
+"""Nothing that reaches a terminal from outside can command it (T1, A50)."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.api.text import LINE_LIMIT, json, line, text
+
+HOSTILE = st.text(
+    alphabet=st.one_of(
+        st.characters(),
+        st.sampled_from("\x1b\x07\x00\r\n\t\x7f\x85\x9b\x9d\u202e\u2066\u200b\ufeff\u2028\U000e0041\u0301\ud800"),
+    ),
+    max_size=200,
+)
+
+
+@given(HOSTILE)
+def test_text_is_safe_and_idempotent(value: str) -> None:
+    safe = text(value)
+    assert text(safe) == safe
+    for char in safe:
+        assert char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cs")
+        assert unicodedata.bidirectional(char) not in ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
+
+
+@given(HOSTILE)
+def test_a_line_is_one_line(value: str) -> None:
+    safe = line(value)
+    assert line(safe) == safe
+    assert "\n" not in safe
+    assert len(safe) <= LINE_LIMIT
+
+
+@pytest.mark.parametrize(
+    "kept",
+    ["plain", "naïve café", "👩‍👩‍👧 family", "می‌خواهم", "กำลัง", "Việt Nam", "日本語の文書", "שלום עולם", "a\tb\nc"],
+)
+def test_honest_text_is_kept(kept: str) -> None:
+    assert text(kept) == kept
+
+
+@pytest.mark.parametrize(
+    ("hostile", "shown"),
+    [
+        ("\x1b]52;c;aGk=\x07", "␛]52;c;aGk=␇"),
+        ("a\r\nb\rc", "a\nb\nc"),
+        ("a\u2028b\x85c", "a\nb\nc"),
+        ("\u202egnp.exe", "\ufffdgnp.exe"),
+        ("pay\u200bpal", "paypal"),
+        ("z" + "\u0301" * 50, "z" + "\u0301" * 4),
+        ("\x9b31m", "\ufffd31m"),
+    ],
+)
+def test_hostile_text_is_shown_harmless(hostile: str, shown: str) -> None:
+    assert text(hostile) == shown
+
+
+def test_json_is_made_safe_all_through() -> None:
+    assert json({"a\x1b": ["\x07", {"b": "\x00"}], "n": 1}) == {"a␛": ["␇", {"b": "␀"}], "n": 1}

@@ -1,0 +1,92 @@
+"""Who may import whom. The arrows point down, and each library has one home (CONTRIBUTING.md)."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "src" / "octavo"
+
+FREE = {"", "settings", "redaction"}
+"""Modules of no room, which any room may use: they import nothing of ours but each other."""
+
+MAY_IMPORT = {
+    "api": {"api"},
+    "documents": {"documents", "api"},
+    "client": {"client", "api"},
+    "data": {"data", "api"},
+    "server": {"server", "documents", "api"},
+    "tui": {"tui", "data", "documents", "api"},
+    "cli": {"cli", "tui", "data", "documents", "client", "server", "api"},
+    "__main__": {"cli"},
+    "settings": set[str](),
+    "redaction": set[str](),
+    "__init__": set[str](),
+}
+HOME = {
+    "textual": {"tui"},
+    "rich": {"tui"},
+    "pygments": {"tui"},
+    "httpx": {"client", "cli"},
+    "keyring": {"client"},
+    "truststore": {"client"},
+    "starlette": {"server"},
+    "uvicorn": {"server"},
+    "sqlite3": {"data", "server"},
+    "markdown_it": {"documents"},
+    "mdit_py_plugins": {"documents"},
+    "linkify_it": {"documents"},
+    "rapidfuzz": {"documents", "server"},
+    "shtab": {"cli"},
+    "platformdirs": {"settings"},
+    "pydantic": {"api", "server", "cli", "data", "client"},
+}
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+def room(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_arrows_point_down(path: Path) -> None:
+    for module in imports(path):
+        package, _, rest = module.partition(".")
+        if package == "octavo":
+            target = rest.partition(".")[0]
+            assert target in MAY_IMPORT[room(path)] | FREE, f"{path.name} imports {module}"
+        elif package in HOME:
+            assert room(path) in HOME[package], f"{package} is at home in {HOME[package]}, not in {room(path)}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_file_has_one_subject(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 420
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_names_say_what_things_are(path: Path) -> None:
+    assert not re.search(r"(utils?|helpers?|common|manager|service)", path.stem)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_every_module_says_what_it_is(path: Path) -> None:
+    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+
+
+def test_every_home_is_a_room() -> None:
+    assert {home for homes in HOME.values() for home in homes} <= set(MAY_IMPORT)
+
+
+def imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.module, "Imports are absolute"
+            assert not node.level, "Imports are absolute"
+            yield node.module
