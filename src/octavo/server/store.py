@@ -14,26 +14,47 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from threading import RLock
+from typing import Any, NamedTuple
 
 Json = dict[str, Any]
 
 SCHEMA_VERSION = 1
 SCHEMA = """
 CREATE TABLE documents (
-    path TEXT PRIMARY KEY, collection TEXT NOT NULL, position INTEGER NOT NULL UNIQUE, body TEXT NOT NULL
+    position INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, collection TEXT NOT NULL, body TEXT NOT NULL
 ) STRICT;
 CREATE INDEX by_collection ON documents (collection, position);
 CREATE TABLE blobs (hash TEXT PRIMARY KEY, body BLOB NOT NULL) STRICT;
 CREATE TABLE keys (hash TEXT PRIMARY KEY, user TEXT NOT NULL) STRICT;
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-CREATE VIRTUAL TABLE pages USING fts5 (
-    space UNINDEXED, page UNINDEXED, section UNINDEXED, title, body, tokenize = 'unicode61 remove_diacritics 2'
+CREATE TABLE sections (
+    id INTEGER PRIMARY KEY, space TEXT NOT NULL, page TEXT NOT NULL, anchor TEXT NOT NULL,
+    title TEXT NOT NULL, body TEXT NOT NULL
+) STRICT;
+CREATE INDEX by_page ON sections (space, page);
+CREATE VIRTUAL TABLE words USING fts5 (
+    title, body, content = 'sections', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 2'
 );
 """
+
+
+Section = tuple[str, str, str]
+"""The anchor, title and body of a part of a page."""
+
+
+class Found(NamedTuple):
+    """A section that matches, with the words around the match."""
+
+    space: str
+    page: str
+    anchor: str
+    title: str
+    snippet: str
 
 
 class Missing(LookupError):
@@ -48,6 +69,8 @@ class Store:
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        self.lock = RLock()
+        """Held by whoever reads or writes: threads take turns."""
         self._db = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
         self._db.executescript(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 5000;"
@@ -65,16 +88,17 @@ class Store:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All writes inside happen, or none does. Inside another transaction it is part of that one."""
-        if self._db.in_transaction:
-            yield
-            return
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
+        with self.lock:
+            if self._db.in_transaction:
+                yield
+                return
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
 
     def find(self, path: str) -> Json | None:
         """The document at `path`, or None."""
@@ -91,9 +115,9 @@ class Store:
     def put(self, path: str, document: Json) -> Json:
         """File `document` at `path`: after all others if it is new, in its old place if it is not."""
         self._db.execute(
-            "INSERT INTO documents VALUES (?, ?, (SELECT COALESCE(MAX(position), 0) + 1 FROM documents), ?)"
+            "INSERT INTO documents (path, collection, body) VALUES (?, ?, ?)"
             " ON CONFLICT (path) DO UPDATE SET body = excluded.body",
-            [path, path.rpartition("/")[0], json.dumps(document, ensure_ascii=False)],
+            [path, path.rpartition("/")[0], json.dumps(document)],
         )
         return document
 
@@ -123,6 +147,19 @@ class Store:
             values.append(after)
         for position, body in self._db.execute(f"{query} ORDER BY position {order}", values).fetchall():
             yield position, json.loads(body)
+
+    def first(self, collection: str, field: str, value: str | int) -> Json | None:
+        """The first document of a collection whose `field` is `value`, or None."""
+        query = (
+            "SELECT body FROM documents WHERE collection = ? AND json_extract(body, ?) = ? ORDER BY position LIMIT 1"
+        )
+        row = self._db.execute(query, [collection, f"$.{field}", value]).fetchone()
+        return json.loads(row[0]) if row else None
+
+    def tally(self, collection: str, field: str) -> Counter[str]:
+        """How many documents of a collection hold each value of `field`."""
+        query = "SELECT json_extract(body, ?), COUNT(*) FROM documents WHERE collection = ? GROUP BY 1"
+        return Counter(dict(self._db.execute(query, [f"$.{field}", collection]).fetchall()))
 
     def put_blob(self, body: str | bytes) -> str:
         """Keep `body`, and return the hash that names it."""
@@ -160,21 +197,40 @@ class Store:
         """Keep a fact about the database itself."""
         self._db.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", [name, value])
 
-    def index(self, space: str, page: str, sections: list[tuple[str, str, str]]) -> None:
-        """Make a page of a space findable by the (anchor, title, body) of its sections, in place of what was."""
-        self._db.execute("DELETE FROM pages WHERE space = ? AND page = ?", [space, page])
-        rows = [(space, page, anchor, title, body) for anchor, title, body in sections]
-        self._db.executemany("INSERT INTO pages VALUES (?, ?, ?, ?, ?)", rows)
+    def index(self, space: str, page: str, sections: Iterable[Section]) -> None:
+        """Make a page of a space findable by its sections, in place of what was."""
+        self.unindex(space, page)
+        for anchor, title, body in sections:
+            row = (space, page, anchor, _scalars(title), _scalars(body))
+            self._db.execute("INSERT INTO sections (space, page, anchor, title, body) VALUES (?, ?, ?, ?, ?)", row)
+            self._db.execute("INSERT INTO words (rowid, title, body) VALUES (last_insert_rowid(), ?, ?)", row[3:])
 
-    def search(self, spaces: list[str], query: str, limit: int) -> list[tuple[str, str, str, str, str]]:
-        """(space, page, anchor, title, snippet) of the sections that match an FTS5 `query`, the best first."""
+    def unindex(self, space: str, page: str | None = None) -> None:
+        """Make a page of a space, or all its pages, impossible to find."""
+        which, values = ("space = ? AND page = ?", [space, page]) if page else ("space = ?", [space])
+        self._db.execute(
+            "INSERT INTO words (words, rowid, title, body)"
+            f" SELECT 'delete', id, title, body FROM sections WHERE {which}",
+            values,
+        )
+        self._db.execute(f"DELETE FROM sections WHERE {which}", values)
+
+    def search(self, spaces: list[str], query: str, limit: int) -> list[Found]:
+        """Sections of pages in `spaces` that match an FTS5 `query`, the best first. Titles weigh most."""
         marks = ",".join("?" * len(spaces))
-        return self._db.execute(
-            "SELECT space, page, section, title, snippet(pages, 4, '', '', '…', 24) FROM pages"
-            f" WHERE pages MATCH ? AND space IN ({marks}) ORDER BY bm25(pages, 0, 0, 0, 8.0, 1.0) LIMIT ?",
+        rows = self._db.execute(
+            "SELECT space, page, anchor, sections.title, snippet(words, 1, '', '', '…', 32) FROM words"
+            f" JOIN sections ON sections.id = words.rowid WHERE words MATCH ? AND space IN ({marks})"
+            " ORDER BY bm25(words, 8.0, 1.0), sections.id LIMIT ?",
             [query, *spaces, limit],
-        ).fetchall()
+        )
+        return [Found(*row) for row in rows]
 
 
 def _digest(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _scalars(text: str) -> str:
+    """`text` without lone surrogates, which SQLite cannot hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")

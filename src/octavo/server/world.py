@@ -43,6 +43,10 @@ class World:
         """The same world with another caller."""
         return replace(self, caller=user)
 
+    def url(self, path: str) -> str:
+        """The absolute address of a path of this platform."""
+        return self.origin + path
+
     def timestamp(self) -> str:
         """Now, as the wire has it."""
         return iso(self.now())

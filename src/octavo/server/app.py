@@ -1,0 +1,245 @@
+"""The embedded platform as an ASGI app: HTTP on one side, operations on the other."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import mimetypes
+import secrets
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from random import Random
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from pydantic import ValidationError
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from octavo.api import wire
+from octavo.api.operation import SPECS, Operation
+from octavo.server import behaviour
+from octavo.server.complaints import about_body, about_missing
+from octavo.server.gate import answer
+from octavo.server.store import Json, Missing
+from octavo.server.world import Refused, World
+
+BODY_CAP = 1 << 20
+EDIT_CAP = 8 << 20
+"""The most bytes of a body: of an edit of content, which may bring files, and of everything else."""
+DEPTH_CAP = 64
+"""How deep the values of a body may be nested."""
+
+_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
+T = TypeVar("T")
+
+
+class Platform:
+    """Answers the interface from a world. Handlers run one after the other in a thread of their own."""
+
+    def __init__(self, world: World) -> None:
+        behaviour.load()
+        self.world = world
+        self.delay = 0.0
+        """Seconds to wait before each answer."""
+        self.fail = 0.0
+        """The share of requests, 0 to 1, to answer with an error: the same ones in every run."""
+        self._chance = Random(7)
+        self._refusals: defaultdict[type[Operation[Any]], deque[Refused]] = defaultdict(deque)
+        self._thread = ThreadPoolExecutor(1, "platform")
+        self._app = Starlette(
+            routes=[
+                Route("/v1/{path:path}", self._operation, methods=_METHODS),
+                Route("/~/files/{blob}/{name:path}", self._download, methods=["GET"]),
+            ],
+            exception_handlers={
+                Refused: _refused,
+                Missing: _missing,
+                HTTPException: _http_error,
+                ClientDisconnect: _gone,
+                Exception: _failed,
+            },
+        )
+        self._app.router.redirect_slashes = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+    def refuse_next(
+        self,
+        operation: type[Operation[Any]],
+        status: int,
+        message: str,
+        *,
+        times: int = 1,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """Answer the next `operation` with an error, `times` times over. For tests, and to show failure."""
+        self._refusals[operation].extend(Refused(status, message, dict(headers or {})) for _ in range(times))
+
+    def close(self) -> None:
+        """Let the last handler finish, and end its thread. The store stays open."""
+        self._thread.shutdown()
+
+    async def _operation(self, request: Request) -> Response:
+        world = await self._asked_by(request)
+        if request.method == "OPTIONS":
+            return Response(status_code=204, headers={"allow": ", ".join(_allowed(request))})
+        body = await _body(request)
+        await self._trouble()
+        op = _decoded(request, body)
+        if refusals := self._refusals[type(op)]:
+            raise refusals.popleft()
+        result = await self._in_thread(lambda: answer(op, world))
+        if result is None:
+            return Response(status_code=204, headers=_request_id())
+        content = b"" if request.method == "HEAD" else _json(result)
+        return Response(content, SPECS[type(op)].success, _request_id(), "application/json")
+
+    async def _download(self, request: Request) -> Response:
+        world = await self._asked_by(request)
+        name = request.path_params["name"]
+        data = await self._in_thread(lambda: world.store.blob(request.path_params["blob"]))
+        kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        disposition = f"attachment; filename*=UTF-8''{quote(name, safe='')}"
+        headers = {"content-disposition": disposition, "x-content-type-options": "nosniff"}
+        return Response(data, headers=headers, media_type=kind)
+
+    async def _asked_by(self, request: Request) -> World:
+        """The world as the owner of the key sees it. Raises Refused."""
+        scheme, _, key = request.headers.get("authorization", "").partition(" ")
+        user = await self._in_thread(lambda: self.world.store.user_of(key)) if scheme.lower() == "bearer" else None
+        if user is None:
+            sentence = (
+                "This key is not known here. Sign in with another." if key else "Sign in: the request has no key."
+            )
+            raise Refused(401, sentence, {"www-authenticate": "Bearer"})
+        return self.world.asked_by(user)
+
+    async def _trouble(self) -> None:
+        if self.delay:
+            await asyncio.sleep(self.delay)
+        if self.fail and self._chance.random() < self.fail:
+            raise Refused(503, "The platform was told to fail now and then. Try again.")
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+
+async def _body(request: Request) -> Json | None:
+    """The JSON object that came along, or None. Raises Refused."""
+    path = request.scope["path"]
+    cap = EDIT_CAP if request.method == "POST" and path.endswith("/content") else BODY_CAP
+    too_large = Refused(413, f"The body is larger than {cap >> 20} MiB, which is the most that is accepted.")
+    length = request.headers.get("content-length", "0")
+    if not length.isdecimal() or int(length) > cap:
+        raise too_large
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size <= cap:
+            parts.append(part)
+        elif size > 4 * cap:
+            raise too_large
+    if size > cap:
+        raise too_large
+    return _parsed(b"".join(parts)) if size else None
+
+
+def _parsed(body: bytes) -> Json:
+    try:
+        value = json.loads(body, parse_constant=_no_constant)
+        too_deep = _is_deeper(value, DEPTH_CAP)
+    except (ValueError, RecursionError):
+        raise Refused(400, "The body is not JSON.") from None
+    if not isinstance(value, dict):
+        raise Refused(400, "The body must be a JSON object.")
+    if too_deep:
+        raise Refused(400, f"The body is nested deeper than {DEPTH_CAP} levels, which is the most that is accepted.")
+    return value
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _is_deeper(value: Any, depth: int) -> bool:
+    level = [value]
+    while level and depth:
+        inside = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
+        level, depth = [value for values in inside for value in values], depth - 1
+    return any(isinstance(each, dict | list) for each in level)
+
+
+def _decoded(request: Request, body: Json | None) -> Operation[Any]:
+    """The operation that was asked for. Raises Refused."""
+    method = "GET" if request.method == "HEAD" else request.method
+    try:
+        return wire.decode(wire.Request(method, _url(request), body))
+    except wire.NoSuchOperation as unknown:
+        if not unknown.methods:
+            raise Refused(404, "Nothing of this interface is at this address.") from None
+        sentence = f"{request.method} is not among the methods of this address: {', '.join(unknown.methods)}."
+        raise Refused(405, sentence, {"allow": ", ".join(_allowed(request))}) from None
+    except ValidationError as invalid:
+        raise about_body(invalid, body) from None
+
+
+def _url(request: Request) -> str:
+    # The path as it was sent: an encoded slash in a page path is not a slash.
+    path = request.scope.get("raw_path") or quote(request.scope["path"]).encode()
+    query = request.scope["query_string"]
+    return (path + b"?" + query if query else path).decode("latin-1")
+
+
+def _allowed(request: Request) -> list[str]:
+    try:
+        wire.decode(wire.Request("OPTIONS", _url(request)))
+    except wire.NoSuchOperation as unknown:
+        if unknown.methods:
+            return [*unknown.methods, *(["HEAD"] if "GET" in unknown.methods else []), "OPTIONS"]
+    raise Refused(404, "Nothing of this interface is at this address.")
+
+
+def _json(value: Any) -> bytes:
+    # Escapes alone can carry every text there is: a lone surrogate has no UTF-8.
+    return json.dumps(value, separators=(",", ":")).encode("ascii")
+
+
+def _request_id() -> dict[str, str]:
+    return {"x-request-id": secrets.token_hex(8)}
+
+
+def error(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
+    """The answer of every failure."""
+    content = _json({"error": {"code": status, "message": message}})
+    return Response(content, status, {**_request_id(), **(headers or {})}, "application/json")
+
+
+async def _refused(request: Request, refused: Exception) -> Response:
+    assert isinstance(refused, Refused)
+    return error(refused.status, str(refused), refused.headers)
+
+
+async def _missing(request: Request, missing: Exception) -> Response:
+    return error(404, about_missing(str(missing)))
+
+
+async def _http_error(request: Request, failure: Exception) -> Response:
+    assert isinstance(failure, HTTPException)
+    sentence = "Nothing of this interface is at this address." if failure.status_code == 404 else failure.detail
+    return error(failure.status_code, sentence, failure.headers)
+
+
+async def _gone(request: Request, failure: Exception) -> Response:
+    return error(400, "The request ended before its body did.")
+
+
+async def _failed(request: Request, failure: Exception) -> Response:
+    # Starlette raises the failure again once this is sent, so that whoever runs the app can see it.
+    return error(500, "The platform failed. What you asked for was not done; try again.")

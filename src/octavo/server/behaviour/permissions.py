@@ -1,0 +1,146 @@
+"""Roles, and what they allow.
+
+The role of a person in a space is the highest of: their role in the organization, as far as the default level of the
+space lets it in; and what they were given directly on the space or on a collection it lies in. A default level of
+`inherit` is that of the collection around, and at the root lets every role in. Administrators are never kept out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from octavo.server.store import Json
+from octavo.server.world import Refused, World
+
+RANKS = ("read", "comment", "edit", "review", "create", "admin")
+"""Roles, each allowing all that those before it allow."""
+
+_LEAST = {
+    "view": "read",
+    "comment": "comment",
+    "edit": "edit",
+    "review": "review",
+    "merge": "create",
+    "create": "create",
+    "admin": "admin",
+}
+"""The least role that allows each deed."""
+
+_DEEDS = {
+    "view": "see it",
+    "comment": "comment",
+    "edit": "edit",
+    "review": "review",
+    "merge": "merge",
+    "create": "create content",
+    "admin": "change its settings",
+}
+
+
+def organization_role(world: World, organization: str, user: str | None = None) -> str | None:
+    """The role of `user` (or the caller) in an organization. None for guests and strangers."""
+    member = membership(world, organization, user)
+    return member["role"] if member else None
+
+
+def membership(world: World, organization: str, user: str | None = None) -> Json | None:
+    """What makes `user` (or the caller) a member of an organization, guests too. None for strangers."""
+    member = world.store.find(f"/orgs/{organization}/members/{user or world.caller}")
+    return None if member is None or member.get("disabled") else member
+
+
+def role(world: World, holder: Json, user: str | None = None) -> str | None:
+    """The role of `user` (or the caller) in a space or collection. None if they have none."""
+    user = user or world.caller
+    chain = list(_around(world, holder))
+    roles = [_granted(world, path, user) for path, _ in chain]
+    if member := organization_role(world, holder["organization"], user):
+        levels = (document.get("defaultLevel", "inherit") for _, document in chain)
+        level = next((level for level in levels if level != "inherit"), "admin")
+        roles.append(member if member == "admin" else _lowest(member, level))
+    return max(filter(None, roles), key=RANKS.index, default=None)
+
+
+def allows(role: str | None, deed: str) -> bool:
+    """Whether a role is enough for view, comment, edit, review, merge, create or admin."""
+    return role is not None and RANKS.index(role) >= RANKS.index(_LEAST[deed])
+
+
+def need(world: World, holder: Json, deed: str) -> None:
+    """Refuse unless the caller may do this in a space or collection."""
+    held = role(world, holder)
+    if not allows(held, deed):
+        raise _too_low(held, f"“{holder['title']}”", deed)
+
+
+def need_in_organization(world: World, organization: Json, deed: str) -> None:
+    """Refuse unless the caller's role in the organization allows this."""
+    held = organization_role(world, organization["id"])
+    if not allows(held, deed):
+        raise _too_low(held, f"the organization “{organization['title']}”", deed)
+
+
+def _too_low(held: str | None, where: str, deed: str) -> Refused:
+    is_held = f"Your role in {where} is {held}" if held else f"You have no role in {where}"
+    return Refused(403, f"{is_held}; to {_DEEDS[deed]} takes the role {_LEAST[deed]}. Ask an administrator for it.")
+
+
+def space_permissions(world: World, space: Json) -> Json:
+    """What the caller may do with a space, as it is shown."""
+    held = role(world, space)
+    return {
+        "view": allows(held, "view"),
+        "access": allows(held, "view"),
+        "comment": allows(held, "comment"),
+        "edit": allows(held, "edit"),
+        "review": allows(held, "review"),
+        "merge": allows(held, "merge"),
+        "admin": allows(held, "admin"),
+        "viewInviteLinks": allows(held, "admin"),
+        "triggerGitSync": allows(held, "admin"),
+        "installIntegration": allows(held, "admin"),
+    }
+
+
+def collection_permissions(world: World, collection: Json) -> Json:
+    """What the caller may do with a collection, as it is shown."""
+    held = role(world, collection)
+    admin = allows(held, "admin")
+    return {"view": True, "create": allows(held, "create"), "admin": admin, "viewInviteLinks": admin}
+
+
+def organization_permissions(world: World, organization: Json) -> Json:
+    """What the caller may do with an organization, as it is shown."""
+    held = organization_role(world, organization["id"])
+    admin, insider = allows(held, "admin"), held is not None
+    return {
+        "view": True,
+        "admin": admin,
+        "ownTeam": admin,
+        "createContent": allows(held, "create"),
+        "createOpenAPISpec": allows(held, "create"),
+        "ingestConversations": admin,
+        "viewBilling": admin,
+        "listMembers": insider,
+        "listTeams": insider,
+        "listIntegrations": insider,
+        "listInstallations": admin,
+        "installIntegration": admin,
+    }
+
+
+def _around(world: World, holder: Json) -> Iterator[tuple[str, Json]]:
+    """A space or collection and the collections it lies in, the innermost first, with their paths."""
+    yield f"/{'spaces' if 'revision' in holder else 'collections'}/{holder['id']}", holder
+    while parent := holder.get("parent"):
+        holder = world.store.get(f"/collections/{parent}")
+        yield f"/collections/{parent}", holder
+
+
+def _granted(world: World, path: str, user: str) -> str | None:
+    grant = world.store.find(f"{path}/grants/{user}")
+    return grant["role"] if grant else None
+
+
+def _lowest(role: str, level: str | None) -> str | None:
+    return None if level is None else min(role, level, key=RANKS.index)

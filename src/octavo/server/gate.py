@@ -1,0 +1,95 @@
+"""The way to a handler: nobody gets to a place they may not see, and every write is whole."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from octavo.api import spaces
+from octavo.api.operation import SPECS, Operation
+from octavo.api.places import ChangeRequestRef, CollectionRef, OrganizationRef, RevisionRef, SpaceRef
+from octavo.server.behaviour.permissions import membership, role
+from octavo.server.rest import handle
+from octavo.server.store import Json, Missing
+from octavo.server.world import World
+
+RETENTION = timedelta(days=7)
+"""How long a deleted space can be restored."""
+
+Op = TypeVar("Op", bound=Operation[Any])
+
+
+def answer(op: Operation[Any], world: World) -> Any:
+    """What the platform answers the caller: the JSON value, or None. Raises Refused and Missing.
+
+    A write happens as a whole or not at all. Deleting what is not there is no error.
+    """
+    method = SPECS[type(op)].method
+    try:
+        with world.store.lock if method == "GET" else world.store.transaction():
+            return handle(enter(op, world), world)
+    except Missing:
+        if method == "DELETE":
+            return None
+        raise
+
+
+def enter(op: Op, world: World) -> Op:
+    """`op` at a place that is there and that the caller may see, named by its id. Raises Missing."""
+    match getattr(op, "at", None):
+        case OrganizationRef() as at:
+            if membership(world, at.organization_id) is None:
+                raise Missing(f"/orgs/{at.organization_id}")
+        case CollectionRef() as at:
+            if not sees_collection(world, world.store.get(f"/collections/{at.collection_id}")):
+                raise Missing(f"/collections/{at.collection_id}")
+        case SpaceRef() as at:
+            _space(world, at.space_id, deleted=isinstance(op, spaces.Get | spaces.Restore))
+        case ChangeRequestRef() as at:
+            _space(world, at.space_id)
+            found = at.model_copy(update={"change_request_id": _change_request(world, at)})
+            return op.model_copy(update={"at": found})
+        case RevisionRef() as at:
+            _space(world, at.space_id)
+            world.store.get(f"/spaces/{at.space_id}/revisions/{at.revision_id}")
+    return op
+
+
+def sees_collection(world: World, collection: Json) -> bool:
+    """Whether the caller has a role in a collection, or in something that lies in it."""
+    if role(world, collection):
+        return True
+    inside = (space for space in world.store.all("/spaces") if space.get("parent"))
+    return any(role(world, space) for space in inside if _lies_in(world, space, collection["id"]))
+
+
+def is_gone(world: World, space: Json) -> bool:
+    """Whether a space was deleted so long ago that it cannot be restored."""
+    deleted = space.get("deletedAt")
+    return deleted is not None and world.now() - datetime.fromisoformat(deleted) >= RETENTION
+
+
+def _space(world: World, space_id: str, *, deleted: bool = False) -> None:
+    space = world.store.get(f"/spaces/{space_id}")
+    hidden = is_gone(world, space) if deleted else space.get("deletedAt")
+    if hidden or role(world, space) is None:
+        raise Missing(f"/spaces/{space_id}")
+
+
+def _change_request(world: World, at: ChangeRequestRef) -> str:
+    """Its id: callers may name it by its number."""
+    collection = f"/spaces/{at.space_id}/change-requests"
+    if world.store.find(f"{collection}/{at.change_request_id}"):
+        return at.change_request_id
+    number = at.change_request_id
+    if number.isascii() and number.isdigit() and (found := world.store.first(collection, "number", int(number))):
+        return str(found["id"])
+    raise Missing(f"{collection}/{number}")
+
+
+def _lies_in(world: World, holder: Json, collection_id: str) -> bool:
+    while parent := holder.get("parent"):
+        if parent == collection_id:
+            return True
+        holder = world.store.get(f"/collections/{parent}")
+    return False

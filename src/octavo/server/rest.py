@@ -1,0 +1,115 @@
+"""What each operation does. `handle` dispatches on its class: behaviour modules register what has a mind of its own.
+
+What is not registered is plain REST: read the document at the path of the operation, or list those below it. How a
+document is shown is said once, by the `shows` of the module of its subject. Writes are always registered, because
+each needs to say who may.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Iterable
+from functools import singledispatch
+from typing import Any, TypeVar
+from urllib.parse import unquote
+
+from octavo.api.operation import SPECS, Listing, ListPage, Model, Operation
+from octavo.api.wire import VERSION, arguments, location
+from octavo.server.store import Json
+from octavo.server.world import Refused, World
+
+PAGE_SIZE = 50
+"""Items of a page when the caller does not say."""
+
+Presenter = Callable[[World, Json], Json]
+P = TypeVar("P", bound=Presenter)
+_PRESENTERS: dict[type[Model], Presenter] = {}
+
+
+def shows(kind: type[Model]) -> Callable[[P], P]:
+    """Let a function say how documents that answer a `kind` are shown to the caller."""
+
+    def register(present: P) -> P:
+        _PRESENTERS[kind] = present
+        return present
+
+    return register
+
+
+@singledispatch
+def handle(op: Operation[Any], world: World) -> Any:
+    """The JSON value that answers `op`, or None. Raises Refused and Missing."""
+    spec = SPECS[type(op)]
+    if spec.method != "GET":
+        raise NotImplementedError(f"Nobody said who may do {spec.name}")
+    return _PRESENTERS[spec.answer](world, world.store.get(path_of(op)))
+
+
+@handle.register(Listing)
+def _list(op: Listing[Any], world: World) -> Json:
+    kind = _item(SPECS[type(op)].answer)
+    return page(op, world.store.positioned(path_of(op)), lambda document: _PRESENTERS[kind](world, document))
+
+
+def _item(answer: type[ListPage[Any]]) -> type[Model]:
+    kind: type[Model] = answer.__pydantic_generic_metadata__["args"][0]
+    return kind
+
+
+def path_of(op: Operation[Any]) -> str:
+    """The path the document that `op` is about is filed under."""
+    return unquote(location(op).removeprefix(VERSION))
+
+
+def given(op: Operation[Any], nullable: tuple[str, ...] = ()) -> Json:
+    """What the caller set, under wire names. Refuses null for all but the `nullable` ones."""
+    fields: Json = op.model_dump(mode="json", by_alias=True, include=set(arguments(op)), exclude_unset=True)
+    for name, value in fields.items():
+        if value is None and name not in nullable:
+            raise Refused(400, f"{name} cannot be null. Leave it out to keep what it is.")
+    return fields
+
+
+def page(
+    op: Listing[Any],
+    items: Iterable[tuple[Any, Any]],
+    show: Callable[[Any], Any] = lambda item: item,
+    *,
+    descending: bool = False,
+) -> Json:
+    """The page of a list that `op` asks for.
+
+    `items` come in order with what orders them: a number or text, or a tuple of these, by which the cursor finds
+    its place again while others come and go. Only the items of the page are shown.
+    """
+    found = list(items)
+    size = PAGE_SIZE if op.limit is None else op.limit
+    rest = found if op.page is None else _after(found, _opened(op.page), descending)
+    answer: Json = {"items": [show(item) for _, item in rest[:size]], "count": len(found)}
+    if size and len(rest) > size:
+        answer["next"] = {"page": _cursor(rest[size - 1][0])}
+    return answer
+
+
+def _after(items: list[tuple[Any, Any]], place: Any, descending: bool) -> list[tuple[Any, Any]]:
+    try:
+        return [pair for pair in items if (pair[0] < place if descending else pair[0] > place)]
+    except TypeError:
+        raise _unknown_page() from None
+
+
+def _cursor(place: Any) -> str:
+    return urlsafe_b64encode(json.dumps(place).encode()).decode().rstrip("=")
+
+
+def _opened(cursor: str) -> Any:
+    try:
+        place = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    except (ValueError, RecursionError):
+        raise _unknown_page() from None
+    return tuple(place) if isinstance(place, list) else place
+
+
+def _unknown_page() -> Refused:
+    return Refused(400, "page names no page of this list. Take it from next.page of the page before, or leave it out.")

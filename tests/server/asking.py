@@ -1,0 +1,103 @@
+"""A small world to ask things of, and a way to ask as one of its people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any, TypeVar
+
+import httpx
+
+from octavo.api.operation import SPECS, Operation
+from octavo.api.wire import encode
+from octavo.server.app import Platform
+from octavo.server.store import Store
+from octavo.server.world import World, iso
+
+T = TypeVar("T")
+
+START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+PEOPLE = {
+    "ada": "admin",
+    "mia": "create",
+    "tom": "review",
+    "jun": "edit",
+    "zoe": "comment",
+    "sam": "read",
+    "gil": None,
+}
+"""The people of the organization acme, with their roles. Eve is a stranger."""
+
+
+@dataclass
+class Clock:
+    """A clock that moves when it is told to."""
+
+    moment: datetime = START
+
+    def __call__(self) -> datetime:
+        return self.moment
+
+    def forward(self, **by: float) -> None:
+        """Move on, by `days`, `hours`, `seconds`."""
+        self.moment += timedelta(**by)
+
+
+def counting() -> Callable[[], str]:
+    """Ids that count: n1, n2, ..."""
+    numbers = count(1)
+    return lambda: f"n{next(numbers)}"
+
+
+def small_world(clock: Clock) -> World:
+    """One organization, acme, with a person for each role, each with the key `key-<name>`."""
+    world = World(Store(), now=clock, new_id=counting(), origin="http://octavo.test")
+    acme = {"id": "acme", "title": "Acme", "createdAt": iso(START), "type": "business", "plan": "pro"}
+    world.store.put("/orgs/acme", acme)
+    for day, (user, role) in enumerate([*PEOPLE.items(), ("eve", None)]):
+        person = {"id": user, "displayName": f"{user.title()} Lund", "email": f"{user}@acme.example"}
+        world.store.put(f"/users/{user}", person)
+        world.store.add_key(f"key-{user}", user)
+        if user in PEOPLE:
+            member = {"id": user, "role": role, "joinedAt": iso(START + timedelta(days=day))}
+            world.store.put(f"/orgs/acme/members/{user}", member)
+    return world
+
+
+class Refusal(Exception):
+    """The platform said no."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        super().__init__(f"{response.status_code} {response.text}")
+        self.status = response.status_code
+        self.message: str = response.json()["error"]["message"]
+        self.headers = response.headers
+
+
+@dataclass
+class Ask:
+    """`await ask(operation, "mia")` goes the whole way over HTTP and returns the model."""
+
+    platform: Platform
+    last: httpx.Response = field(init=False)
+    """The last answer as it came."""
+
+    async def __call__(self, op: Operation[T], user: str = "ada") -> T:
+        request = encode(op)
+        response = await self.http(request.method, request.url, user, json=request.body)
+        if response.is_error:
+            raise Refusal(response)
+        spec = SPECS[type(op)]
+        assert response.status_code == spec.success, f"{spec.name} is answered with {spec.success}"
+        answer: T = spec.codec.validate_json(response.content) if response.content else None  # type: ignore[assignment]  # what has no body answers None
+        return answer
+
+    async def http(self, method: str, url: str, user: str | None = "ada", **options: Any) -> httpx.Response:
+        """Any request, with the key of `user`. What goes wrong inside the platform is raised here."""
+        headers = {"authorization": f"Bearer key-{user}"} if user else {}
+        transport = httpx.ASGITransport(self.platform)
+        async with httpx.AsyncClient(transport=transport, base_url="http://octavo.test", headers=headers) as client:
+            self.last = await client.request(method, url, **options)
+        return self.last

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from octavo.server.app import Platform
+from octavo.server.world import World
+from tests.server.asking import Ask, Clock, small_world
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def world(clock: Clock) -> Iterator[World]:
+    """Acme and its people; see `tests.server.asking`."""
+    world = small_world(clock)
+    yield world
+    world.store.close()
+
+
+@pytest.fixture
+def platform(world: World) -> Iterator[Platform]:
+    platform = Platform(world)
+    yield platform
+    platform.close()
+
+
+@pytest.fixture
+def ask(platform: Platform) -> Ask:
+    return Ask(platform)

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import pytest
+
+from octavo.api import system, users
+from tests.server.asking import Ask, Refusal
+
+
+async def test_the_caller_is_who_the_key_says(ask: Ask) -> None:
+    me = await ask(users.Me(), "zoe")
+    assert (me.id, me.display_name) == ("zoe", "Zoe Lund")
+
+
+async def test_people_of_the_same_organization_see_each_other(ask: Ask) -> None:
+    assert (await ask(users.Get(user_id="sam"), "gil")).email == "sam@acme.example"
+
+
+async def test_strangers_do_not(ask: Ask) -> None:
+    with pytest.raises(Refusal) as refusal:
+        await ask(users.Get(user_id="ada"), "eve")
+    assert refusal.value.status == 404
+    assert "person “ada”" in refusal.value.message
+
+
+async def test_the_service_says_which_build_it_is(ask: Ask) -> None:
+    assert (await ask(system.Get())).build.startswith("octavo-")
