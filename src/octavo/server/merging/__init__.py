@@ -1,0 +1,5 @@
+"""Three-way merge: of the text of a page (`text`), and of the page tree and files of a revision (`tree`)."""
+
+from octavo.server.merging.text import conflicts
+
+__all__ = ["conflicts"]

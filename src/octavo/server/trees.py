@@ -1,0 +1,175 @@
+"""Page trees as revisions hold them: lists of JSON nodes, of which documents and groups hold `pages` below them.
+
+Nothing here changes a tree it is given. Slugs are unique among siblings; a path is the slugs from the root down.
+The first document at the root is the home page: its path is empty, and its slug still begins the paths below it.
+A group stands at the root, links and computed pages have nothing below them.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+Json = dict[str, Any]
+Pages = list[Json]
+
+LONGEST_SLUG = 100
+
+_HEADING = re.compile(r"(?:[ ]{0,3})#(?!#)[ \t]+(.+?)(?:[ \t]+#+)?[ \t]*")
+_SLUG_BREAK = re.compile(r"[^\w]+|_+")
+_INLINE = (
+    (re.compile(r"<a\b[^>]*>.*?</a>|<[^>\s][^>]*>", re.S), ""),
+    (re.compile(r"!?\[([^\]]*)\]\([^)]*\)"), r"\1"),
+    (re.compile(r"(\*\*|__|~~|`)(.+?)\1"), r"\2"),
+    (re.compile(r"(?<![\w\\])([*_])(?!\s)(.+?)(?<![\s\\])\1(?!\w)"), r"\2"),
+    (re.compile(r"\\([!-/:-@\[-`{-~])"), r"\1"),
+)
+
+
+def walk(pages: Pages) -> Iterator[Json]:
+    """All pages, in the order of the tree."""
+    rest = list(reversed(pages))
+    while rest:
+        page = rest.pop()
+        yield page
+        rest += reversed(page.get("pages", ()))
+
+
+def find(pages: Pages, page_id: str) -> Json | None:
+    """The page called `page_id`."""
+    return next((page for page in walk(pages) if page["id"] == page_id), None)
+
+
+def at_path(pages: Pages, path: str) -> Json | None:
+    """The document or group at `path`. The slug of the home page leads to it too."""
+    wanted = path.strip("/")
+    for page in walk(pages):
+        if page.get("path") == wanted:
+            return page
+    home = home_page(pages)
+    return home if home is not None and home["slug"] == wanted else None
+
+
+def home_page(pages: Pages) -> Json | None:
+    """The first document at the root."""
+    return next((page for page in pages if page["type"] == "document"), None)
+
+
+def trail(pages: Pages, page_id: str) -> Pages:
+    """The page called `page_id` with the pages above it, the root first. Empty if it is not here."""
+    above = parents(pages)
+    if page_id not in above:
+        return []
+    by_id = {page["id"]: page for page in walk(pages)}
+    steps = []
+    at: str | None = page_id
+    while at is not None:
+        steps.append(by_id[at])
+        at = above[at]
+    return steps[::-1]
+
+
+def parents(pages: Pages) -> dict[str, str | None]:
+    """The id of the page above each page, None at the root. In the order of the tree."""
+    above: dict[str, str | None] = dict.fromkeys((page["id"] for page in pages), None)
+    result: dict[str, str | None] = {}
+    for page in walk(pages):
+        result[page["id"]] = above[page["id"]]
+        above.update(dict.fromkeys((child["id"] for child in page.get("pages", ())), page["id"]))
+    return result
+
+
+def without(pages: Pages, page_ids: Collection[str]) -> Pages:
+    """The tree without these pages and those below them."""
+    return [_with_below(page, lambda below: without(below, page_ids)) for page in pages if page["id"] not in page_ids]
+
+
+def changed(pages: Pages, page: Json) -> Pages:
+    """The tree with `page` in place of the one with its id."""
+    return [
+        page if each["id"] == page["id"] else _with_below(each, lambda below: changed(below, page)) for each in pages
+    ]
+
+
+def inserted(pages: Pages, page: Json, into: str | None, at: int | None) -> Pages:
+    """The tree with `page` added below `into` (None: the root), as the `at`-th page there (None: the last)."""
+    if into is None:
+        place = len(pages) if at is None else at
+        return [*pages[:place], page, *pages[place:]]
+
+    def below(each: Json) -> Json:
+        if each["id"] == into:
+            return {**each, "pages": inserted(each.get("pages", []), page, None, at)}
+        return _with_below(each, lambda pages: inserted(pages, page, into, at))
+
+    return [below(each) for each in pages]
+
+
+def placed(pages: Pages) -> Pages:
+    """The tree with the slugs made unique among siblings and the paths that follow from them."""
+    home = home_page(pages)
+    return _placed(pages, "", home["id"] if home else None)
+
+
+def _placed(pages: Pages, above: str, home: str | None) -> Pages:
+    taken: set[str] = set()
+    result = []
+    for page in pages:
+        if page["type"] not in ("document", "group"):
+            result.append(page)
+            continue
+        slug = _free(page.get("slug") or slug_of(page["title"]), taken)
+        taken.add(slug)
+        path = f"{above}{slug}"
+        below = _placed(page.get("pages", []), f"{path}/", None)
+        result.append({**page, "slug": slug, "path": "" if page["id"] == home else path, "pages": below})
+    return result
+
+
+def _free(slug: str, taken: set[str]) -> str:
+    if slug not in taken:
+        return slug
+    number = 2
+    while (numbered := f"{slug[: LONGEST_SLUG - 5]}-{number}") in taken:
+        number += 1
+    return numbered
+
+
+def slug_of(title: str) -> str:
+    """`title` as one step of a path: its letters and digits in small, joined by hyphens, at most 100 characters."""
+    words = _SLUG_BREAK.sub("-", unicodedata.normalize("NFKC", title).lower())
+    return words[:LONGEST_SLUG].strip("-") or "page"
+
+
+def leading_heading(markdown: str) -> str | None:
+    """The words of the first line that is not blank, when it is a heading of level 1."""
+    line = markdown.lstrip("\ufeff \t\r\n").split("\n", 1)[0].rstrip("\r")
+    found = _HEADING.fullmatch(line)
+    return (plain(found[1]) or None) if found else None
+
+
+def retitled(markdown: str, before: str, title: str) -> str:
+    """`markdown` with its leading heading changed to `title`, if it was `before`."""
+    if leading_heading(markdown) != before:
+        return markdown
+    blank = len(markdown) - len(markdown.lstrip("\ufeff \t\r\n"))
+    _, line_feed, rest = markdown[blank:].partition("\n")
+    return f"{markdown[:blank]}# {escaped(title)}{line_feed}{rest}"
+
+
+def plain(inline: str) -> str:
+    """The words of one line of markdown: without marks, anchors and escapes."""
+    for pattern, replacement in _INLINE:
+        inline = pattern.sub(replacement, inline)
+    return " ".join(inline.split())
+
+
+def escaped(words: str) -> str:
+    """Words as one line of markdown that says just them."""
+    return re.sub(r"([\\`*_\[\]<>])", r"\\\1", " ".join(words.split()))
+
+
+def _with_below(page: Json, change: Callable[[Pages], Pages]) -> Json:
+    return {**page, "pages": change(page["pages"])} if page.get("pages") else page
