@@ -1,0 +1,91 @@
+"""The one line of keys at the bottom: those of what has focus, most likely first."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import RenderResult
+from textual.content import Content
+from textual.events import Click
+from textual.widget import Widget
+
+from octavo.tui.commands import Command, key_bar
+from octavo.tui.widgets.content import safe
+
+_HELP = "app.help"
+_MOST = 8
+
+
+class KeyBar(Widget):
+    """Shows six to eight keys, cut at a whole word, help last. A key that cannot act is dim. A click presses it."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"keybar--key", "keybar--disabled"}
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    KeyBar {
+        height: 1;
+        dock: bottom;
+        background: $background;
+        color: $octavo-muted;
+        .keybar--key { color: $primary; }
+        .keybar--disabled { color: $octavo-muted 55%; }
+    }
+    """
+
+    def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(name=name, id=id, classes=classes)
+        self._places: list[tuple[int, int, Command]] = []
+
+    def on_mount(self) -> None:
+        self.screen.bindings_updated_signal.subscribe(self, lambda _: self._bindings_changed())
+
+    def _bindings_changed(self) -> None:
+        self.refresh()
+
+    def render(self) -> RenderResult:
+        commands = key_bar(self.screen)
+        help_key = next((command for command in commands if command.id == _HELP), None)
+        others = [command for command in commands if command.id != _HELP]
+        ending = self._label([help_key]) if help_key else Content("")
+        room = self.size.width - 2 - (ending.cell_length + 2 if help_key else 0)
+        line = Content(" ")
+        self._places = []
+        for together in _grouped(others)[:_MOST]:
+            label = self._label(together)
+            if line.cell_length + label.cell_length > room:
+                break
+            line = self._add(line, label, together[0])
+        if help_key:
+            line = self._add(line, ending, help_key)
+        return line
+
+    def _add(self, line: Content, label: Content, command: Command) -> Content:
+        start = line.cell_length
+        self._places.append((start, start + label.cell_length, command))
+        return line + label + Content("  ")
+
+    def _label(self, together: list[Command]) -> Content:
+        first = together[0]
+        keys = "/".join(command.key for command in together)
+        title = first.group.description if first.group and first.group.description else first.title
+        words = title[:1].lower() + title[1:] if title[1:2].islower() else title
+        if not any(command.enabled for command in together):
+            return safe(f"{keys} {words}").stylize(self.get_visual_style("keybar--disabled", partial=True))
+        return safe(keys).stylize(self.get_visual_style("keybar--key", partial=True)) + Content(" ") + safe(words)
+
+    async def on_click(self, event: Click) -> None:
+        for start, end, command in self._places:
+            if start <= event.x < end:
+                event.stop()
+                await command.run()
+
+
+def _grouped(commands: list[Command]) -> list[list[Command]]:
+    """The commands, those of one binding group that stand side by side put together: `n/N change`."""
+    groups: list[list[Command]] = []
+    for command in commands:
+        if groups and command.group is not None and groups[-1][0].group == command.group:
+            groups[-1].append(command)
+        else:
+            groups.append([command])
+    return groups

@@ -1,0 +1,283 @@
+"""Rows: a list of values of one kind, drawn one or two lines each, grouped, ticked, filtered, as columns or not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+
+from octavo.tui.widgets.content import Words, fit, marked, safe, spread
+from octavo.tui.widgets.lines import Lines
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """How one value is shown. Every part is a `str`, shown as it is, or a `Content` with styles."""
+
+    text: Words = ""
+    """The first line."""
+    right: Words = ""
+    """What stands at the right end of the first line and is never cut: an age, a state."""
+    below: Words | None = None
+    """The second line of a list of two-line rows."""
+    below_right: Words = ""
+    sign: Words | None = None
+    """A sign before the text, one cell wide, such as `●`. None: the text begins further left."""
+    cells: tuple[Words, ...] = ()
+    """In a list with columns: what stands in each, instead of `text` and `right`."""
+    dim: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A line above the rows it holds for. Level 0 has a free line before it, level 1 has none."""
+
+    text: str
+    right: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: `width` in cells, or 0 for a share of what is left. Those with the highest `drop` go first."""
+
+    title: str
+    width: int = 0
+    right: bool = False
+    drop: int = 0
+    least: int = 12
+    """The fewest cells a column without a width is worth showing in."""
+
+
+class Rows(Lines, Generic[T]):
+    """A list of `T`. `draw` says how one is shown and is asked only for those on screen; `key` is what it is called.
+
+    `groups` gives the headings a value stands under, outermost first; `search` the text a filter looks in, without
+    which there is no filter. With `ticks`, `x` ticks rows for doing something to all of them.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("x", "tick", "Tick", tooltip="Tick this row, to act on all that are ticked", id="list.tick"),
+        Binding("asterisk", "tick_all", "Tick all", key_display="*", show=False, tooltip="Tick all that match, or none", id="list.tick_all"),
+    ]  # fmt: skip
+
+    class Ticked(Message):
+        """Other rows are ticked."""
+
+        def __init__(self, rows: Rows[Any], keys: frozenset[Hashable]) -> None:
+            super().__init__()
+            self.rows = rows
+            self.keys = keys
+
+        @property
+        def control(self) -> Rows[Any]:
+            return self.rows
+
+    def __init__(
+        self,
+        draw: Callable[[T], Row],
+        *,
+        key: Callable[[T], Hashable],
+        groups: Callable[[T], Sequence[Heading]] | None = None,
+        search: Callable[[T], str] | None = None,
+        columns: Sequence[Column] = (),
+        two_lines: bool = False,
+        ticks: bool = False,
+        empty: str = "Nothing here.",
+        hint: str = "",
+        name: str | None = None,
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(empty=empty, hint=hint, name=name, id=id, classes=classes)
+        self._draw, self._key_of, self._groups, self._search = draw, key, groups, search
+        self._columns = tuple(columns)
+        self._row_height = 2 if two_lines else 1
+        self._can_tick = ticks
+        self.can_filter = search is not None
+        self._all: Sequence[T] = ()
+        self._shown: Sequence[T] = ()
+        self.ticked: frozenset[Hashable] = frozenset()
+
+    @property
+    def item(self) -> T | None:
+        """The value the cursor is on."""
+        return self._shown[self._cursor] if self._shown else None
+
+    @property
+    def items(self) -> Sequence[T]:
+        """The values shown, in order: all, or those the filter leaves."""
+        return self._shown
+
+    @property
+    def two_lines(self) -> bool:
+        return self._row_height == 2
+
+    @two_lines.setter
+    def two_lines(self, two_lines: bool) -> None:
+        self._row_height = 2 if two_lines else 1
+        self._arrange()
+
+    def show(self, items: Sequence[T], *, total: int | None = None) -> None:
+        """Show `items` instead of what was shown. `total` says how many there are when these are not all."""
+        self._all, self.total = items, total
+        if self.ticked:
+            here = {self._key_of(item) for item in items}
+            self._tick(self.ticked & here)
+        self._arrange()
+
+    def apply_filter(self, query: str) -> None:
+        self._arrange()
+
+    def _arrange(self) -> None:
+        words, search = self.words, self._search
+        if words and search is not None:
+            self._shown = [item for item in self._all if all(word in search(item).lower() for word in words)]
+        else:
+            self._shown = self._all
+        keys = [self._key_of(item) for item in self._shown]
+        if self._groups is None:
+            self.lay_out(keys, height=self._row_height, unfiltered=len(self._all))
+            return
+        firsts, between, line = self._under_headings(self._groups)
+        self.lay_out(
+            keys,
+            firsts=firsts,
+            between=between,
+            height=self._row_height,
+            line_count=line,
+            unfiltered=len(self._all),
+        )
+
+    def _under_headings(
+        self, groups: Callable[[T], Sequence[Heading]]
+    ) -> tuple[list[int], dict[int, tuple[Content, Content]], int]:
+        firsts: list[int] = []
+        between: dict[int, tuple[Content, Content]] = {}
+        before: Sequence[Heading] = ()
+        line = 0
+        for item in self._shown:
+            headings = groups(item)
+            if headings != before:
+                same = True
+                for level, heading in enumerate(headings):
+                    same = same and level < len(before) and before[level] == heading
+                    if same:
+                        continue
+                    if level == 0 and line:
+                        between[line] = (Content(""), Content(""))
+                        line += 1
+                    between[line] = self._heading(heading, level)
+                    line += 1
+                before = headings
+            firsts.append(line)
+            line += self._row_height
+        return firsts, between, line
+
+    @staticmethod
+    def _heading(heading: Heading, level: int) -> tuple[Content, Content]:
+        style = "bold $octavo-muted" if level == 0 else "$octavo-muted"
+        text = Content(" " * (level + 1)) + safe(heading.text)
+        return text.stylize(style), safe(heading.right).stylize("$octavo-muted")
+
+    # Ticks
+
+    def _tick(self, keys: frozenset[Hashable]) -> None:
+        if keys != self.ticked:
+            self.ticked = keys
+            self.redraw()
+            self.post_message(self.Ticked(self, keys))
+            self.refresh_bindings()
+
+    def action_tick(self) -> None:
+        key = self.key
+        if key is not None:
+            self._tick(self.ticked ^ {key})
+            self.action_move(1)
+
+    def action_tick_all(self) -> None:
+        every = frozenset(self._keys)
+        self._tick(frozenset() if every <= self.ticked else self.ticked | every)
+
+    def untick(self) -> None:
+        """Tick nothing."""
+        self._tick(frozenset())
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in ("tick", "tick_all") and not self._can_tick:
+            return False
+        return super().check_action(action, parameters)
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if action in ("tick", "tick_all") and not self._keys:
+            return "There is nothing here to tick."
+        return super().why_not(action, parameters)
+
+    # Drawing
+
+    def draw_item(self, index: int, width: int) -> list[Content]:
+        item = self._shown[index]
+        row = self._draw(item)
+        tick = Content.styled("✓", "$success") if self._keys[index] in self.ticked else Content(" ")
+        width -= 1
+        lines = [tick + self._cells(row, width)] if self._columns else self._lines_of(row, width, tick)
+        if row.dim:
+            lines = [line.stylize_before(self.part("line--muted")) for line in lines]
+        return lines
+
+    def _lines_of(self, row: Row, width: int, tick: Content) -> list[Content]:
+        sign = Content("") if row.sign is None else fit(safe(row.sign), 1) + Content(" ")
+        indent = sign.cell_length
+        end = Content(" ")
+        first = spread(self._hit(safe(row.text)), safe(row.right), width - indent - 1)
+        lines = [tick + sign + first + end]
+        if self._row_height == 2:
+            below = spread(self._hit(safe(row.below or "")), safe(row.below_right), width - indent - 1)
+            lines.append((Content(" " * (indent + 1)) + below + end).stylize_before(self.part("line--muted")))
+        return lines
+
+    def _cells(self, row: Row, width: int) -> Content:
+        pieces = [
+            fit(self._hit(safe(cell)), cells, right=column.right)
+            for (column, cells), cell in zip(self._widths(width), row.cells, strict=False)
+            if cells
+        ]
+        return Content("  ").join(pieces)
+
+    def _hit(self, content: Content) -> Content:
+        return (
+            marked(content, self.words, self.part("line--hit")) if self.words and self._search is not None else content
+        )
+
+    def _widths(self, width: int) -> list[tuple[Column, int]]:
+        """Each column with its cells in a line of `width`, 0 for those that are dropped."""
+        kept = list(self._columns)
+        while len(kept) > 1 and sum((each.width or each.least) + 2 for each in kept) > width:
+            last = max(kept, key=lambda each: (each.drop, kept.index(each)))
+            kept.remove(last)
+        free = width - sum(each.width + 2 for each in kept)
+        shares = sum(not each.width for each in kept)
+        widths: list[tuple[Column, int]] = []
+        for column in self._columns:
+            if column not in kept:
+                widths.append((column, 0))
+            elif column.width:
+                widths.append((column, column.width))
+            else:
+                share = max(0, free // shares)
+                free, shares = free - share, shares - 1
+                widths.append((column, share))
+        return widths
+
+    def columns_line(self, width: int) -> Content | None:
+        if not self._columns or not any(column.title for column in self._columns):
+            return None
+        pieces = [
+            fit(safe(column.title), cells, right=column.right) for column, cells in self._widths(width - 2) if cells
+        ]
+        return fit(Content("  ") + Content("  ").join(pieces), width)

@@ -1,0 +1,84 @@
+"""What a list draws when it has nothing to list, or not all of it: waiting, empty, failed, filtered, partial."""
+
+from __future__ import annotations
+
+from textual.content import Content
+from textual.timer import Timer
+from textual.widget import Widget
+
+from octavo.tui.widgets.content import safe
+
+SKELETON_AFTER = 0.15
+WORDS_AFTER = 1.0
+HINT_AFTER = 5.0
+_SKELETON = (19, 11, 15)
+
+
+class Waiting:
+    """A first load: nothing for 150 ms, then three grey lines, words after 1 s, the way out after 5 s."""
+
+    def __init__(self, widget: Widget, what: str, cancel: str = "") -> None:
+        self._what, self._cancel = what, cancel
+        self._step = 0
+        self._widget = widget
+        self._timers: list[Timer] = []
+        if widget.is_running:
+            self._timers = [widget.set_timer(after, self._on) for after in (SKELETON_AFTER, WORDS_AFTER, HINT_AFTER)]
+
+    def _on(self) -> None:
+        self._step += 1
+        self._widget.refresh()
+
+    def stop(self) -> None:
+        """Count no further."""
+        for timer in self._timers:
+            timer.stop()
+
+    def lines(self) -> list[Content]:
+        """What is drawn now."""
+        lines = [Content("")]
+        if self._step >= 1:
+            lines += [Content.assemble("  ", ("░" * cells, "$panel")) for cells in _SKELETON]
+        if self._step >= 2:
+            words = Content.assemble("  loading ", safe(self._what))
+            if self._step >= 3 and self._cancel:
+                words = Content.assemble(words, "  ", safe(self._cancel))
+            lines += [Content(""), words.stylize("$octavo-muted")]
+        return lines
+
+
+def nothing(sentence: str, hint: str) -> list[Content]:
+    """An empty list: why it is empty, and the next key."""
+    lines = [Content(""), Content("  ") + safe(sentence)]
+    if hint:
+        lines.append((Content("  ") + safe(hint)).stylize("$octavo-muted"))
+    return lines
+
+
+def filtered_out(total: int, query: str) -> list[Content]:
+    """A filter that hides all."""
+    shown = safe(query).truncate(60, ellipsis=True)
+    return [
+        Content(""),
+        Content.assemble(f"  0 of {total} match “", (shown.plain, "bold"), "”."),
+        Content.assemble("  ", ("esc", "$primary"), (" clears", "$octavo-muted")),
+    ]
+
+
+def failed(what: str, cause: str, *, shown: int = 0) -> list[Content]:
+    """A load that failed: what, why, and how to try again. `shown`: how many older items are still on show."""
+    keys = Content.assemble(
+        ("r", "$primary"), (" retry   ", "$octavo-muted"), ("!", "$primary"), (" log", "$octavo-muted")
+    )
+    first = Content.assemble(("  ✗ ", "$error"), safe(what))
+    why = Content.assemble("    ", safe(cause)).stylize("$octavo-muted")
+    if shown:
+        return [first, Content.assemble(why, (f" · showing {shown} from before   ", "$octavo-muted"), keys)]
+    return [Content(""), first, why, Content("    ") + keys]
+
+
+def partial(loaded: int, total: int) -> Content:
+    """The foot of a list that is not loaded whole."""
+    return Content.assemble(
+        (f"  {loaded} of {total} loaded   ", "$octavo-muted"), ("G", "$primary"), (" loads on", "$octavo-muted")
+    )
