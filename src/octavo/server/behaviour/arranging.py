@@ -1,0 +1,150 @@
+"""Where spaces and collections lie: in which collection, and in which order among their neighbours.
+
+Those never moved have no `position` and come after those that were, in the order they were made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from octavo.api import collections, spaces
+from octavo.server.behaviour.permissions import membership, need, need_in_organization, role
+from octavo.server.rest import given, path_of
+from octavo.server.store import Json, Missing
+from octavo.server.world import Refused, World
+
+_LAST = 1 << 40
+Filed = tuple[str, Json]
+"""A space or collection with its path."""
+
+
+def arranged(world: World, collection: str, organization: str) -> list[tuple[tuple[int, int], Json]]:
+    """The spaces or collections of an organization in their order, deleted ones too, with what orders them."""
+    found = world.store.positioned(collection)
+    mine = [(_order(place, each), each) for place, each in found if each["organization"] == organization]
+    return sorted(mine, key=lambda pair: pair[0])
+
+
+def visible_spaces(world: World, organization: str) -> list[tuple[tuple[int, int], Json]]:
+    """The spaces of an organization the caller has a role in, in their order, with what orders them."""
+    found = arranged(world, "/spaces", organization)
+    return [(key, space) for key, space in found if not space.get("deletedAt") and role(world, space)]
+
+
+def contents(world: World, organization: str, parent: str | None) -> list[Filed]:
+    """What lies directly in a collection or at the root, in its order."""
+    kinds = ("/collections", "/spaces")
+    both = [(key, kind, each) for kind in kinds for key, each in arranged(world, kind, organization)]
+    inside = sorted((item for item in both if item[2].get("parent") == parent), key=lambda item: item[0])
+    return [(f"{kind}/{each['id']}", each) for _, kind, each in inside]
+
+
+def all_inside(world: World, collection: Json) -> Iterator[Filed]:
+    """What lies in a collection, at any depth."""
+    for path, each in contents(world, collection["organization"], collection["id"]):
+        yield path, each
+        if path.startswith("/collections/"):
+            yield from all_inside(world, each)
+
+
+def need_to_add(world: World, organization: str, parent: str | None) -> None:
+    """Refuse unless the caller may put something into a collection of an organization, or at its root."""
+    if parent is None:
+        need_in_organization(world, world.store.get(f"/orgs/{organization}"), "create")
+        return
+    collection = world.store.get(f"/collections/{parent}")
+    if collection["organization"] != organization:
+        raise Missing(f"/collections/{parent}")
+    need(world, collection, "create")
+
+
+def move(op: spaces.Move | collections.Move, world: World) -> Json:
+    """Put a space or collection where `op` says, and return it."""
+    path = path_of(op).removesuffix("/move")
+    holder = world.store.get(path)
+    need(world, holder, "admin")
+    if not given(op, nullable=("parent",)):
+        raise Refused(400, "Say where to move it: give parent, position or both.")
+    next_to = _neighbour(op.position, world) if op.position else None
+    if next_to and (next_to[1]["organization"] != holder["organization"] or next_to[0] == path):
+        raise Refused(400, "position names the thing that is moved, or one of another organization.")
+    named = "parent" in op.model_fields_set or next_to is None
+    parent = op.parent if "parent" in op.model_fields_set else (next_to[1] if next_to else holder).get("parent")
+    if named and next_to and next_to[1].get("parent") != parent:
+        raise Refused(409, f"“{next_to[1]['title']}” does not lie where you want to move this. Name a neighbour there.")
+    if parent != holder.get("parent"):
+        need_to_add(world, holder["organization"], parent)
+    _refuse_cycle(world, path, holder, parent)
+    put_into(world, holder, parent)
+    row = [filed for filed in contents(world, holder["organization"], parent) if filed[0] != path]
+    row.insert(_index(row, next_to, before=bool(op.position and op.position.before)), (path, holder))
+    settle(world, row)
+    return world.store.get(path)
+
+
+def put_into(world: World, holder: Json, parent: str | None) -> None:
+    """Let a space or collection lie in another collection, or at the root."""
+    holder.pop("parent", None)
+    if parent:
+        holder["parent"] = parent
+    elif holder.get("visibility") == "in-collection":
+        holder["visibility"] = "private"
+
+
+def settle(world: World, row: list[Filed]) -> None:
+    """Keep neighbours in the order of `row`."""
+    for position, (path, document) in enumerate(row):
+        world.store.put(path, {**document, "position": position})
+
+
+def transfer(op: spaces.Transfer | collections.Transfer, world: World) -> Json:
+    """Move a space, or a collection and all it holds, to the root of another organization, and return it."""
+    path = path_of(op).removesuffix("/transfer")
+    holder = world.store.get(path)
+    need(world, holder, "admin")
+    if membership(world, op.organization) is None:
+        raise Missing(f"/orgs/{op.organization}")
+    if op.organization == holder["organization"]:
+        raise Refused(409, f"“{holder['title']}” is in this organization already.")
+    need_to_add(world, op.organization, None)
+    moved = [(path, holder), *(all_inside(world, holder) if path.startswith("/collections/") else ())]
+    for each, _ in moved:
+        for grant in world.store.all(f"{each}/grants"):
+            if membership(world, op.organization, grant["id"]) is None:
+                sentence = f"“{holder['title']}” is shared with people who are not in that organization. Invite them"
+                raise Refused(412, f"{sentence} there, or take their roles back first.")
+    put_into(world, holder, None)
+    holder.pop("position", None)
+    for each, document in moved:
+        world.store.put(each, {**document, "organization": op.organization})
+    return world.store.get(path)
+
+
+def _order(place: int, document: Json) -> tuple[int, int]:
+    return (document.get("position", _LAST), place)
+
+
+def _neighbour(position: spaces.Position, world: World) -> Filed:
+    if (position.before is None) == (position.after is None):
+        raise Refused(400, "position takes either before or after.")
+    pointer: Any = position.before or position.after
+    path = f"/spaces/{pointer.space}" if pointer.type == "space" else f"/collections/{pointer.collection}"
+    document = world.store.get(path)
+    if membership(world, document["organization"]) is None:
+        raise Missing(path)
+    return path, document
+
+
+def _refuse_cycle(world: World, path: str, holder: Json, parent: str | None) -> None:
+    if path.startswith("/collections/"):
+        inside = {each for each, _ in all_inside(world, holder)}
+        if f"/collections/{parent}" in {path, *inside}:
+            raise Refused(409, f"“{holder['title']}” cannot lie in itself. Choose a collection outside it.")
+
+
+def _index(row: list[Filed], next_to: Filed | None, *, before: bool) -> int:
+    if next_to is None:
+        return len(row)
+    found = next(index for index, (path, _) in enumerate(row) if path == next_to[0])
+    return found if before else found + 1

@@ -1,0 +1,113 @@
+"""Full-text search over the primary content of spaces.
+
+A page is found by its sections: what comes before its first heading, which goes by the title of the page, and what
+follows each heading. What people type is never read as a query language: its words are looked for, all of them,
+the last one as a beginning.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from octavo.api import search
+from octavo.server import trees
+from octavo.server.behaviour.arranging import visible_spaces
+from octavo.server.rest import handle, page
+from octavo.server.sections import sections
+from octavo.server.store import Found, Json
+from octavo.server.world import World
+
+SECTION_LIMIT = 1000
+"""At most this many sections are looked at, the best first."""
+SECTIONS_OF_PAGE = 5
+PAGES_OF_SPACE = 20
+"""At most this many are shown of each."""
+
+_WORD = re.compile(r"\w+")
+_UNSPACED = re.compile(r"([\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])")
+_JOINT = "\u200b"
+"""Put around characters of scripts without spaces, so that each can be found; unseen, and taken out again."""
+
+
+def reindex(world: World, space_id: str, old: Json | None, new: Json) -> None:
+    """Let search find what `new` says in place of what `old` said. Looks only at pages that differ."""
+    before, after = _indexed(old), _indexed(new)
+    for page_id in before.keys() - after.keys():
+        world.store.unindex(space_id, page_id)
+    for page_id, says in after.items():
+        if before.get(page_id) != says:
+            text, title, description = says
+            found = sections(world.store.text(text) if text else "", title, description)
+            world.store.index(space_id, page_id, [(anchor, _apart(head), _apart(body)) for anchor, head, body in found])
+
+
+def forget(world: World, space_id: str) -> None:
+    """Let search find nothing of a space any more."""
+    world.store.unindex(space_id)
+
+
+@handle.register
+def _in_space(op: search.InSpace, world: World) -> Json:
+    space = world.store.get(f"/spaces/{op.at.space_id}")
+    hits = _pages(world, space, _found(world, [space["id"]], op.query))
+    return page(op, enumerate(hits))
+
+
+@handle.register
+def _in_organization(op: search.InOrganization, world: World) -> Json:
+    spaces = {space["id"]: space for _, space in visible_spaces(world, op.at.organization_id)}
+    by_space: dict[str, list[Found]] = {}
+    for found in _found(world, list(spaces), op.query):
+        by_space.setdefault(found.space, []).append(found)
+    return page(op, enumerate(by_space.items()), lambda pair: _space_hit(world, spaces[pair[0]], pair[1]))
+
+
+def _found(world: World, spaces: list[str], typed: str) -> list[Found]:
+    words = [_apart(word).replace(_JOINT, " ").strip() for word in _WORD.findall(typed)]
+    if not words or not spaces:
+        return []
+    query = " AND ".join(f'"{word}"' for word in words) + "*"
+    return world.store.search(spaces, query, SECTION_LIMIT)
+
+
+def _space_hit(world: World, space: Json, found: Iterable[Found]) -> Json:
+    pages = _pages(world, space, found)[:PAGES_OF_SPACE]
+    return {"id": space["id"], "title": space["title"], "pages": pages}
+
+
+def _pages(world: World, space: Json, found: Iterable[Found]) -> list[Json]:
+    """The pages of a space that were found, in the order of their best sections."""
+    revision = world.store.get(f"/spaces/{space['id']}/revisions/{space['revision']}")
+    tree = {each["id"]: each for each in trees.walk(revision["pages"])}
+    app = world.url(f"/o/{space['organization']}/s/{space['id']}")
+    hits: dict[str, Json] = {}
+    for section in found:
+        document = tree[section.page]
+        url = f"{app}/{document['path']}"
+        start = {"id": document["id"], "title": document["title"], "path": document["path"], "sections": []}
+        hit = hits.setdefault(section.page, {**start, "urls": {"app": url}})
+        if len(hit["sections"]) < SECTIONS_OF_PAGE:
+            at = f"#{section.anchor}" if section.anchor else ""
+            words = {"title": _together(section.title), "body": _together(section.snippet)}
+            path = document["path"] + at
+            hit["sections"].append({"id": section.anchor, "path": path, **words, "urls": {"app": url + at}})
+    return list(hits.values())
+
+
+def _indexed(revision: Json | None) -> dict[str, tuple[str, str, str]]:
+    """What search knows of each page: the hash of its text, its title and its description."""
+    pages = trees.walk(revision["pages"]) if revision else ()
+    return {
+        each["id"]: (each.get("text", ""), each["title"], each.get("description") or "")
+        for each in pages
+        if each["type"] == "document"
+    }
+
+
+def _apart(text: str) -> str:
+    return text if text.isascii() else _UNSPACED.sub(rf"{_JOINT}\1{_JOINT}", text)
+
+
+def _together(text: str) -> str:
+    return text.replace(_JOINT, "")

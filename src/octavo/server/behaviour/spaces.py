@@ -1,0 +1,136 @@
+"""Spaces: made, changed, copied, moved, deleted and brought back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from octavo.api import spaces
+from octavo.server.behaviour import arranging, revisions, search
+from octavo.server.behaviour.permissions import need, space_permissions
+from octavo.server.gate import is_gone
+from octavo.server.rest import given, handle, page, path_of, shows
+from octavo.server.store import Json
+from octavo.server.world import Refused, World
+
+EMOJI = "📘"
+"""The emoji of a space that was given none."""
+TITLE_LIMIT = 50
+
+_OWN = {"position", "nextNumber", "icon"}
+"""What a document of a space holds and the caller is not shown."""
+
+
+@shows(spaces.Space)
+def present_space(world: World, document: Json) -> Json:
+    """A space as the caller sees it, with what is open in it counted."""
+    path = f"/spaces/{document['id']}"
+    threads = world.store.tally(f"{path}/comments", "status")
+    proposed = world.store.tally(f"{path}/change-requests", "status")
+    return {
+        "object": "space",
+        "visibility": "private",
+        "editMode": "live",
+        "defaultLevel": "inherit",
+        "mergeRules": {"type": "inherit"},
+        **{name: value for name, value in document.items() if name not in _OWN},
+        "emoji": document.get("emoji") or EMOJI,
+        "comments": threads["open"],
+        "changeRequests": proposed.total(),
+        "changeRequestsOpen": proposed["open"],
+        "changeRequestsDraft": proposed["draft"],
+        "urls": _urls(world, document),
+        "permissions": space_permissions(world, document),
+    }
+
+
+def _urls(world: World, document: Json) -> Json:
+    identifier, icon = document["id"], document.get("icon")
+    app = world.url(f"/o/{document['organization']}/s/{identifier}")
+    return {"location": world.url(f"/v1/spaces/{identifier}"), "app": app, **({"icon": icon} if icon else {})}
+
+
+def purge(world: World) -> None:
+    """Remove the spaces that were deleted too long ago to be restored, with all they hold."""
+    for space in list(world.store.all("/spaces")):
+        if is_gone(world, space):
+            search.forget(world, space["id"])
+            world.store.delete(f"/spaces/{space['id']}")
+
+
+def new(world: World, organization: str, **fields: Any) -> Json:
+    """File a space of an organization, still without a revision: `revisions.move_primary` gives it one."""
+    now = world.timestamp()
+    space: Json = {"id": world.new_id(), "title": "Untitled", "organization": organization, "createdAt": now}
+    visibility = "in-collection" if fields.get("parent") else "private"
+    level = {"visibility": visibility, "editMode": "live", "defaultLevel": "inherit", "revision": "", "nextNumber": 1}
+    space |= {"updatedAt": now, **level, **fields}
+    return world.store.put(f"/spaces/{space['id']}", space)
+
+
+@handle.register
+def _list(op: spaces.List, world: World) -> Json:
+    return page(op, arranging.visible_spaces(world, op.at.organization_id), lambda space: present_space(world, space))
+
+
+@handle.register
+def _create(op: spaces.Create, world: World) -> Json:
+    arranging.need_to_add(world, op.at.organization_id, op.parent)
+    space = new(world, op.at.organization_id, **given(op))
+    return present_space(world, revisions.move_primary(world, space["id"], revisions.first(world, space)))
+
+
+@handle.register
+def _update(op: spaces.Update, world: World) -> Json:
+    need(world, world.store.get(path_of(op)), "admin")
+    fields = given(op, nullable=("defaultLevel", "emoji", "icon"))
+    if fields.get("emoji") and fields.get("icon"):
+        raise Refused(400, "emoji and icon cannot both be set: choose one.")
+    for one, other in (("emoji", "icon"), ("icon", "emoji")):
+        if fields.get(one):
+            fields[other] = None
+    return present_space(world, world.store.change(path_of(op), **fields, updatedAt=world.timestamp()))
+
+
+@handle.register
+def _delete(op: spaces.Delete, world: World) -> None:
+    need(world, world.store.get(path_of(op)), "admin")
+    world.store.change(path_of(op), deletedAt=world.timestamp())
+
+
+@handle.register
+def _restore(op: spaces.Restore, world: World) -> Json:
+    path = path_of(op).removesuffix("/restore")
+    space = world.store.get(path)
+    need(world, space, "admin")
+    space.pop("deletedAt", None)
+    return present_space(world, world.store.put(path, space))
+
+
+@handle.register
+def _duplicate(op: spaces.Duplicate, world: World) -> Json:
+    original = world.store.get(path_of(op).removesuffix("/duplicate"))
+    arranging.need_to_add(world, original["organization"], original.get("parent"))
+    kept = {name: original[name] for name in ("emoji", "icon", "parent", "defaultLevel") if name in original}
+    space = new(world, original["organization"], **kept, title=f"Copy of {original['title']}"[:TITLE_LIMIT])
+    held = revisions.current(world, original["id"])
+    revision = revisions.add(
+        world,
+        space["id"],
+        type="edits",
+        parents=[],
+        pages=held["pages"],
+        files=held["files"],
+        reusable_contents=held["reusableContents"],
+        variables=held["variables"],
+    )
+    return present_space(world, revisions.move_primary(world, space["id"], revision))
+
+
+@handle.register
+def _move(op: spaces.Move, world: World) -> Json:
+    return present_space(world, arranging.move(op, world))
+
+
+@handle.register
+def _transfer(op: spaces.Transfer, world: World) -> Json:
+    return present_space(world, arranging.transfer(op, world))
