@@ -1,0 +1,36 @@
+"""What the client remembers of its requests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True)
+class Activity:
+    """One request, all its attempts together. Holds no values, no header and no key."""
+
+    moment: datetime
+    """When it ended."""
+    method: str
+    route: str
+    """The path with its parameter names, `/v1/spaces/{spaceId}`."""
+    status: int | None
+    """Of the last answer. None when there was none."""
+    ms: float
+    attempts: int
+    request_id: str
+    error: str
+    """The sentence it failed with, or nothing."""
+    size: int
+    """Bytes of the body of the last answer, decompressed."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The rate limit as the server last described it."""
+
+    limit: int | None
+    remaining: int | None
+    reset: datetime | None
+    """By our clock."""

@@ -1,0 +1,89 @@
+"""Make of a body what an operation promises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json, to_json
+
+from octavo.api.errors import BadResponse
+from octavo.api.operation import ListPage, Spec
+from octavo.client.aside import aside
+from octavo.client.body import LIST_CAP, PAGE_CAP
+
+ASIDE = 256 * 1024
+"""Bytes from which reading would hold up the event loop."""
+
+
+def is_nothing(spec: Spec) -> bool:
+    """Whether the operation promises no content."""
+    return spec.answer in (None, type(None))
+
+
+def cap(spec: Spec) -> int:
+    """The most bytes its answer may have; 0 when it promises none."""
+    kind = spec.answer
+    if is_nothing(spec):
+        return 0
+    return LIST_CAP if isinstance(kind, type) and issubclass(kind, ListPage) else PAGE_CAP
+
+
+async def read_as(spec: Spec, body: bytes | None, host: str) -> Any:
+    """What `spec` promises. Raises BadResponse."""
+    if is_nothing(spec):
+        return None
+    if not body:
+        raise BadResponse(f"{host} answered {spec.name} without content. Refresh to see what came of it.")
+    try:
+        if len(body) > ASIDE:
+            return await aside(lambda: spec.codec.validate_json(body))
+        return spec.codec.validate_json(body)
+    except ValidationError as error:
+        raise BadResponse(_unreadable(error, spec, host)) from None
+
+
+async def parsed(body: bytes, host: str) -> Any:
+    """The JSON value of `body`, None of an empty one. Raises BadResponse."""
+    if not body:
+        return None
+    try:
+        if len(body) > ASIDE:
+            return await aside(lambda: from_json(body, allow_inf_nan=False))
+        return from_json(body, allow_inf_nan=False)
+    except ValueError:
+        raise BadResponse(_not_json(host)) from None
+
+
+def identity(item: Any) -> str:
+    """What tells an item from others of its list: its id, or else all of it."""
+    own = getattr(item, "id", None)
+    if isinstance(own, str):
+        return own
+    return item.model_dump_json() if isinstance(item, BaseModel) else repr(item)
+
+
+def items_of(page: Any, host: str) -> tuple[list[Any], object]:
+    """Items and next cursor of a page of a list as JSON has it. Raises BadResponse."""
+    if not isinstance(page, dict) or not isinstance(page.get("items"), list):
+        raise BadResponse(f"{host} answered with something that is not a list. Check the base URL.")
+    following = page.get("next")
+    return page["items"], following.get("page") if isinstance(following, dict) else following
+
+
+def raw_identity(item: Any) -> str:
+    """The same for an item as JSON has it."""
+    own = item.get("id") if isinstance(item, dict) else None
+    return own if isinstance(own, str) else to_json(item).decode()
+
+
+def _unreadable(error: ValidationError, spec: Spec, host: str) -> str:
+    first = error.errors(include_input=False, include_context=False, include_url=False)[0]
+    if first["type"] == "json_invalid":
+        return _not_json(host)
+    where = ".".join(map(str, first["loc"]))
+    return f"The answer of {host} to {spec.name} cannot be read ({where}: {first['msg']}). A newer Octavo may read it."
+
+
+def _not_json(host: str) -> str:
+    return f"{host} did not answer in JSON that can be read. Check the base URL, then try again."

@@ -1,0 +1,107 @@
+"""Read the body of an answer, and never more of it than we are ready to hold (C8)."""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from collections.abc import AsyncIterator, Mapping
+
+from pydantic_core import from_json
+
+from octavo.api.errors import ApiError, BadResponse
+from octavo.api.text import line
+from octavo.client.carrier import Answer
+from octavo.client.policy import Truncated
+from octavo.client.redaction import redact
+
+MIB = 1024 * 1024
+LIST_CAP = 8 * MIB
+PAGE_CAP = 16 * MIB
+ERROR_CAP = 64 * 1024
+_STEP = MIB
+"""Decompressed at a time, so that the event loop is not held up."""
+_GZIP = 31
+"""zlib's name for a window of the largest size with a gzip header."""
+
+
+async def read(answer: Answer, cap: int, host: str) -> bytes:
+    """The decompressed body. Raises BadResponse when it is larger than `cap` bytes, or damaged."""
+    declared = answer.headers.get("content-length", "")
+    if declared.isascii() and declared.isdecimal() and (len(declared) > 15 or int(declared) > cap):
+        raise _too_large(host, cap)
+    encoding = answer.headers.get("content-encoding", "identity").strip().lower()
+    if encoding in ("identity", ""):
+        decoded = answer.chunks
+    elif encoding in ("gzip", "x-gzip"):
+        decoded = _decompressed(answer.chunks, cap, host)
+    else:
+        raise BadResponse(f"{host} answered in an encoding that nobody asked for. Report it to those who run it.")
+    parts: list[bytes] = []
+    size = 0
+    async for part in decoded:
+        size += len(part)
+        if size > cap:
+            raise _too_large(host, cap)
+        parts.append(part)
+    return b"".join(parts)
+
+
+async def discard(answer: Answer) -> None:
+    """Read to the end what nobody needs, so that the connection can be used again; give up when it is long."""
+    size = 0
+    async for chunk in answer.chunks:
+        size += len(chunk)
+        if size > ERROR_CAP:
+            return
+
+
+async def error_message(answer: Answer, host: str) -> str:
+    """What the server says went wrong, safe to show; nothing when it says nothing we can read."""
+    try:
+        return message_in(await read(answer, ERROR_CAP, host), answer.headers)
+    except ApiError:
+        return ""
+
+
+def message_in(body: bytes, headers: Mapping[str, str]) -> str:
+    """The message of an error body: `{"error": {"message"}}`, or what is usual elsewhere."""
+    if "html" in headers.get("content-type", "").lower():
+        return ""
+    try:
+        value = from_json(body)
+    except ValueError:
+        return ""
+    for name in ("error", "message"):
+        if isinstance(value, dict) and name in value:
+            value = value[name]
+    if isinstance(value, dict):
+        value = value.get("message")
+    return redact(line(value.strip())) if isinstance(value, str) else ""
+
+
+async def _decompressed(chunks: AsyncIterator[bytes], cap: int, host: str) -> AsyncIterator[bytes]:
+    inflate = zlib.decompressobj(_GZIP)
+    size = 0
+    async for chunk in chunks:
+        size += len(chunk)
+        if size > cap:
+            raise _too_large(host, cap)
+        while chunk:
+            if inflate.eof:
+                raise BadResponse(f"{host} answered with more than one body. Try again.")
+            try:
+                part = inflate.decompress(chunk, _STEP)
+            except zlib.error:
+                raise BadResponse(f"The answer of {host} arrived damaged. Try again.") from None
+            yield part
+            if len(part) == _STEP:
+                await asyncio.sleep(0)
+            chunk = inflate.unconsumed_tail or inflate.unused_data
+    if not inflate.eof:
+        raise Truncated(f"The answer of {host} ended before it was whole. Try again.")
+
+
+def _too_large(host: str, cap: int) -> BadResponse:
+    return BadResponse(
+        f"The answer of {host} is larger than {cap // MIB or 1} MiB and was not read. Ask for fewer things at once."
+    )

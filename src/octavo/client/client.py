@@ -1,0 +1,218 @@
+"""Send operations to the interface, and wait politely when it asks us to.
+
+    client = Client("https://api.gitbook.com", key)
+    comment = await client(comments.Get(at=place, comment_id=...))
+    async for comment in client.each(comments.List(at=place)):
+        ...
+
+Whatever goes wrong is an `ApiError` whose text is a sentence. Connections and their library are loaded when the
+first request is made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import SecretStr
+
+from octavo import __version__
+from octavo.api.errors import ApiError
+from octavo.api.operation import SPECS, Listing, ListPage, Operation
+from octavo.api.wire import encode, route_of
+from octavo.client import answers, redaction
+from octavo.client.activity import Activity, Limits
+from octavo.client.aside import aside
+from octavo.client.body import PAGE_CAP
+from octavo.client.carrier import Carrier, Outgoing, Transport
+from octavo.client.exchange import Exchange, Surroundings
+from octavo.client.flights import Flights
+from octavo.client.in_process import Application, InProcessCarrier
+from octavo.client.origin import origin_of
+from octavo.client.paging import walk
+from octavo.client.policy import READS, Budget, limits, pause_ahead
+
+T = TypeVar("T")
+Item = TypeVar("Item")
+
+AT_ONCE = 6
+AHEAD_AT_ONCE = 2
+DEADLINE = 30.0
+AHEAD_DEADLINE = 120.0
+REMEMBERED = 200
+
+
+class Client:
+    """`await client(op)` answers what `op` promises, or raises an `ApiError`."""
+
+    def __init__(
+        self,
+        origin: str,
+        key: SecretStr | None,
+        *,
+        transport: Application | Transport | None = None,
+        ca_file: Path | None = None,
+        agent: str = f"octavo/{__version__}",
+        on_activity: Callable[[Activity], None] | None = None,
+        deadline: float = DEADLINE,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        rng: Callable[[], float] = random.random,
+    ) -> None:
+        """`transport` takes the place of the network: an ASGI application, or a transport of the HTTP library.
+
+        `deadline` is in seconds, for all attempts at one request together. Raises ValueError with a sentence
+        when `origin` is not one a key may be sent to.
+        """
+        self.origin = origin if transport is not None else origin_of(origin)
+        self.activity: deque[Activity] = deque(maxlen=REMEMBERED)
+        self.on_activity = on_activity
+        self.limits: Limits | None = None
+        """The rate limit as last described. None while no answer did."""
+        self._key = key
+        self._transport = transport
+        self._ca_file = ca_file
+        self._agent = agent
+        self._deadline = deadline
+        self._around = Surroundings(self.origin, sleep, clock, now, rng, Budget(clock))
+        self._carrier: Carrier | None = None
+        self._building = asyncio.Lock()
+        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._slots_ahead = asyncio.Semaphore(AHEAD_AT_ONCE)
+        self._flights = Flights()
+        if key is not None:
+            redaction.remember(key)
+
+    async def __call__(self, op: Operation[T]) -> T:
+        """The answer to `op`. Identical reads under way share one answer."""
+        if SPECS[type(op)].method in READS:
+            return await self._flights.join((type(op), encode(op).url), lambda: self._answer(op))
+        return await self._answer(op)
+
+    async def ahead(self, op: Operation[T]) -> T:
+        """The same for what nobody waits for yet: two at a time, and none when few requests are left."""
+        key = (type(op), encode(op).url)
+        if SPECS[type(op)].method in READS and self._flights.has(key):
+            return await self(op)
+        async with self._slots_ahead:
+            if pause := pause_ahead(self.limits, self._around.now()):
+                await self._around.sleep(pause)
+            return await self._answer(op, deadline=max(AHEAD_DEADLINE, self._deadline))
+
+    async def raw(self, op: Operation[Any]) -> Any:
+        """The answer as JSON has it, with what we know nothing of. None when there is nothing in it."""
+
+        async def read(body: bytes | None) -> Any:
+            return await answers.parsed(body or b"", self._around.host)
+
+        return await self._send(op, self._deadline, PAGE_CAP, read)
+
+    def each(self, op: Listing[Item]) -> AsyncIterator[Item]:
+        """Every item of a list, each once, fetching pages as they are needed. Raises PaginationError as well."""
+        return _flat(self.pages(op))
+
+    async def pages(self, op: Listing[Item]) -> AsyncIterator[ListPage[Item]]:
+        """The pages of a list, without items that came before."""
+        last: ListPage[Item] = ListPage()
+
+        async def fetch(cursor: str | None) -> tuple[tuple[Item, ...], str | None]:
+            nonlocal last
+            last = await self(op if cursor is None else op.model_copy(update={"page": cursor}))
+            return last.items, last.next.page if last.next else None
+
+        async for items in walk(fetch, answers.identity):
+            yield last.model_copy(update={"items": tuple(items)})
+
+    async def raw_each(self, op: Listing[Any]) -> AsyncIterator[Any]:
+        """Every item of a list as JSON has it."""
+
+        async def fetch(cursor: str | None) -> tuple[list[Any], object]:
+            page = await self.raw(op if cursor is None else op.model_copy(update={"page": cursor}))
+            return answers.items_of(page, self._around.host)
+
+        async for items in walk(fetch, answers.raw_identity):
+            for item in items:
+                yield item
+
+    async def aclose(self) -> None:
+        """Give up what is under way and let go of the connections."""
+        self._flights.cancel()
+        async with self._building:
+            if self._carrier is not None:
+                await self._carrier.aclose()
+                self._carrier = None
+
+    async def _answer(self, op: Operation[T], *, deadline: float | None = None) -> T:
+        spec = SPECS[type(op)]
+
+        async def read(body: bytes | None) -> T:
+            answer: T = await answers.read_as(spec, body, self._around.host)
+            return answer
+
+        return await self._send(op, deadline or self._deadline, answers.cap(spec), read)
+
+    async def _send(
+        self, op: Operation[Any], deadline: float, cap: int, read: Callable[[bytes | None], Awaitable[T]]
+    ) -> T:
+        """What `read` makes of the body, which is None when the status says there is none."""
+        request = encode(op)
+        headers = {"accept": "application/json", "accept-encoding": "gzip", "user-agent": self._agent}
+        content = None
+        if request.body is not None:
+            content = json.dumps(request.body, ensure_ascii=False, allow_nan=False).encode()
+            headers["content-type"] = "application/json"
+        outgoing = Outgoing(request.method, request.url, headers, content)
+        async with self._slots:
+            exchange = Exchange(outgoing, route_of(op), deadline, self._around, cap=cap)
+            try:
+                return await read(await exchange.run(await self._ready()))
+            except ApiError as error:
+                raise exchange.failed(error) from error.__cause__
+            except asyncio.CancelledError:
+                exchange.given_up()
+                raise
+            finally:
+                self._note(exchange)
+
+    def _note(self, exchange: Exchange) -> None:
+        if exchange.outgoing.method not in READS:
+            # A read that left before this write may bring back what was there before: nobody joins it any more.
+            self._flights.close()
+        self.limits = limits(exchange.headers, self._around.now()) or self.limits
+        activity = exchange.activity()
+        self.activity.append(activity)
+        if self.on_activity is not None:
+            self.on_activity(activity)
+
+    async def _ready(self) -> Carrier:
+        async with self._building:
+            if self._carrier is None:
+                self._carrier = await self._built()
+            return self._carrier
+
+    async def _built(self) -> Carrier:
+        transport = self._transport
+        if transport is not None and not isinstance(transport, Transport):
+            return InProcessCarrier(self.origin, self._key, transport)
+
+        def build() -> Carrier:
+            # Imported here and off the event loop: the HTTP library takes a tenth of a second to load.
+            from octavo.client.http import HttpCarrier
+
+            return HttpCarrier(self.origin, self._key, transport=transport, ca_file=self._ca_file)
+
+        return await aside(build)
+
+
+async def _flat(pages: AsyncIterator[ListPage[Item]]) -> AsyncIterator[Item]:
+    async for page in pages:
+        for item in page.items:
+            yield item

@@ -1,0 +1,53 @@
+"""Which environment variable keeps us from connecting, in a sentence that names it and never repeats its value."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
+NO_PROXY_PROBLEM = (
+    "The environment variable NO_PROXY (or no_proxy) has an entry that cannot be read. "
+    "Give host names with commas between them, and no address in brackets."
+)
+
+
+def blame(*, proxies: bool, certificates: bool, environ: Mapping[str, str] = os.environ) -> str:
+    """The first variable that cannot be used, of those that will be. Nothing when all can."""
+    return (_proxy_problem(environ) if proxies else "") or (_certificate_problem(environ) if certificates else "")
+
+
+def _proxy_problem(environ: Mapping[str, str]) -> str:
+    for name in (each for upper in PROXIES for each in (upper, upper.lower())):
+        value = environ.get(name, "")
+        if value and (reason := _unusable(value)):
+            return f"The environment variable {name} {reason}. Correct it, or unset it to connect without a proxy."
+    return ""
+
+
+def _unusable(proxy: str) -> str:
+    nowhere = "does not hold the address of a proxy"
+    try:
+        parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
+        host, port = (parts.hostname or "").encode("idna"), parts.port
+    except ValueError:
+        return nowhere
+    if parts.scheme.lower().startswith("socks"):
+        return "names a SOCKS proxy, which Octavo cannot use"
+    usable = parts.scheme.lower() in ("http", "https") and host and port != 0 and proxy.isprintable()
+    return "" if usable else nowhere
+
+
+def _certificate_problem(environ: Mapping[str, str]) -> str:
+    path = environ.get("SSL_CERT_FILE", "")
+    if not path:
+        return ""
+    try:
+        reason = "" if b"CERTIFICATE-----" in Path(path).read_bytes() else "holds no certificates"
+    except (OSError, ValueError):
+        reason = "cannot be read"
+    return (
+        f"The environment variable SSL_CERT_FILE names a file that {reason}. Correct it, or unset it." if reason else ""
+    )

@@ -1,0 +1,189 @@
+"""One request with its attempts, its waits and its end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from urllib.parse import urljoin, urlsplit, urlunsplit
+
+from octavo.api.errors import ApiError, BadResponse, TimedOut, Trace, rejected
+from octavo.api.text import line
+from octavo.client import body, policy, sentences
+from octavo.client.activity import Activity
+from octavo.client.carrier import Answer, Carrier, Outgoing
+from octavo.client.origin import host_of, triple
+
+NOTHING_INSIDE = frozenset({204, 205})
+"""Statuses without content. Of a delete both mean that it is gone, now or before."""
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+HOPS = 3
+_REQUEST_IDS = ("x-request-id", "request-id", "x-correlation-id", "cf-ray")
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What an exchange needs of the world; tests bring their own."""
+
+    origin: str
+    sleep: Callable[[float], Awaitable[None]]
+    clock: Callable[[], float]
+    now: Callable[[], datetime]
+    rng: Callable[[], float]
+    budget: policy.Budget
+
+    @property
+    def host(self) -> str:
+        return host_of(self.origin)
+
+
+class _Again(Exception):
+    """Try again after `delay` seconds."""
+
+    def __init__(self, delay: float) -> None:
+        self.delay = delay
+
+
+class Exchange:
+    """Sends until there is an answer to return or a reason to stop."""
+
+    def __init__(self, outgoing: Outgoing, route: str, deadline: float, around: Surroundings, *, cap: int) -> None:
+        """`cap` is the most bytes a body may have; with 0 nobody needs the body of a success."""
+        self.outgoing = outgoing
+        self.headers: Mapping[str, str] = {}
+        """Of the last answer."""
+        self._route = route
+        self._cap = cap
+        self._deadline = deadline
+        self._around = around
+        self._began = around.clock()
+        self._attempt = 0
+        self._status: int | None = None
+        self._size = 0
+        self._error = ""
+
+    async def run(self, carrier: Carrier) -> bytes | None:
+        """The body, or None when the status says there is none. Raises ApiError."""
+        limit = asyncio.timeout(self._deadline)
+        try:
+            async with limit:
+                while True:
+                    try:
+                        return await self._once(carrier)
+                    except _Again as again:
+                        await self._around.sleep(again.delay)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+        raise TimedOut(sentences.too_slow(self._around.host, self._deadline, self.outgoing.method))
+
+    def failed(self, error: ApiError) -> ApiError:
+        """`error`, which says now which request it was of."""
+        self._error = str(error)
+        known = {"method": self.outgoing.method, "route": self._route, "request_id": self._request_id}
+        status = {} if self._status is None else {"status": self._status}
+        return error.traced(**known, **status, attempts=self._attempt, elapsed=self._elapsed)
+
+    def given_up(self) -> None:
+        """Nobody waits for the answer any more."""
+        self._error = "Nobody waited for the answer any more."
+
+    def activity(self) -> Activity:
+        """What is to be remembered of it."""
+        return Activity(
+            moment=self._around.now(),
+            method=self.outgoing.method,
+            route=self._route,
+            status=self._status,
+            ms=self._elapsed * 1000,
+            attempts=self._attempt,
+            request_id=self._request_id,
+            error=self._error,
+            size=self._size,
+        )
+
+    @property
+    def _elapsed(self) -> float:
+        return self._around.clock() - self._began
+
+    @property
+    def _request_id(self) -> str:
+        return next((line(self.headers[name])[:128] for name in _REQUEST_IDS if self.headers.get(name)), "")
+
+    async def _once(self, carrier: Carrier) -> bytes | None:
+        self._attempt += 1
+        self._status, self.headers = None, {}
+        try:
+            return await self._attempted(carrier)
+        except ApiError as error:
+            if self._status is not None and self._status >= 400:
+                raise
+            decision = policy.after_error(
+                error,
+                method=self.outgoing.method,
+                attempt=self._attempt,
+                elapsed=self._elapsed,
+                deadline=self._deadline,
+                rng=self._around.rng,
+            )
+            self._follow(decision)
+            raise
+
+    async def _attempted(self, carrier: Carrier) -> bytes | None:
+        outgoing = self.outgoing
+        for _ in range(HOPS + 1):
+            async with carrier.send(outgoing) as answer:
+                self._status, self.headers = answer.status, answer.headers
+                if answer.status in NOTHING_INSIDE or (not self._cap and 200 <= answer.status < 300):
+                    await body.discard(answer)
+                    return None
+                if 200 <= answer.status < 300:
+                    content = await body.read(answer, self._cap, self._around.host)
+                    self._size = len(content)
+                    return content
+                if answer.status >= 400:
+                    await self._refused(answer)
+                target = self._redirected(answer, outgoing)
+                await body.discard(answer)
+            outgoing = replace(outgoing, target=target)
+        raise BadResponse(f"{self._around.host} sends us round in circles. Check the base URL.")
+
+    async def _refused(self, answer: Answer) -> None:
+        """Raises the error of the status, or _Again."""
+        now = self._around.now()
+        message = await body.error_message(answer, self._around.host)
+        decision = policy.after_status(
+            answer.status,
+            answer.headers,
+            method=self.outgoing.method,
+            attempt=self._attempt,
+            elapsed=self._elapsed,
+            deadline=self._deadline,
+            now=now,
+            rng=self._around.rng,
+        )
+        self._follow(decision)
+        asked = policy.asked_wait(answer.headers, now)
+        retry_at = None if asked is None else now + timedelta(seconds=min(asked, policy.A_YEAR))
+        sentence = sentences.refusal(self._around.host, answer.status, message, retry_at)
+        raise rejected(sentence, Trace(status=answer.status, retry_at=retry_at))
+
+    def _follow(self, decision: policy.Decision) -> None:
+        if decision.retry and self._around.budget.take():
+            raise _Again(decision.delay)
+
+    def _redirected(self, answer: Answer, outgoing: Outgoing) -> str:
+        """The path a read is sent on to. Raises BadResponse for any other redirect: the key stays at its origin."""
+        location = answer.headers.get("location", "")
+        elsewhere = "no address"
+        try:
+            new = urljoin(self._around.origin + outgoing.target, location)
+            same, elsewhere = triple(new) == triple(self._around.origin), triple(new)[1]
+        except ValueError:
+            same = False
+        parts = urlsplit(new) if same else None
+        may = answer.status in REDIRECTS and outgoing.method in policy.READS and location
+        if parts is None or not may or "@" in parts.netloc:
+            raise BadResponse(sentences.redirected(self._around.host, elsewhere, answer.status))
+        return urlunsplit(("", "", parts.path or "/", parts.query, ""))

@@ -1,0 +1,67 @@
+"""Reads under way that others may join instead of asking again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class _Flight:
+    def __init__(self, task: asyncio.Task[Any]) -> None:
+        self.task = task
+        self.aboard = 0
+
+
+class Flights:
+    """Each goes on while anyone still waits for it, and is cancelled when the last one leaves."""
+
+    def __init__(self) -> None:
+        self._open: dict[Hashable, _Flight] = {}
+        self._all: set[asyncio.Task[Any]] = set()
+
+    def has(self, key: Hashable) -> bool:
+        """Whether there is one to join."""
+        return key in self._open
+
+    async def join(self, key: Hashable, start: Callable[[], Awaitable[T]]) -> T:
+        """What the flight called `key` brings; `start` begins it when there is none."""
+        flight = self._open.get(key)
+        if flight is None:
+            flight = self._open[key] = _Flight(asyncio.ensure_future(start()))
+            self._all.add(flight.task)
+            flight.task.add_done_callback(self._landed)
+        flight.aboard += 1
+        try:
+            result: T = await asyncio.shield(flight.task)
+            return result
+        finally:
+            flight.aboard -= 1
+            if not flight.aboard and not flight.task.done():
+                flight.task.cancel()
+                self._forget(flight)
+
+    def close(self) -> None:
+        """Let nobody join those under way."""
+        self._open.clear()
+
+    def cancel(self) -> None:
+        """End those under way."""
+        self._open.clear()
+        for task in self._all:
+            task.cancel()
+
+    def _landed(self, task: asyncio.Task[Any]) -> None:
+        self._all.discard(task)
+        for flight in list(self._open.values()):
+            if flight.task is task:
+                self._forget(flight)
+        if not task.cancelled():
+            task.exception()  # nobody may be left to hear of it
+
+    def _forget(self, flight: _Flight) -> None:
+        for key, each in list(self._open.items()):
+            if each is flight:
+                del self._open[key]

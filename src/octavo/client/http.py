@@ -1,0 +1,189 @@
+"""Requests over HTTP. The one place that knows httpx, whose types and errors end here."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from pathlib import Path
+from typing import Any
+
+import httpx
+import truststore
+from pydantic import SecretStr
+
+from octavo.api.errors import ApiError, Lost, NotSent, ProxyError, TimedOut, TlsError, Trace
+from octavo.client.carrier import Answer, Outgoing, Transport
+from octavo.client.environment import NO_PROXY_PROBLEM, blame
+from octavo.client.origin import PORTS, host_of, is_loopback, triple
+from octavo.client.policy import PROXY_WANTS_SIGN_IN, Truncated, Unsendable
+from octavo.client.sentences import what_now
+
+CONNECT_SECONDS = 5.0
+READ_SECONDS = 20.0
+_TIMEOUT = httpx.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS, write=READ_SECONDS, pool=CONNECT_SECONDS)
+_LIMITS = httpx.Limits(max_connections=8, max_keepalive_connections=4, keepalive_expiry=4.0)
+"""Idle connections go before servers close theirs, usually after 5 seconds: a race that loses writes."""
+
+# At INFO they log addresses with their queries, at DEBUG headers.
+for _name in ("httpx", "httpcore"):
+    logging.getLogger(_name).setLevel(logging.WARNING)
+
+
+class OriginAuth(httpx.Auth):
+    """Adds the key to requests of its origin, and stops all others."""
+
+    def __init__(self, origin: str, key: SecretStr) -> None:
+        self._origin = triple(origin)
+        self._key = key
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        if _triple(request.url) != self._origin:
+            raise Unsendable("A request was about to leave for another server than the key belongs to. It was stopped.")
+        request.headers["Authorization"] = f"Bearer {self._key.get_secret_value()}"
+        yield request
+
+
+class HttpCarrier:
+    """Keeps the connections to one origin."""
+
+    def __init__(
+        self,
+        origin: str,
+        key: SecretStr | None,
+        *,
+        transport: Transport | None = None,
+        ca_file: Path | None = None,
+    ) -> None:
+        """Raises Unsendable with a sentence when the environment does not let us build connections."""
+        self._origin = origin
+        self._auth = OriginAuth(origin, key) if key else None
+        self._host = host_of(origin)
+        scheme, host, _ = triple(origin)
+        own_machine = is_loopback(host)
+        if transport is None and (problem := blame(proxies=not own_machine, certificates=scheme == "https")):
+            raise Unsendable(problem)
+        try:
+            self._http = httpx.AsyncClient(
+                verify=_trust(ca_file),
+                transport=transport,  # type: ignore[arg-type]  # it is one, named without its library
+                trust_env=not own_machine,
+                timeout=_TIMEOUT,
+                limits=_LIMITS,
+                follow_redirects=False,
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+            )
+        except (ValueError, ImportError, httpx.InvalidURL) as error:
+            raise Unsendable(NO_PROXY_PROBLEM) from error
+
+    @asynccontextmanager
+    async def send(self, outgoing: Outgoing) -> AsyncIterator[Answer]:
+        """Send once. Raises ApiError, while the chunks are read too."""
+        with self._translated(outgoing.method):
+            request = self._http.build_request(
+                outgoing.method, self._address(outgoing.target), headers=outgoing.headers, content=outgoing.content
+            )
+            response = await self._http.send(request, stream=True, auth=self._auth, follow_redirects=False)
+        chunks = self._chunks(response, outgoing.method)
+        try:
+            yield Answer(
+                response.status_code, {name.lower(): value for name, value in response.headers.items()}, chunks
+            )
+        finally:
+            await chunks.aclose()
+            await response.aclose()
+
+    async def aclose(self) -> None:
+        await self._http.aclose()
+
+    def _address(self, target: str) -> httpx.URL:
+        """Raises Unsendable for what is not plainly a path of the origin, before a byte is sent."""
+        if target.startswith("/") and not target.startswith("//"):
+            url = httpx.URL(self._origin + target)
+            if _triple(url) == triple(self._origin) and url.raw_path.decode("ascii") == target:
+                return url
+        raise Unsendable(f"This is not a plain path of {self._host}. It was not asked for.")
+
+    async def _chunks(self, response: httpx.Response, method: str) -> AsyncGenerator[bytes, None]:
+        with self._translated(method, under_way=True):
+            async for chunk in response.aiter_raw():
+                yield chunk
+
+    @contextmanager
+    def _translated(self, method: str, *, under_way: bool = False) -> Iterator[None]:
+        try:
+            yield
+        except (httpx.RequestError, httpx.InvalidURL) as error:
+            raise _translation(error, self._host, method, under_way=under_way) from error
+
+
+def _triple(url: httpx.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.raw_host.decode("ascii"), url.port or PORTS.get(url.scheme)
+
+
+def _trust(ca_file: Path | None) -> ssl.SSLContext:
+    """The trust store of the system, and `ca_file` beside it. There is no way to turn it off."""
+    context = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if ca_file is not None:
+        try:
+            context.load_verify_locations(cafile=str(ca_file))
+        except (OSError, ssl.SSLError):
+            raise Unsendable(f"{ca_file} cannot be read as certificates. Check the setting ca_file.") from None
+    return context
+
+
+def _translation(error: Exception, host: str, method: str, *, under_way: bool) -> ApiError:
+    match error:
+        case httpx.ProxyError():
+            if str(PROXY_WANTS_SIGN_IN) in str(error):
+                trace = Trace(status=PROXY_WANTS_SIGN_IN)
+                return ProxyError(f"The proxy on the way to {host} asks for a name and a password. Check it.", trace)
+            return ProxyError(f"The proxy on the way to {host} did not let the request through. Check it or try again.")
+        case httpx.ConnectTimeout():
+            return NotSent(
+                f"{host} did not take the call within {CONNECT_SECONDS:g} s. Check your network and try again."
+            )
+        case httpx.PoolTimeout():
+            return NotSent(f"Too much is being asked of {host} at once. Try again.")
+        case httpx.ConnectError():
+            return _no_connection(error, host)
+        case httpx.TimeoutException():
+            return TimedOut(f"{host} did not answer within {READ_SECONDS:g} s. {what_now(method)}")
+        case httpx.RemoteProtocolError() if under_way:
+            return Truncated(f"The answer of {host} ended before it was whole. {what_now(method)}")
+        case httpx.NetworkError() | httpx.RemoteProtocolError():
+            return Lost(f"The connection to {host} broke before its answer came. {what_now(method)}")
+        case _:
+            return Unsendable(f"The request to {host} cannot be sent as it is. Check the base URL.")
+
+
+def _no_connection(error: Exception, host: str) -> ApiError:
+    causes = list(_causes(error))
+    for cause in causes:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return TlsError(
+                f"The certificate of {host} was not accepted: {cause.verify_message}. "
+                "Check the address; for an authority of your own, set SSL_CERT_FILE or ca_file."
+            )
+        if isinstance(cause, ssl.SSLError) and not isinstance(cause, ssl.SSLEOFError | ssl.SSLZeroReturnError):
+            return TlsError(f"{host} does not speak TLS as it should. Check the address and its port.")
+    if any(isinstance(cause, socket.gaierror) for cause in causes):
+        return NotSent(f"No address is known for {host}. Check its name and your network, then try again.")
+    if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
+        return NotSent(f"Nothing answers at {host}. Check that it runs and that the address is right, then try again.")
+    return NotSent(f"{host} cannot be reached. Check your network and try again.")
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    queue: list[Any] = [error]
+    while queue:
+        each = queue.pop()
+        if each is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        yield each
+        queue += [each.__cause__, each.__context__, *getattr(each, "exceptions", ())]

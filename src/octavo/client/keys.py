@@ -1,0 +1,38 @@
+"""API keys: what may be one, and what may be shown of one."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+from pydantic import SecretStr
+
+_KEY = re.compile(r"[\x21-\x7e]{8,512}")
+_SCHEME = re.compile(r"bearer\s+", re.IGNORECASE)
+
+
+def accept(text: str) -> SecretStr:
+    """The key in what was pasted: without white space around it and without `Bearer`.
+
+    Raises ValueError with a sentence that does not repeat what was given.
+    """
+    key = _SCHEME.sub("", text.strip(), count=1)
+    if not key:
+        raise ValueError("There is no key here. Paste the whole key, as the service showed it.")
+    if not _KEY.fullmatch(key):
+        raise ValueError(
+            "This is not a key: a key is 8 to 512 letters, digits and signs, without spaces or line breaks. "
+            "Copy it again and paste it whole."
+        )
+    return SecretStr(key)
+
+
+def fingerprint(key: SecretStr) -> str:
+    """Eight hexadecimal digits that tell keys apart and say nothing of the key."""
+    return hashlib.sha256(key.get_secret_value().encode()).hexdigest()[:8]
+
+
+def ending(key: SecretStr) -> str:
+    """The last four characters, for a person to recognise the key by; nothing of a short one."""
+    text = key.get_secret_value()
+    return text[-4:] if len(text) >= 20 else ""

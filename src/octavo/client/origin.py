@@ -1,0 +1,72 @@
+"""Origins: the scheme, host and port a key belongs to."""
+
+from __future__ import annotations
+
+import ipaddress
+from urllib.parse import SplitResult, urlsplit
+
+DEFAULT = "https://api.gitbook.com"
+PORTS = {"https": 443, "http": 80}
+
+
+def origin_of(base_url: str) -> str:
+    """The origin of a base URL, `https://host[:port]`. A trailing `/v1` or `/` may stand or be left out.
+
+    Raises ValueError with a sentence: https is needed, but for an address of this machine.
+    """
+    parts, host, port = _split(base_url.strip())
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("The base URL holds a user name or password. Leave them out: the key is given apart from it.")
+    if parts.query or parts.fragment or parts.path.rstrip("/") not in ("", "/v1"):
+        raise ValueError(
+            f"The base URL {_shown(base_url)} has more than a host in it. Give it as https://host, with or without /v1."
+        )
+    scheme = parts.scheme.lower()
+    if scheme == "http" and not is_loopback(host):
+        raise ValueError(
+            f"{host} would be asked without encryption, and anyone on the way could read your key. Use https://{host}."
+        )
+    name = f"[{host}]" if ":" in host else host
+    return f"{scheme}://{name}" if port == PORTS[scheme] else f"{scheme}://{name}:{port}"
+
+
+def triple(origin: str) -> tuple[str, str, int]:
+    """Scheme, host and port of an origin or of any http address. Raises ValueError for anything else."""
+    parts, host, port = _split(origin)
+    return parts.scheme.lower(), host, port
+
+
+def host_of(origin: str) -> str:
+    """How the origin is called in sentences: its host, and its port where it is not the usual one."""
+    return urlsplit(origin).netloc
+
+
+def is_loopback(host: str) -> bool:
+    """Whether `host` is this machine, by an address that no name server can turn elsewhere."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _split(url: str) -> tuple[SplitResult, str, int]:
+    refusal = f"{_shown(url)} is not a base URL. Give one such as {DEFAULT}."
+    if not url.isprintable() or "\\" in url or any(each.isspace() for each in url):
+        raise ValueError(refusal)
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+        host = host if ":" in host else host.encode("idna").decode().lower()
+    except ValueError:  # a UnicodeError is one
+        raise ValueError(refusal) from None
+    if parts.scheme.lower() not in PORTS or not host or "%" in host:
+        raise ValueError(refusal)
+    return parts, host, port or PORTS[parts.scheme.lower()]
+
+
+def _shown(url: str) -> str:
+    """Enough of it to recognise, and nothing before an @, which may be a password."""
+    after = url.rpartition("@")[2] if "@" in url else url
+    return repr(after[:80])
