@@ -1,0 +1,1 @@
+"""Pages and their changes as lines: layout without widgets, and the two widgets that show it."""

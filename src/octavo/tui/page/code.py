@@ -1,0 +1,138 @@
+"""Code in its box: title, language, numbers, marked lines, notes; wide code moves instead of breaking."""
+
+from __future__ import annotations
+
+from rich.style import Style
+
+from octavo.documents.blocks import Block
+from octavo.tui.page.highlight import Tokens
+from octavo.tui.page.inline import raised
+from octavo.tui.page.lines import Line, Piece, Spot, box, cells, cut, width_of
+from octavo.tui.page.look import Look
+from octavo.tui.page.setting import Setting
+from octavo.tui.page.wrap import wrap
+
+FOLDED_LINES = 10
+"""How many lines of an expandable block of code show before it is opened."""
+WIDEST = 100
+
+
+def code(setting: Setting, block: Block, width: int) -> list[Line]:
+    """A block of code."""
+    look, attrs = setting.look, block.attrs
+    rows = block.text.expandtabs(4).split("\n")
+    shown, fold = len(rows), None
+    if attrs.get("expandable") and len(rows) > FOLDED_LINES + 2:
+        is_open = setting.folds.is_open(block)
+        shown = len(rows) if is_open else FOLDED_LINES
+        fold = Spot("fold", block.key)
+    gutter = len(str(len(rows))) + 1 if attrs.get("numbers") else 0
+    wraps = bool(attrs.get("wrap")) and not setting.whole_code
+    longest = max(len(row) if row.isascii() else cells(row) for row in rows[:shown])
+    full = width
+    if not wraps and setting.wide(width) > width:
+        widest = setting.room if setting.whole_code else min(setting.room, max(width, WIDEST))
+        full = max(width, min(widest, longest + gutter + 4))
+    inner = full - 4 - gutter
+    over = 0 if wraps else max(0, longest - inner)
+    pan = min(setting.folds.panned.get(block.key, 0), over)
+    language = str(attrs.get("language") or "")
+    tokens = setting.highlights.get(language, block.text) if setting.highlights and not look.mono else None
+    if tokens is not None and "\t" in block.text:
+        tokens = _without_tabs(tokens)
+    notes = {int(line): str(label) for line, label in attrs.get("notes") or ()}
+    marked = frozenset(attrs.get("highlighted") or ())
+    lines: list[Line] = []
+    for number, row in enumerate(rows[:shown]):
+        pieces = _coloured(tokens[number], look) if tokens and number < len(tokens) else [Piece(row, look.text)]
+        if number in notes:
+            pieces.append(Piece(raised(notes[number]) if not look.ascii else f" [{notes[number]}]", look.accent, None, True))
+        parts = wrap(pieces, inner) if wraps else [cut(pieces, pan, pan + inner) if over else pieces]
+        for index, part in enumerate(parts):
+            before = []
+            if gutter:
+                mark = str(number + 1).rjust(gutter - 1) + " " if index == 0 else " " * gutter
+                before.append(Piece(mark, look.muted, None, True))
+            line = Line(before + part)
+            if number in marked:
+                _mark(line, look, full - 4)
+            lines.append(line)
+    title = _title(block, look)
+    right = [Piece(language, look.muted, None, True)] if language and title else []
+    if not title and language:
+        title = [Piece(language, look.muted, None, True)]
+    return box(lines, full, look, title=title, right=right, foot=_foot(fold, len(rows) - shown, over, pan, look), ground=look.panel)
+
+
+def _title(block: Block, look: Look) -> list[Piece]:
+    title = str(block.attrs.get("title") or "")
+    if block.attrs.get("source"):
+        title = "Shown as its source: too big or too deep to be set"
+    return [Piece(" ".join(title.split()), look.strong)] if title.strip() else []
+
+
+def _foot(fold: Spot | None, hidden: int, over: int, pan: int, look: Look) -> list[Piece]:
+    glyphs = look.glyphs
+    if fold is not None:
+        words = f"{glyphs.closed} {hidden} more lines" if hidden else f"{glyphs.opened} fewer lines"
+        return [Piece(words, look.accent, fold, True)]
+    if over:
+        left, right = glyphs.left if pan else " ", glyphs.right if pan < over else " "
+        return [Piece(f"{left} {pan} of {over} columns {right}", look.muted, None, True)]
+    return []
+
+
+def _mark(line: Line, look: Look, width: int) -> None:
+    style = Style(bold=True) if look.mono else look.cursor
+    blank = width - width_of(line.pieces)
+    pieces = [Piece(text, own + style, spot, furniture) for text, own, spot, furniture in line.pieces]
+    line.pieces = [*pieces, Piece(" " * blank, style, None, True)] if blank > 0 else pieces
+
+
+def _coloured(tokens: list[tuple[str, str]], look: Look) -> list[Piece]:
+    styles = {
+        "keyword": look.accent,
+        "string": look.success,
+        "number": look.warning,
+        "comment": look.muted + Style(italic=True),
+        "name": look.strong,
+        "heading": look.strong,
+        "removed": look.error,
+        "added": look.success,
+    }
+    return [Piece(text, styles.get(kind, look.text)) for kind, text in tokens if text]
+
+
+def _without_tabs(tokens: Tokens) -> Tokens:
+    out: Tokens = []
+    for row in tokens:
+        at = 0
+        line = []
+        for kind, text in row:
+            spread = (" " * at + text).expandtabs(4)[at:] if "\t" in text else text
+            at += len(spread)
+            line.append((kind, spread))
+        out.append(line)
+    return out
+
+
+def prompt(setting: Setting, block: Block, width: int) -> list[Line]:
+    """A prompt to copy: what it is for, and its text as much as it says."""
+    look, glyphs = setting.look, setting.look.glyphs
+    what = " ".join(str(block.attrs.get("description") or "Prompt").split())
+    is_open = setting.folds.opened.get(block.key, block.attrs.get("expanded", "partial") != "hidden")
+    sign = glyphs.opened if is_open else glyphs.closed
+    head = Line([Piece(f"{sign} ", look.accent, Spot("fold", block.key), True), Piece(what, look.strong)])
+    if not is_open:
+        return [head]
+    text = "\n".join(child.text for child in block.children)
+    rows = [Line(part) for row in text.split("\n") for part in wrap([Piece(row, look.text)], width - 4)]
+    if block.attrs.get("expanded", "partial") == "partial" and block.key not in setting.folds.opened:
+        more = len(rows) - FOLDED_LINES
+        if more > 0:
+            words = f"{glyphs.closed} {more} more lines"
+            foot = [Piece(words, look.accent, Spot("fold", block.key), True)]
+            return [head, *box(rows[:FOLDED_LINES], width, look, foot=foot, ground=look.panel)]
+    return [head, *box(rows, width, look, ground=look.panel)]
+
+

@@ -1,0 +1,110 @@
+"""A long column of lines of which only what is looked at is set; the heights of the rest are guesses."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from typing import Generic, TypeVar
+
+from octavo.tui.page.lines import Line
+
+U = TypeVar("U")
+KEPT = 600
+"""How many units keep their lines. All keep their heights."""
+
+
+class Galley(Generic[U]):
+    """Units one below the other. Setting one corrects its height, and so what lies below it moves; what lies above
+    never does."""
+
+    def __init__(self, units: Sequence[U], guess: Callable[[U], int], set_unit: Callable[[U], list[Line]]) -> None:
+        self.units = units
+        self._set_unit = set_unit
+        self._heights = [guess(unit) for unit in units]
+        self._exact = bytearray(len(units))
+        self._tops: list[int] | None = None
+        self._lines: OrderedDict[int, list[Line]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self.units)
+
+    def _edges(self) -> list[int]:
+        if self._tops is None:
+            self._tops = [0, *accumulate(self._heights)]
+        return self._tops
+
+    @property
+    def total(self) -> int:
+        """The height of the whole, as far as it is known."""
+        return self._edges()[-1]
+
+    @property
+    def unset(self) -> int:
+        """How many units have a guessed height."""
+        return len(self.units) - sum(self._exact)
+
+    def is_exact(self, index: int) -> bool:
+        """Whether the height of a unit is known."""
+        return bool(self._exact[index])
+
+    def top(self, index: int) -> int:
+        """The line at which a unit begins."""
+        return self._edges()[index]
+
+    def at(self, line: int) -> tuple[int, int]:
+        """The unit that `line` belongs to, and its place in the unit."""
+        edges = self._edges()
+        index = min(max(0, bisect_right(edges, max(0, line)) - 1), max(0, len(self.units) - 1))
+        return index, max(0, line - edges[index])
+
+    def lines(self, index: int) -> list[Line]:
+        """The lines of a unit, set now if they are not."""
+        found = self._lines.get(index)
+        if found is not None:
+            self._lines.move_to_end(index)
+            return found
+        lines = self._lines[index] = self._set_unit(self.units[index])
+        if len(self._lines) > KEPT:
+            self._lines.popitem(last=False)
+        if len(lines) != self._heights[index]:
+            self._heights[index] = len(lines)
+            self._tops = None
+        self._exact[index] = 1
+        return lines
+
+    def forget(self, index: int) -> None:
+        """Set a unit anew when it is looked at next."""
+        self._lines.pop(index, None)
+        self._exact[index] = 0
+
+    def between(self, start: int, end: int) -> list[tuple[int, int, Line]]:
+        """The lines from `start` to before `end`: unit, place in it, line. What is met for the first time is set."""
+        out: list[tuple[int, int, Line]] = []
+        if not self.units:
+            return out
+        index, offset = self.at(start)
+        while index < len(self.units) and len(out) < end - start:
+            lines = self.lines(index)
+            for place in range(offset, min(len(lines), offset + end - start - len(out))):
+                out.append((index, place, lines[place]))
+            index, offset = index + 1, 0
+        return out
+
+    def settle_above(self, line: int, height: int) -> int:
+        """Make exact what the `height` lines above `line` show; where `line` is now."""
+        index, offset = self.at(line)
+        room = height - offset
+        at = index
+        while room > 0 and at > 0:
+            at -= 1
+            room -= len(self.lines(at))
+        return self.top(index) + offset
+
+    def settle_end(self, height: int) -> None:
+        """Make exact what the last `height` lines show."""
+        at = len(self.units)
+        while height > 0 and at > 0:
+            at -= 1
+            height -= len(self.lines(at))

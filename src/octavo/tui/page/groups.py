@@ -1,0 +1,187 @@
+"""Blocks that hold blocks: hints, tabs, steps, columns, expandables, updates."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from rich.style import Style
+
+from octavo.documents.blocks import Block
+from octavo.tui.page.inline import icon, inline
+from octavo.tui.page.lines import Line, Piece, Spot, indented, on, padded, rule, width_of
+from octavo.tui.page.look import PLAIN
+from octavo.tui.page.setting import Setting
+from octavo.tui.page.wrap import wrap
+
+NARROWEST_COLUMN, COLUMN_GAP = 30, 3
+
+
+def hint(setting: Setting, block: Block, width: int) -> list[Line]:
+    """A hint: a bar in its colour, its sign and name or its own title, a ground of its own."""
+    look = setting.look
+    style, sign, name = look.hint(str(block.attrs.get("style") or "info"))
+    children = block.children
+    bar = [Piece(look.glyphs.bar + " ", style + look.surface, None, True)]
+    inner = width - 3
+    if children and children[0].kind == "heading":
+        head = setting.words(children[0].runs, inner - 2, style + Style(bold=True))
+        for line in head:
+            line.block = children[0]
+        children = children[1:]
+        head = indented(head, [Piece(f"{sign} ", style + Style(bold=True), None, True)], [Piece("  ", PLAIN, None, True)])
+    else:
+        head = [Line([Piece(f"{sign} {name}", style + Style(bold=True), None, True)])]
+    out = []
+    for line in [*head, *setting.flow(children, inner)]:
+        out.append(Line([*bar, *padded(on(look.surface, line.pieces), width - 2, look.surface)], line.block))
+    return out
+
+
+def tabs(setting: Setting, block: Block, width: int) -> list[Line]:
+    """The names of all tabs, and what is in the chosen one."""
+    look, glyphs = setting.look, setting.look.glyphs
+    if not block.children:
+        return []
+    chosen = setting.folds.chosen(block)
+    rows: list[tuple[list[Piece], list[Piece]]] = [([], [])]
+    used = 0
+    for index, tab in enumerate(block.children):
+        title = " ".join(str(tab.attrs.get("title") or f"Tab {index + 1}").split())
+        sign = f"{icon(str(tab.attrs['icon']), look)} " if tab.attrs.get("icon") else ""
+        active = index == chosen
+        text = f" {sign}{title} "
+        piece = Piece(text, look.strong if active else look.muted, Spot("tab", block.key, index))
+        wide = width_of([piece])
+        if used and used + wide > width:
+            rows.append(([], []))
+            used = 0
+        under = Piece((glyphs.heavy if active else glyphs.across) * wide, look.accent if active else look.line, None, True)
+        rows[-1][0].append(piece)
+        rows[-1][1].append(under)
+        used += wide
+    out: list[Line] = []
+    for number, (names, unders) in enumerate(rows):
+        wide = width_of(names)
+        if number + 1 == len(rows):
+            count = f"{chosen + 1} of {len(block.children)}"
+            if wide + len(count) + 1 <= width:
+                names = [*names, Piece(count.rjust(width - wide), look.muted, None, True)]
+        out += [Line(names), Line([*unders, Piece(glyphs.across * (width - wide), look.line, None, True)])]
+    body = setting.flow(block.children[chosen].children, width)
+    return [*out, *body, rule(width, look)]
+
+
+def stepper(setting: Setting, block: Block, width: int) -> list[Line]:
+    """Numbered steps on a rail."""
+    look, glyphs = setting.look, setting.look.glyphs
+    digits = len(str(len(block.children)))
+    out: list[Line] = []
+    blank = " " * (digits - 1)
+    for number, step in enumerate(block.children, 1):
+        children = step.children
+        head: list[Line] = [Line([])]
+        inner = width - digits - 4
+        if children and children[0].kind == "heading":
+            head = setting.words(children[0].runs, inner, look.strong)
+            for line in head:
+                line.block = children[0]
+            children = children[1:]
+        elif children and children[0].kind == "paragraph":
+            head = setting.flow(children[:1], inner)
+            children = children[1:]
+        body = setting.flow(children, inner)
+        lines = [*head, *([Line([])] if body else []), *body]
+        last = number == len(block.children)
+        mark = [Piece(f" {str(number).rjust(digits)} ", look.button, None, True), Piece(" ", PLAIN, None, True)]
+        side = " " if last else glyphs.down
+        rail = [Piece(f" {blank}{side}  ", look.line, None, True)]
+        out += indented(lines, mark, rail)
+        if not last:
+            out.append(Line([Piece(f" {blank}{side}", look.line, None, True)]))
+    return out
+
+
+def columns(setting: Setting, block: Block, width: int) -> list[Line]:
+    """Columns side by side where each has room, else one below the other."""
+    count = len(block.children)
+    if not count:
+        return []
+    room = max(width, min(setting.wide(width), 100))
+    shares = [float(column.attrs.get("width") or 0) for column in block.children]
+    rest = max(0.0, 100 - sum(shares)) / max(1, shares.count(0.0))
+    shares = [share or rest or 100 / count for share in shares]
+    if width >= NARROWEST_COLUMN * count + COLUMN_GAP * (count - 1):
+        room = width
+    free = room - COLUMN_GAP * (count - 1)
+    if count == 1 or free // count < NARROWEST_COLUMN - 2:
+        return setting.flow([child for column in block.children for child in column.children], width)
+    widths = [max(NARROWEST_COLUMN * 2 // 3, int(free * share / sum(shares))) for share in shares]
+    widths[-1] = free - sum(widths[:-1])
+    if widths[-1] < 12:
+        widths = [free // count] * count
+    sides = [setting.flow(column.children, wide) for column, wide in zip(block.children, widths, strict=True)]
+    out = []
+    for number in range(max(map(len, sides))):
+        pieces: list[Piece] = []
+        for at, lines in enumerate(sides):
+            if at:
+                pieces.append(Piece(" " * COLUMN_GAP, PLAIN, None, True))
+            if number < len(lines):
+                pieces += lines[number].pieces
+                if at + 1 < count:
+                    pieces = padded(pieces, sum(widths[: at + 1]) + COLUMN_GAP * at)
+            elif at + 1 < count:
+                pieces.append(Piece(" " * widths[at], PLAIN, None, True))
+        out.append(Line(pieces, None))
+    return out
+
+
+def expandable(setting: Setting, block: Block, width: int) -> list[Line]:
+    """A title; below it, when it is open, what it holds."""
+    look, glyphs = setting.look, setting.look.glyphs
+    is_open = setting.folds.is_open(block)
+    spot = Spot("fold", block.key)
+    title = inline(block.runs, look, look.strong) or [Piece("Details", look.strong)]
+    title = [piece if piece.spot else piece._replace(spot=spot) for piece in title]
+    sign = Piece(f"{glyphs.opened if is_open else glyphs.closed} ", look.accent, spot, True)
+    head = indented([Line(line) for line in wrap(title, width - 2)], [sign], [Piece("  ", PLAIN, None, True)])
+    if not is_open:
+        return head
+    rail = [Piece(glyphs.down + " ", look.line, None, True)]
+    return [*head, *indented(setting.flow(block.children, width - 2), rail, rail)]
+
+
+def updates(setting: Setting, block: Block, width: int) -> list[Line]:
+    """What happened when, newest as the page has it."""
+    out: list[Line] = []
+    style = str(block.attrs.get("format") or "full")
+    for index, update in enumerate(block.children):
+        if index:
+            out.append(Line([]))
+        out += one_update(setting, update, width, style)
+    return out
+
+
+def one_update(setting: Setting, update: Block, width: int, style: str) -> list[Line]:
+    """The day and the tags of an update, and what it says."""
+    look, glyphs = setting.look, setting.look.glyphs
+    head = [Piece(_day(str(update.attrs.get("date") or ""), style), look.accent + Style(bold=True))]
+    for tag in update.attrs.get("tags") or ():
+        head += [Piece("  ", PLAIN, None, True), Piece(f" {tag} ", look.chip)]
+    used = width_of(head) + 1
+    if used < width - 4:
+        head += [Piece(" ", PLAIN, None, True), Piece(glyphs.across * (width - used), look.line, None, True)]
+    lines = [Line(head, update), Line([]), *setting.flow(update.children, width)]
+    return lines
+
+
+def _day(text: str, style: str) -> str:
+    try:
+        day = date.fromisoformat(text[:10])
+    except ValueError:
+        return text or "Undated"
+    if style == "numeric":
+        return day.isoformat()
+    months = "January February March April May June July August September October November December".split()
+    month = months[day.month - 1]
+    return f"{day.day} {month[:3] if style == 'short' else month} {day.year}"

@@ -1,0 +1,103 @@
+"""Colours for code, found after the first paint: until they are known, code is shown plain."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+Tokens = list[list[tuple[str, str]]]
+"""For each line of code the kind and the text of what stands in it. Kinds: keyword, string, number, comment, name,
+heading, removed, added, and the empty string."""
+
+LONGEST_LINE, LONGEST = 2_000, 60_000
+_ALIASES = {
+    "markup": "html",
+    "json5": "json",
+    "jsonp": "js",
+    "jsonc": "json",
+    "curl": "bash",
+    "cli": "console",
+    "cshtml": "html",
+    "razor": "html",
+    "service": "ini",
+    "env": "bash",
+    "hbs": "html",
+    "shell-session": "console",
+    "solidity": "js",
+}
+_NONE = frozenset({"", "text", "plaintext", "none", "plain", "txt", "code", "log", "csv", "url", "mermaid"})
+_KINDS = (
+    ("Token.Keyword", "keyword"),
+    ("Token.Name.Tag", "keyword"),
+    ("Token.Operator.Word", "keyword"),
+    ("Token.Name.Attribute", "name"),
+    ("Token.Name.Function", "name"),
+    ("Token.Name.Class", "name"),
+    ("Token.Name.Builtin", "name"),
+    ("Token.Name.Decorator", "name"),
+    ("Token.Literal.String", "string"),
+    ("Token.Literal.Number", "number"),
+    ("Token.Comment", "comment"),
+    ("Token.Generic.Heading", "heading"),
+    ("Token.Generic.Subheading", "heading"),
+    ("Token.Generic.Deleted", "removed"),
+    ("Token.Generic.Inserted", "added"),
+    ("Token.Generic.Prompt", "comment"),
+)
+
+
+class Highlights:
+    """The highlighted code of a page, and what is waiting to be highlighted."""
+
+    def __init__(self, keep: int = 200) -> None:
+        self._keep = keep
+        self._known: OrderedDict[tuple[str, str], Tokens | None] = OrderedDict()
+        self.wanted: list[tuple[str, str]] = []
+
+    def get(self, language: str, code: str) -> Tokens | None:
+        """The tokens of `code`. None when they are not known yet (they are wanted then) or there are none."""
+        language = language.strip().lower()
+        if language in _NONE or len(code) > LONGEST:
+            return None
+        key = (_ALIASES.get(language, language), code)
+        if key in self._known:
+            self._known.move_to_end(key)
+            return self._known[key]
+        if key not in self.wanted:
+            self.wanted.append(key)
+        return None
+
+    def work(self) -> bool:
+        """Highlight what is wanted; may run in a thread. True when something new is known."""
+        found = False
+        while self.wanted:
+            language, code = key = self.wanted[0]
+            self._known[key] = tokens = tokenize(language, code)
+            self.wanted.remove(key)
+            found = found or tokens is not None
+        while len(self._known) > self._keep:
+            self._known.popitem(last=False)
+        return found
+
+
+def tokenize(language: str, code: str) -> Tokens | None:
+    """The lines of `code` in tokens; None for a language nobody knows or lines too long to colour."""
+    from pygments.lexers import get_lexer_by_name  # takes 30 ms to load: only pages with code pay for it
+    from pygments.util import ClassNotFound
+
+    if any(len(line) > LONGEST_LINE for line in code.split("\n")):
+        return None
+    try:
+        lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None
+    lines: Tokens = [[]]
+    names: dict[object, str] = {}
+    for token, text in lexer.get_tokens(code):
+        if (kind := names.get(token)) is None:
+            name = str(token)
+            kind = names[token] = next((kind for prefix, kind in _KINDS if name.startswith(prefix)), "")
+        first, *rest = text.split("\n")
+        lines[-1].append((kind, first))
+        for more in rest:
+            lines.append([(kind, more)])
+    return lines

@@ -1,0 +1,155 @@
+"""Runs of text as pieces: marks, links, code, keys, mentions, buttons, formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.style import Style
+
+from octavo.documents.blocks import Run
+from octavo.tui.page.addresses import Leads, leads
+from octavo.tui.page.lines import Piece, Spot
+from octavo.tui.page.look import PLAIN, Look
+from octavo.tui.page.maths import SUBSCRIPTS, SUPERSCRIPTS, in_one_line
+
+_MARKS = {
+    "bold": Style(bold=True),
+    "italic": Style(italic=True),
+    "strike": Style(strike=True),
+    "underline": Style(underline=True),
+}
+_ICONS = {
+    "check": "✓",
+    "circle-check": "✓",
+    "xmark": "✗",
+    "star": "★",
+    "arrow-right": "→",
+    "arrow-left": "←",
+    "arrow-up": "↑",
+    "arrow-down": "↓",
+    "arrow-up-right-from-square": "↗",
+    "download": "↓",
+    "upload": "↑",
+    "plus": "+",
+    "minus": "−",
+    "info": "i",
+    "circle-info": "i",
+    "question": "?",
+    "hashtag": "#",
+    "code": "‹›",
+    "terminal": "❯",
+    "bars": "≡",
+    "ellipsis": "…",
+    "angle-right": "›",
+    "chevron-right": "›",
+    "circle": "●",
+    "heart": "♥",
+    "envelope": "@",
+    "at": "@",
+}
+
+
+def icon(name: str, look: Look) -> str:
+    """The sign for an icon; a diamond for those that have none."""
+    return look.glyphs.diamond if look.ascii else _ICONS.get(name, look.glyphs.diamond)
+
+
+def inline(runs: Iterable[Run], look: Look, base: Style | None = None) -> list[Piece]:
+    """The pieces of `runs`, on text of style `base`. A break is a line feed in a piece."""
+    ground = look.text if base is None else base
+    out: list[Piece] = []
+    spot: Spot | None = None
+    for index, run in enumerate(runs_ := list(runs)):
+        if run.link and run.kind != "image":
+            if spot is None or spot.target != run.link or not _same_link(runs_[index - 1], run):
+                spot = _spot(run.link)
+        else:
+            spot = None
+        last = index + 1 == len(runs_) or not _same_link(run, runs_[index + 1])
+        out += _pieces(run, look, ground, spot, last)
+    return out
+
+
+def _same_link(first: Run, second: Run) -> bool:
+    kinds = ("mention", "button")
+    return first.link == second.link and first.kind not in kinds and second.kind not in kinds
+
+
+def _spot(address: str) -> Spot | None:
+    return None if leads(address) is Leads.REFUSED else Spot("link", address)
+
+
+def _pieces(run: Run, look: Look, ground: Style, spot: Spot | None, last: bool) -> list[Piece]:
+    attrs, glyphs, text = run.attrs, look.glyphs, run.text
+    match run.kind:
+        case "break":
+            return [Piece("\n", ground)]
+        case "image":
+            name = text.strip() or str(attrs.get("src") or "").split("?")[0].rsplit("/", 1)[-1] or "image"
+            words = f"{glyphs.picture} {name}"
+            return [Piece(words, look.muted + Style(italic=True), Spot("image", str(attrs.get("src") or "")))]
+        case "icon":
+            return [Piece(icon(str(attrs.get("name", "")), look), ground + look.accent, spot)]
+        case "math":
+            return [Piece(in_one_line(text, ascii=look.ascii), ground + Style(italic=True), spot)]
+        case "expression":
+            return [Piece(f"{{{text}}}", look.code, spot)]
+        case "button":
+            style = look.button if attrs.get("style") == "primary" else look.chip
+            sign = f"{icon(str(attrs['icon']), look)} " if attrs.get("icon") else ""
+            return [Piece(f" {sign}{text.strip()} ", style, spot), Piece(" ", ground, None, True)]
+        case "footnote":
+            if attrs.get("inline"):
+                return [Piece(text, ground + Style(underline=True), spot), Piece(glyphs.note, look.accent, None, True)]
+            mark = f"[{text}]" if look.ascii else raised(text)
+            return [Piece(mark, look.accent)]
+    style = ground
+    for mark in run.marks:
+        if (more := _MARKS.get(mark)) is not None:
+            style += more
+    if colour := attrs.get("color"):
+        style += look.named(str(colour))
+    if "mark" in run.marks and (attrs.get("background") or not colour):
+        style = look.panel + style if not look.mono else style + Style(reverse=True)
+    if run.kind == "code" or "code" in run.marks:
+        style = look.code + Style(bold=style.bold, italic=style.italic, strike=style.strike)
+    if "kbd" in run.marks:
+        return [Piece(f" {text} ", look.chip, spot)]
+    if len(text) < 24 and not look.ascii:
+        text = raised(text) if "sup" in run.marks else lowered(text) if "sub" in run.marks else text
+    if run.kind == "mention":
+        text = text.removesuffix(".md")
+    if run.link is None:
+        return [Piece(text, style)]
+    return _linked(run.link, text, style, look, spot, last)
+
+
+def _linked(address: str, text: str, style: Style, look: Look, spot: Spot | None, last: bool) -> list[Piece]:
+    glyphs = look.glyphs
+    match leads(address):
+        case Leads.BROKEN:
+            out = [Piece(text, style + look.error + Style(underline=True), spot)]
+            return [*out, Piece(glyphs.no, look.error, None, True)] if last else out
+        case Leads.REFUSED:
+            out = [Piece(text, style)]
+            return [*out, Piece(glyphs.no, look.error, None, True)] if last else out
+        case Leads.OUTSIDE:
+            out = [Piece(text, style + look.link, spot)]
+            return [*out, Piece(glyphs.outside, look.accent, spot, True)] if last else out
+        case _:
+            return [Piece(text, style + look.link, spot)]
+
+
+def raised(text: str) -> str:
+    """`text` in superscript signs where there are some for all of it, else behind `^`."""
+    return text.translate(SUPERSCRIPTS) if all(ord(c) in SUPERSCRIPTS for c in text) else f"^{text}"
+
+
+def lowered(text: str) -> str:
+    """`text` in subscript signs where there are some for all of it, else behind `_`."""
+    return text.translate(SUBSCRIPTS) if all(ord(c) in SUBSCRIPTS for c in text) else f"_{text}"
+
+
+def plain_words(text: str, style: Style = PLAIN) -> list[Piece]:
+    """`text` as one piece on one line, whatever it holds."""
+    return [Piece(" ".join(text.split()), style)] if text.strip() else []

@@ -1,0 +1,172 @@
+"""Blocks as lines: which module sets which kind, and a page cut into units that are set when they are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from octavo.documents.blocks import Block
+from octavo.tui.page import code, groups, media, operations, prose, tables
+from octavo.tui.page.lines import Hot, Line, hots_of
+from octavo.tui.page.look import Look
+from octavo.tui.page.setting import NARROWEST, Folds, Setting, gap
+
+_SETTERS: dict[str, Callable[[Setting, Block, int], list[Line]]] = {
+    "page-title": prose.page_title,
+    "heading": prose.heading,
+    "paragraph": prose.paragraph,
+    "list": prose.list_of,
+    "quote": prose.quote,
+    "divider": prose.divider,
+    "math": prose.math,
+    "footnotes": prose.footnotes,
+    "conflict": prose.conflict,
+    "if": prose.condition,
+    "else": prose.condition,
+    "code": code.code,
+    "prompt": code.prompt,
+    "table": tables.table,
+    "cards": tables.cards,
+    "hint": groups.hint,
+    "tabs": groups.tabs,
+    "stepper": groups.stepper,
+    "columns": groups.columns,
+    "expandable": groups.expandable,
+    "updates": groups.updates,
+    "figure": media.figure,
+    "image": media.image,
+    "file": media.file,
+    "embed": media.embed,
+    "content-ref": media.content_ref,
+    "include": media.include,
+    "integration": media.integration,
+    "openapi": operations.openapi,
+    "api-method": operations.api_method,
+}
+_CUT = {"list": 40, "updates": 1, "footnotes": 60}
+"""Kinds that are set a few children at a time when there are many: how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A part of a page that is set at once: a block of its top level, or a slice of a long one."""
+
+    block: Block
+    gap: int = 0
+    """Blank lines above it."""
+    part: Block | None = None
+    """The slice of the block, when it is not the whole."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Blocks set in a width."""
+
+    lines: list[Line]
+    hots: list[Hot]
+    anchors: dict[str, int]
+    """The line each anchor of a heading stands on."""
+    block_lines: list[tuple[int, int, Block]]
+    """First line, last line and block, for each block that can be commented on."""
+
+
+def set_block(setting: Setting, block: Block, width: int) -> list[Line]:
+    """The lines of one block; of a kind nobody knows, all that it holds in a box with its name."""
+    setter = _SETTERS.get(block.kind)
+    if setter is None:
+        setter = media.unknown if block.kind == "unknown" or not block.children else _children
+    lines = setter(setting, block, max(width, NARROWEST))
+    for line in lines:
+        if line.block is None:
+            line.block = block
+    return lines
+
+
+def _children(setting: Setting, block: Block, width: int) -> list[Line]:
+    return setting.flow(block.children, width)
+
+
+def units(blocks: Iterable[Block]) -> list[Unit]:
+    """The top level of a page as units, with the blank lines between them."""
+    out: list[Unit] = []
+    before: Block | None = None
+    for block in blocks:
+        space = gap(before, block) if before is not None else 0
+        before = block
+        size = _CUT.get(block.kind, 0)
+        if not size or len(block.children) < 2 * size:
+            out.append(Unit(block, space))
+            continue
+        between = 1 if block.kind != "list" or prose.is_loose(block) else 0
+        ordered = bool(block.attrs.get("ordered"))
+        begin = int(block.attrs.get("start") or 1)
+        for start in range(0, len(block.children), size):
+            attrs = {**block.attrs, "start": begin + start} if ordered else block.attrs
+            part = replace(block, children=block.children[start : start + size], attrs=attrs)
+            out.append(Unit(block, between if start else space, part))
+    return out
+
+
+def set_unit(setting: Setting, unit: Unit, width: int) -> list[Line]:
+    """The lines of a unit with the blank ones above it."""
+    lines = set_block(setting, unit.part or unit.block, width)
+    if unit.part is not None:
+        for line in lines:
+            line.block = unit.block if line.block is unit.part else line.block
+    return [Line([]) for _ in range(unit.gap)] + lines if lines else []
+
+
+def guess(unit: Unit, width: int) -> int:
+    """About how many lines a unit takes, without setting it."""
+    block = unit.part or unit.block
+    if block.runs and not block.children:
+        length = sum([len(run.text) for run in block.runs])
+        return unit.gap + length // max(width, 1) + 1 + (block.kind == "heading" and block.attrs.get("level", 2) <= 2)
+    if block.kind == "code":
+        return unit.gap + block.text.count("\n") + 3
+    if block.kind == "expandable":
+        return unit.gap + 1
+    if block.kind == "tabs" and block.children:
+        tallest = max(child.lines[1] - child.lines[0] for child in block.children)
+        return unit.gap + 3 + tallest
+    last = block.children[-1] if block.children else block
+    first = block.children[0] if unit.part is not None else block
+    return unit.gap + max(1, last.lines[1] - first.lines[0])
+
+
+def stops(lines: Sequence[Line], first: int = 0) -> list[tuple[int, int, Block]]:
+    """First line, last line and block of each run of lines that are about one block."""
+    out: list[tuple[int, int, Block]] = []
+    for number, line in enumerate(lines, first):
+        block = line.block
+        if block is None or block.kind == "page-title":
+            continue
+        if out and out[-1][2] is block:
+            out[-1] = (out[-1][0], number, block)
+        else:
+            out.append((number, number, block))
+    seen: set[int] = set()
+    once = []
+    for start, end, block in out:
+        if id(block) not in seen:
+            seen.add(id(block))
+            once.append((start, end, block))
+    return once
+
+
+def lay_out(
+    blocks: Iterable[Block], width: int, look: Look, folds: Folds | None = None, *, room: int = 0
+) -> Layout:
+    """All of `blocks` in `width` cells; wide tables and code at the top level may take `room`."""
+    setting = Setting(look, folds or Folds(), set_block, room=room)
+    lines: list[Line] = []
+    for unit in units(blocks):
+        set_lines = set_unit(setting, unit, width)
+        lines += set_lines if lines else set_lines[unit.gap :]
+    block_lines = stops(lines)
+    anchors = {
+        str(block.attrs["id"]): first
+        for first, _, block in block_lines
+        if block.kind == "heading" and block.attrs.get("id")
+    }
+    return Layout(lines, hots_of(lines), anchors, block_lines)

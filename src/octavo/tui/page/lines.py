@@ -1,0 +1,204 @@
+"""Lines before they are painted: pieces of text with a style, and the boxes and indents around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from rich.style import Style
+
+from octavo.documents.blocks import Block
+from octavo.tui.page.look import PLAIN, Look
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spot:
+    """What can be opened at a place. The pieces of one link share one spot, over line ends too.
+
+    Kinds: link (target: its address), image and file (target: their address), fold (target: key of the block),
+    tab (target: key of the tabs, index: which of them).
+    """
+
+    kind: str
+    target: str
+    index: int = 0
+
+
+class Piece(NamedTuple):
+    """A stretch of a line in one style."""
+
+    text: str
+    style: Style = PLAIN
+    spot: Spot | None = None
+    furniture: bool = False
+    """Drawn around the text of the page: borders, bars, bullets. It is neither found nor copied."""
+
+
+@dataclass(slots=True)
+class Line:
+    """A line of a page: its pieces, and the block a comment on this line would be about."""
+
+    pieces: list[Piece]
+    block: Block | None = None
+
+    @property
+    def text(self) -> str:
+        return "".join([piece.text for piece in self.pieces])
+
+    @property
+    def width(self) -> int:
+        return width_of(self.pieces)
+
+
+class Hot(NamedTuple):
+    """A place on a line that can be opened, in cells from the left end of the line."""
+
+    line: int
+    start: int
+    end: int
+    kind: str
+    target: str
+    spot: Spot
+
+
+def cells(text: str) -> int:
+    """How many cells `text` takes."""
+    return len(text) if text.isascii() else cell_len(text)
+
+
+def width_of(pieces: Iterable[Piece]) -> int:
+    """How many cells `pieces` take."""
+    return sum([cells(piece.text) for piece in pieces])
+
+
+def cut(pieces: Iterable[Piece], start: int, end: int) -> list[Piece]:
+    """The cells from `start` to before `end`. A wide character at an edge becomes a space."""
+    out: list[Piece] = []
+    at = 0
+    for piece in pieces:
+        if at >= end:
+            break
+        text = piece.text
+        wide = cells(text)
+        if at + wide > start and wide:
+            low, high = max(0, start - at), min(wide, end - at)
+            if text.isascii():
+                text = text[low:high]
+            elif (low, high) != (0, wide):
+                text = set_cell_size(text, high)
+                if low:
+                    head = set_cell_size(text, low)
+                    kept = text.startswith(head)
+                    text = text[len(head) :] if kept else " " + text[len(head) :]
+            out.append(piece._replace(text=text))
+        at += wide
+    return out
+
+
+def fit(pieces: Sequence[Piece], width: int, more: str = "…") -> list[Piece]:
+    """At most `width` cells of `pieces`, with a sign at the end when some are left out."""
+    if width_of(pieces) <= width:
+        return list(pieces)
+    if width < 1:
+        return []
+    out = cut(pieces, 0, width - 1)
+    out.append(Piece(more, out[-1].style if out else PLAIN, out[-1].spot if out else None, True))
+    return out
+
+
+def padded(pieces: list[Piece], width: int, style: Style = PLAIN, align: str | None = None) -> list[Piece]:
+    """`pieces` brought to `width` cells by blanks, on the side that `align` says."""
+    room = width - width_of(pieces)
+    if room <= 0:
+        return pieces
+    left = room if align == "right" else room // 2 if align == "center" else 0
+    before = [Piece(" " * left, style, None, True)] if left else []
+    after = [Piece(" " * (room - left), style, None, True)] if room > left else []
+    return before + pieces + after
+
+
+def on(ground: Style, pieces: Iterable[Piece]) -> list[Piece]:
+    """`pieces` laid on a ground; those that have a ground of their own keep it."""
+    return [Piece(text, ground + style, spot, furniture) for text, style, spot, furniture in pieces]
+
+
+def indented(lines: Iterable[Line], first: list[Piece], rest: list[Piece]) -> list[Line]:
+    """`lines` behind a prefix, the first one behind another."""
+    out = []
+    prefix = first
+    for line in lines:
+        out.append(Line(prefix + line.pieces, line.block))
+        prefix = rest
+    return out
+
+
+def box(
+    lines: Iterable[Line],
+    width: int,
+    look: Look,
+    *,
+    title: Sequence[Piece] = (),
+    right: Sequence[Piece] = (),
+    foot: Sequence[Piece] = (),
+    border: Style | None = None,
+    ground: Style = PLAIN,
+) -> list[Line]:
+    """A rounded box, `width` cells wide, around lines of at most `width` - 4 cells. `title` and `right` stand in its
+    upper border, `foot` at the right of its lower one."""
+    glyphs = look.glyphs
+    edge = look.line if border is None else border
+    inner = width - 4
+
+    def edged(left: str, right_end: str, words: Sequence[Piece], at_right: Sequence[Piece]) -> Line:
+        room = width - 4
+        shown = fit(words, room - 2, glyphs.more) if words else []
+        used = width_of(shown) + 2 if shown else 0
+        tail = list(at_right) if at_right and width_of(at_right) + 3 <= room - used else []
+        pieces = [Piece(left + glyphs.across, edge, None, True)]
+        if shown:
+            pieces += [Piece(" ", edge, None, True), *shown, Piece(" ", edge, None, True)]
+        fill = width - 3 - used - (width_of(tail) + 3 if tail else 0)
+        pieces.append(Piece(glyphs.across * max(0, fill), edge, None, True))
+        if tail:
+            pieces += [Piece(" ", edge, None, True), *tail, Piece(" " + glyphs.across, edge, None, True)]
+        pieces.append(Piece(right_end, edge, None, True))
+        return Line(pieces)
+
+    side = Piece(glyphs.down, edge, None, True)
+    gap = Piece(" ", ground, None, True)
+    out = [edged(glyphs.top_left, glyphs.top_right, title, right)]
+    for line in lines:
+        body = padded(on(ground, line.pieces) if ground else line.pieces, inner, ground)
+        out.append(Line([side, gap, *body, gap, side], line.block))
+    out.append(edged(glyphs.bottom_left, glyphs.bottom_right, (), foot))
+    return out
+
+
+def rule(width: int, look: Look, sign: str | None = None, style: Style | None = None) -> Line:
+    """A line across."""
+    return Line([Piece((sign or look.glyphs.across) * width, look.line if style is None else style, None, True)])
+
+
+def hots_of(lines: Iterable[Line], first: int = 0) -> list[Hot]:
+    """The places in `lines` that can be opened, in reading order."""
+    out: list[Hot] = []
+    for number, line in enumerate(lines, first):
+        at = 0
+        for text, _, spot, _ in line.pieces:
+            wide = cells(text)
+            if spot is not None and wide:
+                last = out[-1] if out else None
+                if last is not None and last.spot is spot and last.line == number and last.end == at:
+                    out[-1] = last._replace(end=at + wide)
+                else:
+                    out.append(Hot(number, at, at + wide, spot.kind, spot.target, spot))
+            at += wide
+    return out
+
+
+def segments(pieces: Iterable[Piece], base: Style) -> list[Segment]:
+    """`pieces` as they are painted on a ground of style `base`."""
+    return [Segment(piece.text, base + piece.style) for piece in pieces]

@@ -1,0 +1,245 @@
+"""How a page looks: the styles and glyphs layout may use, read off the theme of the app."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from rich.style import Style
+from textual.color import Color, ColorParseError
+
+PLAIN = Style()
+
+_FALLBACKS = {
+    "octavo-muted": ("text-muted", "foreground-muted", "foreground"),
+    "octavo-line": ("foreground-disabled", "panel", "foreground"),
+    "octavo-note": ("secondary", "accent"),
+    "octavo-cursor": ("block-cursor-background", "boost", "panel"),
+    "octavo-add-line": ("success-muted", "panel"),
+    "octavo-add-word": ("success-darken-2", "success-muted", "panel"),
+    "octavo-remove-line": ("error-muted", "panel"),
+    "octavo-remove-word": ("error-darken-2", "error-muted", "panel"),
+}
+
+
+@dataclass(frozen=True)
+class Glyphs:
+    """The signs of a page, each one cell wide."""
+
+    top_left: str = "╭"
+    top_right: str = "╮"
+    bottom_left: str = "╰"
+    bottom_right: str = "╯"
+    across: str = "─"
+    down: str = "│"
+    double: str = "═"
+    heavy: str = "━"
+    bar: str = "▌"
+    rail: str = "┊"
+    closed: str = "▸"
+    opened: str = "▾"
+    bullets: tuple[str, ...] = ("•", "◦", "▪", "‣")
+    done: str = "☑"
+    todo: str = "☐"
+    yes: str = "✓"
+    no: str = "✗"
+    info: str = "i"
+    care: str = "!"
+    outside: str = "↗"
+    into: str = "→"
+    down_load: str = "↓"
+    picture: str = "▣"
+    diamond: str = "◆"
+    dot: str = "●"
+    reply: str = "↳"
+    star: str = "★"
+    no_star: str = "☆"
+    more: str = "…"
+    between: str = "·"
+    minus: str = "−"
+    plus: str = "+"
+    note: str = "†"
+    left: str = "‹"
+    right: str = "›"
+
+
+UNICODE = Glyphs()
+ASCII = Glyphs(
+    top_left="+",
+    top_right="+",
+    bottom_left="+",
+    bottom_right="+",
+    across="-",
+    down="|",
+    double="=",
+    heavy="=",
+    bar="|",
+    rail=":",
+    closed="+",
+    opened="-",
+    bullets=("*", "-", "*", "-"),
+    done="x",
+    todo="_",
+    yes="v",
+    no="x",
+    outside="^",
+    into=">",
+    down_load="v",
+    picture="#",
+    diamond="A",
+    dot="*",
+    reply=">",
+    star="*",
+    no_star=".",
+    more="~",
+    between="-",
+    minus="-",
+    note="*",
+    left="<",
+    right=">",
+)
+
+
+@dataclass(frozen=True)
+class Look:
+    """The styles of a page by what they mean. Those named after a ground set only the background, the others only
+    what stands on it, so that any two can be added."""
+
+    text: Style = PLAIN
+    muted: Style = PLAIN
+    line: Style = PLAIN
+    accent: Style = PLAIN
+    success: Style = PLAIN
+    warning: Style = PLAIN
+    error: Style = PLAIN
+    note: Style = PLAIN
+    surface: Style = PLAIN
+    panel: Style = PLAIN
+    cursor: Style = PLAIN
+    add_line: Style = PLAIN
+    add_word: Style = Style(underline=True)
+    remove_line: Style = PLAIN
+    remove_word: Style = Style(strike=True)
+    button: Style = Style(reverse=True, bold=True)
+    hit: Style = Style(underline=True)
+    hit_now: Style = Style(reverse=True)
+    mono: bool = False
+    glyphs: Glyphs = field(default=UNICODE)
+
+    @property
+    def ascii(self) -> bool:
+        """Whether only ASCII signs may be drawn."""
+        return self.glyphs is ASCII
+
+    @classmethod
+    def plain(cls, *, ascii: bool = False) -> Look:
+        """A look of bold, underline and reverse only."""
+        return cls(
+            accent=Style(bold=True), mono=True, error=Style(bold=True), glyphs=ASCII if ascii else UNICODE
+        )
+
+    @classmethod
+    def of(cls, variables: Mapping[str, str], *, ascii: bool = False, mono: bool = False) -> Look:
+        """The look that the variables of a theme give."""
+        if mono:
+            return cls.plain(ascii=ascii)
+
+        def colour(name: str) -> Color | None:
+            for each in (name, *_FALLBACKS.get(name, ())):
+                try:
+                    return Color.parse(variables[each])
+                except (KeyError, ColorParseError):
+                    continue
+            return None
+
+        def ink(name: str, **more: bool) -> Style:
+            found = colour(name)
+            return Style(color=found.rich_color if found else None, **more)
+
+        def ground(name: str, **more: bool) -> Style:
+            found = colour(name)
+            return Style(bgcolor=found.rich_color if found else None, **more)
+
+        accent, page, warning = colour("accent"), colour("background"), colour("warning")
+        return cls(
+            text=ink("foreground"),
+            muted=ink("octavo-muted"),
+            line=ink("octavo-line"),
+            accent=ink("accent"),
+            success=ink("success"),
+            warning=ink("warning"),
+            error=ink("error"),
+            note=ink("octavo-note"),
+            surface=ground("surface"),
+            panel=ground("panel"),
+            cursor=ground("octavo-cursor"),
+            add_line=ground("octavo-add-line"),
+            add_word=ground("octavo-add-word", underline=True),
+            remove_line=ground("octavo-remove-line"),
+            remove_word=ground("octavo-remove-word", strike=True),
+            button=Style(
+                color=page.rich_color if page else None, bgcolor=accent.rich_color if accent else None, bold=True
+            ),
+            hit=ground("octavo-cursor", underline=True),
+            hit_now=Style(
+                color=page.rich_color if page else None, bgcolor=warning.rich_color if warning else None, bold=True
+            ),
+            glyphs=ASCII if ascii else UNICODE,
+        )
+
+    @cached_property
+    def strong(self) -> Style:
+        return self.text + Style(bold=True)
+
+    @cached_property
+    def link(self) -> Style:
+        return (PLAIN if self.mono else self.accent) + Style(underline=True)
+
+    @cached_property
+    def code(self) -> Style:
+        """Code within a line of text."""
+        return Style(bold=True) if self.mono else self.panel + self.text
+
+    @cached_property
+    def chip(self) -> Style:
+        """A tag, a key cap, a button of the second rank."""
+        return Style(reverse=True) if self.mono else self.panel + self.strong
+
+    @cached_property
+    def _headings(self) -> tuple[Style, ...]:
+        third = Style(bold=True, underline=True) if self.mono else self.accent + Style(bold=True)
+        small = Style(underline=True) if self.mono else self.muted + Style(bold=True)
+        return (self.strong, self.strong, third, self.strong, small, small)
+
+    def heading(self, level: int) -> Style:
+        """How the words of a heading look. The first two levels have a rule below them as well."""
+        return self._headings[min(max(level, 1), 6) - 1]
+
+    def hint(self, style: str) -> tuple[Style, str, str]:
+        """The colour, the sign and the name of a kind of hint."""
+        glyphs = self.glyphs
+        return {
+            "success": (self.success, glyphs.yes, "Success"),
+            "warning": (self.warning, glyphs.care, "Warning"),
+            "danger": (self.error, glyphs.no, "Danger"),
+        }.get(style, (self.accent, glyphs.info, "Info"))
+
+    def named(self, colour: str) -> Style:
+        """The token nearest to a colour an author named, as ink."""
+        name = colour.strip().lower().removeprefix("$")
+        return {
+            "green": self.success,
+            "success": self.success,
+            "red": self.error,
+            "danger": self.error,
+            "orange": self.warning,
+            "yellow": self.warning,
+            "warning": self.warning,
+            "purple": self.note,
+            "violet": self.note,
+            "pink": self.note,
+            "tint": self.muted,
+            "gray": self.muted,
+            "grey": self.muted,
+        }.get(name, self.accent)

@@ -1,0 +1,137 @@
+"""LaTeX as one line of signs: what it says, readable, never an error. What has no sign is shown by its name."""
+
+from __future__ import annotations
+
+import re
+
+_SUPER = dict(
+    zip("0123456789+-=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVWβγδθφχ*′", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵝᵞᵟᶿᵠᵡ*′", strict=True)
+)
+_SUB = dict(zip("0123456789+-=()aehijklmnoprstuvxβγρφχ", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ", strict=True))
+SUPERSCRIPTS = str.maketrans(_SUPER)
+SUBSCRIPTS = str.maketrans(_SUB)
+
+_GREEK = dict(
+    zip(
+        "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi omega "
+        "Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega varepsilon vartheta varphi varrho varsigma".split(),
+        "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩεϑφϱς",
+        strict=True,
+    )
+)
+_SIGNS = {
+    **_GREEK,
+    **{"cdot": "·", "times": "×", "div": "÷", "pm": "±", "mp": "∓", "ast": "*", "star": "⋆", "circ": "∘", "bullet": "•"},
+    **{"le": "≤", "leq": "≤", "ge": "≥", "geq": "≥", "ne": "≠", "neq": "≠", "approx": "≈", "equiv": "≡", "sim": "∼"},
+    **{"simeq": "≃", "cong": "≅", "propto": "∝", "ll": "≪", "gg": "≫", "prec": "≺", "succ": "≻", "mid": "∣", "parallel": "∥"},
+    **{"to": "→", "rightarrow": "→", "leftarrow": "←", "Rightarrow": "⇒", "Leftarrow": "⇐", "leftrightarrow": "↔"},
+    **{"Leftrightarrow": "⇔", "iff": "⇔", "implies": "⇒", "mapsto": "↦", "uparrow": "↑", "downarrow": "↓", "longrightarrow": "⟶"},
+    **{"in": "∈", "notin": "∉", "ni": "∋", "subset": "⊂", "subseteq": "⊆", "supset": "⊃", "supseteq": "⊇", "cup": "∪", "cap": "∩"},
+    **{"emptyset": "∅", "varnothing": "∅", "forall": "∀", "exists": "∃", "neg": "¬", "lnot": "¬", "land": "∧", "wedge": "∧"},
+    **{"lor": "∨", "vee": "∨", "oplus": "⊕", "otimes": "⊗", "perp": "⊥", "angle": "∠", "infty": "∞", "partial": "∂", "nabla": "∇"},
+    **{"sum": "∑", "prod": "∏", "int": "∫", "oint": "∮", "ldots": "…", "dots": "…", "cdots": "⋯", "vdots": "⋮", "ddots": "⋱"},
+    **{"prime": "′", "hbar": "ħ", "ell": "ℓ", "Re": "ℜ", "Im": "ℑ", "aleph": "ℵ", "degree": "°", "dagger": "†", "checkmark": "✓"},
+    **{"langle": "⟨", "rangle": "⟩", "lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈", "rceil": "⌉", "vert": "|", "Vert": "‖", "|": "‖"},
+    **{"{": "{", "}": "}", "%": "%", "$": "$", "#": "#", "&": "&", "_": "_", "lbrace": "{", "rbrace": "}", "backslash": "\\"},
+    **{"quad": "  ", "qquad": "    ", ",": " ", ";": " ", ":": " ", " ": " ", "!": "", "\\": "; ", "newline": "; "},
+}
+_SILENT = frozenset(
+    "left right big Big bigg Bigg bigl bigr Bigl Bigr displaystyle textstyle limits nolimits middle hline rm bf it nonumber".split()
+)
+_WORDS = frozenset(
+    "text mathrm mathbf mathit mathcal mathbb mathsf mathtt mathfrak operatorname textbf textit texttt boldsymbol bm mbox".split()
+)
+_ACCENTS = {"hat": "\u0302", "bar": "\u0304", "overline": "\u0304", "vec": "\u20d7", "tilde": "\u0303", "dot": "\u0307"}
+_SPACED = frozenset("≤≥≠≈≡∼≃≅∝≪≫→←⇒⇐⇔↔↦∈∉⊂⊆⊃⊇∪∩×±∧∨⊕⊗∣=")
+_LEXEMES = re.compile(r"\\([A-Za-z]+)\*? ?|\\(.)|(\s+)|(.)", re.S)
+_ATOM = re.compile(r"[\w.∞′]+[⁰-₟ᵃ-ᶿ²³¹]*|\([^()]*\)|\|[^|]*\||.", re.S)
+_LIMIT, _DEPTH = 4000, 40
+
+
+def in_one_line(source: str, *, ascii: bool = False) -> str:
+    """The formula in one line; the source itself when only ASCII may be drawn."""
+    flat = " ".join(source.split())
+    if ascii or len(flat) > _LIMIT:
+        return flat
+    text = _Reader(flat.replace("\\\\_", "_").replace("\\_", "_").replace("\\*", "*")).sequence(0)
+    return re.sub(r" {2,}", " ", text).strip()
+
+
+class _Reader:
+    """Reads LaTeX from left to right."""
+
+    def __init__(self, source: str) -> None:
+        self._lexemes = [match.groups(default="") for match in _LEXEMES.finditer(source)]
+        self._at = 0
+
+    def sequence(self, depth: int, until: str = "") -> str:
+        """What stands here up to `until`."""
+        out: list[str] = []
+        while self._at < len(self._lexemes):
+            if until and self._peek() == until:
+                self._at += 1
+                break
+            part = self._atom(depth)
+            if part in ("^", "_") and self._at < len(self._lexemes):
+                part = self._script(part, depth)
+            elif part in _SPACED:
+                part = f" {part} "
+            out.append(part)
+        return "".join(out)
+
+    def _peek(self) -> str:
+        command, sign, _, char = self._lexemes[self._at]
+        return "" if command or sign else char
+
+    def _atom(self, depth: int) -> str:
+        command, sign, space, char = self._lexemes[self._at]
+        self._at += 1
+        if space:
+            return " "
+        if char == "{" and depth < _DEPTH:
+            return self.sequence(depth + 1, "}")
+        if char in ("&", "~"):
+            return " "
+        if char == "'":
+            return "′"
+        return self._command(command or sign, depth) if command or sign else char
+
+    def _argument(self, depth: int) -> str:
+        while self._at < len(self._lexemes) and self._lexemes[self._at][2]:
+            self._at += 1
+        return self._atom(depth + 1) if self._at < len(self._lexemes) and depth < _DEPTH else ""
+
+    def _command(self, name: str, depth: int) -> str:
+        if name in _SILENT:
+            if self._at < len(self._lexemes) and name in ("left", "right") and self._peek() == ".":
+                self._at += 1
+            return ""
+        if name in ("frac", "dfrac", "tfrac", "cfrac", "binom"):
+            over, under = self._argument(depth).strip(), self._argument(depth).strip()
+            return f"C({over}, {under})" if name == "binom" else f"{_held(over)}/{_held(under)}"
+        if name == "sqrt":
+            root = ""
+            if self._at < len(self._lexemes) and self._peek() == "[":
+                self._at += 1
+                root = self.sequence(depth + 1, "]")
+            return f"{root.translate(SUPERSCRIPTS)}√{_held(self._argument(depth).strip())}"
+        if name in _WORDS:
+            return self._argument(depth)
+        if name in _ACCENTS:
+            under = self._argument(depth).strip()
+            return under + _ACCENTS[name] if len(under) == 1 else f"{name}({under})"
+        if name in ("begin", "end"):
+            self._argument(depth)
+            return ""
+        return _SIGNS.get(name, name if len(name) < 2 else f"{name} ")
+
+    def _script(self, sign: str, depth: int) -> str:
+        text = self._argument(depth).strip().replace(" = ", "=")
+        table = SUPERSCRIPTS if sign == "^" else SUBSCRIPTS
+        if text and not re.search("[A-Za-z]{4}", text) and all(ord(char) in table for char in text):
+            return text.translate(table)
+        return sign + (text if re.fullmatch(r"\w+", text) else f"({text})")
+
+
+def _held(text: str) -> str:
+    return text if _ATOM.fullmatch(text) else f"({text})"

@@ -1,0 +1,162 @@
+"""What a page points at: images, files, embeds, other pages, shared content, integrations, and what is unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import unquote, urlsplit
+
+from rich.style import Style
+
+from octavo.api.text import line as safe_line
+from octavo.documents.blocks import Block
+from octavo.tui.page.addresses import Leads, leads
+from octavo.tui.page.inline import inline
+from octavo.tui.page.lines import Line, Piece, Spot, box, fit, on, padded, width_of
+from octavo.tui.page.look import PLAIN, Look
+from octavo.tui.page.setting import Setting
+from octavo.tui.page.wrap import wrap
+
+WIDEST_IMAGE = 64
+
+
+def file_name(address: str) -> str:
+    """The last part of an address, as people write it."""
+    path = address.split("?")[0].split("#")[0].rstrip("/")
+    return safe_line(unquote(path.rsplit("/", 1)[-1])) or address
+
+
+def host_of(address: str) -> str:
+    """The host an address names, or what stands in its place."""
+    try:
+        return (urlsplit(address).hostname or address).removeprefix("www.")
+    except ValueError:
+        return address
+
+
+def bar(setting: Setting, left: Sequence[Piece], right: Sequence[Piece], width: int) -> Line:
+    """One line on a ground of its own: what it is at the left, where from at the right."""
+    look = setting.look
+    room = width - 2
+    shown = fit(left, room, look.glyphs.more)
+    free = room - width_of(shown) - 2
+    tail = fit(right, free, look.glyphs.more) if right and free > 8 else []
+    pieces = [Piece(" ", PLAIN, None, True), *padded(shown, room - width_of(tail)), *tail]
+    return Line(padded(on(look.surface, pieces), width, look.surface))
+
+
+def captioned(setting: Setting, block: Block, line: Line, width: int) -> list[Line]:
+    """A line, and below it the caption of its block."""
+    style = setting.look.muted + Style(italic=True)
+    caption = wrap(inline(block.runs, setting.look, style), width - 3) if block.runs else []
+    return [line, *(Line([Piece("   ", PLAIN, None, True), *pieces]) for pieces in caption if pieces)]
+
+
+def figure(setting: Setting, block: Block, width: int) -> list[Line]:
+    """Images in their frames; those of a gallery one below the other."""
+    out: list[Line] = []
+    for picture in block.children:
+        if picture.kind == "image":
+            out += [*([Line([])] if out else []), *image(setting, picture, width)]
+    return out
+
+
+def image(setting: Setting, block: Block, width: int) -> list[Line]:
+    """The frame of an image: its alternative text, its name and size, its caption. A missing text is marked."""
+    look, glyphs, attrs = setting.look, setting.look.glyphs, block.attrs
+    src = str(attrs.get("src") or "")
+    wide = min(width, WIDEST_IMAGE)
+    spot = Spot("image", src)
+    alt = " ".join(str(attrs.get("alt") or "").split())
+    words = Piece(alt, look.text, spot) if alt else Piece("no alternative text", look.warning, spot, True)
+    size = "×".join(str(attrs[side]) for side in ("width", "height") if attrs.get(side))
+    rows = [Line(pieces) for pieces in wrap([words], wide - 4)[:4]]
+    title = [Piece(f"{glyphs.picture} {file_name(src) or 'image'}", look.muted, spot, True)]
+    right = [Piece(size if not look.ascii else size.replace("×", "x"), look.muted, None, True)] if size else []
+    out = box(rows, wide, look, title=title, right=right)
+    if block.runs:
+        style = look.muted + Style(italic=True)
+        out += [Line([Piece("  ", PLAIN, None, True), *line]) for line in wrap(inline(block.runs, look, style), wide - 4)]
+    return out
+
+
+def file(setting: Setting, block: Block, width: int) -> list[Line]:
+    """A file to download."""
+    look, src = setting.look, str(block.attrs.get("src") or "")
+    spot = Spot("file", src)
+    left = [Piece(f"{look.glyphs.down_load} ", look.accent, spot, True), Piece(file_name(src) or "file", look.link, spot)]
+    return captioned(setting, block, bar(setting, left, [Piece("file", look.muted, None, True)], width), width)
+
+
+def embed(setting: Setting, block: Block, width: int) -> list[Line]:
+    """Something that another site shows: its host and address."""
+    look, url = setting.look, str(block.attrs.get("url") or "")
+    refused = leads(url) is Leads.REFUSED
+    spot = None if refused else Spot("link", url)
+    left = [
+        Piece(f"{look.glyphs.no if refused else look.glyphs.outside} ", look.error if refused else look.accent, spot, True),
+        Piece(host_of(url), look.link if spot else look.text, spot),
+        Piece("  ", PLAIN, None, True),
+        Piece(url, look.muted, spot, True),
+    ]
+    return captioned(setting, block, bar(setting, left, [], width), width)
+
+
+def content_ref(setting: Setting, block: Block, width: int) -> list[Line]:
+    """A link to a page on a line of its own."""
+    look, glyphs, url = setting.look, setting.look.glyphs, str(block.attrs.get("url") or "")
+    words = " ".join("".join(run.text for run in block.runs).split()).removesuffix(".md") or file_name(url)
+    where = leads(url)
+    if where in (Leads.BROKEN, Leads.REFUSED):
+        left = [Piece(f"{glyphs.no} ", look.error, None, True), Piece(words, look.error)]
+        return [bar(setting, left, [Piece("the page is gone", look.muted, None, True)], width)]
+    spot = Spot("link", url)
+    sign = glyphs.outside if where is Leads.OUTSIDE else glyphs.into
+    left = [Piece(f"{sign} ", look.accent, spot, True), Piece(words, look.link + Style(bold=True), spot)]
+    right = [Piece(url, look.muted, None, True)] if file_name(url).removesuffix(".md") != words else []
+    return [bar(setting, left, right, width)]
+
+
+def include(setting: Setting, block: Block, width: int) -> list[Line]:
+    """Where shared content stands that the server did not put in."""
+    look, target = setting.look, str(block.attrs.get("target") or "")
+    left = [Piece(f"{look.glyphs.diamond} ", look.muted, None, True), Piece("Reusable content", look.text, None, True)]
+    return [bar(setting, left, [Piece(target, look.muted, None, True)], width)]
+
+
+def integration(setting: Setting, block: Block, width: int) -> list[Line]:
+    """A block that an integration draws: its name, and what was given to it."""
+    look, name = setting.look, str(block.attrs.get("name") or "integration")
+    left = [Piece(f"{look.glyphs.diamond} ", look.muted, None, True), Piece(name, look.strong)]
+    arguments = dict(block.attrs.get("arguments") or {})
+    url = next((str(value) for key, value in arguments.items() if key in ("url", "src", "href")), "")
+    out = [bar(setting, left, [Piece("integration", look.muted, None, True)], width)]
+    out += _arguments(arguments, look, width)
+    if url and leads(url) is Leads.OUTSIDE:
+        spot = Spot("link", url)
+        out.append(Line(fit([Piece("   ", PLAIN, None, True), Piece(url, look.link, spot)], width, look.glyphs.more)))
+    if block.text:
+        rows = [Line(part) for row in block.text.split("\n")[:40] for part in wrap([Piece(row, look.text)], width - 4)]
+        out += box(rows, width, look, ground=look.panel)
+    return out + setting.flow(block.children, width)
+
+
+def unknown(setting: Setting, block: Block, width: int) -> list[Line]:
+    """A block nobody knows: its name, what it was given, and all it holds."""
+    look = setting.look
+    name = str(block.attrs.get("name") or block.kind)
+    rows = _arguments(dict(block.attrs.get("arguments") or {}), look, width - 4)
+    if block.text:
+        rows += [Line(part) for row in block.text.split("\n") for part in wrap([Piece(row, look.text)], width - 4)]
+    rows += setting.words(block.runs, width - 4) if block.runs else []
+    rows += setting.flow(block.children, width - 4)
+    return box(rows, width, look, title=[Piece(name, look.strong)], right=[Piece("unknown block", look.muted, None, True)])
+
+
+def _arguments(arguments: dict[str, object], look: Look, width: int) -> list[Line]:
+    out = []
+    for key, value in arguments.items():
+        if key in ("url", "src", "href", "content"):
+            continue
+        text = " ".join(str(value).split())
+        out.append(Line(fit([Piece(f"   {key}  ", look.muted), Piece(text, look.text)], width, look.glyphs.more)))
+    return out

@@ -1,0 +1,115 @@
+"""Descriptions of interfaces: one operation by its name, or written out with its parameters and answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.style import Style
+
+from octavo.documents.blocks import Block
+from octavo.tui.page.lines import Line, Piece, box, indented
+from octavo.tui.page.look import PLAIN, Look
+from octavo.tui.page.media import bar
+from octavo.tui.page.setting import Setting
+from octavo.tui.page.wrap import wrap
+
+
+def method_style(method: str, look: Look) -> Style:
+    """What a method does, as a colour: reading, making, changing, taking away."""
+    style = {
+        "POST": look.success,
+        "PUT": look.warning,
+        "PATCH": look.warning,
+        "DELETE": look.error,
+    }.get(method.upper(), look.accent)
+    return style + Style(bold=True)
+
+
+def openapi(setting: Setting, block: Block, width: int) -> list[Line]:
+    """A part of an interface that is described elsewhere."""
+    look, attrs = setting.look, block.attrs
+    spec = str(attrs.get("spec") or attrs.get("src") or "")
+    variant = str(attrs.get("variant") or "operation")
+    if variant == "schemas":
+        names = ", ".join(str(name) for name in attrs.get("schemas") or ())
+        left = [Piece("SCHEMAS ", look.accent + Style(bold=True), None, True), Piece(names, look.strong)]
+    elif variant == "file":
+        left = [Piece("INTERFACE ", look.accent + Style(bold=True), None, True), Piece(spec, look.strong)]
+    else:
+        method = str(attrs.get("method") or ("webhook" if variant == "webhook" else "get")).upper()
+        path = str(attrs.get("path") or attrs.get("name") or "")
+        left = [Piece(method, method_style(method, look)), Piece("  "), Piece(path, look.strong)]
+    right = [Piece(f"from {spec}", look.muted, None, True)] if spec and variant != "file" else []
+    return [bar(setting, left, right, width), *setting.flow(block.children, width)]
+
+
+def api_method(setting: Setting, block: Block, width: int) -> list[Line]:
+    """An operation written out: its address, what it takes, what it answers."""
+    look, attrs = setting.look, block.attrs
+    method = str(attrs.get("method") or "get").upper()
+    address = f"{attrs.get('host') or ''}{attrs.get('path') or ''}"
+    title = [Piece(method, method_style(method, look)), Piece("  "), Piece(address, look.strong)]
+    inner = width - 4
+    rows: list[Line] = []
+    if summary := str(attrs.get("summary") or ""):
+        rows += [Line(line) for line in wrap([Piece(summary, look.strong)], inner)]
+    rows += parts(setting, block.children, inner)
+    return box(rows, width, look, title=title)
+
+
+def parts(setting: Setting, children: Sequence[Block], width: int) -> list[Line]:
+    """Sections, parameters and answers, each group below its name."""
+    look = setting.look
+    out: list[Line] = []
+    group = ""
+    for child in children:
+        kind = child.kind
+        if kind == "api-section":
+            name = str(child.attrs.get("name") or "")
+            body = parts(setting, child.children, width)
+            label = "" if name in ("", "description") or not body else name.replace("-", " ")
+        elif kind == "api-parameter":
+            place = str(child.attrs.get("in") or "")
+            label = f"{place} parameters".strip()
+            body = _parameter(setting, child, width)
+        elif kind == "api-response":
+            label, body = "answers", _response(setting, child, width)
+        else:
+            label, body = "", setting.flow([child], width)
+        if not body:
+            continue
+        if label != group or not label:
+            out += [Line([])] if out else []
+            out += [Line([Piece(label.upper(), look.muted + Style(bold=True), None, True)])] if label else []
+        group = label
+        out += body
+    return out
+
+
+def _parameter(setting: Setting, block: Block, width: int) -> list[Line]:
+    look, attrs = setting.look, block.attrs
+    head = [Piece(str(attrs.get("name") or ""), look.strong)]
+    if attrs.get("required"):
+        head.append(Piece(" required", look.warning, None, True))
+    if attrs.get("type"):
+        head += [Piece("  ", PLAIN, None, True), Piece(str(attrs["type"]), look.muted)]
+    return _entry(setting, head, block, width)
+
+
+def _response(setting: Setting, block: Block, width: int) -> list[Line]:
+    look, attrs = setting.look, block.attrs
+    status = str(attrs.get("status") or "")
+    good = status.startswith(("1", "2", "3"))
+    head = [Piece(status or "answer", (look.success if good else look.error) + Style(bold=True))]
+    if attrs.get("description"):
+        head += [Piece("  ", PLAIN, None, True), Piece(str(attrs["description"]), look.text)]
+    return _entry(setting, head, block, width)
+
+
+def _entry(setting: Setting, head: list[Piece], block: Block, width: int) -> list[Line]:
+    body = setting.flow(block.children, width - 4)
+    lines = [Line(line) for line in wrap(head, width - 2)]
+    blank = [Piece("  ", PLAIN, None, True)]
+    return [*indented(lines, blank, [*blank, *blank]), *indented(body, [*blank, *blank], [*blank, *blank])]
+
+

@@ -1,0 +1,165 @@
+"""Headings, paragraphs, lists, quotes, formulas, notes: text as it runs."""
+
+from __future__ import annotations
+
+import re
+
+from rich.style import Style
+from octavo.documents.blocks import Block
+from octavo.tui.page.inline import raised
+from octavo.tui.page.lines import Line, Piece, indented, padded, rule
+from octavo.tui.page.look import PLAIN
+from octavo.tui.page.maths import in_one_line
+from octavo.tui.page.setting import Setting
+from octavo.tui.page.wrap import wrap
+
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_STRONG = re.compile(r"[^\W\d_]")
+
+
+def page_title(setting: Setting, block: Block, width: int) -> list[Line]:
+    """The title of the page above a rule of its length, and its description."""
+    look = setting.look
+    lines = setting.words(block.runs, width, look.strong)
+    longest = max((line.width for line in lines), default=0)
+    lines.append(rule(max(3, min(longest, width)), look, look.glyphs.double, look.accent))
+    if block.text.strip():
+        style = look.muted + Style(italic=True)
+        words = " ".join(block.text.split())
+        lines += [Line([]), *(Line(pieces) for pieces in wrap([Piece(words, style)], width))]
+    return lines
+
+
+def heading(setting: Setting, block: Block, width: int) -> list[Line]:
+    """A heading, with a rule below the first two levels."""
+    look, level = setting.look, int(block.attrs.get("level", 2))
+    lines = _aligned(setting.words(block.runs, width, look.heading(level)), block, width)
+    if level <= 2 and setting.depth == 0:
+        longest = max((line.width for line in lines), default=0)
+        lines.append(rule(longest, look, look.glyphs.double) if level == 1 else rule(width, look))
+    return lines
+
+
+def paragraph(setting: Setting, block: Block, width: int) -> list[Line]:
+    """A paragraph, at the right when its first letter is written from right to left."""
+    return _aligned(setting.words(block.runs, width), block, width)
+
+
+def _aligned(lines: list[Line], block: Block, width: int) -> list[Line]:
+    align = block.attrs.get("align")
+    if align is None:
+        first = next((found.group() for run in block.runs if (found := _STRONG.search(run.text))), "")
+        if block.attrs.get("dir") == "rtl" or (first and _RIGHT_TO_LEFT.match(first)):
+            align = "right"
+    if align in ("center", "right"):
+        for line in lines:
+            line.pieces = padded(line.pieces, width, PLAIN, align)
+    return lines
+
+
+def list_of(setting: Setting, block: Block, width: int) -> list[Line]:
+    """A list, hanging from its bullets or numbers."""
+    look, glyphs = setting.look, setting.look.glyphs
+    first = int(block.attrs.get("start") or 1)
+    ordered = bool(block.attrs.get("ordered"))
+    digits = len(str(first + len(block.children) - 1)) + 1 if ordered else 1
+    level = setting.list_depth
+    bullet = glyphs.bullets[level % len(glyphs.bullets)]
+    loose = is_loose(block)
+    margin = 1 if level == 0 else 0
+    out: list[Line] = []
+    setting.list_depth = level + 1
+    for number, item in enumerate(block.children, first):
+        if item.kind == "task":
+            done = bool(item.attrs.get("checked"))
+            mark, style = (glyphs.done, look.success) if done else (glyphs.todo, look.text)
+            mark = f"[{mark if done else ' '}]" if look.ascii else mark
+        else:
+            mark, style = (f"{number}.".rjust(digits), look.muted) if ordered else (bullet, look.muted)
+        indent = margin + len(mark) + 1
+        body = setting.flow(item.children, width - indent, tight=not loose) or [Line([])]
+        for line in body:
+            if line.block is None or line.block.kind == "paragraph":
+                line.block = item
+        if out and loose:
+            out.append(Line([]))
+        hanging = [Piece(" " * indent, PLAIN, None, True)]
+        out += indented(body, [Piece(" " * margin + mark + " ", style, None, True)], hanging)
+    setting.list_depth = level
+    return out
+
+
+def is_loose(block: Block) -> bool:
+    """Whether the items of a list have blank lines between them."""
+    if block.attrs.get("tight", True) is False:
+        return True
+    return any(
+        sum(child.kind != "list" for child in item.children) > 1
+        or any(child.kind not in ("paragraph", "list", "heading") for child in item.children)
+        for item in block.children
+    )
+
+
+def quote(setting: Setting, block: Block, width: int) -> list[Line]:
+    """A quotation behind a bar."""
+    bar = [Piece(setting.look.glyphs.down + " ", setting.look.muted, None, True)]
+    return indented(setting.flow(block.children, width - 2), bar, bar)
+
+
+def divider(setting: Setting, block: Block, width: int) -> list[Line]:
+    """A line across the measure, with air at both ends."""
+    third = width // 3
+    line = rule(width - 2 * third, setting.look)
+    line.pieces = [Piece(" " * third, PLAIN, None, True), *line.pieces]
+    return [line]
+
+
+def math(setting: Setting, block: Block, width: int) -> list[Line]:
+    """A formula on lines of its own, one for each row of its source that ends."""
+    look = setting.look
+    rows = [row for row in re.split(r"\\\\(?:\[[^\]]*\])?", block.text) if row.strip()]
+    out = []
+    for row in rows:
+        text = in_one_line(row, ascii=look.ascii)
+        for pieces in wrap([Piece(text, look.text)], width - 4) if text else ():
+            out.append(Line([Piece("    ", PLAIN, None, True), *pieces]))
+    return out
+
+
+def footnotes(setting: Setting, block: Block, width: int) -> list[Line]:
+    """The notes at the end of a page."""
+    look = setting.look
+    out = [rule(min(width, 20), look)]
+    for number, note in enumerate(block.children, 1):
+        label = str(note.attrs.get("label") or number)
+        mark = f"[{label}] " if look.ascii or not label.isdigit() else raised(label) + " "
+        body = setting.flow(note.children, width - len(mark)) or [Line([])]
+        out += indented(body, [Piece(mark, look.accent, None, True)], [Piece(" " * len(mark), PLAIN, None, True)])
+    return out
+
+
+def conflict(setting: Setting, block: Block, width: int) -> list[Line]:
+    """Both sides of a passage that two people changed, each behind its name."""
+    look, glyphs = setting.look, setting.look.glyphs
+    bar = [Piece(glyphs.bar + " ", look.error, None, True)]
+    out = [Line([Piece(f"{glyphs.no} Conflict", look.error + look.strong, None, True)])]
+    for side in block.children:
+        name = str(side.attrs.get("name") or "other side")
+        out.append(Line([Piece(f"{glyphs.across * 2} {name} ", look.error, None, True)]))
+        out += setting.flow(side.children, width - 2)
+    return indented(out, bar, bar)
+
+
+def condition(setting: Setting, block: Block, width: int) -> list[Line]:
+    """Blocks that only some readers see, below the condition."""
+    look = setting.look
+    rail = [Piece(look.glyphs.rail + " ", look.muted, None, True)]
+    word = "shown if" if block.kind == "if" else "else if" if block.attrs.get("expression") else "else"
+    label = [Piece(f"{word} ", look.muted, None, True)]
+    if block.attrs.get("expression"):
+        label.append(Piece(str(block.attrs["expression"]), look.code))
+    rest = [child for child in block.children if child.kind != "else"]
+    out = indented([Line(label), *setting.flow(rest, width - 2)], rail, rail)
+    for child in block.children:
+        out += condition(setting, child, width) if child.kind == "else" else []
+    return out

@@ -1,0 +1,108 @@
+"""What setting a block into lines needs to know, and the flow of blocks one below the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rich.style import Style
+
+from octavo.documents.blocks import Block, Run
+from octavo.tui.page.inline import inline
+from octavo.tui.page.lines import Line, Piece
+from octavo.tui.page.look import Look
+from octavo.tui.page.wrap import wrap
+
+if TYPE_CHECKING:
+    from octavo.tui.page.highlight import Highlights
+
+NARROWEST = 16
+"""No block is set narrower than this, in cells, however deep it stands."""
+
+
+@dataclass
+class Folds:
+    """What the reader has opened, chosen and moved. Blocks are known by their keys, so it outlives a reload."""
+
+    opened: dict[str, bool] = field(default_factory=dict)
+    tabs: dict[str, int] = field(default_factory=dict)
+    """When the tab of that slug was chosen last. Tabs of one name are chosen together all over the page."""
+    panned: dict[str, int] = field(default_factory=dict)
+    """How many cells a wide block is moved to the left."""
+
+    def is_open(self, block: Block) -> bool:
+        """Whether the body of an expandable is shown."""
+        return self.opened.get(block.key, bool(block.attrs.get("open")))
+
+    def toggle(self, block: Block) -> None:
+        """Open a closed block, close an open one."""
+        self.opened[block.key] = not self.is_open(block)
+
+    def choose(self, tab: Block) -> None:
+        """Show this tab, and those of the same name elsewhere."""
+        self.tabs[tab_slug(tab)] = max(self.tabs.values(), default=0) + 1
+
+    def chosen(self, tabs: Block) -> int:
+        """Which of the tabs is shown: the one chosen last, at first the first."""
+        times = [self.tabs.get(tab_slug(tab), 0) for tab in tabs.children]
+        return times.index(max(times)) if times else 0
+
+
+def tab_slug(tab: Block) -> str:
+    """What tabs of one name have in common."""
+    return str(tab.attrs.get("slug") or tab.attrs.get("title") or "").strip().casefold()
+
+
+@dataclass
+class Setting:
+    """The look, the folds and the room for the blocks of one page."""
+
+    look: Look
+    folds: Folds
+    set_block: Callable[[Setting, Block, int], list[Line]]
+    """Sets one block in a width."""
+    room: int = 0
+    """Cells a wide block at the top of the page may take; deeper ones keep to the width they are given."""
+    whole_code: bool = False
+    """Code is never broken into lines of its own, whatever it says about itself."""
+    depth: int = 0
+    list_depth: int = 0
+    highlights: Highlights | None = None
+
+    def flow(self, blocks: Iterable[Block], width: int, *, tight: bool = False) -> list[Line]:
+        """Blocks one below the other, with a blank line between them unless they stand tight."""
+        width = max(width, NARROWEST)
+        self.depth += 1
+        out: list[Line] = []
+        before: Block | None = None
+        for block in blocks:
+            lines = self.set_block(self, block, width)
+            if not lines:
+                continue
+            out += [] if before is None else [Line([]) for _ in range(0 if tight else gap(before, block))]
+            out += lines
+            before = block
+        self.depth -= 1
+        return out
+
+    def words(self, runs: Iterable[Run], width: int, style: Style | None = None) -> list[Line]:
+        """Runs as wrapped lines."""
+        return [Line(pieces) for pieces in wrap(inline(runs, self.look, style), width)]
+
+    def wide(self, width: int) -> int:
+        """How wide a block may become that gains from it."""
+        return max(width, self.room) if self.depth == 0 else width
+
+
+def gap(before: Block, block: Block) -> int:
+    """How many blank lines stand between two blocks."""
+    if before.kind == block.kind and block.kind in ("content-ref", "file", "embed", "include"):
+        return 0
+    is_section = block.kind == "heading" and block.attrs.get("level", 2) <= 2
+    return 2 if is_section and before.kind != "heading" else 1
+
+
+def labelled(label: str, style: Style) -> list[Piece]:
+    """A word that the app says, not the page."""
+    return [Piece(label, style, None, True)]

@@ -1,0 +1,112 @@
+"""Breaking text into lines: at spaces, between CJK characters but never before closing or after opening marks, and
+inside a word only when it is longer than a line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import accumulate
+
+from rich.cells import split_graphemes
+
+from octavo.tui.page.lines import Piece, cells
+
+_CJK = (
+    "\u1100-\u115f\u2e80-\u3029\u3030-\u30ff\u3105-\u4dbf\u4e00-\ua4cf\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6"
+    "\U0001b000-\U0001b2ff\U00020000-\U0003fffd"
+)
+_OPENING = "（［｛「『【〔《〈｟“‘(\\[{"
+_CLOSING = (
+    "、。，．！？：；）］｝」』】〕》〉｠”’ーｰ…‥・々〻ゝゞヽヾぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ゛゜%,.!?:;)\\]}"
+)
+_MARKS = "\u0300-\u036f\u302a-\u302f\u3099\u309a\ufe00-\ufe0f\u200d"
+_LATIN_WORDS = re.compile(r"[^ ]+ *| +")
+_WORDS = re.compile(
+    f"[{_OPENING}]*(?:[{_CJK}][{_MARKS}]*|[^ {_CJK}{_OPENING}]+)[{_CLOSING}{_MARKS}]* *|[{_OPENING}]+ *| +"
+)
+_INNER_BREAK = re.compile(r"[/\-_.?&=,:;#]+")
+
+
+def wrap(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
+    """`pieces` broken into lines of at most `width` cells. A line feed in them ends a line."""
+    width = max(1, width)
+    text = "".join([piece.text for piece in pieces])
+    if "\n" not in text and cells(text) <= width:
+        return [list(pieces)] if text else [[]]
+    spans: list[tuple[int, int]] = []
+    at = 0
+    for line in text.split("\n"):
+        spans += [(at + start, at + end) for start, end in _line_spans(line, width)]
+        at += len(line) + 1
+    return _sliced(pieces, spans)
+
+
+def _line_spans(text: str, width: int) -> list[tuple[int, int]]:
+    if cells(text) <= width:
+        return [(0, len(text))]
+    spans: list[tuple[int, int]] = []
+    start = end = used = 0
+    words = _LATIN_WORDS if text.isascii() else _WORDS
+    for match in words.finditer(text):
+        word = match.group()
+        bare = word.rstrip(" ")
+        wide = cells(bare)
+        if used + wide > width:
+            if end > start:
+                spans.append((start, end))
+            start, used = match.start(), 0
+            for piece_end in _cuts(bare, width) if wide > width else ():
+                spans.append((start, match.start() + piece_end))
+                start = match.start() + piece_end
+            wide = cells(text[start : match.start() + len(bare)])
+        if bare:
+            end = match.start() + len(bare)
+        used += wide + len(word) - len(bare)
+    if end > start or not spans:
+        spans.append((start, max(start, end)))
+    return spans
+
+
+def _cuts(word: str, width: int) -> list[int]:
+    """Where to cut a word longer than a line: after a sign that divides it, else where the line is full."""
+    if word.isascii():
+        edges: Sequence[int] = range(len(word) + 1)
+        ends = edges
+    else:
+        graphemes, _ = split_graphemes(word)
+        ends = [0, *(end for _, end, _ in graphemes)]
+        edges = [0, *accumulate(size for _, _, size in graphemes)]
+    out: list[int] = []
+    first = 0
+    while edges[-1] - edges[first] > width:
+        last = first + 1
+        while last + 1 < len(edges) and edges[last + 1] - edges[first] <= width:
+            last += 1
+        fits = word[ends[first] : ends[last]]
+        nice = [match.end() for match in _INNER_BREAK.finditer(fits)]
+        if nice and nice[-1] > len(fits) // 2:
+            target = ends[first] + nice[-1]
+            last = next((index for index in range(first + 1, last + 1) if ends[index] == target), last)
+        out.append(ends[last])
+        first = last
+    return out
+
+
+def _sliced(pieces: Sequence[Piece], spans: Sequence[tuple[int, int]]) -> list[list[Piece]]:
+    out: list[list[Piece]] = []
+    index = begin = 0
+    for start, end in spans:
+        line: list[Piece] = []
+        while index < len(pieces) and begin + len(pieces[index].text) <= start:
+            begin += len(pieces[index].text)
+            index += 1
+        at, offset = index, begin
+        while at < len(pieces) and offset < end:
+            piece = pieces[at]
+            text = piece.text[max(0, start - offset) : end - offset]
+            if text:
+                line.append(piece if text == piece.text else piece._replace(text=text))
+            offset += len(piece.text)
+            at += 1
+        out.append(line)
+    return out
