@@ -1,0 +1,178 @@
+"""Profiles: which account at which origin, and where its key is kept. Never the key itself."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from pydantic import SecretStr
+
+from octavo.api.text import line
+from octavo.client import keys
+from octavo.client.origin import DEFAULT, host_of, origin_of
+from octavo.client.private_files import write_private
+
+FILE = "profiles.toml"
+KEY_VARIABLE = "OCTAVO_API_KEY"
+BASE_URL_VARIABLE = "OCTAVO_BASE_URL"
+
+StoreName = Literal["keyring", "file", "env", "session"]
+"""Where the key of a profile is: `env` and `session` keep none."""
+Source = Literal["keyring", "file", "env", "session", "none"]
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One account at one origin."""
+
+    name: str
+    origin: str
+    store: StoreName
+    user_id: str = ""
+    user_name: str = ""
+    fingerprint: str = ""
+    """Tells its key from others and says nothing of it."""
+
+
+@dataclass(frozen=True)
+class Profiles:
+    """All of them, and the current one."""
+
+    current: str = ""
+    entries: Mapping[str, Profile] = field(default_factory=dict)
+    problem: str = ""
+    """A sentence, when the file could not be read or not wholly."""
+
+    def get(self, name: str) -> Profile | None:
+        return self.entries.get(name)
+
+    def at(self, origin: str) -> Profile | None:
+        """The current profile when it is one of `origin`, else the first that is."""
+        here = [each for each in self.entries.values() if each.origin == origin]
+        return next((each for each in here if each.name == self.current), here[0] if here else None)
+
+    def with_current(self, profile: Profile) -> Profiles:
+        """The same with `profile` added or replaced, as the current one."""
+        return replace(self, current=profile.name, entries={**self.entries, profile.name: profile})
+
+    def without(self, name: str) -> Profiles:
+        """The same without the profile called `name`; the next one becomes current in its place."""
+        entries = {each: profile for each, profile in self.entries.items() if each != name}
+        current = next(iter(entries), "") if self.current == name else self.current
+        return replace(self, current=current, entries=entries)
+
+
+@dataclass(frozen=True)
+class Access:
+    """Whom to ask, as whom, and where the key comes from."""
+
+    origin: str
+    profile: Profile | None
+    source: Source
+    key: SecretStr | None = None
+    """Only when it came with the environment: others are fetched from their store."""
+
+    @property
+    def name(self) -> str:
+        """The name of the profile; of an origin without one, its host."""
+        return self.profile.name if self.profile else host_of(self.origin)
+
+
+def check_name(name: str) -> str:
+    """`name` if a profile may be called so. Raises ValueError with a sentence."""
+    if not _NAME.fullmatch(name):
+        raise ValueError(
+            f"{line(name)!r} cannot be the name of a profile: use up to 32 small letters, digits, - and _."
+        )
+    return name
+
+
+def read(path: Path) -> Profiles:
+    """The profiles in the file. What cannot be read is left out, and `problem` says so."""
+    try:
+        kept = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return Profiles()
+    except (OSError, ValueError):
+        return Profiles(problem=f"{path} cannot be read. Correct it, or sign in again.")
+    entries: dict[str, Profile] = {}
+    bad: list[str] = []
+    table = kept.get("profiles")
+    for name, values in (table if isinstance(table, dict) else {}).items():
+        try:
+            entries[name] = _profile(name, values)
+        except (ValueError, TypeError, KeyError):
+            bad.append(line(name))
+    current = kept.get("current")
+    problem = f"In {path}, {', '.join(bad)} cannot be read and is left out. Sign in again." if bad else ""
+    return Profiles(current if isinstance(current, str) and current in entries else "", entries, problem)
+
+
+def write(path: Path, profiles: Profiles) -> None:
+    """Replace the file. One that could not be read is set aside beside it. Raises OSError."""
+    if profiles.problem and path.exists():
+        path.replace(path.with_suffix(".unreadable"))
+    lines = [f"current = {_quoted(profiles.current)}"]
+    for profile in profiles.entries.values():
+        lines += ["", f"[profiles.{_quoted(profile.name)}]"]
+        lines += [f"{key} = {_quoted(value)}" for key, value in asdict(profile).items() if key != "name" and value]
+    write_private(path, "\n".join(lines) + "\n")
+
+
+def resolve(
+    profiles: Profiles, environ: Mapping[str, str], *, profile: str | None = None, base_url: str | None = None
+) -> Access:
+    """Whom to ask with which key; `profile` and `base_url` are the options of the command line.
+
+    A key in the environment belongs to the base URL given beside it, as an option or in the environment; else
+    to the origin of the profile; else to the default. It is sent nowhere else. Raises ValueError with a sentence.
+    """
+    named = _named(profiles, profile) if profile else None
+    given = base_url or environ.get(BASE_URL_VARIABLE) or ""
+    if given:
+        origin = origin_of(given)
+        if named is not None and named.origin != origin:
+            raise ValueError(
+                f"Profile {named.name} belongs to {named.origin}, not to {origin}. "
+                "Give the profile or the base URL, not both."
+            )
+        chosen = named or profiles.at(origin)
+    else:
+        chosen = named or profiles.get(profiles.current)
+        origin = chosen.origin if chosen else DEFAULT
+    if text := environ.get(KEY_VARIABLE, "").strip():
+        try:
+            return Access(origin, chosen, "env", keys.accept(text))
+        except ValueError as error:
+            raise ValueError(f"{KEY_VARIABLE} cannot be used. {error}") from None
+    if chosen is None or chosen.store == "env":
+        return Access(origin, chosen, "none")
+    return Access(origin, chosen, chosen.store)
+
+
+def _named(profiles: Profiles, name: str) -> Profile:
+    found = profiles.get(name)
+    if found is None:
+        known = ", ".join(profiles.entries) or "none yet"
+        raise ValueError(f"There is no profile {line(name)!r}; there are: {known}. Sign in to make one.")
+    return found
+
+
+def _profile(name: str, values: Mapping[str, Any]) -> Profile:
+    store = values["store"]
+    if store not in get_args(StoreName):
+        raise ValueError(store)
+    texts = {key: line(str(values.get(key, ""))) for key in ("user_id", "user_name", "fingerprint")}
+    return Profile(check_name(name), origin_of(str(values["origin"])), store, **texts)
+
+
+def _quoted(value: str) -> str:
+    """A TOML string: JSON's, but for the one control character JSON lets through."""
+    return json.dumps(line(value), ensure_ascii=False).replace("\x7f", "\\u007f")

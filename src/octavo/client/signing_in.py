@@ -1,0 +1,278 @@
+"""Sign in and out, see who is signed in, and change between accounts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from octavo.api import organizations, users
+from octavo.api.errors import ApiError, Forbidden, NotFound, Unauthorized
+from octavo.api.organizations import Organization
+from octavo.api.users import User
+from octavo.client import keys, profiles, redaction
+from octavo.client.aside import aside
+from octavo.client.client import Client
+from octavo.client.credentials import KeyFiles, Keyring, Store, StoreTimeout, StoreUnavailable
+from octavo.client.origin import host_of
+from octavo.client.profiles import KEY_VARIABLE, Access, Profile, Profiles
+
+ORGANIZATIONS = 100
+"""As many as are looked at when signing in."""
+
+SESSION_ONLY = (
+    "The key is kept for this session only: {reason} To keep it, set it in OCTAVO_API_KEY, "
+    "or sign in with --insecure-storage, which writes it to a file in clear."
+)
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who a key belongs to, and what it may see."""
+
+    user: User
+    organizations: tuple[Organization, ...] = ()
+    facts: tuple[str, ...] = ()
+    """What is there, a sentence each."""
+    missing: tuple[str, ...] = ()
+    """What this key may not do, a sentence each."""
+
+
+@dataclass(frozen=True)
+class Home:
+    """Where profiles and keys are kept."""
+
+    profiles: Path
+    keyring: Keyring
+    files: KeyFiles
+
+    @classmethod
+    def of(cls, config_folder: Path, data_folder: Path, keyring: Keyring | None = None) -> Home:
+        return cls(config_folder / profiles.FILE, keyring or Keyring(), KeyFiles(data_folder / "keys"))
+
+    def read(self) -> Profiles:
+        return profiles.read(self.profiles)
+
+    def write(self, changed: Profiles) -> None:
+        profiles.write(self.profiles, changed)
+
+    def store_of(self, profile: Profile) -> Store | None:
+        """The store its key is kept in, if any."""
+        stores: dict[str, Store] = {each.name: each for each in (self.keyring, self.files)}
+        return stores.get(profile.store)
+
+
+@dataclass(frozen=True)
+class SignedIn:
+    """The profile that is current now. `notice` is a sentence when its key is not kept."""
+
+    profile: Profile
+    identity: Identity
+    notice: str = ""
+
+
+@dataclass(frozen=True)
+class SignedOut:
+    """The profile that is gone. Answers and drafts of it on this machine are for the caller to see to."""
+
+    profile: Profile
+    had_key: bool
+    current: str
+    """The profile that is current now, or nothing."""
+
+
+@dataclass(frozen=True)
+class Status:
+    """One profile, and how its key is doing."""
+
+    profile: Profile | None
+    origin: str
+    source: profiles.Source
+    current: bool
+    fingerprint: str = ""
+    ending: str = ""
+    """The last four characters of the key."""
+    problem: str = ""
+    """A sentence, when the key cannot be had."""
+
+
+async def check(client: Client) -> Identity:
+    """Who the key belongs to, asked of the server. Raises ApiError when it is not accepted."""
+    user, found = await asyncio.gather(client(users.Me()), _organizations(client))
+    belonging, problem = found
+    name = f"{user.name}, {user.email}" if user.email and user.email != user.name else user.name
+    facts = [f"You are {name}."]
+    missing = [problem] if problem else []
+    if not problem:
+        titles = ", ".join(each.title or each.id for each in belonging)
+        count = "1 organization" if len(belonging) == 1 else f"{len(belonging)} organizations"
+        facts.append(f"{count}: {titles}." if belonging else "This key belongs to no organization.")
+    for each in belonging:
+        granted = each.permissions
+        if "list_members" in granted.model_fields_set and not granted.list_members:
+            missing.append(f"{each.title or each.id}: this key may not list its members.")
+        if "create_content" in granted.model_fields_set and not granted.create_content:
+            missing.append(f"{each.title or each.id}: this key may not create content.")
+    return Identity(user, belonging, tuple(facts), tuple(missing))
+
+
+async def login(
+    home: Home,
+    origin: str,
+    key: SecretStr,
+    *,
+    name: str | None = None,
+    insecure_storage: bool = False,
+    keep: bool = True,
+    connect: Callable[[str, SecretStr], Client] = Client,
+) -> SignedIn:
+    """Check the key, keep it, and make its profile the current one.
+
+    Without a keyring to trust the key is kept for the session only, and `notice` says how to keep it; a keyring
+    that does not answer is not replaced by anything: StoreTimeout. Raises ApiError when the key is not accepted,
+    ValueError when `name` belongs to another account, OSError when the profile cannot be written.
+    """
+    redaction.remember(key)
+    client = connect(origin, key)
+    try:
+        identity = await check(client)
+    finally:
+        await client.aclose()
+    known = await aside(home.read)
+    chosen = _free_name(known, origin, identity.user) if name is None else profiles.check_name(name)
+    before = known.get(chosen)
+    if before is not None and (before.origin, before.user_id) != (origin, identity.user.id):
+        who = before.user_name or before.user_id
+        raise ValueError(
+            f"Profile {chosen} belongs to {who} at {host_of(before.origin)}. Choose another name, or sign it out first."
+        )
+    store, notice = await aside(lambda: _keep(home, origin, chosen, key, insecure=insecure_storage, keep=keep))
+    profile = Profile(chosen, origin, store, identity.user.id, identity.user.name, keys.fingerprint(key))
+    await aside(lambda: home.write(known.with_current(profile)))
+    if before is not None and before.store != store:
+        await aside(lambda: _forget(home, before))
+    return SignedIn(profile, identity, notice)
+
+
+def logout(home: Home, name: str | None = None) -> SignedOut:
+    """Delete the key of a profile, by default of the current one, and then the profile.
+
+    Raises ValueError when there is no such profile, StoreUnavailable when its key cannot be deleted: then
+    nothing has changed.
+    """
+    known = home.read()
+    profile = _existing(known, name or known.current)
+    store = home.store_of(profile)
+    had_key = store.delete(profile.origin, profile.name) if store else False
+    left = known.without(profile.name)
+    home.write(left)
+    return SignedOut(profile, had_key, left.current)
+
+
+def switch(home: Home, name: str) -> Profile:
+    """Make another profile the current one. Raises ValueError when there is no such profile."""
+    known = home.read()
+    profile = _existing(known, name)
+    home.write(known.with_current(profile))
+    return profile
+
+
+def status(home: Home, access: Access) -> list[Status]:
+    """What is used now, then the other profiles. Never more of a key than its last four characters."""
+    known = home.read()
+    others = [each for each in known.entries.values() if each != access.profile]
+    return [_status(home, access, current=True)] + [
+        _status(home, Access(each.origin, each, each.store), current=False) for each in others
+    ]
+
+
+def key_of(home: Home, access: Access) -> SecretStr | None:
+    """The key to use, or None when there is none yet. Raises StoreUnavailable."""
+    key = access.key
+    if key is None and access.profile is not None and (store := home.store_of(access.profile)):
+        key = store.get(access.origin, access.profile.name)
+    if key is not None:
+        redaction.remember(key)
+    return key
+
+
+async def _organizations(client: Client) -> tuple[tuple[Organization, ...], str]:
+    """Those the key may see, and a sentence when it may see none."""
+    found: list[Organization] = []
+    try:
+        async for each in client.each(organizations.List()):
+            found.append(each)
+            if len(found) == ORGANIZATIONS:
+                break
+    except Unauthorized:
+        raise
+    except (Forbidden, NotFound):
+        return (), "This key may not list organizations."
+    except ApiError as error:
+        return (), f"Organizations could not be read. {error}"
+    return tuple(found), ""
+
+
+def _free_name(known: Profiles, origin: str, user: User) -> str:
+    """The name this account has, or one that is free."""
+    for profile in known.entries.values():
+        if (profile.origin, profile.user_id) == (origin, user.id):
+            return profile.name
+    return next(name for n in range(1, 1000) if (name := "default" if n == 1 else f"default-{n}") not in known.entries)
+
+
+def _keep(
+    home: Home, origin: str, name: str, key: SecretStr, *, insecure: bool, keep: bool
+) -> tuple[profiles.StoreName, str]:
+    """Where the key is now, and a sentence when that is only here."""
+    if not keep:
+        return "session", ""
+    if insecure:
+        home.files.put(origin, name, key)
+        return "file", ""
+    try:
+        home.keyring.patient().put(origin, name, key)
+    except StoreTimeout:
+        raise
+    except StoreUnavailable as error:
+        return "session", SESSION_ONLY.format(reason=error)
+    return "keyring", ""
+
+
+def _forget(home: Home, profile: Profile) -> None:
+    store = home.store_of(profile)
+    if store is not None:
+        try:
+            store.delete(profile.origin, profile.name)
+        except StoreUnavailable:
+            return  # the key is kept where it should be; the older copy is one a person can still sign out of
+
+
+def _existing(known: Profiles, name: str) -> Profile:
+    found = known.get(name)
+    if found is None:
+        there = ", ".join(known.entries)
+        raise ValueError(
+            f"There is no profile {name!r}. There are: {there}." if there else "Nobody is signed in. Sign in first."
+        )
+    return found
+
+
+def _status(home: Home, access: Access, *, current: bool) -> Status:
+    problem = ""
+    key = None
+    try:
+        key = key_of(home, access)
+    except StoreUnavailable as error:
+        problem = str(error)
+    if key is None and not problem:
+        problem = {
+            "env": f"Its key is not in {KEY_VARIABLE}.",
+            "session": "Its key was kept for one session only. Sign in again.",
+            "none": "Nobody is signed in. Sign in first.",
+        }.get(access.source, "Its key is gone from where it was kept. Sign in again.")
+    shown = (keys.fingerprint(key), keys.ending(key)) if key else ("", "")
+    return Status(access.profile, access.origin, access.source, current, *shown, problem)

@@ -1,0 +1,203 @@
+"""Settings, read once from `config.toml` and the environment, and passed down.
+
+A value that cannot be used is left at its default, and a sentence says so: a wrong setting never keeps the
+program from starting.
+
+    theme = "dark"
+    ascii = false
+    motion = true
+    undo_seconds = 5
+    editor = "nano"
+    ca_file = "/etc/ssl/own.pem"
+
+    [keys]
+    "comment.resolve" = "d"
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+FILE = "config.toml"
+UNDO_SECONDS = 5.0
+LONGEST_UNDO = 30.0
+
+V = TypeVar("V")
+_FOLDERS = ("config", "data", "state", "cache")
+_TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+_THEME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+_BINDING = re.compile(r"[a-z_]+(\.[a-z_0-9]+)+")
+_LONGEST_TEXT = 1000
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a person may choose, and where things are kept."""
+
+    config_folder: Path
+    data_folder: Path
+    state_folder: Path
+    cache_folder: Path
+    theme: str = ""
+    """Nothing when it should follow the terminal."""
+    ascii: bool = False
+    """Draw with ASCII only; by default where the locale is not UTF-8."""
+    motion: bool = True
+    undo_seconds: float = UNDO_SECONDS
+    """How long a comment is held before it is sent, 0 to 30."""
+    editor: tuple[str, ...] = ()
+    """The command of the external editor and its arguments. Nothing when none is chosen."""
+    ca_file: Path | None = None
+    """Certificates to trust beside those of the system."""
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """Keys by binding id, as Textual writes them, with commas between alternatives."""
+    problems: tuple[str, ...] = ()
+    """A sentence for each value that could not be used."""
+
+
+def read(environ: Mapping[str, str]) -> Settings:
+    """The settings of this machine and this run: the environment counts more than the file."""
+    folders = _folders(environ)
+    path = folders["config"] / FILE
+    kept, problem = _file(path)
+    values = _Values(kept, environ, path, [problem] if problem else [])
+    return Settings(
+        **{f"{name}_folder": folder for name, folder in folders.items()},
+        theme=values.theme(),
+        ascii=values.switch("ascii", not _is_utf8(environ)),
+        motion=values.switch("motion", environ.get("ACCESSIBLE", "") in ("", "0")),
+        undo_seconds=values.undo_seconds(),
+        editor=values.editor(),
+        ca_file=values.ca_file(),
+        keys=values.keys(),
+        problems=tuple(values.problems),
+    )
+
+
+class _Values:
+    """Takes values one by one, and notes those that cannot be used."""
+
+    def __init__(self, kept: Mapping[str, Any], environ: Mapping[str, str], path: Path, problems: list[str]) -> None:
+        self._kept = kept
+        self._environ = environ
+        self._path = path
+        self.problems = problems
+
+    def theme(self) -> str:
+        value, where = self._find("theme")
+        if value is None or value == "":
+            return ""
+        if isinstance(value, str) and _THEME.fullmatch(value):
+            return value
+        return self._refuse(where, "is not the name of a theme, such as dark or light", "")
+
+    def switch(self, name: str, default: bool) -> bool:
+        value, where = self._find(name)
+        if value is None or value == "":
+            return default
+        if isinstance(value, bool):
+            return value
+        if str(value).lower() in _TRUE + _FALSE:
+            return str(value).lower() in _TRUE
+        return self._refuse(where, "is neither true nor false", default)
+
+    def undo_seconds(self) -> float:
+        value, where = self._find("undo_seconds")
+        if value is None or value == "":
+            return UNDO_SECONDS
+        try:
+            seconds = float("nan") if isinstance(value, bool) else float(value)
+        except (TypeError, ValueError):
+            seconds = float("nan")
+        if 0 <= seconds <= LONGEST_UNDO:
+            return seconds
+        return self._refuse(where, "is not a number of seconds from 0 to 30", UNDO_SECONDS)
+
+    def editor(self) -> tuple[str, ...]:
+        value, where = self._find("editor")
+        for name in ("VISUAL", "EDITOR"):
+            if not value and self._environ.get(name):
+                value, where = self._environ[name], name
+        if value is None or value == "":
+            return ()
+        try:
+            command = tuple(shlex.split(value)) if isinstance(value, str) and len(value) <= _LONGEST_TEXT else ()
+        except ValueError:
+            command = ()
+        return command or self._refuse(where, "is not a command that can be started", ())
+
+    def ca_file(self) -> Path | None:
+        value, where = self._find("ca_file")
+        if value is None or value == "":
+            return None
+        if isinstance(value, str) and "\0" not in value:
+            path = Path(value)
+            if path.is_file():
+                return path
+        return self._refuse(where, "is not a file that is there", None)
+
+    def keys(self) -> dict[str, str]:
+        chosen: dict[str, str] = {}
+        table = self._kept.get("keys", {})
+        if not isinstance(table, dict):
+            return self._refuse(f"keys in {self._path}", "is not a table of keys by binding", {})
+        for binding, keys in table.items():
+            if (
+                _BINDING.fullmatch(binding)
+                and isinstance(keys, str)
+                and keys
+                and keys.isprintable()
+                and len(keys) < 100
+            ):
+                chosen[binding] = keys
+            else:
+                self._refuse(f"keys.{binding[:40]!r} in {self._path}", "does not name a binding and its keys", None)
+        return chosen
+
+    def _find(self, name: str) -> tuple[Any, str]:
+        """The value and what to call it."""
+        variable = f"OCTAVO_{name.upper()}"
+        if self._environ.get(variable):
+            return self._environ[variable], variable
+        return self._kept.get(name), f"{name} in {self._path}"
+
+    def _refuse(self, where: str, why: str, default: V) -> V:
+        self.problems.append(f"{where} {why}. It is left at its default; correct or remove it.")
+        return default
+
+
+def _file(path: Path) -> tuple[Mapping[str, Any], str]:
+    """What the file says, and a sentence when it cannot be read."""
+    try:
+        text = path.read_text("utf-8")
+    except FileNotFoundError:
+        return {}, ""
+    except (OSError, ValueError):
+        return {}, f"{path} cannot be read. All settings are at their defaults."
+    import tomllib  # most people have no file, and start without it
+
+    try:
+        return tomllib.loads(text), ""
+    except tomllib.TOMLDecodeError as error:
+        return {}, f"{path} cannot be read: {error}. All settings are at their defaults."
+
+
+def _folders(environ: Mapping[str, str]) -> dict[str, Path]:
+    """`OCTAVO_CONFIG_DIR` and its like, or where the system keeps such things."""
+    chosen = {name: environ.get(f"OCTAVO_{name.upper()}_DIR", "") for name in _FOLDERS}
+    if all(chosen.values()):
+        return {name: Path(folder) for name, folder in chosen.items()}
+    import platformdirs  # slow to load beside the rest of this module
+
+    system = platformdirs.PlatformDirs("octavo", appauthor=False)
+    return {name: Path(chosen[name] or getattr(system, f"user_{name}_dir")) for name in _FOLDERS}
+
+
+def _is_utf8(environ: Mapping[str, str]) -> bool:
+    locale = next((value for name in ("LC_ALL", "LC_CTYPE", "LANG") if (value := environ.get(name))), "utf-8")
+    return "utf8" in locale.lower().replace("-", "")
