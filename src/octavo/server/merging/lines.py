@@ -100,3 +100,8 @@ def _longest_common(a: list[int], b: list[int]) -> Iterator[tuple[int, int, int]
     for code in LCSseq.opcodes(a, b):
         if code.tag == "equal":
             yield code.src_start, code.dest_start, code.src_end - code.src_start
+
+
+def in_order(before: list[str], after: list[str]) -> set[str]:
+    """Of names that each occur once, those that need not move to get from one order to the other."""
+    return {before[start + each] for start, _, length in _matches(before, after) for each in range(length)}

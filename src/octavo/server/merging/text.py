@@ -16,7 +16,8 @@ something at the same place, and not in the same way, both are kept whole:
     >>>>>>> #42
 
 The three marker lines stand alone between blank lines, the primary content always first, whichever way is merged.
-A side that deleted the block has nothing between its markers. Every line that a side added is in the result.
+A side that deleted the block has nothing between its markers. Every line that a side added is in the result, but
+for blank ones.
 """
 
 from __future__ import annotations
@@ -78,15 +79,14 @@ def merge(base: str, main: str, proposed: str, name: str) -> Merged:
         result += lines[position : region.start]
         position = region.end
         ours, theirs = region.side(lines, region.main), region.side(lines, region.proposed)
-        if not region.proposed or ours == theirs:
-            result += ours
-        elif not region.main:
-            result += theirs
+        if not region.differs(lines):
+            result += ours if region.main else theirs
         else:
             before = lines[region.start : region.end]
             found.append(Conflict(region.start, "\n".join(before), "\n".join(ours), "\n".join(theirs)))
-            closed = region.end < len(lines) and not _is_blank(lines[region.end])
-            result += _marked(result, ours, theirs, name, more=closed)
+            _append(result, marked(ours, theirs, name))
+            if region.end < len(lines) and not _is_blank(lines[region.end]):
+                result.append("")
     result += lines[position:]
     return Merged("\n".join(result), tuple(found))
 
@@ -116,10 +116,11 @@ class _Region:
         return result + lines[position : self.end]
 
     def differs(self, lines: list[str]) -> bool:
-        """Whether both sides changed it, and not in the same way."""
+        """Whether both sides changed it, and not in the same way. How many lines are blank does not matter."""
         if not (self.main and self.proposed):
             return False
-        return self.side(lines, self.main) != self.side(lines, self.proposed)
+        ours, theirs = self.side(lines, self.main), self.side(lines, self.proposed)
+        return ours != theirs and not all(map(_is_blank, [*ours, *theirs]))
 
 
 def _regions(lines: list[str], main: list[Hunk], proposed: list[Hunk]) -> list[_Region]:
@@ -234,19 +235,19 @@ def _closing(line: str) -> re.Pattern[str] | None:
     return None
 
 
-def _marked(before: list[str], main: list[str], proposed: list[str], name: str, *, more: bool) -> list[str]:
+def marked(main: list[str], proposed: list[str], name: str) -> list[str]:
     """Both sides between markers, each marker between blank lines."""
     result: list[str] = []
-
-    def add(lines: list[str]) -> None:
-        last = (result or before)[-1:]
-        if last and not _is_blank(last[0]) and lines and not _is_blank(lines[0]):
-            result.append("")
-        result.extend(lines)
-
     for part in ([MAIN], main, [DIVIDER], proposed, [proposal_marker(name)]):
-        add(part)
-    return [*result, ""] if more else result
+        _append(result, part)
+    return result
+
+
+def _append(lines: list[str], more: list[str]) -> None:
+    """Add lines, with a blank one between if there is none."""
+    if lines and more and not _is_blank(lines[-1]) and not _is_blank(more[0]):
+        lines.append("")
+    lines += more
 
 
 def _is_blank(line: str) -> bool:

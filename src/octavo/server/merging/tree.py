@@ -1,0 +1,189 @@
+"""Three-way merge of what a revision holds: its page tree, files, reusable content and variables.
+
+Pages are known by their ids, so a page that was renamed, moved and edited is still the same page. What only one
+side did is done. Where the two sides disagree:
+
+| one side          | the other              | result                                                              |
+|-------------------|------------------------|---------------------------------------------------------------------|
+| edits or moves it | deletes it             | the page stays; if the page above it is gone, where that one stood  |
+| adds a page       | deletes the page above | the page stays, where the one above it stood                        |
+| moves it          | moves it elsewhere     | it stands where the primary content has it                          |
+| moves A below B   | moves B below A        | as in the primary content: nothing ever stands below itself         |
+| reorders it       | reorders it otherwise  | the order of the primary content                                    |
+| edits its text    | edits its text         | merged by `text`, both sides marked where they meet                 |
+| sets a field      | sets it otherwise      | the primary content's value; a document also says both at its top   |
+| edits a file      | edits or deletes it    | the edited one, the primary content's if both edited it             |
+
+Each of these is a conflict, and is reported. A group or link has no text to hold the value that was not taken; the
+change request's revision keeps it. New pages of the change request come after new pages of the primary content that
+were added at the same place.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from octavo.server.merging import text
+from octavo.server.merging.arrange import Arranged, Side, arrange
+from octavo.server.trees import Json, Pages, leading_heading
+
+_SETTLED_ELSEWHERE = {"id", "type", "pages", "path", "text", "createdAt", "updatedAt"}
+_ABSENT: Any = object()
+
+
+class Texts(Protocol):
+    """Where texts are kept under their hashes."""
+
+    def text(self, name: str, /) -> str: ...
+
+    def put_blob(self, body: str, /) -> str: ...
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """What the two sides disagree on: `kind` is text, field, deleted, moved, order or variable."""
+
+    kind: str
+    id: str
+    """The page, file or reusable content; the name of the variable."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the merged revision holds. Slugs and paths of its pages are not settled yet."""
+
+    pages: Pages
+    files: list[Json]
+    reusable_contents: list[Json]
+    variables: Json
+    conflicts: tuple[Conflict, ...]
+
+
+def merge(base: Json, main: Json, proposed: Json, name: str, texts: Texts) -> Outcome:
+    """The revision `main` with what `proposed` changed since `base`. `name` is the change request's, such as `#42`."""
+    merging = _Merging(name, texts)
+    sides = [Side.of(each["pages"]) for each in (base, main, proposed)]
+    arranged = arrange(*sides, edited=_is_edited)
+    merging.conflicts += [Conflict(kind, page) for kind, page in arranged.conflicts]
+    return Outcome(
+        merging.pages(arranged, *(side.nodes for side in sides)),
+        merging.items(*(each["files"] for each in (base, main, proposed))),
+        merging.items(*(each["reusableContents"] for each in (base, main, proposed))),
+        merging.fields("variable", "", *(each["variables"] for each in (base, main, proposed)))[0],
+        tuple(dict.fromkeys(merging.conflicts)),
+    )
+
+
+def _is_edited(before: Json, after: Json) -> bool:
+    ignored = _SETTLED_ELSEWHERE - {"text"}
+    return _only(before, ignored) != _only(after, ignored)
+
+
+def _only(node: Json, ignored: Iterable[str]) -> Json:
+    return {name: value for name, value in node.items() if name not in ignored}
+
+
+class _Merging:
+    def __init__(self, name: str, texts: Texts) -> None:
+        self._name = name
+        self._texts = texts
+        self.conflicts: list[Conflict] = []
+
+    def pages(
+        self, arranged: Arranged, base: dict[str, Json], main: dict[str, Json], proposed: dict[str, Json]
+    ) -> Pages:
+        def below(parent: str | None) -> Pages:
+            result = []
+            for page_id in arranged.children.get(parent, ()):
+                page = self._node(page_id, base.get(page_id), main.get(page_id), proposed.get(page_id))
+                if page["type"] in ("document", "group"):
+                    page["pages"] = below(page_id)
+                result.append(page)
+            return result
+
+        return below(None)
+
+    def _node(self, node_id: str, base: Json | None, main: Json | None, proposed: Json | None) -> Json:
+        """One page or item of those that have it."""
+        if main is None or proposed is None:
+            return _only(main or proposed or {}, {"pages"})
+        if base is None:
+            base = {}
+        ignored = _SETTLED_ELSEWHERE
+        values, lost = self.fields(
+            "field", node_id, _only(base, ignored), _only(main, ignored), _only(proposed, ignored)
+        )
+        same: Json = {field: main[field] for field in ("id", "type", "createdAt", "path") if field in main}
+        merged = {**same, **values}
+        stamps = [each["updatedAt"] for each in (main, proposed) if "updatedAt" in each]
+        if stamps:
+            merged["updatedAt"] = max(stamps)
+        if name := self._text(node_id, base, main, proposed, lost):
+            merged["text"] = name
+        return merged
+
+    def _text(self, node_id: str, base: Json, main: Json, proposed: Json, lost: Json) -> str | None:
+        """The hash of the merged text, with the values that were not taken at its top."""
+        before, ours, theirs = (each.get("text") for each in (base, main, proposed))
+        if not lost or main.get("type") != "document":
+            lost = {}
+            if ours == theirs or theirs == before:
+                return ours
+            if ours == before:
+                return theirs
+        old, here, there = (self._texts.text(each) if each else "" for each in (before, ours, theirs))
+        merged = text.merge(old, here, there, self._name)
+        if merged.conflicts:
+            self.conflicts.append(Conflict("text", node_id))
+        if _says_its_title(main, here) and _says_its_title(proposed, there):
+            lost.pop("title", None)  # The headings are in conflict then, so the text says both titles already.
+        whole = self._with_fields(merged.text, lost)
+        return self._texts.put_blob(whole) if whole else None
+
+    def _with_fields(self, markdown: str, lost: Json) -> str:
+        if not lost:
+            return markdown
+        ours, theirs = (
+            "\n\n".join(f"{field}: {_shown(values[side])}" for field, values in lost.items()) for side in (0, 1)
+        )
+        block = text.marked(ours.split("\n"), theirs.split("\n"), self._name)
+        return "\n".join(block) + (f"\n\n{markdown}" if markdown else "\n")
+
+    def fields(self, kind: str, owner: str, base: Json, main: Json, proposed: Json) -> tuple[Json, Json]:
+        """The fields of three objects merged, and (main, proposed) of those where both differ."""
+        merged, lost = {}, {}
+        for field in [*main, *(each for each in proposed if each not in main)]:
+            before, ours, theirs = (each.get(field, _ABSENT) for each in (base, main, proposed))
+            value = theirs if ours == before else ours
+            if ours not in (theirs, before) and theirs != before:
+                self.conflicts.append(Conflict(kind, owner or field))
+                lost[field] = (ours, theirs)
+            if value is not _ABSENT:
+                merged[field] = value
+        return merged, lost
+
+    def items(self, base: list[Json], main: list[Json], proposed: list[Json]) -> list[Json]:
+        """Files or reusable contents merged, in the order of the primary content, new ones after it."""
+        old, ours, theirs = ({each["id"]: each for each in items} for items in (base, main, proposed))
+        result = []
+        for item_id in [*ours, *(each for each in theirs if each not in ours)]:
+            before, here, there = (each.get(item_id) for each in (old, ours, theirs))
+            if before is not None and (here is None or there is None):
+                if (here or there) == before:
+                    continue
+                self.conflicts.append(Conflict("deleted", item_id))
+            result.append(self._node(item_id, before, here, there))
+        return result
+
+
+def _says_its_title(page: Json, markdown: str) -> bool:
+    return leading_heading(markdown) == page.get("title")
+
+
+def _shown(value: Any) -> str:
+    if value is _ABSENT:
+        return ""
+    return " ".join(value.split()) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,265 @@
+"""Three-way merge of page trees: no page is lost, none stands below itself, nothing depends on chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.server import trees
+from octavo.server.merging.text import MAIN
+from octavo.server.merging.tree import Conflict, Outcome, merge
+from octavo.server.store import Store
+from octavo.server.trees import Json, Pages
+
+STORE = Store()
+
+
+def document(name: str, *below: Json, text: str = "", **fields: object) -> Json:
+    page: Json = {"id": name, "type": "document", "title": name, "slug": name, **fields, "pages": list(below)}
+    return {**page, "text": STORE.put_blob(text)} if text else page
+
+
+def group(name: str, *below: Json) -> Json:
+    return {"id": name, "type": "group", "title": name, "slug": name, "pages": list(below)}
+
+
+def link(name: str, url: str = "https://a.example") -> Json:
+    return {"id": name, "type": "link", "title": name, "target": {"kind": "url", "url": url}}
+
+
+def revision(*pages: Json, files: tuple[Json, ...] = (), **variables: object) -> Json:
+    return {"pages": trees.placed(list(pages)), "files": list(files), "reusableContents": [], "variables": variables}
+
+
+def merged(base: Json, main: Json, proposed: Json) -> Outcome:
+    return merge(base, main, proposed, "#7", STORE)
+
+
+def outline(pages: Pages) -> str:
+    return " ".join(page["id"] + (f"({outline(page['pages'])})" if page.get("pages") else "") for page in pages)
+
+
+def text_of(outcome: Outcome, name: str) -> str:
+    page = trees.find(outcome.pages, name)
+    assert page is not None
+    return STORE.text(page["text"])
+
+
+@st.composite
+def forests(draw: st.DrawFn) -> Pages:
+    """A tree of up to twelve pages."""
+    pages: Pages = []
+    for number in range(draw(st.integers(0, 12))):
+        pages = grown(draw, pages, f"p{number}")
+    return pages
+
+
+def grown(draw: st.DrawFn, pages: Pages, name: str) -> Pages:
+    kind = draw(st.sampled_from(["document", "document", "document", "link", "group"]))
+    holders = [None, *(page["id"] for page in trees.walk(pages) if page["type"] != "link")]
+    page = document(name) if kind == "document" else group(name) if kind == "group" else link(name)
+    into = None if kind == "group" else draw(st.sampled_from(holders))
+    return trees.inserted(pages, page, into, draw(st.none() | st.integers(0, 3)))
+
+
+@st.composite
+def worked_on(draw: st.DrawFn, pages: Pages, who: str) -> Pages:
+    """The tree after a few steps of someone's work."""
+    for step in range(draw(st.integers(0, 5))):
+        every = list(trees.walk(pages))
+        deed = draw(st.sampled_from(["add", "delete", "move", "edit", "rename"])) if every else "add"
+        if deed == "add":
+            pages = grown(draw, pages, f"{who}{step}")
+            continue
+        page = draw(st.sampled_from(every))
+        if deed == "delete":
+            pages = trees.without(pages, {page["id"]})
+        elif deed == "rename":
+            pages = trees.changed(pages, {**page, "title": f"{who} {step}"})
+        elif deed == "edit" and page["type"] == "document":
+            pages = trees.changed(pages, {**page, "text": STORE.put_blob(f"{who} wrote {step}")})
+        elif deed == "move":
+            inside = {each["id"] for each in trees.walk([page])}
+            holders = [None, *(each["id"] for each in every if each["type"] != "link" and each["id"] not in inside)]
+            into = None if page["type"] == "group" else draw(st.sampled_from(holders))
+            pages = trees.inserted(trees.without(pages, {page["id"]}), page, into, draw(st.integers(0, 3)))
+    return pages
+
+
+@st.composite
+def three(draw: st.DrawFn) -> tuple[Json, Json, Json]:
+    pages = draw(forests())
+    base, main, proposed = pages, draw(worked_on(pages, "m")), draw(worked_on(pages, "c"))
+    return revision(*base), revision(*main), revision(*proposed)
+
+
+def facts(pages: Pages) -> dict[str, Json]:
+    return {page["id"]: {key: value for key, value in page.items() if key not in ("pages", "path")}
+            for page in trees.walk(pages)}  # fmt: skip
+
+
+@given(three())
+def test_one_side_alone_is_taken_as_it_is(sides: tuple[Json, Json, Json]) -> None:
+    base, main, proposed = sides
+    for side, outcome in (
+        (proposed, merged(base, base, proposed)),
+        (main, merged(base, main, base)),
+        (main, merged(base, main, main)),
+    ):
+        assert trees.placed(outcome.pages) == side["pages"]
+        assert outcome.conflicts == ()
+
+
+@given(three())
+def test_no_page_is_lost_that_a_side_added_or_edited(sides: tuple[Json, Json, Json]) -> None:
+    base, main, proposed = sides
+    there = facts(merged(base, main, proposed).pages)
+    before = facts(base["pages"])
+    for side in (main, proposed):
+        for name, page in facts(side["pages"]).items():
+            if before.get(name) != page:
+                assert name in there
+
+
+@given(three())
+def test_a_page_goes_only_if_a_side_deleted_it(sides: tuple[Json, Json, Json]) -> None:
+    base, main, proposed = sides
+    there = facts(merged(base, main, proposed).pages)
+    assert set(facts(main["pages"])) & set(facts(proposed["pages"])) <= set(there)
+    assert set(there) <= set(facts(main["pages"])) | set(facts(proposed["pages"]))
+
+
+@given(three())
+def test_every_page_stands_once_and_where_it_may(sides: tuple[Json, Json, Json]) -> None:
+    pages = merged(*sides).pages
+    names = [page["id"] for page in trees.walk(pages)]
+    assert len(names) == len(set(names))
+    for page in trees.walk(pages):
+        assert page["type"] != "link" or "pages" not in page
+        assert not any(below["type"] == "group" for below in page.get("pages", ()))
+    paths = [page["path"] for page in trees.walk(trees.placed(pages)) if "path" in page]
+    assert len(paths) == len(set(paths))
+
+
+@given(three())
+def test_what_either_wrote_is_in_the_text(sides: tuple[Json, Json, Json]) -> None:
+    base, main, proposed = sides
+    outcome = merged(base, main, proposed)
+    before = facts(base["pages"])
+    for side in (main, proposed):
+        for name, page in facts(side["pages"]).items():
+            if page.get("text") not in (None, before.get(name, {}).get("text")):
+                assert STORE.text(page["text"]) in text_of(outcome, name)
+
+
+@given(three())
+def test_it_comes_out_the_same_every_time(sides: tuple[Json, Json, Json]) -> None:
+    assert merged(*sides) == merged(*sides)
+
+
+@given(three())
+def test_the_other_way_round_the_same_pages_are_there(sides: tuple[Json, Json, Json]) -> None:
+    base, main, proposed = sides
+    here, there = merged(base, main, proposed), merged(base, proposed, main)
+    assert set(facts(here.pages)) == set(facts(there.pages))
+
+
+A, B, C, D = (document(name) for name in "ABCD")
+
+
+def kinds(outcome: Outcome) -> Iterator[tuple[str, str]]:
+    return ((each.kind, each.id) for each in outcome.conflicts)
+
+
+def test_additions_moves_and_deletions_of_both_sides_meet() -> None:
+    outcome = merged(revision(A, B, C), revision(A, document("B", text="new"), C, document("m")), revision(C, A, B))
+    assert outline(outcome.pages) == "C A B m"
+    assert text_of(outcome, "B") == "new"
+    assert outcome.conflicts == ()
+
+
+def test_new_pages_of_the_change_request_come_after_those_of_main() -> None:
+    outcome = merged(revision(A, B), revision(A, document("m"), B), revision(A, document("c"), B))
+    assert outline(outcome.pages) == "A m c B"
+    assert outcome.conflicts == ()
+
+
+def test_an_edited_page_survives_its_deletion_where_its_parent_stood() -> None:
+    base = revision(A, group("G", B, C), D)
+    outcome = merged(base, revision(A, group("G", document("B", text="kept"), C), D), revision(A, D))
+    assert outline(outcome.pages) == "A B D"
+    assert list(kinds(outcome)) == [("deleted", "B")]
+
+
+def test_a_page_added_below_a_deleted_one_moves_up() -> None:
+    outcome = merged(revision(A, B), revision(A, document("B", document("m"))), revision(A))
+    assert outline(outcome.pages) == "A m"
+    assert list(kinds(outcome)) == [("deleted", "m")]
+
+
+def test_a_page_moved_by_both_stands_where_main_has_it() -> None:
+    base = revision(A, B, C)
+    outcome = merged(base, revision(document("A", C), B), revision(A, document("B", C)))
+    assert outline(outcome.pages) == "A(C) B"
+    assert list(kinds(outcome)) == [("moved", "C")]
+
+
+def test_two_pages_moved_below_each_other_make_no_cycle() -> None:
+    base = revision(A, B)
+    outcome = merged(base, revision(document("B", A)), revision(document("A", B)))
+    assert outline(outcome.pages) == "B(A)"
+    assert list(kinds(outcome)) == [("moved", "B")]
+
+
+def test_an_order_that_both_changed_is_that_of_main() -> None:
+    outcome = merged(revision(A, B, C, D), revision(B, C, A, D), revision(B, C, D, A))
+    assert outline(outcome.pages) == "B C A D"
+    assert list(kinds(outcome)) == [("order", "A")]
+
+
+def test_pages_reordered_by_one_side_each_keep_their_new_places() -> None:
+    pages = [document(name) for name in "ABCDEF"]
+    a, b, c, d, e, f = pages
+    outcome = merged(revision(*pages), revision(b, a, c, d, e, f), revision(a, b, c, d, f, e))
+    assert outline(outcome.pages) == "B A C D F E"
+    assert outcome.conflicts == ()
+
+
+def test_fields_are_merged_one_by_one() -> None:
+    base = revision(A)
+    outcome = merged(base, revision(document("A", title="Main")), revision(document("A", emoji="1f680")))
+    assert {"title": outcome.pages[0]["title"], "emoji": outcome.pages[0].get("emoji")} == {
+        "title": "Main",
+        "emoji": "1f680",
+    }
+
+
+def test_a_value_that_was_not_taken_is_said_at_the_top_of_the_page() -> None:
+    base = revision(document("A", text="words\n"))
+    main, proposed = document("A", title="Here", text="words\n"), document("A", title="There", text="words\n")
+    outcome = merged(base, revision(main), revision(proposed))
+    assert outcome.pages[0]["title"] == "Here"
+    assert text_of(outcome, "A") == ("<<<<<<< main\n\ntitle: Here\n\n=======\n\ntitle: There\n\n>>>>>>> #7\n\nwords\n")
+    assert Conflict("field", "A") in outcome.conflicts
+
+
+def test_titles_that_the_texts_say_are_not_said_twice() -> None:
+    base = revision(document("A", text="# A\n\nwords\n"))
+    main = document("A", title="Here", text="# Here\n\nwords\n")
+    proposed = document("A", title="There", text="# There\n\nwords\n")
+    outcome = merged(base, revision(main), revision(proposed))
+    assert text_of(outcome, "A").count(MAIN) == 1
+    assert text_of(outcome, "A").endswith(">>>>>>> #7\n\nwords\n")
+
+
+def test_files_and_variables_are_merged_too() -> None:
+    old, new = {"id": "f1", "name": "a.png", "blob": "1"}, {"id": "f1", "name": "a.png", "blob": "2"}
+    added = {"id": "f2", "name": "b.png", "blob": "3"}
+    outcome = merged(
+        revision(files=(old,), x=1, y=1, z=1), revision(files=(new,), x=2, y=1, z=2), revision(files=(added,), x=1, y=2)
+    )
+    assert outcome.files == [new, added]
+    assert outcome.variables == {"x": 2, "y": 2, "z": 2}
+    assert list(kinds(outcome)) == [("deleted", "f1"), ("variable", "z")]
