@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any, TypeVar
 
 import httpx
+import pytest
 
+from octavo.api import spaces
 from octavo.api.operation import SPECS, Operation
+from octavo.api.places import OrganizationRef
+from octavo.api.spaces import Space
 from octavo.api.wire import encode
 from octavo.server.app import Platform
-from octavo.server.store import Store
+from octavo.server.behaviour import revisions
+from octavo.server.store import Json, Store
 from octavo.server.world import World, iso
 
 T = TypeVar("T")
@@ -101,3 +106,32 @@ class Ask:
         async with httpx.AsyncClient(transport=transport, base_url="http://octavo.test", headers=headers) as client:
             self.last = await client.request(method, url, **options)
         return self.last
+
+
+ACME = OrganizationRef(organization_id="acme")
+
+
+async def space_with(ask: Ask, title: str = "Handbook", *, parent: str | None = None, **texts: str) -> Space:
+    """A space of acme, made by ada, whose pages are called and say what `texts` say, and have these names as ids."""
+    space = await ask(
+        spaces.Create(at=ACME, title=title, parent=parent) if parent else spaces.Create(at=ACME, title=title)
+    )
+    world = ask.platform.world.asked_by("ada")
+    pages = [{**revisions.new_page(world, name.title(), text), "id": name} for name, text in texts.items()]
+    return await stand(ask, space, pages) if pages else space
+
+
+async def stand(ask: Ask, space: Space, pages: list[Json]) -> Space:
+    """Let the primary content of a space have just these pages."""
+    world = ask.platform.world.asked_by("ada")
+    revision = revisions.next_after(world, revisions.current(world, space.id), pages=pages)
+    revisions.move_primary(world, space.id, revision)
+    return await ask(spaces.Get(at=space.ref))
+
+
+async def refused(answer: Awaitable[object], status: int) -> str:
+    """The sentence of a refusal, which must have this status."""
+    with pytest.raises(Refusal) as refusal:
+        await answer
+    assert refusal.value.status == status, str(refusal.value)
+    return refusal.value.message

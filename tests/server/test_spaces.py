@@ -2,19 +2,218 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.api import collections, content, spaces
-from octavo.api.places import CollectionRef, OrganizationRef, SpaceRef
+from octavo.api import change_requests, collections, comments, content, spaces
+from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.api.spaces import CollectionPointer, Position, SpacePointer
-from octavo.server.world import World
-from tests.server.asking import Ask, Clock, Refusal
+from octavo.server.behaviour.spaces import purge
+from octavo.server.world import World, iso
+from tests.server.asking import ACME, START, Ask, Clock, refused, space_with
 
-ACME = OrganizationRef(organization_id="acme")
+HOSTILE = "[@click=app.quit]x[/] \x1b]52;c;aGk=\x07"
+
+
+async def _titles(ask: Ask, user: str = "ada") -> list[str]:
+    return [space.title for space in (await ask(spaces.List(at=ACME), user)).items]
 
 
 async def test_a_space_begins_with_one_empty_page(ask: Ask) -> None:
     space = await ask(spaces.Create(at=ACME, title="Handbook"), "mia")
-    assert (space.title, space.visibility, space.emoji) == ("Handbook", "private", "📘")
+    assert (space.title, space.visibility, space.emoji, space.edit_mode) == ("Handbook", "private", "📘", "live")
     tree = await ask(content.ListPages(at=space.ref), "sam")
     assert len(tree.pages) == 1
     page = await ask(content.GetPage(at=space.ref, page_id=tree.pages[0].id, format="markdown"), "sam")
     assert not page.markdown
+
+
+async def test_making_one_takes_a_role_that_creates(ask: Ask) -> None:
+    assert "takes the role create" in await refused(ask(spaces.Create(at=ACME), "tom"), 403)
+    missing = spaces.Create(at=ACME, parent="nowhere")
+    assert "collection “nowhere”" in await refused(ask(missing), 404)
+    await refused(ask(spaces.Create(at=OrganizationRef(organization_id="other"))), 404)
+
+
+async def test_those_the_caller_may_see_are_listed_in_their_order(ask: Ask, world: World) -> None:
+    for title in ("One", "Two", "Three"):
+        await space_with(ask, title)
+    shared = await space_with(ask, "Shared")
+    world.store.put(f"/spaces/{shared.id}/grants/gil", {"id": "gil", "role": "read"})
+    assert await _titles(ask) == ["One", "Two", "Three", "Shared"]
+    assert await _titles(ask, "gil") == ["Shared"]
+
+
+async def test_its_settings_are_changed_by_administrators(ask: Ask, clock: Clock) -> None:
+    space = await space_with(ask)
+    clock.forward(hours=1)
+    changed = await ask(
+        spaces.Update(at=space.ref, title="Guide", emoji="🎉", edit_mode="locked", default_level="read")
+    )
+    assert (changed.title, changed.emoji, changed.edit_mode, changed.default_level) == ("Guide", "🎉", "locked", "read")
+    assert changed.created_at == START
+    assert changed.updated_at == clock.moment
+    assert "takes the role admin" in await refused(ask(spaces.Update(at=space.ref, title="Mine"), "mia"), 403)
+
+
+async def test_an_emoji_and_an_icon_take_turns(ask: Ask) -> None:
+    space = await space_with(ask)
+    await ask(spaces.Update(at=space.ref, emoji="🎉"))
+    shown = await ask(spaces.Update(at=space.ref, icon="https://x.example/icon.png"))
+    assert shown.emoji == "📘"
+    assert ask.last.json()["urls"]["icon"] == "https://x.example/icon.png"
+    await ask(spaces.Update(at=space.ref, emoji="🎉"))
+    assert "icon" not in ask.last.json()["urls"]
+    both = spaces.Update(at=space.ref, emoji="🎉", icon="https://x.example/icon.png")
+    assert "emoji and icon" in await refused(ask(both), 400)
+    assert (await ask(spaces.Update(at=space.ref, emoji=None, icon=None))).emoji == "📘"
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ({"title": "x" * 51}, "title may have at most 50 characters."),
+        ({"emoji": "x" * 51}, "emoji may have at most 50 characters."),
+        ({"editMode": "frozen"}, "editMode must be one of 'live' or 'locked'."),
+        ({"defaultLevel": "king"}, "defaultLevel must be one of"),
+        ({"title": 7}, "title is wrong"),
+        ({"editMode": None}, "editMode cannot be null"),
+    ],
+)
+async def test_what_is_outside_the_documented_limits_is_refused(
+    ask: Ask, body: dict[str, object], sentence: str
+) -> None:
+    space = await space_with(ask)
+    answer = await ask.http("PATCH", f"/v1/spaces/{space.id}", json=body)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["message"].startswith(sentence)
+
+
+async def test_hostile_text_is_kept_and_given_back_unchanged(ask: Ask) -> None:
+    space = await space_with(ask, HOSTILE)
+    answer = await ask.http("GET", f"/v1/spaces/{space.id}")
+    assert answer.json()["title"] == HOSTILE
+
+
+async def test_what_is_open_in_it_is_counted(ask: Ask) -> None:
+    space = await space_with(ask)
+    for body in ("one", "two", "three"):
+        thread = await ask(comments.Create(at=space.ref, body=comments.Markdown(markdown=body)), "zoe")
+    await ask(comments.Update(at=space.ref, comment_id=thread.id, resolved=True), "zoe")
+    draft = await ask(change_requests.Create(at=space.ref, subject="Draft"), "jun")
+    opened = await ask(change_requests.Create(at=space.ref, subject="Open"), "jun")
+    await ask(change_requests.Update(at=opened.ref(space.ref), status="open"), "jun")
+    on_draft = comments.Create(at=draft.ref(space.ref), body=comments.Markdown(markdown="not on the primary content"))
+    await ask(on_draft, "zoe")
+    counted = await ask(spaces.Get(at=space.ref), "sam")
+    assert counted.comments == 2
+    assert (counted.change_requests, counted.change_requests_open, counted.change_requests_draft) == (2, 1, 1)
+
+
+async def test_a_deleted_space_is_gone_from_lists_and_can_be_restored(ask: Ask, clock: Clock) -> None:
+    space = await space_with(ask)
+    assert "takes the role admin" in await refused(ask(spaces.Delete(at=space.ref), "mia"), 403)
+    await ask(spaces.Delete(at=space.ref))
+    assert await _titles(ask) == []
+    assert (await ask(spaces.Get(at=space.ref))).deleted_at == START
+    assert "space “" in await refused(ask(content.ListPages(at=space.ref)), 404)
+    clock.forward(days=6, hours=23)
+    restored = await ask(spaces.Restore(at=space.ref))
+    assert (restored.deleted_at, await _titles(ask)) == (None, ["Handbook"])
+
+
+async def test_after_seven_days_it_is_gone(ask: Ask, clock: Clock, world: World) -> None:
+    space = await space_with(ask, page="word")
+    await ask(spaces.Delete(at=space.ref))
+    clock.forward(days=7)
+    await refused(ask(spaces.Restore(at=space.ref)), 404)
+    await refused(ask(spaces.Get(at=space.ref)), 404)
+    purge(world)
+    assert world.store.find(f"/spaces/{space.id}") is None
+    assert list(world.store.all(f"/spaces/{space.id}/revisions")) == []
+    assert world.store.search([space.id], '"word"', 9) == []
+
+
+async def test_deleting_what_is_not_there_is_no_error(ask: Ask) -> None:
+    space = await space_with(ask)
+    for _ in range(2):
+        await ask(spaces.Delete(at=space.ref))
+    await ask(spaces.Delete(at=SpaceRef(space_id="nowhere")))
+    assert ask.last.status_code == 204
+    assert ask.last.content == b""
+
+
+async def test_a_copy_has_the_pages_and_not_the_comments(ask: Ask) -> None:
+    space = await space_with(ask, "Handbook " + "x" * 41, intro="# Intro\n\nHello", setup="# Setup")
+    await ask(comments.Create(at=space.ref, body=comments.Markdown(markdown="Typo")))
+    copy = await ask(spaces.Duplicate(at=space.ref), "mia")
+    assert (copy.title, copy.comments) == ("Copy of Handbook " + "x" * 33, 0)
+    pages = (await ask(content.ListPages(at=copy.ref))).pages
+    assert [page.title for page in pages] == ["Intro", "Setup"]
+    read = await ask(content.GetPage(at=copy.ref, page_id=pages[0].id, format="markdown"))
+    assert read.markdown == "# Intro\n\nHello"
+    assert copy.revision != space.revision
+    await refused(ask(spaces.Duplicate(at=space.ref), "jun"), 403)
+
+
+async def test_spaces_and_collections_are_put_before_and_after_each_other(ask: Ask) -> None:
+    one, _, three = [await space_with(ask, title) for title in ("One", "Two", "Three")]
+    folder = await ask(collections.Create(at=ACME, title="Folder"))
+    await ask(spaces.Move(at=three.ref, position=Position(before=SpacePointer(space=one.id))))
+    assert await _titles(ask) == ["Three", "One", "Two"]
+    await ask(spaces.Move(at=one.ref, position=Position(after=CollectionPointer(collection=folder.id))))
+    assert await _titles(ask) == ["Three", "Two", "One"]
+    moved = await ask(spaces.Move(at=three.ref, parent=None))
+    assert (moved.parent, await _titles(ask)) == (None, ["Two", "One", "Three"])
+
+
+async def test_a_space_moves_into_a_collection_beside_a_neighbour_there(ask: Ask) -> None:
+    folder = await ask(collections.Create(at=ACME, title="Folder"))
+    inside, loose, other = (
+        await space_with(ask, "Inside", parent=folder.id),
+        await space_with(ask, "Loose"),
+        await space_with(ask, "Other"),
+    )
+    assert inside.visibility == "in-collection"
+    beside = Position(before=SpacePointer(space=inside.id))
+    assert (await ask(spaces.Move(at=loose.ref, position=beside))).parent == folder.id
+    assert (await ask(spaces.Move(at=other.ref, parent=folder.id))).parent == folder.id
+    listed = await ask(collections.ListSpaces(at=collections.CollectionRef(collection_id=folder.id)))
+    assert [space.title for space in listed.items] == ["Loose", "Inside", "Other"]
+    out = await ask(spaces.Move(at=inside.ref, parent=None))
+    assert (out.parent, out.visibility) == (None, "private")
+
+
+async def test_a_move_that_makes_no_sense_is_refused(ask: Ask) -> None:
+    folder = await ask(collections.Create(at=ACME, title="Folder"))
+    one, two = await space_with(ask, "One"), await space_with(ask, "Two")
+    neighbour = SpacePointer(space=two.id)
+    move = spaces.Move(at=one.ref)
+    for status, op in (
+        (400, move),
+        (400, move.model_copy(update={"position": Position()})),
+        (400, spaces.Move(at=one.ref, position=Position(before=neighbour, after=neighbour))),
+        (400, spaces.Move(at=one.ref, position=Position(before=SpacePointer(space=one.id)))),
+        (404, spaces.Move(at=one.ref, position=Position(before=SpacePointer(space="nowhere")))),
+        (404, spaces.Move(at=one.ref, parent="nowhere")),
+        (409, spaces.Move(at=one.ref, parent=folder.id, position=Position(before=neighbour))),
+    ):
+        await refused(ask(op), status)
+    await refused(ask(spaces.Move(at=one.ref, parent=folder.id), "mia"), 403)
+
+
+async def test_a_space_is_transferred_to_another_organization(ask: Ask, world: World) -> None:
+    folder = await ask(collections.Create(at=ACME, title="Folder"))
+    space = await space_with(ask, parent=folder.id)
+    world.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
+    to_other = spaces.Transfer(at=space.ref, organization="other")
+    await refused(ask(to_other), 404)
+    world.store.put("/orgs/other/members/ada", {"id": "ada", "role": "edit", "joinedAt": iso(START)})
+    await refused(ask(to_other), 403)
+    world.store.change("/orgs/other/members/ada", role="admin")
+    await refused(ask(spaces.Transfer(at=space.ref, organization="acme")), 409)
+    await refused(ask(to_other, "mia"), 403)
+    world.store.put(f"/spaces/{space.id}/grants/gil", {"id": "gil", "role": "read"})
+    assert "shared with people" in await refused(ask(to_other), 412)
+    world.store.delete(f"/spaces/{space.id}/grants/gil")
+    moved = await ask(to_other)
+    assert (moved.organization, moved.parent) == ("other", None)
+    assert await _titles(ask) == []
+    await refused(ask(spaces.Get(at=space.ref), "sam"), 404)

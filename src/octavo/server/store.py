@@ -156,6 +156,11 @@ class Store:
         row = self._db.execute(query, [collection, f"$.{field}", value]).fetchone()
         return json.loads(row[0]) if row else None
 
+    def count(self, collection: str) -> int:
+        """How many documents a collection holds."""
+        query = "SELECT COUNT(*) FROM documents WHERE collection = ?"
+        return int(self._db.execute(query, [collection]).fetchone()[0])
+
     def tally(self, collection: str, field: str) -> Counter[str]:
         """How many documents of a collection hold each value of `field`."""
         query = "SELECT json_extract(body, ?), COUNT(*) FROM documents WHERE collection = ? GROUP BY 1"

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import pytest
+
+from octavo.api import collections, spaces
+from octavo.api.collections import Collection
+from octavo.api.places import CollectionRef
+from octavo.api.spaces import CollectionPointer, Position
+from octavo.server.world import World, iso
+from tests.server.asking import ACME, START, Ask, refused, space_with
+
+
+async def _make(ask: Ask, title: str, parent: Collection | None = None) -> Collection:
+    return await ask(collections.Create(at=ACME, title=title, **({"parent": parent.id} if parent else {})))
+
+
+def _ref(collection: Collection) -> CollectionRef:
+    return CollectionRef(collection_id=collection.id)
+
+
+async def _tree(ask: Ask) -> dict[str, str | None]:
+    """The title of the parent of each collection, by title."""
+    found = (await ask(collections.List(at=ACME))).items
+    titles = {each.id: each.title for each in found}
+    return {each.title: titles.get(each.parent or "") for each in found}
+
+
+async def test_they_lie_in_each_other(ask: Ask) -> None:
+    outer = await _make(ask, "Outer")
+    await _make(ask, "Inner", outer)
+    assert await _tree(ask) == {"Outer": None, "Inner": "Outer"}
+    at_root = await ask(collections.List(at=ACME, nested=False))
+    assert [each.title for each in at_root.items] == ["Outer"]
+    assert ask.last.json()["items"][0]["object"] == "collection"
+
+
+async def test_one_needs_neither_title_nor_body(ask: Ask) -> None:
+    answer = await ask.http("POST", "/v1/orgs/acme/collections")
+    assert (answer.status_code, answer.json()["title"], answer.json()["defaultLevel"]) == (201, "Untitled", "inherit")
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "sentence"),
+    [
+        ("POST", {"title": "x" * 51}, "title may have at most 50 characters."),
+        ("PATCH", {"title": "x" * 51}, "title may have at most 50 characters."),
+        ("PATCH", {"description": "x" * 101}, "description may have at most 100 characters."),
+        ("PATCH", {"description": None}, "description cannot be null."),
+        ("PATCH", {"defaultLevel": "king"}, "defaultLevel must be one of"),
+    ],
+)
+async def test_limits_hold(ask: Ask, method: str, body: dict[str, object], sentence: str) -> None:
+    collection = await _make(ask, "Manuals")
+    url = "/v1/orgs/acme/collections" if method == "POST" else f"/v1/collections/{collection.id}"
+    answer = await ask.http(method, url, json=body)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["message"].startswith(sentence)
+
+
+async def test_administrators_change_one(ask: Ask) -> None:
+    at = _ref(await _make(ask, "Manuals"))
+    changed = await ask(collections.Update(at=at, title="Guides", description="All of them", default_level=None))
+    assert (changed.title, changed.description, changed.default_level) == ("Guides", "All of them", None)
+    assert changed == await ask(collections.Get(at=at))
+    await refused(ask(collections.Get(at=at), "mia"), 404)
+
+
+async def test_others_are_refused(ask: Ask) -> None:
+    at = _ref(await _make(ask, "Manuals"))
+    assert "takes the role admin" in await refused(ask(collections.Update(at=at, title="Mine"), "mia"), 403)
+    await refused(ask(collections.Delete(at=at), "mia"), 403)
+    await refused(ask(collections.Create(at=ACME), "jun"), 403)
+    await refused(ask(collections.Get(at=at), "eve"), 404)
+    await refused(ask(collections.Create(at=ACME, parent="nowhere")), 404)
+
+
+async def test_what_lay_in_a_deleted_one_moves_to_where_it_lay(ask: Ask) -> None:
+    outer = await _make(ask, "Outer")
+    middle = await _make(ask, "Middle", outer)
+    await _make(ask, "Inner", middle)
+    space = await space_with(ask, parent=middle.id)
+    await ask(collections.Delete(at=_ref(middle)))
+    assert await _tree(ask) == {"Outer": None, "Inner": "Outer"}
+    assert (await ask(spaces.Get(at=space.ref))).parent == outer.id
+    await ask(collections.Delete(at=_ref(outer)))
+    assert await _tree(ask) == {"Inner": None}
+    loose = await ask(spaces.Get(at=space.ref))
+    assert (loose.parent, loose.visibility) == (None, "private")
+    await ask(collections.Delete(at=_ref(outer)))
+    assert ask.last.status_code == 204
+
+
+async def test_contents_of_a_deleted_one_take_its_place_in_the_order(ask: Ask) -> None:
+    await _make(ask, "First")
+    middle = await _make(ask, "Middle")
+    await _make(ask, "Last")
+    await _make(ask, "One", middle)
+    await _make(ask, "Two", middle)
+    await ask(collections.Delete(at=_ref(middle)))
+    assert list(await _tree(ask)) == ["First", "One", "Two", "Last"]
+
+
+async def test_its_spaces_are_listed_without_those_deeper(ask: Ask) -> None:
+    outer = await _make(ask, "Outer")
+    inner = await _make(ask, "Inner", outer)
+    await space_with(ask, "Direct", parent=outer.id)
+    await space_with(ask, "Deeper", parent=inner.id)
+    gone = await space_with(ask, "Gone", parent=outer.id)
+    await ask(spaces.Delete(at=gone.ref))
+    assert [each.title for each in (await ask(collections.ListSpaces(at=_ref(outer)))).items] == ["Direct"]
+
+
+async def test_one_moves_with_all_it_holds(ask: Ask) -> None:
+    outer, other = await _make(ask, "Outer"), await _make(ask, "Other")
+    inner = await _make(ask, "Inner", outer)
+    await _make(ask, "Innermost", inner)
+    assert (await ask(collections.Move(at=_ref(inner), parent=other.id))).parent == other.id
+    assert await _tree(ask) == {"Outer": None, "Other": None, "Inner": "Other", "Innermost": "Inner"}
+    first = Position(before=CollectionPointer(collection=outer.id))
+    assert (await ask(collections.Move(at=_ref(inner), position=first))).parent is None
+    assert [each for each, parent in (await _tree(ask)).items() if parent is None] == ["Inner", "Outer", "Other"]
+
+
+async def test_one_cannot_come_to_lie_in_itself(ask: Ask) -> None:
+    outer = await _make(ask, "Outer")
+    inner = await _make(ask, "Inner", outer)
+    innermost = await _make(ask, "Innermost", inner)
+    for target in (outer, inner, innermost):
+        sentence = await refused(ask(collections.Move(at=_ref(outer), parent=target.id)), 409)
+        assert sentence == "“Outer” cannot lie in itself. Choose a collection outside it."
+    beside = Position(after=CollectionPointer(collection=innermost.id))
+    await refused(ask(collections.Move(at=_ref(outer), position=beside)), 409)
+    assert await _tree(ask) == {"Outer": None, "Inner": "Outer", "Innermost": "Inner"}
+
+
+async def test_one_is_transferred_with_all_it_holds(ask: Ask, world: World) -> None:
+    outer = await _make(ask, "Outer")
+    inner = await _make(ask, "Inner", outer)
+    space = await space_with(ask, parent=inner.id)
+    world.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
+    world.store.put("/orgs/other/members/ada", {"id": "ada", "role": "admin", "joinedAt": iso(START)})
+    world.store.put(f"/spaces/{space.id}/grants/gil", {"id": "gil", "role": "read"})
+    transfer = collections.Transfer(at=_ref(outer), organization="other")
+    await refused(ask(transfer), 412)
+    world.store.delete(f"/spaces/{space.id}/grants/gil")
+    await ask(transfer)
+    assert (await ask(collections.Get(at=_ref(inner)))).organization == "other"
+    assert (await ask(spaces.Get(at=space.ref))).organization == "other"
+    assert await _tree(ask) == {}
+    await refused(ask(transfer), 409)

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import pytest
+
+from octavo.api import organizations
+from octavo.api.organizations import Member
+from octavo.api.places import OrganizationRef
+from octavo.server.world import World, iso
+from tests.server.asking import ACME, START, Ask, refused, space_with
+
+
+async def test_only_those_of_the_caller_are_listed(ask: Ask, world: World) -> None:
+    world.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
+    assert [each.id for each in (await ask(organizations.List())).items] == ["acme"]
+    assert (await ask(organizations.List(), "eve")).items == ()
+
+
+async def test_strangers_do_not_see_one(ask: Ask) -> None:
+    assert "organization “acme”" in await refused(ask(organizations.Get(at=ACME), "eve"), 404)
+
+
+async def test_a_disabled_member_is_a_stranger(ask: Ask, world: World) -> None:
+    world.store.change("/orgs/acme/members/sam", disabled=True)
+    await refused(ask(organizations.Get(at=ACME), "sam"), 404)
+
+
+@pytest.mark.parametrize(
+    ("user", "admin", "creates", "lists"),
+    [("ada", True, True, True), ("mia", False, True, True), ("sam", False, False, True), ("gil", False, False, False)],
+)
+async def test_permissions_follow_from_the_role(ask: Ask, user: str, admin: bool, creates: bool, lists: bool) -> None:
+    allowed = (await ask(organizations.Get(at=ACME), user)).permissions
+    assert (allowed.view, allowed.admin, allowed.create_content, allowed.list_members) == (True, admin, creates, lists)
+
+
+async def test_its_settings_are_changed_by_administrators(ask: Ask) -> None:
+    changed = await ask(
+        organizations.Update(at=ACME, title="Acme Works", default_role=None, logo="https://x.example/l")
+    )
+    assert (changed.title, changed.default_role) == ("Acme Works", None)
+    assert ask.last.json()["urls"]["logo"] == "https://x.example/l"
+    assert "takes the role admin" in await refused(ask(organizations.Update(at=ACME, title="Mine"), "mia"), 403)
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ({"title": "x"}, "title must have at least 2 characters."),
+        ({"title": "x" * 256}, "title may have at most 255 characters."),
+        ({"hostname": "ab"}, "hostname must have at least 3 characters."),
+        ({"hostname": "UPPER"}, "hostname must have the form"),
+        ({"defaultRole": "king"}, "defaultRole must be one of 'admin', 'create'"),
+        ({"emailDomains": [1]}, "emailDomains[0] is wrong"),
+        ({"title": None}, "title cannot be null."),
+    ],
+)
+async def test_what_is_outside_the_documented_limits_is_refused(
+    ask: Ask, body: dict[str, object], sentence: str
+) -> None:
+    answer = await ask.http("PATCH", "/v1/orgs/acme", json=body)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["message"].startswith(sentence)
+
+
+async def _members(ask: Ask, user: str = "ada", **options: object) -> list[Member]:
+    listing = organizations.ListMembers.model_validate({"at": ACME, **options})
+    return list((await ask(listing, user)).items)
+
+
+async def test_members_come_with_those_who_joined_last_first(ask: Ask) -> None:
+    assert [each.id for each in await _members(ask)] == ["gil", "sam", "zoe", "jun", "tom", "mia", "ada"]
+    assert [each.id for each in await _members(ask, order="asc")][:2] == ["ada", "mia"]
+
+
+async def test_members_are_found_by_role_and_by_words(ask: Ask) -> None:
+    assert [each.id for each in await _members(ask, role="review")] == ["tom"]
+    assert [each.id for each in await _members(ask, role="guest")] == ["gil"]
+    assert [each.id for each in await _members(ask, search="ZOE L")] == ["zoe"]
+    assert len(await _members(ask, search="acme.example")) == 7
+
+
+async def test_members_sorted_by_last_seen_are_those_seen(ask: Ask, world: World) -> None:
+    for user, day in (("sam", "02"), ("tom", "03")):
+        world.store.change(f"/orgs/acme/members/{user}", lastSeenAt=f"2026-04-{day}T00:00:00.000Z")
+    assert [each.id for each in await _members(ask, sort="lastSeenAt")] == ["tom", "sam"]
+
+
+async def test_guests_do_not_list_members_nor_are_strangers_told(ask: Ask) -> None:
+    assert "Guests" in await refused(ask(organizations.ListMembers(at=ACME), "gil"), 403)
+    await refused(ask(organizations.ListMembers(at=ACME), "eve"), 404)
+
+
+async def test_a_member_comes_with_the_number_of_spaces_they_see(ask: Ask) -> None:
+    await space_with(ask)
+    sam = await ask(organizations.GetMember(at=ACME, user_id="sam"))
+    gil = await ask(organizations.GetMember(at=ACME, user_id="gil"))
+    assert (sam.role, sam.user.display_name, sam.spaces) == ("read", "Sam Lund", 1)
+    assert (gil.role, gil.spaces) == (None, 0)
+    assert "member “eve”" in await refused(ask(organizations.GetMember(at=ACME, user_id="eve")), 404)
+
+
+async def test_a_user_id_with_a_colon_is_found(ask: Ask, world: World) -> None:
+    world.store.put("/users/agent:1", {"id": "agent:1", "displayName": "Agent"})
+    world.store.put("/orgs/acme/members/agent:1", {"id": "agent:1", "role": "edit", "joinedAt": iso(START)})
+    assert (await ask(organizations.GetMember(at=ACME, user_id="agent:1"))).user.name == "Agent"
+
+
+async def test_pages_of_members_neither_repeat_nor_skip_while_others_come_and_go(ask: Ask, world: World) -> None:
+    listing = organizations.ListMembers(at=ACME, limit=3)
+    first = await ask(listing)
+    assert (len(first.items), first.count) == (3, 7)
+    world.store.delete("/orgs/acme/members/gil")
+    world.store.delete("/orgs/acme/members/zoe")
+    new = {"id": "new", "role": "read", "joinedAt": "2027-01-01T00:00:00.000Z"}
+    world.store.put("/orgs/acme/members/new", new)
+    assert first.next is not None
+    second = await ask(listing.model_copy(update={"page": first.next.page}))
+    assert [each.id for each in second.items] == ["jun", "tom", "mia"]
+    assert second.next is not None
+    last = await ask(listing.model_copy(update={"page": second.next.page}))
+    assert [each.id for each in last.items] == ["ada"]
+    assert "next" not in ask.last.json()
+
+
+async def test_an_organization_unknown_is_not_there(ask: Ask) -> None:
+    await refused(ask(organizations.Get(at=OrganizationRef(organization_id="nowhere"))), 404)

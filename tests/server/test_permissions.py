@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import pytest
+
+from octavo.api import collections, spaces
+from octavo.api.places import CollectionRef
+from octavo.api.spaces import Space
+from octavo.server.behaviour.permissions import RANKS, need, role
+from octavo.server.world import Refused, World
+from tests.server.asking import ACME, PEOPLE, Ask, refused, space_with
+
+ALLOWED = {
+    "ada": {"view", "access", "comment", "edit", "review", "merge", "admin"},
+    "mia": {"view", "access", "comment", "edit", "review", "merge"},
+    "tom": {"view", "access", "comment", "edit", "review"},
+    "jun": {"view", "access", "comment", "edit"},
+    "zoe": {"view", "access", "comment"},
+    "sam": {"view", "access"},
+}
+
+
+def _held(world: World, space: Space, user: str) -> str | None:
+    return role(world, world.store.get(f"/spaces/{space.id}"), user)
+
+
+@pytest.mark.parametrize("user", sorted(ALLOWED))
+async def test_each_role_allows_what_it_is_documented_to(ask: Ask, user: str) -> None:
+    space = await ask(spaces.Get(at=(await space_with(ask)).ref), user)
+    names = {"view", "access", "comment", "edit", "review", "merge", "admin"}
+    assert {name for name in names if getattr(space.permissions, name)} == ALLOWED[user]
+
+
+@pytest.mark.parametrize("user", ["gil", "eve"])
+async def test_without_a_role_there_is_nothing_to_see(ask: Ask, user: str) -> None:
+    space = await space_with(ask)
+    assert "space “" in await refused(ask(spaces.Get(at=space.ref), user), 404)
+
+
+async def test_the_default_level_caps_every_role_but_that_of_administrators(ask: Ask, world: World) -> None:
+    space = await space_with(ask)
+    await ask(spaces.Update(at=space.ref, default_level="comment"))
+    held = {user: _held(world, space, user) for user in PEOPLE}
+    assert held == {
+        "ada": "admin",
+        "mia": "comment",
+        "tom": "comment",
+        "jun": "comment",
+        "zoe": "comment",
+        "sam": "read",
+        "gil": None,
+    }
+
+
+async def test_a_default_level_of_null_lets_only_administrators_in(ask: Ask, world: World) -> None:
+    space = await space_with(ask)
+    await ask(spaces.Update(at=space.ref, default_level=None))
+    assert [user for user in PEOPLE if _held(world, space, user)] == ["ada"]
+
+
+async def test_inherit_takes_the_level_of_the_collection_around(ask: Ask, world: World) -> None:
+    outer = await ask(collections.Create(at=ACME, title="Outer"))
+    inner = await ask(collections.Create(at=ACME, title="Inner", parent=outer.id))
+    space = await space_with(ask, parent=inner.id)
+    await ask(collections.Update(at=CollectionRef(collection_id=outer.id), default_level="edit"))
+    assert (_held(world, space, "mia"), _held(world, space, "sam")) == ("edit", "read")
+    await ask(collections.Update(at=CollectionRef(collection_id=inner.id), default_level="read"))
+    assert _held(world, space, "mia") == "read"
+    await ask(spaces.Update(at=space.ref, default_level="review"))
+    assert _held(world, space, "mia") == "review"
+
+
+async def test_a_role_given_directly_counts_when_it_is_higher(ask: Ask, world: World) -> None:
+    collection = await ask(collections.Create(at=ACME, title="Manuals"))
+    space = await space_with(ask, parent=collection.id)
+    world.store.put(f"/spaces/{space.id}/grants/gil", {"id": "gil", "role": "comment"})
+    world.store.put(f"/spaces/{space.id}/grants/jun", {"id": "jun", "role": "read"})
+    world.store.put(f"/collections/{collection.id}/grants/sam", {"id": "sam", "role": "review"})
+    assert [_held(world, space, user) for user in ("gil", "jun", "sam")] == ["comment", "edit", "review"]
+    assert (await ask(spaces.Get(at=space.ref), "gil")).permissions.comment
+
+
+async def test_a_collection_shows_to_those_who_see_something_in_it(ask: Ask, world: World) -> None:
+    outer = await ask(collections.Create(at=ACME, title="Outer"))
+    inner = await ask(collections.Create(at=ACME, title="Inner", parent=outer.id))
+    space = await space_with(ask, parent=inner.id)
+    assert (await ask(collections.List(at=ACME), "gil")).items == ()
+    world.store.put(f"/spaces/{space.id}/grants/gil", {"id": "gil", "role": "read"})
+    assert [each.title for each in (await ask(collections.List(at=ACME), "gil")).items] == ["Outer", "Inner"]
+
+
+async def test_a_refusal_names_the_role_held_and_the_role_it_takes(ask: Ask, world: World) -> None:
+    space = await space_with(ask, "Handbook")
+    document = world.store.get(f"/spaces/{space.id}")
+    with pytest.raises(Refused) as refusal:
+        need(world.asked_by("sam"), document, "merge")
+    assert refusal.value.status == 403
+    assert str(refusal.value) == (
+        "Your role in “Handbook” is read; to merge takes the role create. Ask an administrator for it."
+    )
+
+
+def test_roles_rank_as_the_interface_lists_them() -> None:
+    assert RANKS == ("read", "comment", "edit", "review", "create", "admin")
