@@ -1,0 +1,194 @@
+"""The pages of the station register that are written by rule: a sheet for each station, and the log of them all."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+FOLDER = Path(__file__).parent
+FIRST_DAY = date(2017, 4, 3)
+LAST_DAY = date(2026, 11, 13)
+LOG_LINES = 5000
+_MONTHS = "January February March April May June July August September October November December".split()
+_STORMS = (date(2019, 1, 8), date(2020, 2, 11), date(2022, 1, 30), date(2024, 1, 17), date(2025, 12, 5))
+_LEVELS = (
+    ("Highest astronomical tide", 1.0, 0.44),
+    ("Mean high water springs", 1.0, 0.0),
+    ("Mean high water neaps", 0.78, 0.0),
+    ("Mean low water neaps", 0.33, 0.0),
+    ("Mean low water springs", 0.13, 0.0),
+    ("Lowest astronomical tide", 0.0, 0.0),
+)
+"""Each level, as a share of mean high water springs and metres above that."""
+_RENAMED = {"Queen's Pier": "brannoch-pier"}
+
+
+@dataclass(frozen=True)
+class Station:
+    """A place where a gauge stands, and the slug of its region."""
+
+    name: str
+    region: str
+
+    @property
+    def slug(self) -> str:
+        return _RENAMED.get(self.name) or re.sub(r"[^a-z0-9]+", "-", self.name.lower().replace("'", ""))
+
+    @property
+    def path(self) -> str:
+        """Where its sheet lies in the folder of the space."""
+        return f"regions/{self.region}/{self.slug}.md"
+
+
+def stations() -> list[Station]:
+    """All stations, region by region."""
+    return [Station(name, region["slug"]) for region in _words()["region"] for name in region["stations"]]
+
+
+def files() -> dict[str, str]:
+    """Path and text of every page written by rule, the table of contents that names them among them."""
+    written = {f"regions/{region['slug']}/README.md": _region_page(region) for region in _words()["region"]}
+    written |= {
+        f"regions/{region['slug']}/{station.slug}.md": _sheet(station, region)
+        for region in _words()["region"]
+        for station in stations()
+        if station.region == region["slug"]
+    }
+    contents = (FOLDER / "stations" / "SUMMARY.md").read_text(encoding="utf-8")
+    return written | {"SUMMARY.md": contents + "".join(_entries()), "log.md": _log()}
+
+
+@cache
+def _words() -> Any:
+    return tomllib.loads((FOLDER / "register.toml").read_text(encoding="utf-8"))
+
+
+def _entries() -> Iterator[str]:
+    for region in _words()["region"]:
+        yield f"* [{region['name']}](regions/{region['slug']}/README.md)\n"
+        for station in stations():
+            if station.region == region["slug"]:
+                yield f"  * [{station.name}]({station.path})\n"
+
+
+def _region_page(region: Any) -> str:
+    rows = [
+        f"| [{station.name}]({station.slug}.md) | `{station.slug}` |"
+        for station in stations()
+        if station.region == region["slug"]
+    ]
+    return "\n".join(
+        [
+            "---",
+            f"description: Twelve stations, with a range of {region['range']} m at springs.",
+            "---",
+            "",
+            f"# {region['name']}",
+            "",
+            region["about"],
+            "",
+            "| Station | Slug |",
+            "|:--------|:-----|",
+            *rows,
+            "",
+            "All of them at once: `GET /v2/stations?region=" + region["slug"] + "`.",
+            "",
+        ]
+    )
+
+
+def _sheet(station: Station, region: Any) -> str:
+    facts = _facts(station, region)
+    latitude, longitude = facts["position"]
+    lines = [
+        "---",
+        f"description: {region['name']}, {facts['model']}, {facts['exposure']}.",
+        "---",
+        "",
+        f"# {station.name}",
+        "",
+        "| | |",
+        "|:--|:--|",
+        f"| Slug | `{station.slug}` |",
+        f"| Region | [{region['name']}](README.md) |",
+        f"| Position | {latitude:.4f}° N, {-longitude:.4f}° W |",
+        f"| Gauge | {facts['model']}, since {_long(facts['since'])} |",
+        f"| Exposure | {facts['exposure']} |",
+        f"| Power | sun, {60 if latitude > 61.8 else 30} W |",
+        f"| Link | {facts['link']} |",
+        "",
+        "## The place",
+        "",
+        f"{facts['stand']}; {facts['water']}. {facts['company']}",
+        "",
+        "## Levels",
+        "",
+        "| Level | Metres above chart datum |",
+        "|:------|-------------------------:|",
+        *(f"| {name} | {facts['high'] * share + above:.2f} |" for name, share, above in _LEVELS),
+        f"| Record, {_long(facts['recorded'])} | {facts['record']:.2f} |",
+        "",
+        "## How to get there",
+        "",
+        facts["access"],
+        "",
+    ]
+    if facts["known"]:
+        lines += ['{% hint style="warning" %}', facts["known"], "{% endhint %}", ""]
+    lines += [f"The {facts['model']} is described in its [manual](https://app.gitbook.com/s/limpet/).", ""]
+    return "\n".join(lines)
+
+
+def _facts(station: Station, region: Any) -> dict[str, Any]:
+    """What the sheet of a station says: drawn from the word lists, except for what is fixed."""
+    words, chance = _words()["sheet"], Random(station.slug)
+    high = region["range"] * chance.uniform(0.97, 1.12)
+    drawn = {name: chance.choice(words[name]) for name in sorted(words) if name != "known"}
+    drawn |= {
+        "since": FIRST_DAY + timedelta(days=chance.randrange(1, 2400)),
+        "position": [degrees + chance.uniform(-0.09, 0.09) for degrees in region["position"]],
+        "high": high,
+        "record": high + 0.45 + chance.uniform(0.1, 0.9),
+        "recorded": chance.choice(_STORMS),
+        "known": chance.choice(words["known"]) if chance.random() < 0.3 else None,
+    }
+    return drawn | _words()["fixed"].get(station.slug, {})
+
+
+def _log() -> str:
+    """What was done at the stations, the latest first: exactly LOG_LINES lines."""
+    words, chance = _words()["log"], Random("log")
+    every = stations()
+    lines = [
+        "---",
+        "description: What was done at each station, the latest first.",
+        "---",
+        "",
+        "# Log of all stations",
+        "",
+        "One line for each visit, gap and surprise since April 2017. Entries are made by whoever was there; their initials",
+        "stand at the end. Search in the page for a station, or jump to a month.",
+        "",
+    ]
+    day, month = LAST_DAY, ""
+    while len(lines) < LOG_LINES:
+        heading = f"{_MONTHS[day.month - 1]} {day.year}"
+        if heading != month:
+            lines += ["", f"## {heading}", ""] if month else [f"## {heading}", ""]
+            month = heading
+        did = chance.choice(words["work"]).format(mm=chance.randrange(1, 9), n=chance.randrange(2, 9))
+        who = chance.choice(words["initials"])
+        lines.append(f"* **{day.day} {_MONTHS[day.month - 1][:3]}** {chance.choice(every).name}: {did} ({who})")
+        day = max(FIRST_DAY, day - timedelta(days=chance.choice((0, 1, 1, 1))))
+    return "\n".join(lines[:LOG_LINES]) + "\n"
+
+
+def _long(day: date) -> str:
+    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
