@@ -23,13 +23,13 @@ or children or text as its row says, and never others. Texts of `runs` are as th
 | cell          | value (bool of a checkbox, int of a rating), colspan,   | runs: blocks in it are divided by breaks,  |
 |               | rowspan                                                 | items begin with a bullet                  |
 | cards         | columns, size (medium, large), full_width               | children: card                             |
-| card          | target, cover, cover_dark (addresses)                   | children: cell, one per column at most, those|
-|               |                                                         | of hidden columns too                      |
-| hint          | style (info success warning danger), icon               | children: any block; a heading first is title|
+| card          | target, cover, cover_dark (addresses)                   | children: cell, one per column at most,    |
+|               |                                                         | also of hidden columns                     |
+| hint          | style (info success warning danger), icon               | children: any block; a first heading titles|
 | tabs          |                                                         | children: tab                              |
 | tab           | title, icon, slug                                       | children: any block                        |
 | stepper       |                                                         | children: step                             |
-| step          | icon                                                    | children: any block; a heading first is title|
+| step          | icon                                                    | children: any block; a first heading titles|
 | columns       |                                                         | children: column                           |
 | column        | width (percent, float), valign                          | children: any block                        |
 | expandable    | open                                                    | runs: its title; children: any block       |
@@ -97,7 +97,7 @@ class Run:
     link: str | None = None
     """The address as it is written: percent-encoded parts stay encoded."""
     kind: str = "text"
-    attrs: Mapping[str, Any] = field(default=NOTHING)
+    attrs: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class Column:
     role: str | None = None
     """What a hidden column of cards is for: target, cover, cover-dark."""
     max: int = 5
-    options: Mapping[str, str] = field(default=NOTHING)
+    options: Mapping[str, str] = field(default_factory=lambda: NOTHING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class Block:
     """A part of a page, as the table above says."""
 
     kind: str
-    attrs: Mapping[str, Any] = field(default=NOTHING)
+    attrs: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     children: tuple[Block, ...] = ()
     runs: tuple[Run, ...] = ()
     text: str = ""
@@ -172,7 +172,7 @@ class Document:
     headings: tuple[Heading, ...] = ()
     front_matter: str = ""
     """The YAML between the dashes at the top, as it is written."""
-    metadata: Mapping[str, Any] = field(default=NOTHING)
+    metadata: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
     """What the front matter says: texts, booleans, lists of texts, and mappings of these."""
 
     def walk(self) -> Iterator[Block]:

@@ -1,0 +1,202 @@
+"""From the tokens of markdown to the tree of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from markdown_it.token import Token
+
+from octavo.documents.blocks import Diagnostic, Run
+from octavo.documents.containers import ALWAYS_OPEN, BRANCHES, PARENTS, begin, wrap_in_parent
+from octavo.documents.html_blocks import HtmlReader
+from octavo.documents.inline import segments
+from octavo.documents.tables import pipe_table
+from octavo.documents.tags import Tag
+from octavo.documents.tree import Draft, Tree
+
+_REACH = 60
+"""A tag that may go without an end is taken to have one only if it comes within so many tokens."""
+
+_CONTAINERS = {
+    "blockquote": "quote",
+    "bullet_list": "list",
+    "ordered_list": "list",
+    "list_item": "item",
+    "footnote_block": "footnotes",
+    "footnote": "footnote",
+}
+
+
+def build(tokens: Sequence[Token], diagnostics: list[Diagnostic], line_count: int) -> Draft:
+    """The root of the tree that tokens make."""
+    builder = _Builder(tokens, diagnostics)
+    builder.run()
+    return builder.tree.finish(line_count)
+
+
+class _Builder:
+    def __init__(self, tokens: Sequence[Token], diagnostics: list[Diagnostic]) -> None:
+        self.tree = Tree(diagnostics)
+        self._tokens = tokens
+        self._index = 0
+        self._ended = _ended_tags(tokens)
+        self._lines = (0, 1)
+
+    def run(self) -> None:
+        while self._index < len(self._tokens):
+            token = self._tokens[self._index]
+            if token.map:
+                self._lines = (token.map[0], token.map[1])
+            self._index += 1
+            self._token(token)
+
+    def _token(self, token: Token) -> None:
+        if reader := _READERS.get(token.type):
+            reader(self, token)
+        elif token.type.endswith("_open"):
+            if kind := _CONTAINERS.get(token.type[:-5]):
+                self._open(token, kind)
+        elif token.type.endswith("_close") and (kind := _CONTAINERS.get(token.type[:-6])):
+            self.tree.leave(f"markdown:{kind}", self._lines[1])
+
+    def _draft(self, kind: str, attrs: dict[str, Any] | None = None, text: str = "") -> Draft:
+        return Draft(kind, attrs or {}, text=text, first=self._lines[0], last=self._lines[1])
+
+    def _open(self, token: Token, kind: str) -> None:
+        attrs: dict[str, Any] = {}
+        if kind == "list":
+            ordered = token.type == "ordered_list_open"
+            attrs = {"ordered": ordered, "start": int(token.attrs.get("start", 1) or 0) if ordered else 1}
+            attrs["tight"] = _is_tight(self._tokens, self._index)
+        elif kind == "footnote":
+            attrs = {"label": str(token.meta.get("label") or token.meta.get("id", 0) + 1)}
+        self.tree.open(f"markdown:{kind}", self._draft(kind, attrs))
+
+    def _paragraph(self, token: Token) -> None:
+        level = int(token.tag[1]) if token.type == "heading_open" else 0
+        inline = self._tokens[self._index]
+        self._index += 2
+        parts, anchors = segments(inline.children)
+        for part in parts:
+            if isinstance(part, Tag):
+                self._tag(part)
+            elif level:
+                attrs: dict[str, Any] = {"level": level, "id": anchors[0]} if anchors else {"level": level}
+                self._add_words("heading", attrs, part)
+                level = 0
+            else:
+                self._add_words("paragraph", {}, part)
+
+    def _add_words(self, kind: str, attrs: dict[str, Any], runs: tuple[Run, ...]) -> None:
+        draft = self._draft(kind, attrs)
+        draft.runs = runs
+        self.tree.add(draft)
+
+    def _table(self, token: Token) -> None:
+        start = self._index
+        while self._tokens[self._index].type != "table_close":
+            self._index += 1
+        table, _ = pipe_table(self._tokens[start : self._index], 0)
+        table.first, table.last = self._lines
+        self.tree.add(table)
+
+    def _code(self, token: Token) -> None:
+        info = token.info.strip()
+        language, _, rest = info.partition(" ")
+        attrs: dict[str, Any] = {"language": language}
+        if 'title="' in rest:
+            attrs["title"] = rest.split('title="', 1)[1].partition('"')[0]
+        if token.meta.get("source"):
+            attrs = {"language": "markdown", "source": True}
+        if language == "math":
+            self.tree.add(self._draft("math", text=token.content.strip()))
+        else:
+            text = token.content.removesuffix("\n")
+            self.tree.add(self._draft("code", attrs, text))
+
+    def _math(self, token: Token) -> None:
+        self.tree.add(self._draft("math", text=token.content))
+
+    def _divider(self, token: Token) -> None:
+        self.tree.add(self._draft("divider"))
+
+    def _html(self, token: Token) -> None:
+        HtmlReader(self.tree, token.content, self._lines[0]).read()
+
+    def _tag_token(self, token: Token) -> None:
+        self._tag(token.meta["tag"])
+
+    def _tag(self, tag: Tag) -> None:
+        first, last = self._lines
+        if tag.closes:
+            self._close(tag.closes, last)
+        elif tag.name in BRANCHES:
+            self._branch(tag)
+        elif tag.name != "raw":
+            if tag.name in PARENTS:
+                wrap_in_parent(self.tree, tag, first)
+            draft = begin(tag)
+            draft.first, draft.last = first, last
+            if tag.name in ALWAYS_OPEN or id(tag) in self._ended:
+                self.tree.open(f"tag:{tag.name}", draft)
+            else:
+                self.tree.add(draft)
+
+    def _close(self, name: str, line: int) -> None:
+        if name == "if":
+            self.tree.close("tag:else", line)
+        if not self.tree.close(f"tag:{name}", line) and name != "raw":
+            self.tree.note(line - 1, f"{{% end{name} %}} closes nothing.")
+
+    def _branch(self, tag: Tag) -> None:
+        first, _ = self._lines
+        self.tree.close("tag:else", first)
+        if self.tree.top.kind != "if":
+            self.tree.note(first, f"{{% {tag.name} %}} stands outside {{% if %}}.")
+        draft = self._draft("else")
+        expression = tag.arguments.get("expression") or " ".join(tag.words)
+        if expression:
+            draft.attrs["expression"] = expression
+        self.tree.open("tag:else", draft)
+
+
+_READERS: dict[str, Callable[[_Builder, Token], None]] = {
+    "paragraph_open": _Builder._paragraph,
+    "heading_open": _Builder._paragraph,
+    "table_open": _Builder._table,
+    "fence": _Builder._code,
+    "code_block": _Builder._code,
+    "hr": _Builder._divider,
+    "platform_math": _Builder._math,
+    "platform_html": _Builder._html,
+    "platform_tag": _Builder._tag_token,
+}
+
+
+def _is_tight(tokens: Sequence[Token], index: int) -> bool:
+    """Whether the items of a list stand close together: markdown hides their paragraphs then."""
+    return next((token.hidden for token in tokens[index : index + 3] if token.type == "paragraph_open"), True)
+
+
+def _ended_tags(tokens: Sequence[Token]) -> set[int]:
+    """The tags (by identity) that have an end of their own."""
+    ended: set[int] = set()
+    waiting: dict[str, list[tuple[int, int]]] = {}
+    for index, token in enumerate(tokens):
+        inner = token.children or () if token.type == "inline" else (token,)
+        for each in inner:
+            if each.type != "platform_tag":
+                continue
+            tag: Tag = each.meta["tag"]
+            if not tag.closes:
+                waiting.setdefault(tag.name, []).append((index, id(tag)))
+            elif opened := waiting.get(tag.closes):
+                begun, identity = opened.pop()
+                if index - begun <= _REACH or not _may_go_without(tag.closes):
+                    ended.add(identity)
+    return ended
+
+
+def _may_go_without(name: str) -> bool:
+    return name in ("embed", "file", "content-ref", "page-ref", "include")

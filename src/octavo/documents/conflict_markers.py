@@ -1,0 +1,46 @@
+"""The marks that the platform leaves around the two sides of a conflict:
+
+<<<<<<< main
+what the main content says
+=======
+what the change request says
+>>>>>>> #12
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_FIRST = re.compile(r"<<<<<<< (.{1,200}?)[ \t]*$")
+_MIDDLE = re.compile(r"=======[ \t]*$")
+_LAST = re.compile(r">>>>>>> (.{1,200}?)[ \t]*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Markers:
+    """One conflict: the lines its three marks stand on, counted from 0, and the names of its sides."""
+
+    first: int
+    middle: int
+    last: int
+    ours: str
+    theirs: str
+
+
+def markers(text: str) -> list[Markers]:
+    """The conflicts in a text, in order. Marks that are not complete are words like others."""
+    if "<<<<<<< " not in text:
+        return []
+    found: list[Markers] = []
+    start: tuple[int, str] | None = None
+    middle: int | None = None
+    for number, line in enumerate(text.split("\n")):
+        if first := _FIRST.match(line):
+            start, middle = (number, first[1]), None
+        elif start and middle is None and _MIDDLE.match(line):
+            middle = number
+        elif start and middle is not None and (last := _LAST.match(line)):
+            found.append(Markers(start[0], middle, number, start[1], last[1]))
+            start = middle = None
+    return found

@@ -1,0 +1,240 @@
+"""What the tags of platform markdown mean: from a tag to the block it begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from octavo.documents.anchors import slug
+from octavo.documents.tags import Tag
+from octavo.documents.tree import Draft, Tree
+
+PARENTS = {"tab": "tabs", "step": "stepper", "column": "columns", "update": "updates"}
+"""Tags that stand in a tag of their own."""
+
+ALWAYS_OPEN = frozenset(
+    {"hint", "tabs", "tab", "stepper", "step", "columns", "column", "updates", "update", "if", "code"}
+)
+"""Tags that take what follows even when they are never closed."""
+
+BRANCHES = frozenset({"else", "elseif", "elif"})
+
+_STYLES = {"tip": "success", "note": "info", "caution": "warning", "error": "danger", "working": "warning"}
+_METHOD_SECTIONS = "api-method-"
+
+
+def is_known(name: str) -> bool:
+    """Whether the platform has a tag of that name."""
+    return (
+        name in _MAKERS
+        or name in BRANCHES
+        or name == "raw"
+        or name.startswith(("@", "swagger", "api-method", "openapi"))
+    )
+
+
+def begin(tag: Tag) -> Draft:
+    """The block that `tag` begins."""
+    if tag.name.startswith("@"):
+        return _integration(tag)
+    if tag.name.startswith(_METHOD_SECTIONS):
+        return _api_method_part(tag)
+    maker = _MAKERS.get(tag.name)
+    return maker(tag) if maker else _unknown(tag)
+
+
+def wrap_in_parent(tree: Tree, tag: Tag, line: int) -> None:
+    """Make the tree ready for a tag that stands in a tag of its own, such as a tab."""
+    parent = PARENTS[tag.name]
+    if tree.sibling_open(tag.name, parent):
+        tree.note(line, f"{{% {tag.name} %}} begins before the one ahead of it is closed.")
+        tree.close(f"tag:{tag.name}", line)
+    if tree.top.kind != parent:
+        tree.note(line, f"{{% {tag.name} %}} stands outside {{% {parent} %}}.")
+        tree.open(f"tag:{parent}", Draft(parent, first=line))
+
+
+def _given(tag: Tag, **names: str) -> dict[str, Any]:
+    """The attributes the tag has, under the names of blocks."""
+    return {ours: tag.arguments[theirs] for ours, theirs in names.items() if tag.arguments.get(theirs)}
+
+
+def _flags(tag: Tag, **names: str) -> dict[str, Any]:
+    """The attributes that say yes or no, where they are given."""
+    return {
+        ours: tag.arguments[theirs].lower() not in ("false", "0", "no")
+        for ours, theirs in names.items()
+        if theirs in tag.arguments
+    }
+
+
+def _first_word(tag: Tag, *names: str) -> str:
+    """A value that older markdown writes without a key."""
+    return next((tag.arguments[name] for name in names if name in tag.arguments), tag.words[0] if tag.words else "")
+
+
+def _hint(tag: Tag) -> Draft:
+    style = tag.arguments.get("style", "info").lower()
+    style = _STYLES.get(style, style)
+    return Draft("hint", {"style": style or "info", **_given(tag, icon="icon")})
+
+
+def _tab(tag: Tag) -> Draft:
+    title = tag.arguments.get("title", "")
+    given_slug = tag.arguments.get("slug") or slug(title)
+    return Draft("tab", {"title": title, "slug": given_slug, **_given(tag, icon="icon")})
+
+
+def _column(tag: Tag) -> Draft:
+    attrs = _given(tag, valign="valign")
+    try:
+        width = float(tag.arguments.get("width", "").rstrip("% "))
+    except ValueError:
+        return Draft("column", attrs)
+    return Draft("column", {"width": width, **attrs} if 0 < width <= 100 else attrs)
+
+
+def _updates(tag: Tag) -> Draft:
+    return Draft("updates", {"format": tag.arguments.get("format", "full")})
+
+
+def _update(tag: Tag) -> Draft:
+    tags = tuple(name for part in tag.arguments.get("tags", "").split(",") if (name := part.strip()))
+    return Draft("update", {"date": _first_word(tag, "date"), "tags": tags})
+
+
+def _prompt(tag: Tag) -> Draft:
+    attrs = _given(tag, description="description", icon="icon")
+    expanded = tag.arguments.get("defaultExpanded", "").strip("\u201c\u201d ")
+    attrs["expanded"] = expanded if expanded in ("hidden", "partial", "full") else "partial"
+    return Draft("prompt", {**attrs, **_flags(tag, providers="openInAIProviders")})
+
+
+def _code(tag: Tag) -> Draft:
+    attrs = _given(tag, title="title") | _flags(
+        tag, numbers="lineNumbers", expandable="expandable", full_width="fullWidth"
+    )
+    if "overflow" in tag.arguments:
+        attrs["wrap"] = tag.arguments["overflow"] == "wrap"
+    return Draft("code-wrapper", attrs)
+
+
+def _content_ref(tag: Tag) -> Draft:
+    return Draft("content-ref", {"url": _first_word(tag, "url", "page")})
+
+
+def _embed(tag: Tag) -> Draft:
+    attrs = {"url": _first_word(tag, "url", "src"), **_flags(tag, full_width="fullWidth")}
+    return Draft("embed", attrs | _given(tag, caption="caption"))
+
+
+def _file(tag: Tag) -> Draft:
+    return Draft("file", {"src": _first_word(tag, "src", "url")} | _given(tag, caption="caption"))
+
+
+def _include(tag: Tag) -> Draft:
+    return Draft("include", {"target": _first_word(tag, "src", "file", "url")})
+
+
+def _condition(tag: Tag) -> Draft:
+    expression = tag.arguments.get("expression", "")
+    return Draft("if", {"expression": f"not {expression}" if tag.name == "unless" else expression})
+
+
+def _openapi(tag: Tag) -> Draft:
+    variant = tag.name.removeprefix("openapi").strip("-") or "file"
+    attrs: dict[str, Any] = {"variant": variant}
+    attrs |= _given(tag, spec="spec", src="src", path="path", method="method", name="name")
+    if schemas := tag.arguments.get("schemas"):
+        attrs["schemas"] = tuple(name.strip() for name in schemas.split(",") if name.strip())
+    attrs |= _flags(tag, grouped="grouped", expanded="expanded", full_width="fullWidth")
+    if "method" in attrs:
+        attrs["method"] = attrs["method"].lower()
+    return Draft("openapi", attrs)
+
+
+def _swagger(tag: Tag) -> Draft:
+    return _openapi(Tag("openapi", tag.arguments)) if tag.arguments.get("src") else _api_method(tag)
+
+
+def _api_method(tag: Tag) -> Draft:
+    attrs = _given(tag, method="method", path="path", summary="summary")
+    host = tag.arguments.get("baseUrl") or tag.arguments.get("host")
+    if host:
+        attrs["host"] = host
+    if "method" in attrs:
+        attrs["method"] = attrs["method"].lower()
+    return Draft("api-method", attrs)
+
+
+def _api_parameter(tag: Tag) -> Draft:
+    attrs = {"name": tag.arguments.get("name", ""), **_given(tag, type="type"), **_flags(tag, required="required")}
+    if place := tag.arguments.get("in"):
+        attrs["in"] = place
+    return Draft("api-parameter", attrs)
+
+
+def _api_response(tag: Tag) -> Draft:
+    status, _, description = (tag.arguments.get("status") or tag.arguments.get("httpCode", "")).partition(":")
+    attrs = {"status": status.strip()}
+    return Draft("api-response", attrs | ({"description": description.strip()} if description.strip() else {}))
+
+
+def _api_method_part(tag: Tag) -> Draft:
+    part = tag.name.removeprefix(_METHOD_SECTIONS)
+    if part == "parameter":
+        return _api_parameter(tag)
+    if part == "response-example":
+        return _api_response(tag)
+    if part == "spec":
+        return Draft("group")
+    return Draft("api-section", {"name": part.removeprefix("response-example-")})
+
+
+def _conflict_side(tag: Tag) -> Draft:
+    return Draft("side", {"name": tag.arguments.get("name", "")})
+
+
+def _integration(tag: Tag) -> Draft:
+    arguments = dict(tag.arguments)
+    return Draft("integration", {"name": tag.name[1:], "arguments": arguments}, text=arguments.get("content", ""))
+
+
+def _unknown(tag: Tag) -> Draft:
+    arguments = dict(tag.arguments)
+    if tag.words:
+        arguments[""] = " ".join(tag.words)
+    return Draft("unknown", {"name": tag.name, "arguments": arguments})
+
+
+_MAKERS: dict[str, Callable[[Tag], Draft]] = {
+    "hint": _hint,
+    "tabs": lambda tag: Draft("tabs"),
+    "tab": _tab,
+    "stepper": lambda tag: Draft("stepper"),
+    "step": lambda tag: Draft("step", _given(tag, icon="icon")),
+    "columns": lambda tag: Draft("columns"),
+    "column": _column,
+    "updates": _updates,
+    "update": _update,
+    "prompt": _prompt,
+    "code": _code,
+    "content-ref": _content_ref,
+    "page-ref": _content_ref,
+    "embed": _embed,
+    "file": _file,
+    "include": _include,
+    "if": _condition,
+    "unless": _condition,
+    "openapi": _openapi,
+    "openapi-operation": _openapi,
+    "openapi-schemas": _openapi,
+    "openapi-webhook": _openapi,
+    "swagger": _swagger,
+    "swagger-description": lambda tag: Draft("api-section", {"name": "description"}),
+    "swagger-parameter": _api_parameter,
+    "swagger-response": _api_response,
+    "api-method": _api_method,
+    "conflict": lambda tag: Draft("conflict"),
+    "conflict-side": _conflict_side,
+}

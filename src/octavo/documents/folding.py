@@ -1,0 +1,256 @@
+"""From drafts to blocks: what belongs together is joined, what wraps goes, and every block gets its key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from hashlib import blake2b
+from typing import Any
+
+from octavo.documents.blocks import NOTHING, Block, Run, words
+from octavo.documents.containers import PARENTS
+from octavo.documents.ink import trimmed
+from octavo.documents.tree import Draft
+
+_TASK = re.compile(r"\[([ xX])\](?:\s+|$)")
+_OWN_ID = re.compile(r"\s*\{#([\w.:-]+)\}\s*$")
+_CHILD_OF = {parent: child for child, parent in PARENTS.items()}
+_WORDED = frozenset({"content-ref", "openapi", "embed", "file"})
+_SPACE = re.compile(r"\s+")
+
+
+def fold(root: Draft) -> tuple[Block, ...]:
+    """The blocks of a page whose tree is complete."""
+    children = _folded(root.children)
+    seal = _Seal()
+    return tuple(seal.block(child) for child in children)
+
+
+def _folded(drafts: Iterable[Draft]) -> list[Draft]:
+    return [folded for draft in drafts for folded in _fold(draft)]
+
+
+def _fold(draft: Draft) -> list[Draft]:
+    draft.children = _folded(draft.children)
+    if folder := _FOLDERS.get(draft.kind):
+        return folder(draft)
+    if draft.kind in _CHILD_OF:
+        return _fold_series(draft)
+    return [draft]
+
+
+def _fold_paragraph(draft: Draft) -> list[Draft]:
+    runs = draft.runs
+    images = [run for run in runs if run.kind == "image"]
+    only_images = images and all(run.kind in ("image", "break") or not run.text.strip() for run in runs)
+    if only_images and not any(run.attrs.get("size") == "line" for run in images):
+        return [_figure(draft, images)]
+    return [draft] if runs else []
+
+
+def _fold_figure(draft: Draft) -> list[Draft]:
+    images = [run for run in draft.runs if run.kind == "image"]
+    other = trimmed([run for run in draft.runs if run.kind != "image"])
+    caption = draft.children[0].runs if draft.children else ()
+    rest = [Draft("paragraph", runs=other, first=draft.first, last=draft.last)] if other else []
+    if not images:
+        loose = Draft("paragraph", runs=caption, first=draft.first, last=draft.last)
+        return [*rest, loose] if caption else rest
+    figure = _figure(draft, images)
+    figure.children[-1].runs = caption
+    return [figure, *rest]
+
+
+def _figure(draft: Draft, images: list[Run]) -> Draft:
+    attrs: dict[str, Any] = {}
+    for name in ("align", "frame", "full_width"):
+        if name in draft.attrs:
+            attrs[name] = draft.attrs[name]
+    return Draft("figure", attrs, [_image(run, draft) for run in images], first=draft.first, last=draft.last)
+
+
+def _image(run: Run, draft: Draft) -> Draft:
+    attrs = dict(run.attrs)
+    if run.text:
+        attrs["alt"] = run.text
+    if run.link:
+        attrs["link"] = run.link
+    return Draft("image", attrs, first=draft.first, last=draft.last)
+
+
+def _fold_heading(draft: Draft) -> list[Draft]:
+    rest = [child for child in draft.children if child.kind not in ("paragraph", "figure")]
+    for child in draft.children:
+        if child.kind == "paragraph":
+            draft.runs = _joined(draft.runs, child.runs)
+        elif child.kind == "figure":
+            rest.append(child)
+    draft.children = []
+    if draft.runs and draft.runs[-1].kind == "text" and (own := _OWN_ID.search(draft.runs[-1].text)):
+        draft.attrs.setdefault("id", own[1])
+        last = draft.runs[-1]
+        draft.runs = trimmed([*draft.runs[:-1], replace(last, text=last.text[: own.start()])])
+    return [draft, *rest] if draft.runs else rest
+
+
+def _fold_group(draft: Draft) -> list[Draft]:
+    children = draft.children
+    if len(children) > 1 and all(child.kind == "figure" for child in children):
+        gallery = Draft("figure", first=draft.first, last=draft.last)
+        gallery.children = [image for child in children for image in child.children]
+        children = [gallery]
+    for child in children:
+        if child.kind in ("figure", "paragraph", "heading"):
+            wanted = ("align", "frame", "full_width") if child.kind == "figure" else ("align", "dir")
+            for name in wanted:
+                if name in draft.attrs:
+                    child.attrs.setdefault(name, draft.attrs[name])
+    return children
+
+
+def _fold_code(draft: Draft) -> list[Draft]:
+    for child in draft.children:
+        if child.kind == "code":
+            child.attrs |= draft.attrs
+            child.first, child.last = min(draft.first, child.first), max(draft.last, child.last)
+    return draft.children
+
+
+def _fold_expandable(draft: Draft) -> list[Draft]:
+    kept: list[Draft] = []
+    for child in draft.children:
+        if child.kind == "paragraph" and child.attrs.pop("summary", False) and not draft.runs:
+            draft.runs = child.runs
+        else:
+            kept.append(child)
+    draft.children = kept
+    return [draft]
+
+
+def _fold_summary(draft: Draft) -> list[Draft]:
+    """The title of an expandable, as a marked paragraph that the expandable takes."""
+    rest = []
+    for child in draft.children:
+        if child.kind in ("paragraph", "heading"):
+            draft.runs = _joined(draft.runs, child.runs)
+        else:
+            rest.append(child)
+    title = Draft("paragraph", {"summary": True}, runs=draft.runs, first=draft.first, last=draft.last)
+    return [title, *rest] if draft.runs else rest
+
+
+def _fold_worded(draft: Draft) -> list[Draft]:
+    rest = []
+    for child in draft.children:
+        if child.kind == "paragraph":
+            draft.runs = _joined(draft.runs, child.runs)
+        else:
+            rest.append(child)
+    caption = draft.attrs.pop("caption", "")
+    if caption and not draft.runs:
+        draft.runs = (Run(caption),)
+    draft.children = rest if draft.kind == "openapi" else []
+    return [draft] if draft.kind == "openapi" else [draft, *rest]
+
+
+def _fold_series(draft: Draft) -> list[Draft]:
+    """Tabs hold nothing but tabs: what stands between them goes to the one before. So do steps, columns, updates."""
+    wanted = _CHILD_OF[draft.kind]
+    kept: list[Draft] = []
+    for child in draft.children:
+        if child.kind == wanted:
+            kept.append(child)
+        elif kept:
+            kept[-1].children.append(child)
+        else:
+            attrs: dict[str, Any] = {"title": "", "slug": ""} if wanted == "tab" else {}
+            kept.append(Draft(wanted, attrs, [child], first=child.first, last=child.last))
+    draft.children = kept
+    return [draft]
+
+
+def _fold_list(draft: Draft) -> list[Draft]:
+    kept: list[Draft] = []
+    for child in draft.children:
+        if child.kind in ("item", "task"):
+            kept.append(child)
+        else:
+            kept.append(Draft("item", {}, [child], first=child.first, last=child.last))
+    draft.children = kept
+    return [draft] if kept else []
+
+
+def _fold_item(draft: Draft) -> list[Draft]:
+    first = draft.children[0] if draft.children else None
+    if first is None or first.kind != "paragraph" or first.runs[0].kind != "text" or first.runs[0].link:
+        return [draft]
+    run = first.runs[0]
+    if task := _TASK.match(run.text):
+        draft.kind, draft.attrs = "task", {"checked": task[1] != " "}
+        first.runs = trimmed([replace(run, text=run.text[task.end() :]), *first.runs[1:]])
+        if not first.runs:
+            draft.children = draft.children[1:]
+    return [draft]
+
+
+def _fold_conflict(draft: Draft) -> list[Draft]:
+    sides = [child for child in draft.children if child.kind == "side"]
+    rest = [child for child in draft.children if child.kind != "side"]
+    draft.children = sides
+    return [draft, *rest] if sides else rest
+
+
+_FOLDERS: dict[str, Callable[[Draft], list[Draft]]] = {
+    "paragraph": _fold_paragraph,
+    "figure-of-runs": _fold_figure,
+    "heading": _fold_heading,
+    "group": _fold_group,
+    "code-wrapper": _fold_code,
+    "expandable": _fold_expandable,
+    "summary": _fold_summary,
+    "list": _fold_list,
+    "item": _fold_item,
+    "conflict": _fold_conflict,
+    **dict.fromkeys(_WORDED, _fold_worded),
+}
+
+
+def _joined(first: tuple[Run, ...], second: tuple[Run, ...]) -> tuple[Run, ...]:
+    return (*first, Run("\n", kind="break"), *second) if first and second else first or second
+
+
+class _Seal:
+    """Turns drafts into blocks and gives out keys."""
+
+    def __init__(self) -> None:
+        self._given: dict[str, int] = {}
+
+    def block(self, draft: Draft) -> Block:
+        return self._sealed(draft)[0]
+
+    def _sealed(self, draft: Draft) -> tuple[Block, str]:
+        children = [self._sealed(child) for child in draft.children]
+        identity = _identity(draft, children[0][1] if children else "")
+        digest = blake2b(identity.encode("utf-8", "replace"), digest_size=6).hexdigest()
+        number = self._given.get(digest, 0) + 1
+        self._given[digest] = number
+        blocks = tuple(block for block, _ in children)
+        last = max(draft.last, draft.first + 1, blocks[-1].lines[1] if blocks else 0)
+        draft.attrs.pop("summary", None)
+        key = digest if number == 1 else f"{digest}-{number}"
+        attrs = draft.attrs or NOTHING
+        return Block(draft.kind, attrs, blocks, draft.runs, draft.text, (draft.first, last), key), digest
+
+
+def _identity(draft: Draft, first_child: str) -> str:
+    """What tells a block from others: of a leaf its words, of a container its title and what it opens with."""
+    attrs = draft.attrs
+    own = draft.text or words(draft.runs)
+    if not own:
+        given = (attrs.get(name) for name in ("title", "url", "src", "path", "name", "date", "target", "expression"))
+        own = next((value for value in given if isinstance(value, str) and value), "")
+    if not own and "columns" in attrs:
+        own = " ".join(words(column.title) for column in attrs["columns"])
+    own = _SPACE.sub(" ", own).strip()
+    return own if own and not first_child else f"{draft.kind}\0{own}\0{first_child}"

@@ -1,0 +1,96 @@
+"""The YAML at the top of a page, as far as pages use it: texts, booleans, lists of texts, mappings of these."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_ENTRY = re.compile(r"(\s*)([\w$.-]+|\"[^\"]*\"|'[^']*')\s*:(?:\s+(.*)|)$")
+_LONGEST = 65_536
+_BOOLEANS = {"true": True, "false": False}
+
+
+def split(source: str) -> tuple[str, int]:
+    """The front matter of a page and the position its body begins at: "" and 0 if it has none."""
+    if not source.startswith("---"):
+        return "", 0
+    end = _end(source)
+    if end is None:
+        return "", 0
+    inner_end, after = end
+    first = source.index("\n") + 1
+    inner = source[first:inner_end]
+    looks_like_yaml = all(not line.strip() or line[0] in " #-" or ":" in line for line in inner.split("\n"))
+    return (inner, after) if looks_like_yaml else ("", 0)
+
+
+def _end(source: str) -> tuple[int, int] | None:
+    """Where the YAML ends, and where the line that ends it does."""
+    position = source.find("\n") + 1
+    if position == 0 or source[: position - 1].rstrip() != "---":
+        return None
+    while 0 < position < min(len(source), _LONGEST):
+        line_end = source.find("\n", position)
+        line_end = len(source) if line_end < 0 else line_end
+        if source[position:line_end].rstrip() in ("---", "..."):
+            return position, min(line_end + 1, len(source))
+        position = line_end + 1
+    return None
+
+
+def read(yaml: str) -> dict[str, Any]:
+    """What front matter says. Lines beyond the subset pages use are passed over."""
+    root: dict[str, Any] = {}
+    levels: list[tuple[int, dict[str, Any]]] = [(-1, root)]
+    pending: tuple[int, dict[str, Any], str] | None = None
+    lines = yaml.split("\n")
+    index = 0
+    while index < len(lines):
+        line = lines[index]
+        index += 1
+        stripped = line.strip()
+        if not stripped or stripped.startswith("#"):
+            continue
+        indent = len(line) - len(line.lstrip())
+        if stripped.startswith("- ") and pending and indent >= pending[0]:
+            _, holder, key = pending
+            if not isinstance(holder.get(key), list):
+                holder[key] = []
+            holder[key].append(_scalar(stripped[2:]))
+            continue
+        entry = _ENTRY.match(line)
+        if not entry:
+            continue
+        while levels[-1][0] >= indent:
+            levels.pop()
+        holder, key, value = levels[-1][1], entry[2].strip("\"'"), (entry[3] or "").strip()
+        pending = (indent, holder, key)
+        if value[:1] in (">", "|"):
+            folded, index = _block_text(lines, index, indent)
+            holder[key] = (" " if value[0] == ">" else "\n").join(folded)
+        elif value:
+            holder[key] = _scalar(value)
+        else:
+            holder[key] = {}
+            levels.append((indent, holder[key]))
+    return root
+
+
+def _block_text(lines: list[str], index: int, indent: int) -> tuple[list[str], int]:
+    """The indented lines of a text, and the index of the line after them."""
+    found = []
+    while index < len(lines) and (not lines[index].strip() or len(lines[index]) - len(lines[index].lstrip()) > indent):
+        found.append(lines[index].strip())
+        index += 1
+    while found and not found[-1]:
+        found.pop()
+    return found, index
+
+
+def _scalar(value: str) -> Any:
+    value = value.strip()
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+        return value[1:-1].replace("''", "'") if value[0] == "'" else value[1:-1].replace('\\"', '"')
+    if value.startswith("[") and value.endswith("]"):
+        return [_scalar(part) for part in value[1:-1].split(",") if part.strip()]
+    return _BOOLEANS.get(value.lower(), value)

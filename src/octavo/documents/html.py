@@ -1,0 +1,148 @@
+"""The HTML that platform markdown holds, as a flat stream of tags and texts: whole trees are never needed, since
+markdown may stand between an element's tags. What a browser would not show is left out.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from octavo.api.text import text as safe
+
+_PIECE = re.compile(
+    r"""<!--(?:.*?-->|.*)"""
+    r"""|<(?P<closing>/?)(?P<name>[a-zA-Z][\w-]*+)(?P<attrs>(?:[^<>"']++|"[^"<]*+"|'[^'<]*+'|"[^"]{0,2000}+"|["'])*+)>"""
+    r"""|[^<]++|<""",
+    re.DOTALL,
+)
+_ATTRIBUTE = re.compile(r"""([a-zA-Z_:@*\[(#.][^\s=/>"']*+)(?:\s*+=\s*+(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]++)))?""")
+_SPACE = re.compile(r"[ \t\n\r\f]+")
+_ENTITY_OF_NOTHING = re.compile(r"&#x?NAN;", re.IGNORECASE)
+_UNSEEN_IN_ADDRESSES = dict.fromkeys(map(ord, "\t\n\r"))
+_COLOR = re.compile(r"[$#\w().,% -]{1,40}")
+
+_DEEPEST_TABLE = 8
+
+VOID = frozenset({"br", "img", "hr", "source", "input", "wbr", "col", "track", "link", "meta"})
+"""Elements without content."""
+
+HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A tag of HTML: its name in lower case and its attributes, their values decoded."""
+
+    name: str
+    attrs: Mapping[str, str]
+    closing: bool = False
+    empty: bool = False
+    """Whether it closes itself, as `<x/>` does, or never has content."""
+
+    def has_class(self, name: str) -> bool:
+        """Whether `name` is among its classes."""
+        return name in self.attrs.get("class", "").split()
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A tag, or a text (decoded, with its white space as it is written), and where it stands."""
+
+    start: int
+    end: int
+    element: Element | None = None
+    text: str = ""
+
+
+def pieces(raw: str, start: int = 0, end: int | None = None) -> Iterator[Piece]:
+    """The tags and texts of `raw`, in order. Comments are left out."""
+    for match in _PIECE.finditer(raw, start, len(raw) if end is None else end):
+        if match["name"]:
+            yield Piece(match.start(), match.end(), _element(match))
+        elif not match[0].startswith("<!--"):
+            yield Piece(match.start(), match.end(), text=decode(match[0]))
+
+
+def element(raw: str) -> Element | None:
+    """The tag that `raw` is, or None."""
+    match = _PIECE.match(raw)
+    return _element(match) if match and match["name"] else None
+
+
+def _element(match: re.Match[str]) -> Element:
+    raw, name = match["attrs"], match["name"].lower()
+    attrs: dict[str, str] = {}
+    if raw and raw != "/":
+        for key, double, single, bare in _ATTRIBUTE.findall(raw):
+            attrs.setdefault(key.lower(), decode(double or single or bare))
+    return Element(name, attrs, bool(match["closing"]), raw.endswith("/") or name in VOID)
+
+
+def decode(raw: str) -> str:
+    """The text that `raw` stands for."""
+    if "&" in raw:
+        raw = html.unescape(_ENTITY_OF_NOTHING.sub("", raw))
+    return safe(raw)
+
+
+def squeeze(text: str) -> str:
+    """`text` with each stretch of white space as one space, as a browser shows it."""
+    return _SPACE.sub(" ", text)
+
+
+def address(value: str | None) -> str | None:
+    """An address as it is written, on one line."""
+    return safe(value).translate(_UNSEEN_IN_ADDRESSES).strip() if value is not None else None
+
+
+def colors(style: str) -> dict[str, str]:
+    """The text colour and background of a style attribute."""
+    found = {}
+    for declaration in style.split(";"):
+        name, _, value = declaration.partition(":")
+        value = value.strip()
+        if name.strip().lower() in ("color", "background-color") and _COLOR.fullmatch(value):
+            found["color" if name.strip().lower() == "color" else "background"] = value
+    return found
+
+
+class Finder:
+    """Finds the next of a text from a place on, in any case. Going through a source takes linear time in all."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._known: dict[str, tuple[int, int]] = {}
+
+    def after(self, sought: str, position: int) -> int:
+        """Where the next `sought` is, or the length of the source."""
+        asked, found = self._known.get(sought, (0, -1))
+        if not asked <= position <= found:
+            match = _literal(sought).search(self._source, position)
+            found = match.start() if match else len(self._source)
+            self._known[sought] = (position, found)
+        return found
+
+    def end_of(self, name: str, start: int) -> tuple[int, int]:
+        """Where the content of an element ends that begins at `start`, and where its closing tag does: both the
+        length of the source if there is none. Only tables are taken to stand within their like."""
+        end = self.after(f"</{name}", start)
+        if name == "table":
+            inner = start - 1
+            for _ in range(_DEEPEST_TABLE):
+                inner = self.after("<table", inner + 1)
+                following = self.after("</table", end + 1) if inner < end else len(self._source)
+                if following == len(self._source):
+                    break
+                end = following
+        if end == len(self._source):
+            return end, end
+        closing = self._source.find(">", end)
+        return end, len(self._source) if closing < 0 else closing + 1
+
+
+@cache
+def _literal(sought: str) -> re.Pattern[str]:
+    return re.compile(re.escape(sought), re.IGNORECASE)

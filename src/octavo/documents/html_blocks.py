@@ -1,0 +1,272 @@
+"""Blocks written in HTML, put into the tree: `<details>` and `<div>` stay open over the markdown that follows,
+tables, code and figures are whole.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from octavo.documents.html import HEADINGS, Element, Finder, Piece, decode, pieces
+from octavo.documents.ink import Ink
+from octavo.documents.tables import HtmlTable
+from octavo.documents.tree import Draft, Tree
+
+_GROUPS = frozenset(
+    {
+        "div",
+        "center",
+        "section",
+        "article",
+        "aside",
+        "header",
+        "footer",
+        "main",
+        "nav",
+        "body",
+        "fieldset",
+        "dl",
+        "dt",
+        "dd",
+    }
+)
+_LISTS = {"ul": "list", "ol": "list", "li": "item", "blockquote": "quote"}
+_MEDIA = frozenset({"iframe", "video", "audio", "object"})
+_HIDDEN = frozenset({"script", "style", "svg", "head"})
+_LANGUAGE = re.compile(r"lang(?:uage)?-([\w+#.-]+)")
+_CODE_PIECE = re.compile(r"<[^<>]*>|[^<]+|<")
+
+
+class HtmlReader:
+    """Reads one stretch of HTML into `tree`. `line` is the one it begins on."""
+
+    def __init__(self, tree: Tree, raw: str, line: int) -> None:
+        self._tree, self._raw, self._finder = tree, raw, Finder(raw)
+        self._line, self._counted = line, 0
+        self._ink: Ink | None = None
+        self._ink_line = line
+        self.anchors: list[str] = []
+
+    def read(self) -> None:
+        """Read all of it."""
+        resume = 0
+        while resume < len(self._raw):
+            for piece in pieces(self._raw, resume):
+                resume = piece.end
+                self._advance(piece.start)
+                if piece.element is None:
+                    self._text(piece.text)
+                elif (after := self._element(piece, piece.element)) is not None:
+                    resume = after
+                    break
+            else:
+                break
+        self._flush()
+
+    def _advance(self, position: int) -> None:
+        self._line += self._raw.count("\n", self._counted, position)
+        self._counted = position
+
+    def _text(self, text: str) -> None:
+        if text.strip() or self._ink:
+            self._writing().html_text(text)
+
+    def _writing(self) -> Ink:
+        if self._ink is None:
+            self._ink, self._ink_line = Ink(), self._line
+        return self._ink
+
+    def _flush(self) -> None:
+        if self._ink:
+            runs = self._ink.take()
+            self.anchors += self._ink.anchors
+            if runs:
+                self._add(Draft("paragraph", runs=runs), self._ink_line)
+        self._ink = None
+
+    def _add(self, draft: Draft, line: int | None = None) -> Draft:
+        draft.first = self._line if line is None else line
+        draft.last = max(draft.last, self._line + 1)
+        return self._tree.add(draft)
+
+    def _element(self, piece: Piece, element: Element) -> int | None:
+        """Take a tag. The position to go on from, where the tag took more than itself."""
+        name = element.name
+        if name in ("table", "pre", "figure") and not element.closing:
+            self._flush()
+            end, after = self._finder.end_of(name, piece.end)
+            whole = {"table": self._table, "pre": self._code, "figure": self._figure}[name]
+            whole(piece, element, end)
+            return after
+        if name in _HIDDEN and not element.closing and not element.empty:
+            end, after = self._finder.end_of(name, piece.end)
+            return after if end < len(self._raw) else None
+        if name in ("p", "summary", *HEADINGS):
+            return self._worded(piece, element)
+        if name == "details" or name in _GROUPS or name in _LISTS:
+            self._flush()
+            self._container(element)
+        elif name == "hr":
+            self._flush()
+            self._add(Draft("divider"))
+        elif name in _MEDIA:
+            return self._media(piece, element)
+        elif name in ("table", "thead", "tbody", "tr", "td", "th", "figure", "figcaption", "html"):
+            self._flush()
+        else:
+            self._writing().element(element)
+        return None
+
+    def _worded(self, piece: Piece, element: Element) -> int | None:
+        """A paragraph, a heading or the title of an expandable: on its own, or around markdown."""
+        self._flush()
+        name = element.name
+        key = f"html:{name}"
+        if element.closing:
+            self._tree.close(key, self._line + 1)
+            return None
+        kind, attrs = _worded_kind(element)
+        end, after = self._finder.end_of(name, piece.end)
+        if end == len(self._raw):
+            if name == "p" and self._raw[piece.end :].strip():
+                return None
+            self._tree.open(key, Draft({"paragraph": "group"}.get(kind, kind), attrs, first=self._line))
+            return None
+        ink = self._inked(piece.end, end)
+        self.anchors += [] if kind == "heading" else ink.anchors
+        if kind == "heading" and ink.anchors and "id" not in attrs:
+            attrs["id"] = ink.anchors[0]
+        runs = ink.take()
+        if runs or kind == "summary":
+            self._add(Draft(kind, attrs, runs=runs))
+        return after
+
+    def _inked(self, start: int, end: int) -> Ink:
+        ink = Ink()
+        for piece in pieces(self._raw, start, end):
+            if piece.element:
+                ink.element(piece.element)
+            else:
+                ink.html_text(piece.text)
+        return ink
+
+    def _container(self, element: Element) -> None:
+        key = f"html:{element.name}"
+        if element.closing:
+            if not self._tree.close(key, self._line + 1) and element.name == "details":
+                self._tree.note(self._line, "</details> closes nothing.")
+            return
+        if element.empty:
+            return
+        self._tree.open(key, Draft(*_container_kind(element), first=self._line))
+
+    def _table(self, piece: Piece, element: Element, end: int) -> None:
+        table = HtmlTable(self._raw[piece.start : end], self._line)
+        if loose := table.loose():
+            self._add(Draft("paragraph", runs=loose))
+        self.anchors += table.anchors()
+        self._add(table.draft())
+
+    def _code(self, piece: Piece, element: Element, end: int) -> None:
+        draft = _html_code(self._raw[piece.end : end], element)
+        draft.last = self._line + 1 + self._raw.count("\n", piece.start, end)
+        self._add(draft)
+
+    def _figure(self, piece: Piece, element: Element, end: int) -> None:
+        caption_start, after = end, end
+        if match := re.compile(r"<figcaption[^<>]*>", re.IGNORECASE).search(self._raw, piece.end, end):
+            caption_start, after = match.start(), match.end()
+        images = [run for run in self._inked(piece.end, caption_start).runs if run.kind != "break"]
+        caption = self._inked(after, end).take()
+        last = self._line + 1 + self._raw.count("\n", piece.start, end)
+        figure = Draft("figure-of-runs", runs=tuple(images), last=last)
+        figure.children = [Draft("caption", runs=caption)] if caption else []
+        self._add(figure)
+
+    def _media(self, piece: Piece, element: Element) -> int | None:
+        self._flush()
+        if element.closing:
+            return None
+        end, after = (piece.end, piece.end) if element.empty else self._finder.end_of(element.name, piece.end)
+        url = element.attrs.get("src") or element.attrs.get("data")
+        for inner in pieces(self._raw, piece.end, end):
+            if not url and inner.element and inner.element.name == "source":
+                url = inner.element.attrs.get("src")
+        if url:
+            self._add(Draft("embed", {"url": url, "html": element.name}))
+        return after
+
+
+def _worded_kind(element: Element) -> tuple[str, dict[str, Any]]:
+    attrs = {name: element.attrs[name] for name in ("align", "dir") if element.attrs.get(name)}
+    if element.name == "p":
+        return "paragraph", attrs
+    if element.name == "summary":
+        return "summary", {}
+    attrs.pop("dir", None)
+    if own := element.attrs.get("id"):
+        attrs["id"] = own
+    return "heading", {"level": int(element.name[1]), **attrs}
+
+
+def _container_kind(element: Element) -> tuple[str, dict[str, Any]]:
+    name, given = element.name, element.attrs
+    if name == "details":
+        return "expandable", {"open": "open" in given}
+    if given.get("data-tag") == "hint" or element.has_class("hint"):
+        return "hint", {"style": given.get("data-style") or "info"}
+    if name in ("ul", "ol"):
+        start = given.get("start", "1")
+        return "list", {"ordered": name == "ol", "start": int(start) if start.isdecimal() else 1, "tight": True}
+    if name in _LISTS:
+        return _LISTS[name], {}
+    attrs: dict[str, Any] = {key: given[key] for key in ("align", "dir") if given.get(key)}
+    if name == "center":
+        attrs["align"] = "center"
+    if "data-with-frame" in given and given["data-with-frame"] != "false":
+        attrs["frame"] = True
+    if given.get("data-full-width") == "true":
+        attrs["full_width"] = True
+    return "group", attrs
+
+
+def _html_code(inner: str, pre: Element) -> Draft:
+    """Code in HTML, which is used where lines are highlighted or annotated."""
+    code_tag = re.match(r"\s*<code([^<>]*)>", inner)
+    language = _LANGUAGE.search((code_tag[1] if code_tag else "") + " " + pre.attrs.get("class", ""))
+    if code_tag:
+        inner = inner[code_tag.end() :].rsplit("</code>", 1)[0]
+    written: list[str] = []
+    highlighted: set[int] = set()
+    notes: list[tuple[int, str]] = []
+    line = depth = 0
+    for match in _CODE_PIECE.finditer(inner):
+        tag = next(pieces(match[0]), None) if match[0].startswith("<") and len(match[0]) > 1 else None
+        if tag and tag.element:
+            element = tag.element
+            if element.name == "strong":
+                depth += -1 if element.closing else 1
+            elif element.name == "br":
+                written.append("\n")
+                line += 1
+            elif "data-footnote-ref" in element.attrs:
+                notes.append((line, element.attrs.get("href", "").rsplit("fn-", 1)[-1]))
+            continue
+        for number, part in enumerate(match[0].split("\n")):
+            line += number > 0
+            if depth > 0 and part:
+                highlighted.add(line)
+        written.append(match[0])
+    attrs: dict[str, Any] = {"language": language[1] if language else ""}
+    if pre.attrs.get("data-title"):
+        attrs["title"] = pre.attrs["data-title"]
+    if "data-overflow" in pre.attrs:
+        attrs["wrap"] = pre.attrs["data-overflow"] == "wrap"
+    for name, given in (("numbers", "data-line-numbers"), ("expandable", "data-expandable")):
+        if given in pre.attrs:
+            attrs[name] = pre.attrs[given] != "false"
+    if highlighted:
+        attrs["highlighted"] = tuple(sorted(highlighted))
+    if notes:
+        attrs["notes"] = tuple(notes)
+    return Draft("code", attrs, text=decode("".join(written)).rstrip("\n"))

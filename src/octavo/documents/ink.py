@@ -1,0 +1,289 @@
+"""Writes runs: takes texts and the tags around them, and keeps what is in force at each moment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from octavo.api.text import text as safe
+from octavo.documents import emoji
+from octavo.documents.blocks import NOTHING, Run
+from octavo.documents.html import HEADINGS, Element, address, colors, squeeze
+
+_MARKS = {
+    **dict.fromkeys(("strong", "b", "th", "dt", *HEADINGS), "bold"),
+    **dict.fromkeys(("em", "i", "var", "cite", "dfn"), "italic"),
+    **dict.fromkeys(("u", "ins"), "underline"),
+    **dict.fromkeys(("s", "del", "strike"), "strike"),
+    **dict.fromkeys(("code", "samp", "tt", "pre"), "code"),
+    **{name: name for name in ("kbd", "sub", "sup", "mark")},
+}
+_BLOCKS = frozenset(
+    {"p", "li", "ul", "ol", "div", "details", "summary", "blockquote", "pre", "tr", "dt", "dd", *HEADINGS}
+)
+_UNSEEN = frozenset({"script", "style", "select", "option", "template", "noscript"})
+_HINT_ICONS = {
+    "info": "circle-info",
+    "success": "circle-check",
+    "warning": "triangle-exclamation",
+    "danger": "circle-exclamation",
+}
+_LIVELY = re.compile(
+    r"(?<![\w/])(?P<url>https?://[^\s<>\"'`\u3000-\u303f\uff00-\uff0f\uff1a-\uff20]{2,2000})|:(?P<emoji>[a-z0-9+-][\w+-]{0,40}):"
+)
+_MARKDOWN_HEADING = re.compile(r"\s*#{1,6}\s+")
+_ICON_NAME = re.compile(r":?[\w-]*:?")
+
+
+@dataclass(slots=True)
+class _Open:
+    """An element that is open, and the run attributes it brings."""
+
+    name: str
+    mark: str | None = None
+    kind: str | None = None
+    link: str | None = None
+    attrs: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    number: int = 0
+
+
+class Ink:
+    """Runs as they come into being. `anchors` are the ids met on the way, which show nothing."""
+
+    def __init__(self) -> None:
+        self.runs: list[Run] = []
+        self.anchors: list[str] = []
+        self._open: list[_Open] = []
+        self._unseen = 0
+        self._dark: str | None = None
+        self._marks: frozenset[str] = frozenset()
+        self._link: str | None = None
+        self._kind = "text"
+        self._attrs: Mapping[str, Any] = NOTHING
+
+    def text(self, text: str) -> None:
+        """Write words as they are; addresses and names of emoji in them come to life."""
+        if not text or self._unseen:
+            return
+        if ":" not in text or self._kind != "text":
+            self._write(text, self._kind, self._link, self._attrs)
+            return
+        position = 0
+        for match in _LIVELY.finditer(text):
+            end = match.end()
+            run: tuple[str, str, str | None, Mapping[str, Any]]
+            if name := match["emoji"]:
+                if not (character := emoji.character(name)):
+                    continue
+                run = (character, "emoji", self._link, {"code": name})
+            elif self._link is None and "code" not in self._marks:
+                url = _trimmed(match["url"])
+                end = match.start() + len(url)
+                run = (url, "text", url, self._attrs)
+            else:
+                continue
+            if match.start() < position:
+                continue
+            self._write(text[position : match.start()], "text", self._link, self._attrs)
+            self._write(*run)
+            position = end
+        self._write(text[position:], "text", self._link, self._attrs)
+
+    def special(self, kind: str, text: str, attrs: Mapping[str, Any] = NOTHING) -> None:
+        """Write a run of another kind."""
+        if not self._unseen:
+            self.runs.append(Run(safe(text), self._marks, self._link, kind, attrs))
+
+    def line_break(self) -> None:
+        """Begin a new line."""
+        if not self._unseen:
+            self.runs.append(Run("\n", kind="break"))
+
+    def image(self, src: str | None, alt: str, attrs: Mapping[str, Any] = NOTHING) -> None:
+        """Write an image."""
+        kept = {"src": address(src) or "", **{key: value for key, value in attrs.items() if value}}
+        if self._dark:
+            kept["dark"] = self._dark
+        self.special("image", alt, kept)
+
+    def html_text(self, text: str) -> None:
+        """Write words of HTML, where white space is all the same."""
+        squeezed = squeeze(text)
+        top = self._open[-1] if self._open else None
+        if top and top.kind == "icon" and _ICON_NAME.fullmatch(squeezed.strip()):
+            return
+        at_start = not self.runs or self.runs[-1].kind == "break"
+        if at_start and (heading := _MARKDOWN_HEADING.match(squeezed)) and "code" not in self._marks:
+            self.push("h4")
+            self.text(squeezed[heading.end() :].strip())
+            self.pop("h4")
+            return
+        self.text(squeezed.lstrip() if at_start else squeezed)
+
+    def element(self, element: Element) -> None:
+        """Open, close or write an element of HTML."""
+        name = element.name
+        if name in _UNSEEN:
+            self._unseen = max(0, self._unseen + (-1 if element.closing else not element.empty))
+        elif name == "br":
+            self.line_break()
+        elif name == "img" and not element.closing:
+            self._html_image(element)
+        elif name == "picture":
+            self._dark = None
+        elif name == "source":
+            if "dark" in element.attrs.get("media", ""):
+                self._dark = address(element.attrs.get("srcset"))
+        elif element.closing:
+            self.pop(name)
+        else:
+            if name in _BLOCKS:
+                self._begin_block(element)
+            if not element.empty:
+                self._push(self._opened(element))
+
+    def push(self, name: str, *, link: str | None = None, title: str = "") -> None:
+        """Put what follows under the mark of an element, or make it a link."""
+        if name == "a":
+            self._push(_Open("a", kind="mention" if title == "mention" else None, link=address(link)))
+        else:
+            self._push(_Open(name, _MARKS.get(name)))
+
+    def pop(self, name: str) -> None:
+        """Leave the innermost open element called `name`, if there is one."""
+        for index in range(len(self._open) - 1, -1, -1):
+            if self._open[index].name == name:
+                del self._open[index:]
+                self._settle()
+                return
+
+    def take(self) -> tuple[Run, ...]:
+        """The runs so far, without white space around them. Writing goes on with none."""
+        runs, self.runs = self.runs, []
+        return trimmed(runs)
+
+    def _write(self, text: str, kind: str, link: str | None, attrs: Mapping[str, Any]) -> None:
+        if not text:
+            return
+        text = safe(text)
+        if self.runs:
+            last = self.runs[-1]
+            same = last.kind == kind and last.link == link and last.marks == self._marks and last.attrs is attrs
+            if same and kind != "emoji":
+                self.runs[-1] = Run(last.text + text, last.marks, link, kind, attrs)
+                return
+        self.runs.append(Run(text, self._marks, link, kind, attrs))
+
+    def _html_image(self, element: Element) -> None:
+        given = element.attrs
+        attrs: dict[str, Any] = {name: given.get(name, "") for name in ("width", "height", "title")}
+        attrs["size"] = given.get("data-size", "")
+        attrs["drawing"] = "gitbook-drawing" in given.get("class", "")
+        self.image(given.get("src"), given.get("alt", ""), attrs)
+        self._dark = None
+
+    def _begin_block(self, element: Element) -> None:
+        if self.runs and self.runs[-1].kind != "break" and element.name not in ("ul", "ol"):
+            self.line_break()
+        if element.name == "li":
+            lists = [each for each in self._open if each.name in ("ul", "ol")]
+            bullet = "• "
+            if lists and lists[-1].name == "ol":
+                lists[-1].number += 1
+                bullet = f"{lists[-1].number}. "
+            self.text("  " * (len(lists) - 1) + bullet)
+        if element.attrs.get("data-tag") == "hint":
+            style = element.attrs.get("data-style", "info")
+            self.special("icon", "", {"name": _HINT_ICONS.get(style, "circle-info")})
+            self.text(" ")
+
+    def _opened(self, element: Element) -> _Open:
+        name, given = element.name, element.attrs
+        if name == "a":
+            return self._opened_link(given)
+        if name == "button":
+            return _Open(name, kind="button", attrs=_button(given))
+        if name == "i" and given.get("class", "").startswith("fa"):
+            icon = given["class"].split()[-1].removeprefix("fa-")
+            self.special("icon", "", {"name": icon})
+            return _Open(name, kind="icon", attrs={"name": icon})
+        if name == "span" and given.get("data-tag") == "emoji":
+            return _Open(name, kind="emoji", attrs={"code": given.get("data-code", "")})
+        if name == "code" and "expression" in given.get("class", ""):
+            return _Open(name, kind="expression")
+        if name == "mark" or (name == "span" and given.get("style")):
+            return _Open(name, _MARKS.get(name), attrs=colors(given.get("style", "")))
+        return _Open(name, _MARKS.get(name))
+
+    def _opened_link(self, given: Mapping[str, str]) -> _Open:
+        if own := given.get("id") or given.get("name"):
+            self.anchors.append(own)
+        link = address(given.get("href"))
+        if link is None or (own and link == f"#{own}"):
+            return _Open("a")
+        if "data-footnote-ref" in given:
+            return _Open("a", kind="footnote", attrs={"label": link.rsplit("fn-", 1)[-1], "inline": True})
+        if "button" in given.get("class", "").split():
+            return _Open("a", kind="button", link=link, attrs=_button(given))
+        if "data-mention" in given or given.get("title") == "mention":
+            return _Open("a", kind="mention", link=link)
+        return _Open("a", link=link)
+
+    def _push(self, opened: _Open) -> None:
+        self._open.append(opened)
+        if opened.mark:
+            self._marks |= {opened.mark}
+        if opened.link is not None:
+            self._link = opened.link
+        if opened.kind and opened.kind != "icon":
+            self._kind = opened.kind
+        if opened.attrs and opened.kind != "icon":
+            self._attrs = {**self._attrs, **opened.attrs} if self._attrs else opened.attrs
+
+    def _settle(self) -> None:
+        """Work out again what is in force, after elements were left."""
+        still_open, self._open = self._open, []
+        self._marks, self._link, self._kind, self._attrs = frozenset(), None, "text", NOTHING
+        for opened in still_open:
+            self._push(opened)
+
+
+def trimmed(runs: list[Run]) -> tuple[Run, ...]:
+    """Runs without white space at their ends."""
+    first, last = 0, len(runs)
+    while first < last and _is_blank(runs[first]):
+        first += 1
+    while last > first and _is_blank(runs[last - 1]):
+        last -= 1
+    kept = runs[first:last]
+    if kept and kept[0].kind == "text":
+        kept[0] = _with_text(kept[0], kept[0].text.lstrip())
+    if kept and kept[-1].kind == "text":
+        kept[-1] = _with_text(kept[-1], kept[-1].text.rstrip())
+    return tuple(kept)
+
+
+def _with_text(run: Run, text: str) -> Run:
+    return run if text == run.text else Run(text, run.marks, run.link, run.kind, run.attrs)
+
+
+def _is_blank(run: Run) -> bool:
+    return run.kind == "break" or (run.kind == "text" and not run.text.strip())
+
+
+def _button(given: Mapping[str, str]) -> dict[str, str]:
+    style = "primary" if "primary" in given.get("class", "").split() else "secondary"
+    found = {"icon": given.get("data-icon"), "action": given.get("data-action"), "query": given.get("data-query")}
+    return {"style": style, **{name: value for name, value in found.items() if value}}
+
+
+def _trimmed(url: str) -> str:
+    """An address met in words, without the punctuation of the sentence around it."""
+    surplus = url.count(")") - url.count("(")
+    end = len(url)
+    while end and (url[end - 1] in ".,:;!?*_~]}" or (url[end - 1] == ")" and surplus > 0)):
+        surplus -= url[end - 1] == ")"
+        end -= 1
+    return url[:end]

@@ -1,0 +1,202 @@
+"""What platform markdown adds to CommonMark, as rules of the markdown parser: tags, HTML over blank lines, formulas."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from functools import cache
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.ruler import RuleOptionsType
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
+from mdit_py_plugins.footnote import footnote_plugin
+
+from octavo.documents.blocks import Diagnostic
+from octavo.documents.containers import is_known
+from octavo.documents.html import Finder
+from octavo.documents.html_rule import html_block
+from octavo.documents.tags import Tag, TagScanner
+
+DEEPEST = 60
+"""Below this many nested lists, items and quotes the source is shown as it is."""
+
+_FORMULA_LINES = 200
+_INLINE_FORMULA = 4000
+_FORMULA_END = re.compile(r"\$\$[ \t]*$", re.MULTILINE)
+
+
+class _Markdown(MarkdownIt):
+    """Addresses stay as they are written. Where a link may lead is decided when it is followed."""
+
+    def normalizeLink(self, url: str) -> str:
+        return url
+
+    def validateLink(self, url: str) -> bool:
+        return True
+
+
+@cache
+def parser() -> MarkdownIt:
+    """The parser. Its `parse` wants an environment made by `environment`."""
+    markdown = _Markdown("commonmark", {"html": True, "maxNesting": DEEPEST + 40})
+    markdown.enable(["table", "strikethrough"])
+    markdown.use(footnote_plugin)
+    interrupts: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list", "table"]}
+    markdown.block.ruler.before("table", "too_deep", _too_deep)
+    markdown.block.ruler.before("table", "platform_tag", _tag, interrupts)
+    markdown.block.ruler.before("fence", "platform_math", _math, interrupts)
+    markdown.block.ruler.at("html_block", html_block, {"alt": ["paragraph", "reference", "blockquote"]})
+    markdown.inline.ruler.before("escape", "platform_math", _inline_math)
+    markdown.inline.ruler.before("escape", "platform_tag", _inline_tag)
+    markdown.core.ruler.before("footnote_tail", "keep_footnotes", _keep_footnotes)
+    return markdown
+
+
+def environment(source: str, diagnostics: list[Diagnostic]) -> dict[str, Any]:
+    """What the rules share while they read `source`."""
+    return {
+        "tags": TagScanner(source),
+        "finder": Finder(source),
+        "diagnostics": diagnostics,
+        "formula_ends": [match.start() for match in _FORMULA_END.finditer(source)],
+    }
+
+
+def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    if state.level < DEEPEST or silent:
+        return False
+    last = start
+    while last < end and (state.isEmpty(last) or state.sCount[last] >= state.blkIndent):
+        last += 1
+    token = state.push("code_block", "code", 0)
+    token.content = state.getLines(start, last, state.blkIndent, True)
+    token.map = [start, last]
+    token.meta = {"source": True}
+    state.env["diagnostics"].append(Diagnostic(start, "Too many levels inside one another: shown as source."))
+    state.line = last
+    return True
+
+
+def _tag(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    position = state.bMarks[start] + state.tShift[start]
+    if not state.src.startswith("{%", position) or state.is_code_block(start):
+        return False
+    scanner: TagScanner = state.env["tags"]
+    tag = scanner.at(position)
+    if tag is None:
+        if not silent:
+            state.env["diagnostics"].append(Diagnostic(start, "This tag does not end: shown as text."))
+        return False
+    line = start
+    while line < end and state.eMarks[line] < tag.end:
+        line += 1
+    if line >= end:
+        return False
+    if silent:
+        return True
+    _push_tag(state, tag, start, line)
+    position = tag.end
+    while True:
+        line_end = state.eMarks[line]
+        while position < line_end and state.src[position] in " \t":
+            position += 1
+        another = scanner.at(position) if state.src.startswith("{%", position) else None
+        if another is None or another.end > line_end:
+            break
+        _push_tag(state, another, line, line)
+        position = another.end
+    if rest := state.src[position:line_end].strip():
+        _push_paragraph(state, rest, line)
+    state.line = line + 1
+    return True
+
+
+def _push_tag(state: StateBlock, tag: Tag, first: int, last: int) -> None:
+    token = state.push("platform_tag", "", 0)
+    token.meta = {"tag": tag}
+    token.map = [first, last + 1]
+
+
+def _push_paragraph(state: StateBlock, content: str, line: int) -> None:
+    opening = state.push("paragraph_open", "p", 1)
+    opening.map = [line, line + 1]
+    inline = state.push("inline", "", 0)
+    inline.content, inline.map, inline.children = content, [line, line + 1], []
+    state.push("paragraph_close", "p", -1)
+
+
+def _inline_tag(state: StateInline, silent: bool) -> bool:
+    if not state.src.startswith("{%", state.pos):
+        return False
+    known: tuple[str, TagScanner] | None = state.env.get("inline_tags")
+    if known is None or known[0] is not state.src:
+        known = (state.src, TagScanner(state.src))
+        state.env["inline_tags"] = known
+    tag = known[1].at(state.pos)
+    if tag is None or tag.end > state.posMax:
+        return False
+    if not silent:
+        words = state.src[state.pos + 2 : tag.end - 2].strip(" -\n")
+        if is_known(tag.closes or tag.name) and state.linkLevel == 0:
+            token = state.push("platform_tag", "", 0)
+            token.meta = {"tag": tag}
+            token.content = words
+        else:
+            state.push("platform_tag_in_text", "", 0).content = words
+    state.pos = tag.end
+    return True
+
+
+def _math(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    position = state.bMarks[start] + state.tShift[start]
+    if not state.src.startswith("$$", position) or state.is_code_block(start):
+        return False
+    first = state.src[position + 2 : state.eMarks[start]].rstrip()
+    if "$$" in first:
+        if not first.endswith("$$") or "$$" in first[:-2]:
+            return False
+        body, after = first[:-2], start + 1
+    else:
+        ends: list[int] = state.env["formula_ends"]
+        following = bisect_right(ends, state.eMarks[start])
+        if following == len(ends):
+            return False
+        last = bisect_right(state.eMarks, ends[following], start, end)
+        if not start < last < min(end, start + _FORMULA_LINES):
+            return False
+        after = last + 1
+        body = first + "\n" + state.getLines(start + 1, after, state.blkIndent, False).rstrip()[:-2]
+    if silent:
+        return True
+    token = state.push("platform_math", "", 0)
+    token.content, token.map = body.strip(), [start, after]
+    state.line = after
+    return True
+
+
+def _inline_math(state: StateInline, silent: bool) -> bool:
+    if not state.src.startswith("$$", state.pos):
+        return False
+    end = state.src.find("$$", state.pos + 2, min(state.posMax, state.pos + _INLINE_FORMULA))
+    if end <= state.pos + 2:
+        return False
+    if not silent:
+        state.push("platform_math", "", 0).content = state.src[state.pos + 2 : end].strip()
+    state.pos = end + 2
+    return True
+
+
+def _keep_footnotes(state: StateCore) -> None:
+    """Count definitions that only HTML refers to as referred to: the plugin would drop them."""
+    footnotes = state.env.get("footnotes") or {}
+    references = footnotes.get("refs") or {}
+    entries = footnotes.setdefault("list", {})
+    for name, number in list(references.items()):
+        if number < 0:
+            references[name] = len(entries)
+            entries[len(entries)] = {"label": name[1:], "count": 0}
+    if references:
+        state.env["footnotes"] = footnotes

@@ -1,0 +1,236 @@
+"""Tables and cards, written with pipes or in HTML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from markdown_it.token import Token
+
+from octavo.documents.blocks import Column, Run, words
+from octavo.documents.html import Element, Piece, pieces
+from octavo.documents.ink import Ink
+from octavo.documents.inline import runs_of
+from octavo.documents.tree import Draft
+
+_ALIGN = re.compile(r"text-align:\s*(\w+)")
+_ROLES = {
+    "data-card-target": "target",
+    "data-card-cover": "cover",
+    "data-card-cover-dark": "cover-dark",
+}
+_CHECKED = {"true": True, "false": False, "1": True, "0": False, "": False}
+
+
+def pipe_table(tokens: Sequence[Token], line: int) -> tuple[Draft, list[str]]:
+    """The table whose tokens these are, from its opening to its closing one; and the anchors in it."""
+    columns: list[Column] = []
+    table = Draft("table")
+    anchors: list[str] = []
+    for token in tokens:
+        first, last = (token.map[0] + line, token.map[1] + line) if token.map else (0, 0)
+        if token.type == "tr_open" and columns:
+            table.children.append(Draft("row", first=first, last=last))
+        elif token.type == "th_open":
+            columns.append(Column(align=_alignment(str(token.attrs.get("style", "")))))
+        elif token.type == "td_open":
+            row = table.children[-1]
+            row.children.append(Draft("cell", first=row.first, last=row.last))
+        elif token.type == "inline":
+            runs, met = runs_of(token.children)
+            anchors += met
+            if table.children:
+                table.children[-1].children[-1].runs = runs
+            else:
+                columns[-1] = replace(columns[-1], title=runs)
+    table.attrs["columns"] = tuple(columns)
+    if not any(words(column.title).strip() for column in columns):
+        table.attrs["header_hidden"] = True
+    return table, anchors
+
+
+@dataclass(slots=True)
+class _Cell:
+    element: Element
+    line: int
+    ink: Ink = field(default_factory=Ink)
+
+
+class HtmlTable:
+    """A table in HTML, read piece by piece."""
+
+    def __init__(self, raw: str, line: int) -> None:
+        self._table: Element | None = None
+        self._rows: list[list[_Cell]] = []
+        self._head_rows = 0
+        self._in_head = False
+        self._cell: _Cell | None = None
+        self._options: dict[int, dict[str, str]] = {}
+        self._caption: Ink | None = None
+        self._depth = 0
+        last = 0
+        for piece in pieces(raw):
+            line += raw.count("\n", last, piece.start)
+            last = piece.start
+            self._read(piece, line)
+        self._last = line + 1
+
+    def draft(self) -> Draft:
+        """The table, or the cards, as a block."""
+        attrs = self._table.attrs if self._table else {}
+        cards = attrs.get("data-view") == "cards"
+        head = self._rows[0] if self._head_rows or _all_heads(self._rows) else []
+        body = self._rows[1:] if head else self._rows
+        width = max((len(row) for row in self._rows), default=0)
+        columns = tuple(self._column(head, index) for index in range(max(len(head), width)))
+        table = Draft("cards" if cards else "table", {"columns": columns}, last=self._last)
+        if attrs.get("data-full-width") == "true":
+            table.attrs["full_width"] = True
+        if cards:
+            table.attrs["size"] = "large" if attrs.get("data-card-size") == "large" else "medium"
+        else:
+            hidden = "data-header-hidden" in attrs and attrs["data-header-hidden"] != "false"
+            if hidden or not any(words(column.title).strip() for column in columns):
+                table.attrs["header_hidden"] = True
+            table.attrs |= {
+                name: True
+                for name, given in (("header_sticky", "data-header-sticky"), ("search", "data-search"))
+                if given in attrs and attrs[given] != "false"
+            }
+        for index, row in enumerate(body, start=1 if head else 0):
+            drafted = _card(row, columns) if cards else Draft("row", children=_cells(row, columns))
+            drafted.first, drafted.last = (row[0].line, row[-1].line + 1) if row else (0, 0)
+            if index < self._head_rows:
+                drafted.attrs["head"] = True
+            if row:
+                table.children.append(drafted)
+        return table
+
+    def loose(self) -> tuple[Run, ...]:
+        """The caption and words between cells, which stand nowhere."""
+        return self._caption.take() if self._caption else ()
+
+    def anchors(self) -> list[str]:
+        """The anchors in its cells."""
+        return [anchor for row in self._rows for cell in row for anchor in cell.ink.anchors]
+
+    def _read(self, piece: Piece, line: int) -> None:
+        element = piece.element
+        if element is None:
+            if self._cell:
+                self._cell.ink.html_text(piece.text)
+            elif piece.text.strip():
+                self._loose_text(piece.text)
+        elif element.name == "table":
+            self._depth += -1 if element.closing else 1
+            if self._table is None:
+                self._table = element
+            elif self._cell and not element.closing:
+                self._cell.ink.line_break()
+        elif self._depth > 1 and self._cell:
+            self._read_nested(element)
+        elif element.name in ("thead", "tbody", "tfoot"):
+            self._in_head = element.name == "thead" and not element.closing
+        elif element.name == "tr":
+            self._cell = None
+            if not element.closing:
+                self._rows.append([])
+                self._head_rows += self._in_head
+        elif element.name in ("td", "th"):
+            self._begin_cell(element, line)
+        elif element.name == "option" and self._cell and not element.closing:
+            options = self._options.setdefault(len(self._rows[-1]) - 1, {})
+            options[element.attrs.get("value", "")] = element.attrs.get("label", "")
+        elif self._cell:
+            self._cell.ink.element(element)
+        elif self._caption and element.name != "caption":
+            self._caption.element(element)
+
+    def _begin_cell(self, element: Element, line: int) -> None:
+        self._cell = None
+        if not element.closing:
+            self._cell = _Cell(element, line)
+            if not self._rows:
+                self._rows.append([])
+            self._rows[-1].append(self._cell)
+
+    def _read_nested(self, element: Element) -> None:
+        """A table in a cell: its rows become lines, its cells are divided by bars."""
+        if self._cell is None or element.closing:
+            return
+        if element.name == "tr":
+            self._cell.ink.line_break()
+        elif element.name in ("td", "th"):
+            self._cell.ink.text(" | ")
+        else:
+            self._cell.ink.element(element)
+
+    def _loose_text(self, text: str) -> None:
+        self._caption = self._caption or Ink()
+        self._caption.html_text(text)
+
+    def _column(self, head: list[_Cell], index: int) -> Column:
+        if index >= len(head):
+            return Column()
+        cell, attrs = head[index], head[index].element.attrs
+        width = attrs.get("width", "").removesuffix("px")
+        limit = attrs.get("data-max", "")
+        options = self._options.get(index, {})
+        return Column(
+            title=cell.ink.take(),
+            type=attrs.get("data-type") or ("select" if options else "text"),
+            align=attrs.get("align") or _alignment(attrs.get("style", "")),
+            width=int(width) if width.isdecimal() and len(width) < 6 else None,
+            hidden="data-hidden" in attrs,
+            role=next((role for name, role in _ROLES.items() if name in attrs), None),
+            max=int(limit) if limit.isdecimal() and 0 < int(limit[:3]) <= 20 else 5,
+            options=options,
+        )
+
+
+def _all_heads(rows: list[list[_Cell]]) -> bool:
+    return bool(rows and rows[0]) and all(cell.element.name == "th" for cell in rows[0])
+
+
+def _cells(row: list[_Cell], columns: Sequence[Column]) -> list[Draft]:
+    return [_cell(cell, columns[index]) for index, cell in enumerate(row)]
+
+
+def _cell(cell: _Cell, column: Column) -> Draft:
+    runs = cell.ink.take()
+    draft = Draft("cell", runs=runs, first=cell.line, last=cell.line + 1)
+    text = words(runs).strip().lower()
+    if column.type == "checkbox" and text in _CHECKED:
+        draft.attrs["value"] = _CHECKED[text]
+    elif column.type == "rating" and text.isdecimal():
+        draft.attrs["value"] = min(int(text[:3]), column.max)
+    for name in ("colspan", "rowspan"):
+        span = cell.element.attrs.get(name, "")
+        if span.isdecimal() and 1 < int(span[:4]) <= 1000:
+            draft.attrs[name] = int(span[:4])
+    return draft
+
+
+def _card(row: list[_Cell], columns: Sequence[Column]) -> Draft:
+    card = Draft("card", children=_cells(row, columns))
+    for column, cell in zip(columns, card.children, strict=False):
+        if column.role and (address := _address(cell.runs)):
+            card.attrs[column.role.replace("-", "_")] = address
+    return card
+
+
+def _address(runs: tuple[Run, ...]) -> str | None:
+    """Where a cell leads: its link or image, or its own words."""
+    for run in runs:
+        if run.kind == "image" and run.attrs.get("src"):
+            return str(run.attrs["src"])
+        if run.link:
+            return run.link
+    return words(runs).strip() or None
+
+
+def _alignment(style: str) -> str | None:
+    found: Any = _ALIGN.search(style)
+    return found[1] if found else None

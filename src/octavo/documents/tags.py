@@ -1,0 +1,137 @@
+"""The tags of platform markdown: `{% name key="value" %}`.
+
+Values stand in quotes of any kind, or bare; they may span lines and hold quotes of their own, so a quote ends a
+value only where another attribute or the end of the tag follows it.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass, field
+
+from octavo.api.text import text as safe
+
+LONGEST = 20_000
+"""No tag is longer than this many characters."""
+
+_NAME = re.compile(r"\{%-?[ \t\n]*(@?[A-Za-z][\w@./:-]*)")
+_KEY = re.compile(r"[A-Za-z_@:][\w:.-]*")
+_END = re.compile(r"-?%\}")
+_BLANK = re.compile(r"[ \t\n]*+")
+_BARE = re.compile(r"(?:(?!-?%\})[^ \t\n])+")
+_CLOSERS = {'"': '"', "'": "'", "\u201c": '\u201d\u201c"', "\u201d": '\u201d\u201c"'}
+_QUOTE = {opener: re.compile(f"[{closers}]") for opener, closers in _CLOSERS.items()}
+_AFTER_VALUE = re.compile(r"[ \t\n]*+(?:-?%\}|[A-Za-z_@:][\w:.-]*=)")
+_ESCAPED = re.compile(r"\\([\\_*\[\](){}`#+.!|\"'<>~$-])")
+_CONDITIONS = ("if", "elseif", "elif", "unless")
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A tag and where it ends in the source. `words` are the values that have no key."""
+
+    name: str
+    arguments: dict[str, str] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
+    raw: str = ""
+    """What stands between the name and the end, as it is written."""
+    end: int = 0
+
+    @property
+    def closes(self) -> str | None:
+        """The name of the tag this one closes."""
+        return self.name[3:] if self.name.startswith("end") and len(self.name) > 3 else None
+
+
+class TagScanner:
+    """Finds the tags of one source. The work is linear in its length, whatever it holds."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._found: dict[int, Tag | None] = {}
+        self._patience = 8 * len(source) + 20 * LONGEST
+
+    def at(self, position: int) -> Tag | None:
+        """The tag that begins at `position`, or None."""
+        if position not in self._found:
+            self._found[position] = self._scan(position)
+        return self._found[position]
+
+    def _scan(self, start: int) -> Tag | None:
+        source = self._source
+        if not (opening := _NAME.match(source, start)):
+            return None
+        limit = min(len(source), start + LONGEST)
+        if self._patience <= 0:
+            line_end = source.find("\n", start)
+            limit = min(limit, line_end if line_end >= 0 else limit)
+        if source.find("%}", start, limit) < 0:
+            self._patience -= limit - start
+            return None
+        tag = _read(source, opening[1], opening.end(), limit)
+        if tag is None:
+            self._patience -= limit - start
+        return tag
+
+
+def scan(source: str, position: int = 0) -> Tag | None:
+    """The tag that begins at `position` of `source`, or None."""
+    return TagScanner(source).at(position)
+
+
+def _read(source: str, name: str, position: int, limit: int) -> Tag | None:
+    start = position
+    if name in _CONDITIONS:
+        end = source.find("%}", position, limit)
+        expression = safe(source[position:end].strip(" -\n\t"))
+        return Tag(name, {"expression": expression}, (), source[position:end], end + 2)
+    arguments: dict[str, str] = {}
+    words: list[str] = []
+    while True:
+        position = _skip_blanks(source, position, limit)
+        if ending := _END.match(source, position, limit):
+            return Tag(name, arguments, tuple(words), source[start:position].strip(), ending.end())
+        if position >= limit:
+            return None
+        key, position = _read_key(source, position, limit)
+        value, after = _read_value(source, position, limit)
+        position = max(after, position + 1)
+        if key is not None:
+            arguments.setdefault(key, value)
+        elif value:
+            words.append(value)
+
+
+def _skip_blanks(source: str, position: int, limit: int) -> int:
+    blanks = _BLANK.match(source, position, limit)
+    return blanks.end() if blanks else position
+
+
+def _read_key(source: str, position: int, limit: int) -> tuple[str | None, int]:
+    """The key that stands before `=`, and where its value begins."""
+    if not (key := _KEY.match(source, position, limit)):
+        return None, position
+    equals = _skip_blanks(source, key.end(), limit)
+    if not source.startswith("=", equals):
+        return None, position
+    return key[0], _skip_blanks(source, equals + 1, limit)
+
+
+def _read_value(source: str, position: int, limit: int) -> tuple[str, int]:
+    """The value at `position`, and the position after it."""
+    opener = source[position : position + 1]
+    if opener not in _QUOTE:
+        bare = _BARE.match(source, position, limit)
+        return (_clean(bare[0]), bare.end()) if bare else ("", position)
+    for closer in _QUOTE[opener].finditer(source, position + 1, limit):
+        if source[closer.start() - 1] != "\\" and _AFTER_VALUE.match(source, closer.end(), limit):
+            return _clean(source[position + 1 : closer.start()]), closer.end()
+    end = source.find("%}", position, limit)
+    if end < 0:
+        return "", limit
+    return _clean(source[position + 1 : end].strip(" -\"'\u201c\u201d")), end
+
+
+def _clean(value: str) -> str:
+    return safe(_ESCAPED.sub(r"\1", html.unescape(value)))

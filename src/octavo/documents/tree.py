@@ -1,0 +1,120 @@
+"""The tree of a page while it grows: what is opened is closed, in whatever order the source has it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from octavo.documents.blocks import Diagnostic, Run
+
+DEEPEST = 40
+"""Containers of tags and HTML nested deeper become siblings of one another."""
+
+
+@dataclass(slots=True)
+class Draft:
+    """A block that is not finished. Kinds beyond those of blocks are resolved when it is: see `folding`."""
+
+    kind: str
+    attrs: dict[str, Any] = field(default_factory=dict)
+    children: list[Draft] = field(default_factory=list)
+    runs: tuple[Run, ...] = ()
+    text: str = ""
+    first: int = 0
+    last: int = 0
+
+
+class Tree:
+    """Blocks as they come, with those that are still open.
+
+    Each open block has a key: `tag:hint`, `html:div`, `markdown:list`. Markdown's own containers always close in
+    order, so what is opened in one ends with it at the latest.
+    """
+
+    def __init__(self, diagnostics: list[Diagnostic]) -> None:
+        self.root = Draft("document")
+        self.diagnostics = diagnostics
+        self._open: list[tuple[str, Draft]] = [("", self.root)]
+        self._surplus: list[str] = []
+
+    @property
+    def top(self) -> Draft:
+        """The innermost open block."""
+        return self._open[-1][1]
+
+    def note(self, line: int, message: str) -> None:
+        """Say what is wrong with the source at a line."""
+        self.diagnostics.append(Diagnostic(line, message))
+
+    def add(self, draft: Draft) -> Draft:
+        """Put a finished block at the end of the innermost open one."""
+        self.top.children.append(draft)
+        return draft
+
+    def open(self, key: str, draft: Draft) -> Draft:
+        """Put a block there that takes what follows, until it is closed."""
+        self.add(draft)
+        if len(self._open) < DEEPEST or key.startswith("markdown:"):
+            self._open.append((key, draft))
+        else:
+            self._surplus.append(key)
+            self.note(draft.first, f"{_shown(key)} is nested too deeply: its content follows it.")
+        return draft
+
+    def close(self, key: str, line: int) -> bool:
+        """Close the innermost block of that key, and what is open in it. False if there is none."""
+        if self._surplus and self._surplus[-1] == key:
+            self._surplus.pop()
+            return True
+        for index in range(len(self._open) - 1, 0, -1):
+            if self._open[index][0] == key:
+                for inner, _ in self._open[index + 1 :]:
+                    self.note(line - 1, f"{_shown(inner)} is not closed before {_shown(key)} is.")
+                self._cut(index, line)
+                return True
+            if self._open[index][0].startswith("markdown:"):
+                break
+        return False
+
+    def leave(self, key: str, line: int) -> None:
+        """Close a container of markdown, and what is open in it."""
+        for index in range(len(self._open) - 1, 0, -1):
+            if self._open[index][0] == key:
+                for inner, draft in self._open[index + 1 :]:
+                    self.note(draft.first, f"{_shown(inner)} is not closed.")
+                self._surplus.clear()
+                self._cut(index, line)
+                return
+
+    def finish(self, line: int) -> Draft:
+        """Close all that is open. Its root."""
+        for key, draft in self._open[1:]:
+            self.note(draft.first, f"{_shown(key)} is not closed.")
+        self._cut(1, line)
+        self.root.last = line
+        return self.root
+
+    def sibling_open(self, name: str, parent: str) -> bool:
+        """Whether a tag called `name` is open that no `parent` and no markdown container stands within."""
+        for key, _ in reversed(self._open):
+            if key == f"tag:{name}":
+                return True
+            if key == f"tag:{parent}" or key.startswith("markdown:"):
+                return False
+        return False
+
+    def innermost(self, key: str) -> Draft | None:
+        """The innermost open block of that key."""
+        return next((draft for known, draft in reversed(self._open) if known == key), None)
+
+    def _cut(self, index: int, line: int) -> None:
+        for _, draft in self._open[index:]:
+            draft.last = line
+        del self._open[index:]
+
+
+def _shown(key: str) -> str:
+    sort, _, name = key.partition(":")
+    if sort == "tag":
+        return f"{{% {name} %}}"
+    return f"<{name}>" if sort == "html" else f"The {name}"
