@@ -102,7 +102,9 @@ class Filterable(Vertical):
     def compose(self) -> ComposeResult:
         with Vertical(classes="filter--line"):
             yield Static(Content("/"), classes="filter--sign")
-            yield FilterInput(placeholder=self._placeholder)
+            line = FilterInput(placeholder=self._placeholder)
+            line.can_focus = False  # until it is opened: a hidden line must not take the first focus
+            yield line
             yield Static(classes="filter--count")
         yield self.lines
 
@@ -111,10 +113,14 @@ class Filterable(Vertical):
         """The line one types in."""
         return self.query_one(FilterInput)
 
+    def _shown(self, shown: bool) -> None:
+        self.set_class(shown, "-filtering")
+        self.input.can_focus = shown
+
     @on(Lines.FilterWanted)
     def _open(self, message: Lines.FilterWanted) -> None:
         message.stop()
-        self.add_class("-filtering")
+        self._shown(True)
         self.input.focus()
 
     @on(Input.Changed)
@@ -127,14 +133,14 @@ class Filterable(Vertical):
         if message.query != self.input.value:
             self.input.value = message.query
         if not message.query and not self.input.has_focus:
-            self.remove_class("-filtering")
+            self._shown(False)
         self.query_one(".filter--count", Static).update(Content(self.lines.loaded if message.query else ""))
 
     @on(FilterInput.Left)
     def _leave(self, message: FilterInput.Left) -> None:
         message.stop()
         if message.closed:
-            self.remove_class("-filtering")
+            self._shown(False)
         else:
             self.lines.stay()
         self.lines.focus()

@@ -1,0 +1,111 @@
+"""Writing in the person's own editor, with the text kept safe whatever the editor does."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import stat
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from textual.app import App, SuspendNotSupported
+
+LARGEST = 1024 * 1024
+"""Bytes: a longer file is not read back."""
+
+_NOT_FOR_CHILDREN = ("OCTAVO_API_KEY",)
+_USUAL_EDITORS = ("sensible-editor", "nano", "vi")
+
+
+@dataclass(frozen=True)
+class Edited:
+    """The text as the editor left it."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class NotEdited:
+    """Why there is no new text, and where the file with it is if there is one."""
+
+    sentence: str
+    kept: Path | None = None
+
+
+def edit_text(app: App[Any], text: str, folder: Path, *, name: str = "comment") -> Edited | NotEdited:
+    """Let the person change `text` in their editor while `app` stands still. `folder` becomes private (0700)."""
+    try:
+        with app.suspend():
+            return run_editor(text, folder, os.environ, name=name)
+    except SuspendNotSupported:
+        return NotEdited("An editor cannot be started from this terminal. Go on writing here.")
+
+
+def run_editor(text: str, folder: Path, environment: Mapping[str, str], *, name: str = "comment") -> Edited | NotEdited:
+    """Run the editor `environment` names on a private file with `text`, and read it back.
+
+    The file is removed when its text was read, and kept when anything failed.
+    """
+    command = _editor(environment)
+    if isinstance(command, NotEdited):
+        return command
+    try:
+        path = _write(text, folder, name)
+    except OSError as error:
+        return NotEdited(f"No file to edit could be made in {folder}: {error.strerror}.")
+    child = {key: value for key, value in environment.items() if key not in _NOT_FOR_CHILDREN}
+    try:
+        ended = subprocess.run([*command, str(path)], env=child, check=False)
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        return NotEdited(f"{command[0]} could not be started: {error.strerror}. Set EDITOR to another program.")
+    if ended.returncode != 0:
+        return NotEdited(f"{command[0]} ended with {ended.returncode}. The text is kept in {path}.", path)
+    read = _read(path)
+    if isinstance(read, Edited):
+        path.unlink(missing_ok=True)
+    return read
+
+
+def _editor(environment: Mapping[str, str]) -> list[str] | NotEdited:
+    wanted = environment.get("VISUAL") or environment.get("EDITOR") or ""
+    if wanted.strip():
+        try:
+            return shlex.split(wanted)
+        except ValueError:
+            return NotEdited(f"EDITOR cannot be understood: {wanted}")
+    found = next((each for each in _USUAL_EDITORS if shutil.which(each, path=environment.get("PATH"))), None)
+    return [found] if found else NotEdited("There is no editor. Set EDITOR to the one you use.")
+
+
+def _write(text: str, folder: Path, name: str) -> Path:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    descriptor, path = tempfile.mkstemp(prefix=f"{name}-", suffix=".md", dir=folder)
+    with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+        file.write(text)
+    return Path(path)
+
+
+def _read(path: Path) -> Edited | NotEdited:
+    # Read by its path: editors write a new file and put it in the place of the old one.
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+        with os.fdopen(descriptor, "rb") as file:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                return NotEdited(f"{path} is no regular file any more and was not read.", path)
+            if found.st_size > LARGEST:
+                return NotEdited(f"The text is larger than 1 MiB and was not read. It is kept in {path}.", path)
+            raw = file.read(LARGEST + 1)
+    except OSError as error:
+        return NotEdited(f"{path} could not be read back: {error.strerror}.", path)
+    try:
+        return Edited(raw.decode("utf-8").replace("\r\n", "\n").removesuffix("\n"))
+    except UnicodeDecodeError:
+        return NotEdited(f"The text is not UTF-8 and was not read. It is kept in {path}.", path)

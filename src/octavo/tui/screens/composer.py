@@ -1,0 +1,242 @@
+"""Where a comment is written: a sheet at the bottom of the screen that never loses what is typed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path, PurePath
+from time import monotonic
+from typing import ClassVar, Protocol, runtime_checkable
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
+from textual.events import AppBlur, ScreenSuspend
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import Static, TextArea
+
+from octavo.tui.editing import Edited, edit_text
+from octavo.tui.screens.dialog import Dialog, Frame
+from octavo.tui.widgets.content import safe
+from octavo.tui.widgets.writing import Writing
+
+_QUOTED_LINES = 3
+
+
+@runtime_checkable
+class KeepsAtEnd(Protocol):
+    """An app that calls these when the terminal goes away."""
+
+    before_end: set[Callable[[], None]]
+
+
+class DraftClock:
+    """When to keep a draft: 300 ms after the last key, and at most 1 s after the first that is not kept. In seconds."""
+
+    AFTER_LAST = 0.3
+    AT_MOST = 1.0
+
+    def __init__(self) -> None:
+        self._first: float | None = None
+
+    def typed(self, now: float) -> float:
+        """How long to wait from `now` on, if no other key comes."""
+        if self._first is None:
+            self._first = now
+        return max(0.0, min(self.AFTER_LAST, self._first + self.AT_MOST - now))
+
+    def kept(self) -> None:
+        """Everything typed so far is kept."""
+        self._first = None
+
+
+class Composer(Dialog[str | None]):
+    """Writes one text. The answer is the text to send, or None: closed, and the draft kept.
+
+    `save_draft` is called with what is typed, and has kept it when it returns. Whoever sends the text removes the draft.
+    """
+
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = ["dialog.tcss", "composer.tcss"]
+    CONTEXT: ClassVar[str] = "composer"
+    HELP: ClassVar[str] = "Write in markdown. What you type is kept as a draft, also when you close this."
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s,ctrl+enter", "send", "Send", tooltip="Send it", id="composer.send", priority=True),
+        Binding("ctrl+e", "edit", "Editor", tooltip="Go on in your own editor", id="composer.edit", priority=True),
+        Binding("ctrl+r", "preview", "Preview", tooltip="Show it as it will look, or write on", id="composer.preview", priority=True),
+        Binding("escape", "close", "Close", tooltip="Close; the draft is kept", id="composer.close", priority=True),
+    ]  # fmt: skip
+
+    def __init__(
+        self,
+        title: str,
+        *,
+        quoted: str = "",
+        draft: str = "",
+        save_draft: Callable[[str], None],
+        verb: str = "send",
+        placeholder: str = "Write a comment",
+        preview: Callable[[str], Widget] | None = None,
+        editing_folder: Path | None = None,
+        limit: int | None = None,
+    ) -> None:
+        """`title` says what it answers, `quoted` is an excerpt of that. `draft` is what the text begins with.
+
+        `preview` gives a widget that shows a text as it will look. `editing_folder` is where a file for the editor
+        may be; without it there is no editor. `limit` is the most characters that can be sent.
+        """
+        super().__init__()
+        self._title, self._quoted, self._verb, self._placeholder = title, quoted, verb, placeholder
+        self._begun = self._saved = draft
+        self._save_draft, self._preview, self._folder, self._limit = save_draft, preview, editing_folder, limit
+        self._clock = DraftClock()
+        self._timer: Timer | None = None
+        self._done = False
+
+    def compose(self) -> ComposeResult:
+        with Frame() as frame:
+            frame.name_it(self._title, self._keys())
+            quoted = [line for line in self._quoted.splitlines() if line.strip()][:_QUOTED_LINES]
+            if quoted:
+                lines = [Content.styled("┊ ", "$octavo-note") + safe(line) for line in quoted]
+                yield Static(Content("\n").join(lines), classes="composer--quoted")
+            yield Writing(self._begun, placeholder=self._placeholder)
+            yield VerticalScroll(classes="composer--preview")
+            with Horizontal(classes="composer--state"):
+                yield Static(classes="composer--draft")
+                yield Static(classes="composer--count")
+
+    def on_mount(self) -> None:
+        writing = self.writing
+        writing.focus()
+        writing.move_cursor(writing.document.end)
+        if self._begun:
+            self._say("draft" if self._verb == "send" else "")
+        self._count()
+        if isinstance(self.app, KeepsAtEnd):
+            self.app.before_end.add(self.keep)
+        self.app.app_suspend_signal.subscribe(self, lambda _: self.keep())
+
+    def on_unmount(self) -> None:
+        self.keep()
+        if isinstance(self.app, KeepsAtEnd):
+            self.app.before_end.discard(self.keep)
+
+    @property
+    def writing(self) -> Writing:
+        """Where the text is written."""
+        return self.query_one(Writing)
+
+    @property
+    def text(self) -> str:
+        """What is written now."""
+        return self.writing.text
+
+    def keep(self) -> None:
+        """Keep what is typed, now."""
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        self._clock.kept()
+        if not self._done and self._current != self._saved:
+            self._save_draft(self._current)
+            self._saved = self._current
+            if self.is_attached:
+                self._say("draft kept")
+
+    @property
+    def _current(self) -> str:
+        found = self.query(Writing)
+        return found.first().text if found else self._saved
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if action == "send" and self.query(Writing):
+            if not self.text.strip():
+                return "There is nothing to send yet."
+            if self._limit is not None and len(self.text) > self._limit:
+                return f"It is {len(self.text) - self._limit} characters too long to send."
+        return None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "preview" and self._preview is None:
+            return False
+        if action == "edit" and self._folder is None:
+            return False
+        return super().check_action(action, parameters)
+
+    def _keys(self) -> str:
+        keys = [
+            f"ctrl+s {self._verb}",
+            "ctrl+e $EDITOR" if self._folder is not None else "",
+            "ctrl+r preview" if self._preview is not None else "",
+            "esc keeps the draft",
+        ]
+        return " · ".join(key for key in keys if key)
+
+    @on(TextArea.Changed)
+    def _typed(self) -> None:
+        self._count()
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        if self.text != self._saved:
+            self._say("")
+            self._timer = self.set_timer(self._clock.typed(monotonic()), self.keep)
+
+    def on_app_blur(self, event: AppBlur) -> None:
+        self.keep()
+
+    def on_screen_suspend(self, event: ScreenSuspend) -> None:
+        self.keep()
+
+    def _say(self, words: str) -> None:
+        self.query_one(".composer--draft", Static).update(Content(words))
+
+    def _count(self) -> None:
+        count = len(self.text)
+        limit = f" of {self._limit}" if self._limit is not None and count > self._limit * 0.8 else ""
+        over = self._limit is not None and count > self._limit
+        words = Content(f"{count}{limit} character{'' if count == 1 and not limit else 's'}")
+        self.query_one(".composer--count", Static).update(words.stylize("bold $error") if over else words)
+        self.refresh_bindings()
+
+    async def action_send(self) -> None:
+        if self._done:
+            return
+        self.keep()
+        self._done = True
+        self.dismiss(self.text)
+
+    async def action_close(self) -> None:
+        if self.has_class("-preview"):
+            await self.action_preview()
+        elif not self._done:
+            self.keep()
+            self._done = True
+            self.dismiss(None)
+
+    def action_edit(self) -> None:
+        if self._folder is None:
+            return
+        self.keep()
+        result = edit_text(self.app, self.text, self._folder)
+        if isinstance(result, Edited):
+            self.writing.load_text(result.text)
+            self.writing.move_cursor(self.writing.document.end)
+            self.keep()
+        else:
+            self.notify(result.sentence, severity="error", markup=False, timeout=10)
+
+    async def action_preview(self) -> None:
+        if self._preview is None:
+            return
+        box = self.query_one(".composer--preview", VerticalScroll)
+        await box.remove_children()
+        if self.has_class("-preview"):
+            self.remove_class("-preview")
+            self.writing.focus()
+        else:
+            await box.mount(self._preview(self.text))
+            self.add_class("-preview")
+            box.focus()

@@ -1,0 +1,221 @@
+"""The dialog that asks before something that cannot be taken back lightly, and says what it would do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, VerticalScroll
+from textual.widgets import Input, Static, TextArea
+
+from octavo.tui.screens.dialog import Dialog, Frame
+from octavo.tui.widgets.buttons import TextButton
+from octavo.tui.widgets.content import Words, safe, safe_lines
+from octavo.tui.widgets.facts import Fact, Facts
+from octavo.tui.widgets.writing import Line, Writing
+
+
+@dataclass(frozen=True)
+class Field:
+    """Something to write in a dialog, such as a subject or the comment of a review."""
+
+    label: str
+    value: str = ""
+    lines: int = 1
+    """1: a line, whose enter confirms. More: a text, where ctrl+s confirms."""
+    required: str = ""
+    """The sentence that says it must not be empty, if it must not."""
+    placeholder: str = ""
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """The answer is yes. `text` is what was written in the field, with no space around it."""
+
+    text: str = ""
+
+
+class Confirm(Dialog[Confirmed | None]):
+    """Asks once. Cancel has the focus, `y` confirms; None is the answer of everything else.
+
+    `typed` turns `y` off and asks to type that word instead. `blocked` turns yes off with a sentence.
+    What is shown may change while it is open: `update`.
+    """
+
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = ["dialog.tcss", "confirm.tcss"]
+    CONTEXT: ClassVar[str] = "confirm dialog"
+    HELP: ClassVar[str] = "Read what it would do. y does it, n or esc leaves everything as it is."
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "yes", "Yes", tooltip="Do it", id="dialog.yes"),
+        Binding("ctrl+s", "yes", "Yes", show=False, tooltip="Do it, while writing", id="dialog.send", priority=True),
+        Binding("n", "no", "No", tooltip="Leave everything as it is", id="dialog.no"),
+        Binding("escape", "no", "No", show=False, tooltip="Leave everything as it is", id="dialog.cancel"),
+        Binding("tab,right", "app.focus_next", "Next", show=False, tooltip="Go to the next button", id="dialog.next"),
+        Binding("shift+tab,left", "app.focus_previous", "Previous", show=False, tooltip="Go to the button before", id="dialog.previous"),
+        Binding("r", "check_again", "Check again", tooltip="Ask the server again", id="dialog.check"),
+    ]  # fmt: skip
+
+    def __init__(
+        self,
+        title: str,
+        *,
+        verb: str,
+        intro: Words = "",
+        facts: Sequence[Fact] = (),
+        after: Words = "",
+        field: Field | None = None,
+        typed: str = "",
+        typed_why: str = "",
+        blocked: str = "",
+        foot: str = "",
+        cancel: str = "Cancel",
+        check_again: Callable[[], None] | None = None,
+    ) -> None:
+        """`intro` stands above the facts and `after` below them; `foot` in the lower border.
+
+        `typed_why` says why `typed` has to be typed: "With conflicts the y key is off: type 42 to merge anyway."
+        """
+        super().__init__()
+        self._title, self._verb, self._cancel = title, verb, cancel
+        self._intro, self._facts, self._after, self._field = intro, facts, after, field
+        self._typed, self._typed_why, self._blocked, self._foot = typed, typed_why, blocked, foot
+        self._check_again = check_again
+        self._answered = False
+        self._ready = False
+
+    def compose(self) -> ComposeResult:
+        with Frame() as frame:
+            frame.name_it(self._title, self._foot)
+            with VerticalScroll(classes="confirm--body", can_focus=False):
+                yield Static(safe_lines(self._intro), classes="confirm--intro")
+                yield Facts(self._facts)
+                yield Static(safe_lines(self._after), classes="confirm--after")
+            if self._field is not None:
+                yield Static(safe(self._field.label), classes="confirm--label")
+                if self._field.lines > 1:
+                    writing = Writing(self._field.value, placeholder=self._field.placeholder, id="field")
+                    writing.styles.height = self._field.lines
+                    yield writing
+                else:
+                    yield Line(self._field.value, placeholder=self._field.placeholder, id="field")
+            yield Static(classes="confirm--why")
+            yield Line(id="typed")
+            with Horizontal(classes="confirm--buttons"):
+                yield TextButton(self._cancel, id="no")
+                yield TextButton(self._verb, id="yes", classes="-primary")
+
+    def on_mount(self) -> None:
+        self._ready = True
+        self.update()
+        if self._field is not None:
+            self.query_one("#field").focus()
+        elif self._typed:
+            self.query_one("#typed").focus()
+        else:
+            self.query_one("#no").focus()
+
+    def update(
+        self,
+        *,
+        facts: Sequence[Fact] | None = None,
+        intro: Words | None = None,
+        after: Words | None = None,
+        typed: str | None = None,
+        typed_why: str | None = None,
+        blocked: str | None = None,
+        foot: str | None = None,
+    ) -> None:
+        """Show what is known by now. What is None stays. What has been typed, and the focus, stay."""
+        if facts is not None:
+            self._facts = facts
+        self._typed = self._typed if typed is None else typed
+        self._typed_why = self._typed_why if typed_why is None else typed_why
+        self._blocked = self._blocked if blocked is None else blocked
+        self._foot = self._foot if foot is None else foot
+        self._intro = self._intro if intro is None else intro
+        self._after = self._after if after is None else after
+        if not self._ready:
+            return
+        self.query_one(Facts).facts = self._facts
+        for name, words in (("intro", self._intro), ("after", self._after), ("why", self._blocked or self._typed_why)):
+            static = self.query_one(f".confirm--{name}", Static)
+            static.update(safe_lines(words))
+            static.display = bool(words)
+        self.query_one(Frame).name_it(self._title, self._foot)
+        typing = self.query_one("#typed", Line)
+        typing.display = bool(self._typed) and not self._blocked
+        self._show_state()
+        self.call_after_refresh(self._fit)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        """Let the body scroll where the screen is too low, so that the buttons are always to be seen."""
+        frame = self.query_one(Frame)
+        body = self.query_one(".confirm--body")
+        others = sum(each.outer_size.height + each.styles.margin.height for each in frame.children if each is not body)
+        body.styles.max_height = max(3, self.size.height - others - 4)
+
+    @property
+    def text(self) -> str:
+        """What is written in the field now."""
+        if self._field is None:
+            return ""
+        field = self.query_one("#field")
+        return (field.text if isinstance(field, TextArea) else field.value if isinstance(field, Input) else "").strip()
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if action != "yes" or not self._ready:
+            return None
+        if self._blocked:
+            return self._blocked
+        if self._field is not None and self._field.required and not self.text:
+            return self._field.required
+        if self._typed and self.query_one("#typed", Line).value.strip() != self._typed:
+            return self._typed_why or f"Type {self._typed} first."
+        return None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "check_again" and self._check_again is None:
+            return False
+        return super().check_action(action, parameters)
+
+    def _show_state(self) -> None:
+        button = self.query_one("#yes", TextButton)
+        button.off = self.why_not("yes", ()) is not None
+        key = "y" if self._field is None else "ctrl+s" if self._field.lines > 1 else "enter"
+        button.key = "" if self._typed or self._blocked else key
+        self.refresh_bindings()
+
+    @on(Input.Changed)
+    @on(TextArea.Changed)
+    def _written(self) -> None:
+        self._show_state()
+
+    @on(Input.Submitted)
+    async def _submitted(self) -> None:
+        await self.run_action("yes")
+
+    @on(TextButton.Pressed)
+    async def _pressed(self, message: TextButton.Pressed) -> None:
+        await self.run_action("yes" if message.button.id == "yes" else "no")
+
+    def action_yes(self) -> None:
+        if not self._answered:
+            self._answered = True
+            self.dismiss(Confirmed(self.text))
+
+    def action_no(self) -> None:
+        if not self._answered:
+            self._answered = True
+            self.dismiss(None)
+
+    def action_check_again(self) -> None:
+        if self._check_again is not None:
+            self._check_again()

@@ -1,0 +1,30 @@
+"""What all dialogs have in common: a rounded box over the dimmed screen, with its name in the border."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import ClassVar
+
+from textual.containers import Vertical
+from textual.screen import ModalScreen, ScreenResultType
+
+from octavo.tui.commands import Explained
+from octavo.tui.widgets.content import Words, safe
+
+
+class Frame(Vertical):
+    """The box of a dialog. `title` stands in its upper border, `foot` in its lower one."""
+
+    def name_it(self, title: Words, foot: Words | None = None) -> None:
+        """Set what stands in the borders. `foot` None leaves the lower one as it is."""
+        self.border_title = safe(title)
+        if foot is not None:
+            self.border_subtitle = safe(foot)
+
+
+class Dialog(Explained, ModalScreen[ScreenResultType]):
+    """A dialog. Its keys are the only ones that work while it is open."""
+
+    CONTEXT: ClassVar[str] = "dialogs"
+    HELP: ClassVar[str] = ""
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = "dialog.tcss"

@@ -1,0 +1,67 @@
+"""A button of one line: a word in brackets when it has focus."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import RenderResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.events import Click
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from octavo.tui.widgets.content import safe
+
+
+class TextButton(Widget, can_focus=True):
+    """Says what it does, and the key that does the same. `off` draws it dim."""
+
+    CONTEXT: ClassVar[str] = "buttons"
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    TextButton {
+        width: auto;
+        height: 1;
+        color: $foreground;
+        background: $panel;
+        &.-off { color: $octavo-muted; text-style: dim; }
+        &:hover { background: $octavo-cursor; }
+        &:focus { color: $primary; background: $octavo-cursor; text-style: bold; }
+        &.-primary { color: $primary; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,space", "press", "Press", show=False, tooltip="Press the button", id="button.press")
+    ]
+
+    off = reactive(False, toggle_class="-off")
+    key = reactive("", layout=True)
+
+    class Pressed(Message):
+        """The button was pressed or clicked."""
+
+        def __init__(self, button: TextButton) -> None:
+            super().__init__()
+            self.button = button
+
+        @property
+        def control(self) -> TextButton:
+            return self.button
+
+    def __init__(self, words: str, key: str = "", *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._words = words
+        self.key = key
+
+    def render(self) -> RenderResult:
+        words = safe(f"{self._words}  ({self.key})" if self.key else self._words)
+        return Content("[ ") + words + Content(" ]") if self.has_focus else Content("  ") + words + Content("  ")
+
+    def action_press(self) -> None:
+        self.post_message(self.Pressed(self))
+
+    def on_click(self, event: Click) -> None:
+        event.stop()
+        self.post_message(self.Pressed(self))

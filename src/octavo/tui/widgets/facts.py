@@ -1,0 +1,81 @@
+"""Lines of facts, each with a mark that says how it stands: `✓`, `!`, `✗` or still asking."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from textual.app import RenderResult
+from textual.content import Content
+from textual.geometry import Size
+from textual.widget import Widget
+
+from octavo.tui.widgets.content import Words, safe, safe_lines
+
+Mark = Literal["ok", "care", "bad", "asking", "note"]
+
+_MARKS: dict[Mark, tuple[str, str]] = {
+    "ok": ("✓", "$success"),
+    "care": ("!", "bold $warning"),
+    "bad": ("✗", "bold $error"),
+    "asking": ("…", "$octavo-muted"),
+    "note": (" ", ""),
+}
+_LABEL_MOST = 18
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """How one thing stands: `Fact("care", "approval", "Tom W. approved rev 16, this is rev 18")`."""
+
+    mark: Mark
+    label: str
+    text: Words = ""
+
+
+class Facts(Widget):
+    """Draws facts one below the other, their labels in a column, long ones wrapped under their own text."""
+
+    DEFAULT_CSS = "Facts { height: auto; width: 1fr; }"
+
+    def __init__(self, facts: Sequence[Fact] = (), *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._facts = tuple(facts)
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """What is shown."""
+        return self._facts
+
+    @facts.setter
+    def facts(self, facts: Sequence[Fact]) -> None:
+        self._facts = tuple(facts)
+        self.display = bool(self._facts)
+        self.refresh(layout=True)
+
+    def on_mount(self) -> None:
+        self.display = bool(self._facts)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return len(self._lines(width))
+
+    def render(self) -> RenderResult:
+        return Content("\n").join(self._lines(self.size.width))
+
+    def _lines(self, width: int) -> list[Content]:
+        labels = [safe(fact.label).truncate(_LABEL_MOST, ellipsis=True) for fact in self._facts]
+        column = max((label.cell_length for label in labels), default=0)
+        lines: list[Content] = []
+        for fact, label in zip(self._facts, labels, strict=True):
+            sign, style = _MARKS[fact.mark]
+            head = Content.assemble((sign, style), "  ", label.pad_right(column - label.cell_length))
+            text = safe_lines(fact.text)
+            if not text:
+                lines.append(head)
+                continue
+            room = max(width - column - 6, 10)
+            for number, line in enumerate(text.wrap(room)):
+                left = head + Content("   ") if number == 0 else Content(" " * (column + 6))
+                lines.append(left + line.stylize_before("$octavo-muted"))
+        return lines
