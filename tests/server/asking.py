@@ -129,7 +129,7 @@ async def stand(ask: Ask, space: Space, pages: list[Json]) -> Space:
     return await ask(spaces.Get(at=space.ref))
 
 
-async def refused(answer: Awaitable[object], status: int) -> str:
+async def refused(answer: Awaitable[Any], status: int) -> str:
     """The sentence of a refusal, which must have this status."""
     with pytest.raises(Refusal) as refusal:
         await answer

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from octavo.api import change_requests, collections, comments, content, spaces
-from octavo.api.places import OrganizationRef, SpaceRef
+from octavo.api.bodies import Markdown
+from octavo.api.places import CollectionRef, OrganizationRef, SpaceRef
 from octavo.api.spaces import CollectionPointer, Position, SpacePointer
 from octavo.server.behaviour.spaces import purge
 from octavo.server.world import World, iso
@@ -95,12 +96,12 @@ async def test_hostile_text_is_kept_and_given_back_unchanged(ask: Ask) -> None:
 async def test_what_is_open_in_it_is_counted(ask: Ask) -> None:
     space = await space_with(ask)
     for body in ("one", "two", "three"):
-        thread = await ask(comments.Create(at=space.ref, body=comments.Markdown(markdown=body)), "zoe")
+        thread = await ask(comments.Create(at=space.ref, body=Markdown(markdown=body)), "zoe")
     await ask(comments.Update(at=space.ref, comment_id=thread.id, resolved=True), "zoe")
     draft = await ask(change_requests.Create(at=space.ref, subject="Draft"), "jun")
     opened = await ask(change_requests.Create(at=space.ref, subject="Open"), "jun")
     await ask(change_requests.Update(at=opened.ref(space.ref), status="open"), "jun")
-    on_draft = comments.Create(at=draft.ref(space.ref), body=comments.Markdown(markdown="not on the primary content"))
+    on_draft = comments.Create(at=draft.ref(space.ref), body=Markdown(markdown="not on the primary content"))
     await ask(on_draft, "zoe")
     counted = await ask(spaces.Get(at=space.ref), "sam")
     assert counted.comments == 2
@@ -142,7 +143,7 @@ async def test_deleting_what_is_not_there_is_no_error(ask: Ask) -> None:
 
 async def test_a_copy_has_the_pages_and_not_the_comments(ask: Ask) -> None:
     space = await space_with(ask, "Handbook " + "x" * 41, intro="# Intro\n\nHello", setup="# Setup")
-    await ask(comments.Create(at=space.ref, body=comments.Markdown(markdown="Typo")))
+    await ask(comments.Create(at=space.ref, body=Markdown(markdown="Typo")))
     copy = await ask(spaces.Duplicate(at=space.ref), "mia")
     assert (copy.title, copy.comments) == ("Copy of Handbook " + "x" * 33, 0)
     pages = (await ask(content.ListPages(at=copy.ref))).pages
@@ -175,7 +176,7 @@ async def test_a_space_moves_into_a_collection_beside_a_neighbour_there(ask: Ask
     beside = Position(before=SpacePointer(space=inside.id))
     assert (await ask(spaces.Move(at=loose.ref, position=beside))).parent == folder.id
     assert (await ask(spaces.Move(at=other.ref, parent=folder.id))).parent == folder.id
-    listed = await ask(collections.ListSpaces(at=collections.CollectionRef(collection_id=folder.id)))
+    listed = await ask(collections.ListSpaces(at=CollectionRef(collection_id=folder.id)))
     assert [space.title for space in listed.items] == ["Loose", "Inside", "Other"]
     out = await ask(spaces.Move(at=inside.ref, parent=None))
     assert (out.parent, out.visibility) == (None, "private")

@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from dataclasses import replace
+from datetime import datetime
+
+import httpx
+import pytest
+
+from octavo.api import comments, organizations, spaces, users
+from octavo.api.bodies import Markdown
+from octavo.server.app import BODY_CAP, Platform
+from octavo.server.world import World
+from tests.server.asking import ACME, START, Ask, Clock, Refusal, refused, small_world, space_with
+
+HOSTILE = "[@click=app.quit]x[/] \x1b]52;c;aGk=\x07 \u202e\u0000 𝒳 \\ </script>"
+
+
+async def _error(ask: Ask, method: str, url: str, user: str | None = "ada", **options: object) -> tuple[int, str]:
+    answer = await ask.http(method, url, user, **options)
+    error = answer.json()["error"]
+    assert error["code"] == answer.status_code
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["x-request-id"]
+    return answer.status_code, error["message"]
+
+
+async def test_without_a_key_nothing_is_answered(ask: Ask) -> None:
+    for url in ("/v1/user", "/v1/nowhere", "/~/files/x/y"):
+        assert await _error(ask, "GET", url, None) == (401, "Sign in: the request has no key.")
+    assert ask.last.headers["www-authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize("header", ["Bearer wrong", "Bearer", "Basic key-ada", "Bearer key-ada x", "Bearer \x00"])
+async def test_an_unknown_key_is_nobody(ask: Ask, header: str) -> None:
+    assert (await _error(ask, "GET", "/v1/user", None, headers={"authorization": header}))[0] == 401
+
+
+async def test_an_address_that_is_none_is_404_and_a_method_that_is_none_405(ask: Ask) -> None:
+    for url in ("/v1/nowhere", "/v1/spaces", "/", "/v2/user", "/v1/user/", "/v1/spaces/../user%2f"):
+        assert (await _error(ask, "GET", url))[0] == 404
+    status, sentence = await _error(ask, "DELETE", "/v1/orgs/acme")
+    assert (status, sentence) == (405, "DELETE is not among the methods of this address: GET, PATCH.")
+    assert ask.last.headers["allow"] == "GET, PATCH, HEAD, OPTIONS"
+
+
+async def test_head_is_get_without_the_body_and_options_names_the_methods(ask: Ask) -> None:
+    head = await ask.http("HEAD", "/v1/user")
+    assert (head.status_code, head.content) == (200, b"")
+    options = await ask.http("OPTIONS", "/v1/orgs/acme")
+    assert (options.status_code, options.headers["allow"]) == (204, "GET, PATCH, HEAD, OPTIONS")
+    assert (await ask.http("OPTIONS", "/v1/nowhere")).status_code == 404
+    assert not [name for name in options.headers if name.startswith("access-control")]
+
+
+async def test_an_identifier_that_cannot_exist_is_404(ask: Ask) -> None:
+    for name in ("a.b", "%2e%2e", "x" * 200, "é"):
+        assert (await _error(ask, "GET", f"/v1/spaces/{name}"))[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"{", "The body is not JSON."),
+        (b"\xff", "The body is not JSON."),
+        (b'{"title": NaN}', "The body is not JSON."),
+        (b'{"title": ' + b"9" * 5000 + b"}", "The body is not JSON."),
+        (b"[" * 100_000, "The body is not JSON."),
+        (b"[]", "The body must be a JSON object."),
+        (b'"x"', "The body must be a JSON object."),
+        (b'{"title":' + b"[" * 80 + b"]" * 80 + b"}", "The body is nested deeper than 64 levels"),
+        (b'{"title": "\\ud800"}', "title is wrong"),
+    ],
+)
+async def test_a_body_that_is_not_as_it_should_be_is_refused(ask: Ask, content: bytes, sentence: str) -> None:
+    status, said = await _error(ask, "POST", "/v1/orgs/acme/spaces", content=content)
+    assert status == 400
+    assert said.startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ({}, "body is required."),
+        (None, "body is required."),
+        ({"body": {}}, "body.markdown is required."),
+        ({"body": {"markdown": 7}}, "body.markdown is wrong: input should be a valid string."),
+        ({"body": {"markdown": " \n"}}, "body.markdown is empty: say something."),
+        ({"body": {"markdown": "x"}, "node": "n" * 257}, "node may have at most 256 characters."),
+        ({"body": {"markdown": "x"}, "node": "n"}, "node names a block of a page: page is required with it."),
+    ],
+)
+async def test_the_field_that_is_wrong_is_named(ask: Ask, body: object, sentence: str) -> None:
+    space = await space_with(ask)
+    assert await _error(ask, "POST", f"/v1/spaces/{space.id}/comments", json=body) == (400, sentence)
+
+
+async def test_a_value_that_is_wrong_is_not_repeated(ask: Ask) -> None:
+    _, sentence = await _error(ask, "PATCH", "/v1/orgs/acme", json={"hostname": "SECRET", "title": "x" * 300})
+    assert "SECRET" not in sentence
+    assert "xxx" not in sentence
+
+
+@pytest.mark.parametrize("over", [0, 1])
+async def test_a_body_may_have_one_mebibyte(ask: Ask, over: int) -> None:
+    space = await space_with(ask)
+    body = {"body": {"markdown": ""}}
+    room = BODY_CAP - len(json.dumps(body)) + over
+    content = json.dumps({"body": {"markdown": "x" * room}})
+    answer = await ask.http("POST", f"/v1/spaces/{space.id}/comments", content=content)
+    assert answer.status_code == (413 if over else 200)
+
+
+async def test_hostile_text_is_kept_and_given_back_unchanged(ask: Ask) -> None:
+    space = await space_with(ask)
+    await ask(comments.Create(at=space.ref, body=Markdown(markdown=HOSTILE)))
+    answer = await ask.http("GET", f"/v1/spaces/{space.id}/comments?format=markdown")
+    assert answer.json()["items"][0]["body"]["markdown"] == HOSTILE
+
+
+async def test_a_lone_surrogate_in_the_store_still_travels_as_json(ask: Ask, world: World) -> None:
+    space = await space_with(ask)
+    world.store.change(f"/spaces/{space.id}", title="\ud800")
+    assert (await ask.http("GET", f"/v1/spaces/{space.id}")).content.count(b'"title":"\\ud800"') == 1
+
+
+async def test_the_next_answers_are_refused_when_asked_for(ask: Ask, platform: Platform) -> None:
+    platform.refuse_next(users.Me, 429, "Slow down", times=2, headers={"retry-after": "3"})
+    for _ in range(2):
+        assert await refused(ask(users.Me()), 429) == "Slow down"
+        assert ask.last.headers["retry-after"] == "3"
+    assert (await ask(users.Me())).id == "ada"
+    assert (await ask(organizations.List())).count == 1
+
+
+async def test_a_share_of_answers_fails_the_same_ones_every_time() -> None:
+    async def failures() -> list[bool]:
+        platform = Platform(small_world(Clock()))
+        platform.fail = 0.3
+        ask = Ask(platform)
+        found = [(await ask.http("GET", "/v1/user")).status_code == 503 for _ in range(40)]
+        platform.close()
+        platform.world.store.close()
+        return found
+
+    first = await failures()
+    assert first == await failures()
+    assert 5 < sum(first) < 20
+
+
+async def test_a_bug_is_answered_with_500_and_raised(ask: Ask, platform: Platform, world: World) -> None:
+    world.store.put("/orgs/acme", {"id": "acme"})  # a title is missing, which no handler allows for
+    with pytest.raises(KeyError):
+        await ask(organizations.Update(at=ACME, title="New"), "sam")
+    transport = httpx.ASGITransport(platform, raise_app_exceptions=False)
+    headers = {"authorization": "Bearer key-sam"}
+    async with httpx.AsyncClient(transport=transport, base_url="http://octavo.test", headers=headers) as client:
+        answer = await client.patch("/v1/orgs/acme", json={"title": "New"})
+    assert answer.status_code == 500
+    assert answer.json()["error"]["message"] == "The platform failed. What you asked for was not done; try again."
+
+
+async def test_a_write_that_fails_half_way_leaves_nothing(ask: Ask, platform: Platform, world: World) -> None:
+    space = await space_with(ask)
+    thread = await ask(comments.Create(at=space.ref, body=Markdown(markdown="before")), "zoe")
+    op = comments.Update(at=space.ref, comment_id=thread.id, added_reactions=("👍", ""))
+    await refused(ask(op, "zoe"), 400)
+    assert (await ask(comments.Get(at=space.ref, comment_id=thread.id))).reactions == ()
+    world.store.delete(f"/spaces/{space.id}/revisions/{space.revision}")
+    with pytest.raises(Refusal):
+        await ask(spaces.Duplicate(at=space.ref))
+    assert (await ask(spaces.List(at=ACME))).count == 1
+
+
+async def test_handlers_take_turns_in_one_thread_that_is_not_the_loops(ask: Ask, platform: Platform) -> None:
+    space = await space_with(ask)
+    threads: list[str] = []
+
+    def now() -> datetime:
+        threads.append(threading.current_thread().name)
+        return START
+
+    platform.world = replace(platform.world, now=now)
+    greeting = comments.Create(at=space.ref, body=Markdown(markdown="hello"))
+    await asyncio.gather(*(Ask(platform)(greeting) for _ in range(20)))
+    assert len(threads) >= 20
+    assert set(threads) == {"platform_0"}
+
+
+async def test_a_file_is_downloaded_by_who_has_a_key(ask: Ask, world: World) -> None:
+    blob = world.store.put_blob(b"\x89PNG")
+    answer = await ask.http("GET", f"/~/files/{blob}/a%20%C3%A9%22.png")
+    assert (answer.status_code, answer.content, answer.headers["content-type"]) == (200, b"\x89PNG", "image/png")
+    assert answer.headers["content-disposition"] == "attachment; filename*=UTF-8''a%20%C3%A9%22.png"
+    assert (await _error(ask, "GET", "/~/files/none/a.png"))[0] == 404
+
+
+async def test_a_change_request_may_be_named_by_its_number(ask: Ask, world: World) -> None:
+    space = await space_with(ask)
+    path = f"/spaces/{space.id}/change-requests/c7"
+    world.store.put(path, {"id": "c7", "number": 7, "status": "open", "revision": space.revision})
+    body = {"body": {"markdown": "hello"}}
+    posted = await ask.http("POST", f"/v1/spaces/{space.id}/change-requests/7/comments", json=body)
+    assert posted.json()["target"]["changeRequest"] == "c7"
+    listed = await ask.http("GET", f"/v1/spaces/{space.id}/change-requests/c7/comments")
+    assert listed.json()["count"] == 1
+    for other in ("8", "٧", "c8"):
+        url = f"/v1/spaces/{space.id}/change-requests/{other}/comments"
+        assert (await ask.http("GET", url)).status_code == 404

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import AsyncIterator
+from contextlib import suppress
+
+import httpx
+import pytest
+
+from octavo.server.app import Platform
+from octavo.server.serve import serve
+
+KEY = "Authorization: Bearer key-ada\r\n"
+END = "Connection: close\r\n\r\n"
+
+ATTACKS = [
+    (401, "GET /v1/user HTTP/1.1\r\nHost: {here}\r\n"),
+    (401, "GET /v1/user HTTP/1.1\r\nHost: {here}\r\nAuthorization: Bearer x\r\n"),
+    (401, "GET /v1/user HTTP/1.1\r\nHost: {here}\r\nAuthorization: Basic key-ada\r\n"),
+    (421, "GET /v1/user HTTP/1.1\r\nHost: evil.example:{port}\r\n{key}"),
+    (421, "GET /v1/user HTTP/1.1\r\nHost: 127.0.0.1\r\n{key}"),
+    (421, "GET /v1/user HTTP/1.0\r\n{key}"),
+    (421, "GET /v1/user HTTP/1.1\r\nHost: {here}\r\n{key}Authorization: Bearer key-sam\r\n"),
+    (400, "GET /v1/user HTTP/1.1\r\nHost: {here}\r\nHost: evil.example\r\n{key}"),
+    (404, "GET http://evil.example/v1/user HTTP/1.1\r\nHost: {here}\r\n{key}"),
+    (403, "POST /v1/user HTTP/1.1\r\nHost: {here}\r\nOrigin: https://evil.example\r\n{key}"),
+    (403, "GET /v1/user HTTP/1.1\r\nHost: {here}\r\nOrigin: null\r\n{key}"),
+    (403, "GET /v1/user HTTP/1.1\r\nHost: {here}\r\nSec-Fetch-Site: cross-site\r\n{key}"),
+    (403, "OPTIONS /v1/user HTTP/1.1\r\nHost: {here}\r\nOrigin: https://evil.example\r\n"),
+    (413, "POST /v1/user HTTP/1.1\r\nHost: {here}\r\nContent-Length: 2000000000\r\n{key}"),
+    (400, "GET /v1/user HTTP/1.1\r\nHost: {here}\r\nX: {long}\r\n{key}"),
+    (404, "GET /../../etc/passwd HTTP/1.1\r\nHost: {here}\r\n{key}"),
+    (404, "GET /~/files/x/../../../etc/passwd HTTP/1.1\r\nHost: {here}\r\n{key}"),
+    (400, "\x16\x03\x01\x02\x00\r\n"),
+    (200, "GET /v1/user HTTP/1.1\r\nHost: {here}\r\nSec-Fetch-Site: none\r\n{key}"),
+]
+
+
+@pytest.fixture
+async def port(platform: Platform) -> AsyncIterator[int]:
+    """The port of a platform that is served."""
+    started: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    running = asyncio.create_task(serve(platform, 0, started.set_result))
+    async with asyncio.timeout(20):
+        yield int((await started).rpartition(":")[2])
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
+
+
+async def _raw(port: int, request: str | bytes) -> str:
+    """The answer to bytes as they are, headers and body."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(request.encode("latin-1") if isinstance(request, str) else request)
+    with suppress(ConnectionError):
+        await writer.drain()
+    answer = b""
+    with suppress(ConnectionError):
+        while part := await reader.read(65536):
+            answer += part
+    writer.close()
+    return answer.decode("latin-1")
+
+
+def _status(answer: str) -> int:
+    return int(answer.split(" ", 2)[1])
+
+
+async def test_it_answers_on_loopback_with_addresses_of_its_own(port: int) -> None:
+    async with httpx.AsyncClient(headers={"authorization": "Bearer key-ada"}) as client:
+        answer = await client.get(f"http://127.0.0.1:{port}/v1/orgs/acme")
+        named = await client.get(f"http://localhost:{port}/v1/user")
+    assert answer.json()["urls"]["location"] == f"http://127.0.0.1:{port}/v1/orgs/acme"
+    assert named.json()["id"] == "ada"
+    assert "server" not in answer.headers
+
+
+async def test_only_what_is_meant_for_it_gets_in(port: int) -> None:
+    for status, head in ATTACKS:
+        request = head.format(here=f"127.0.0.1:{port}", port=port, key=KEY, long="a" * 300_000)
+        answer = await _raw(port, request + END)
+        assert (_status(answer), head) == (status, head)
+        assert "access-control" not in answer.lower()
+
+
+async def test_a_chunked_body_over_the_cap_is_refused_as_too_large(port: int) -> None:
+    head = f"POST /v1/orgs/acme/spaces HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{KEY}Transfer-Encoding: chunked\r\n{END}"
+    answer = await _raw(port, head + ("10000\r\n" + "x" * 65536 + "\r\n") * 48 + "0\r\n\r\n")
+    assert _status(answer) == 413
+    assert "larger than 1 MiB" in answer
+
+
+async def test_a_chunked_body_with_a_length_beside_it_says_no_more_than_its_chunks(port: int) -> None:
+    head = f"POST /v1/orgs/acme/collections HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{KEY}Content-Length: 3\r\n"
+    answer = await _raw(port, f"{head}Transfer-Encoding: chunked\r\n{END}0\r\n\r\nGET /v1/user HTTP/1.1\r\n\r\n")
+    assert _status(answer) == 201
+    assert answer.count("HTTP/1.1") == 1
+
+
+async def test_it_listens_nowhere_but_on_loopback(port: int) -> None:
+    own = socket.gethostbyname(socket.gethostname())
+    if own.startswith("127."):
+        own = "127.0.0.2"
+    with socket.socket() as other:
+        assert other.connect_ex((own, port)) != 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+async def test_it_ends_when_told_and_can_be_served_again(platform: Platform, number: signal.Signals) -> None:
+    origins: list[str] = []
+
+    def started(origin: str) -> None:
+        origins.append(origin)
+        os.kill(os.getpid(), number)
+
+    async with asyncio.timeout(20):
+        await serve(platform, 0, started)
+        port = int(origins[0].rpartition(":")[2])
+        await serve(platform, port, started)
+    assert origins == [f"http://127.0.0.1:{port}"] * 2
+
+
+async def test_a_port_that_is_taken_is_an_os_error(platform: Platform) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(OSError, match="in use"):
+        await serve(platform, taken.getsockname()[1], lambda origin: None)
