@@ -3,7 +3,7 @@
 A value that cannot be used is left at its default, and a sentence says so: a wrong setting never keeps the
 program from starting.
 
-    theme = "dark"
+    theme = "octavo-dark"
     ascii = false
     motion = true
     undo_seconds = 5
@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 FILE = "config.toml"
+THEME = "octavo-dark"
 UNDO_SECONDS = 5.0
 LONGEST_UNDO = 30.0
 
@@ -31,7 +32,7 @@ V = TypeVar("V")
 _FOLDERS = ("config", "data", "state", "cache")
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 _THEME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
-_BINDING = re.compile(r"[a-z_]+(\.[a-z_0-9]+)+")
+_BINDING = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)+")
 _LONGEST_TEXT = 1000
 
 
@@ -43,8 +44,8 @@ class Settings:
     data_folder: Path
     state_folder: Path
     cache_folder: Path
-    theme: str = ""
-    """Nothing when it should follow the terminal."""
+    theme: str = THEME
+    """The name of one; whether there is one of this name is for the app to say."""
     ascii: bool = False
     """Draw with ASCII only; by default where the locale is not UTF-8."""
     motion: bool = True
@@ -91,10 +92,10 @@ class _Values:
     def theme(self) -> str:
         value, where = self._find("theme")
         if value is None or value == "":
-            return ""
+            return THEME
         if isinstance(value, str) and _THEME.fullmatch(value):
             return value
-        return self._refuse(where, "is not the name of a theme, such as dark or light", "")
+        return self._refuse(where, "is not the name of a theme, such as octavo-dark or octavo-light", THEME)
 
     def switch(self, name: str, default: bool) -> bool:
         value, where = self._find(name)

@@ -12,7 +12,7 @@ from octavo.api.errors import ApiError, BadResponse
 from octavo.api.text import line
 from octavo.client.carrier import Answer
 from octavo.client.policy import Truncated
-from octavo.client.redaction import redact
+from octavo.redaction import redact
 
 MIB = 1024 * 1024
 LIST_CAP = 8 * MIB

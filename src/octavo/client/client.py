@@ -23,11 +23,11 @@ from typing import Any, TypeVar
 
 from pydantic import SecretStr
 
-from octavo import __version__
+from octavo import __version__, redaction
 from octavo.api.errors import ApiError
 from octavo.api.operation import SPECS, Listing, ListPage, Operation
 from octavo.api.wire import encode, route_of
-from octavo.client import answers, redaction
+from octavo.client import answers
 from octavo.client.activity import Activity, Limits
 from octavo.client.aside import aside
 from octavo.client.body import PAGE_CAP
@@ -89,7 +89,7 @@ class Client:
         self._slots_ahead = asyncio.Semaphore(AHEAD_AT_ONCE)
         self._flights = Flights()
         if key is not None:
-            redaction.remember(key)
+            redaction.remember(key.get_secret_value())
 
     async def __call__(self, op: Operation[T]) -> T:
         """The answer to `op`. Identical reads under way share one answer."""

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
+from octavo import redaction
 from octavo.api import organizations, users
 from octavo.api.errors import ApiError, Forbidden, NotFound, Unauthorized
 from octavo.api.organizations import Organization
 from octavo.api.users import User
-from octavo.client import keys, profiles, redaction
+from octavo.client import keys, profiles
 from octavo.client.aside import aside
 from octavo.client.client import Client
 from octavo.client.credentials import KeyFiles, Keyring, Store, StoreTimeout, StoreUnavailable
@@ -135,7 +136,7 @@ async def login(
     that does not answer is not replaced by anything: StoreTimeout. Raises ApiError when the key is not accepted,
     ValueError when `name` belongs to another account, OSError when the profile cannot be written.
     """
-    redaction.remember(key)
+    redaction.remember(key.get_secret_value())
     client = connect(origin, key)
     try:
         identity = await check(client)
@@ -195,7 +196,7 @@ def key_of(home: Home, access: Access) -> SecretStr | None:
     if key is None and access.profile is not None and (store := home.store_of(access.profile)):
         key = store.get(access.origin, access.profile.name)
     if key is not None:
-        redaction.remember(key)
+        redaction.remember(key.get_secret_value())
     return key
 
 

@@ -7,8 +7,6 @@ import logging
 import re
 from urllib.parse import quote
 
-from pydantic import SecretStr
-
 REDACTED = "[redacted]"
 
 _known: set[str] = set()
@@ -19,10 +17,10 @@ _SHAPES = re.compile(
 )
 
 
-def remember(key: SecretStr) -> None:
+def remember(key: str) -> None:
     """Redact this very key from now on, whatever it looks like."""
-    text = key.get_secret_value()
-    _known.update({text, quote(text, safe=""), json.dumps(text)[1:-1], repr(text)[1:-1]})
+    if key:
+        _known.update({key, quote(key, safe=""), json.dumps(key)[1:-1], repr(key)[1:-1]})
 
 
 def redact(text: str) -> str:

@@ -1,0 +1,151 @@
+"""A TCP proxy on this machine that spoils connections on purpose: one `Toxic` for each connection it takes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import struct
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal, Self
+
+Kind = Literal[
+    "ok",
+    "refuse",  # reset before a byte is read
+    "hang_up",  # close at once
+    "lose_request",  # nothing reaches the server
+    "lose_response",  # the server acts, and the connection is reset instead of its answer
+    "cut_up",  # only `after` bytes of the request reach the server
+    "cut_down",  # only `after` bytes of the answer come back, then it is closed
+    "late",  # everything, after `seconds`
+    "drip",  # the answer comes byte by byte, `seconds` apart
+    "hole_up",  # the request goes nowhere and the connection stays open
+    "hole_down",  # the answer never comes and the connection stays open
+    "flip",  # one bit of the answer is wrong, in byte `after`
+]
+TOXICS: tuple[Kind, ...] = Kind.__args__  # type: ignore[attr-defined]  # a Literal has them
+
+
+@dataclass(frozen=True)
+class Toxic:
+    kind: Kind = "ok"
+    after: int = 0
+    seconds: float = 0.0
+
+
+class FaultProxy:
+    """`async with FaultProxy(host, port, script) as proxy`, and connect to `proxy.port`.
+
+    Connections take the toxics of `script` in turn, then `otherwise()`. `log` has the kinds in the order taken.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        script: Iterable[Toxic] = (),
+        otherwise: Callable[[], Toxic] = Toxic,
+    ) -> None:
+        self.log: list[Kind] = []
+        self.port = 0
+        self._upstream = (host, port)
+        self._script = list(script)
+        self._otherwise = otherwise
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def origin(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        self._server.close()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        toxic = self._script.pop(0) if self._script else self._otherwise()
+        self.log.append(toxic.kind)
+        task = asyncio.get_running_loop().create_task(self._carry(toxic, reader, writer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _carry(self, toxic: Toxic, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        upstream: asyncio.StreamWriter | None = None
+        try:
+            if toxic.kind == "refuse":
+                return _reset(writer)
+            if toxic.kind == "hang_up":
+                return
+            if toxic.kind == "late":
+                await asyncio.sleep(toxic.seconds)
+            if toxic.kind == "hole_up":
+                await asyncio.Event().wait()
+            from_server, upstream = await asyncio.open_connection(*self._upstream)
+            up = asyncio.create_task(_up(toxic, reader, upstream))
+            down = asyncio.create_task(_down(toxic, from_server, writer))
+            ends = toxic.kind.startswith(("lose", "cut"))
+            when = asyncio.FIRST_COMPLETED if ends else asyncio.ALL_COMPLETED
+            try:
+                await asyncio.wait([up, down], return_when=when)
+            finally:
+                up.cancel()
+                down.cancel()
+                await asyncio.gather(up, down, return_exceptions=True)
+        except OSError:
+            return
+        finally:
+            writer.close()
+            if upstream is not None:
+                upstream.close()
+
+
+async def _up(toxic: Toxic, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    passed = 0
+    while data := await reader.read(65536):
+        if toxic.kind == "lose_request":
+            return
+        if toxic.kind == "cut_up" and passed + len(data) >= toxic.after:
+            writer.write(data[: toxic.after - passed])
+            await writer.drain()
+            return _reset(writer)
+        writer.write(data)
+        await writer.drain()
+        passed += len(data)
+    with contextlib.suppress(OSError):
+        writer.write_eof()
+
+
+async def _down(toxic: Toxic, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    passed = 0
+    while data := await reader.read(1 if toxic.kind == "drip" else 65536):
+        if toxic.kind == "lose_response":
+            return _reset(writer)
+        if toxic.kind == "hole_down":
+            await asyncio.Event().wait()
+        if toxic.kind == "cut_down" and passed + len(data) >= toxic.after:
+            writer.write(data[: toxic.after - passed])
+            await writer.drain()
+            return
+        if toxic.kind == "flip" and passed <= toxic.after < passed + len(data):
+            at = toxic.after - passed
+            data = data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+        writer.write(data)
+        await writer.drain()
+        passed += len(data)
+        if toxic.kind == "drip":
+            await asyncio.sleep(toxic.seconds)
+    with contextlib.suppress(OSError):
+        writer.write_eof()
+
+
+def _reset(writer: asyncio.StreamWriter) -> None:
+    connection = writer.get_extra_info("socket")
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
