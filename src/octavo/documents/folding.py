@@ -8,7 +8,8 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
 
-from octavo.documents.blocks import NOTHING, Block, Run, words
+from octavo.documents.anchors import Anchors
+from octavo.documents.blocks import NOTHING, Block, Heading, Run, words
 from octavo.documents.containers import PARENTS
 from octavo.documents.ink import trimmed
 from octavo.documents.tree import Draft
@@ -20,11 +21,11 @@ _WORDED = frozenset({"content-ref", "openapi", "embed", "file"})
 _SPACE = re.compile(r"\s+")
 
 
-def fold(root: Draft) -> tuple[Block, ...]:
-    """The blocks of a page whose tree is complete."""
-    children = _folded(root.children)
+def fold(root: Draft) -> tuple[tuple[Block, ...], tuple[Heading, ...]]:
+    """The blocks of a page whose tree is complete, and the headings among them."""
     seal = _Seal()
-    return tuple(seal.block(child) for child in children)
+    blocks = tuple(seal.block(child) for child in _folded(root.children))
+    return blocks, tuple(seal.headings)
 
 
 def _folded(drafts: Iterable[Draft]) -> list[Draft]:
@@ -221,10 +222,12 @@ def _joined(first: tuple[Run, ...], second: tuple[Run, ...]) -> tuple[Run, ...]:
 
 
 class _Seal:
-    """Turns drafts into blocks and gives out keys."""
+    """Turns drafts into blocks, and gives out keys and anchors."""
 
     def __init__(self) -> None:
+        self.headings: list[Heading] = []
         self._given: dict[str, int] = {}
+        self._anchors = Anchors()
 
     def block(self, draft: Draft) -> Block:
         return self._sealed(draft)[0]
@@ -239,8 +242,14 @@ class _Seal:
         last = max(draft.last, draft.first + 1, blocks[-1].lines[1] if blocks else 0)
         draft.attrs.pop("summary", None)
         key = digest if number == 1 else f"{digest}-{number}"
-        attrs = draft.attrs or NOTHING
-        return Block(draft.kind, attrs, blocks, draft.runs, draft.text, (draft.first, last), key), digest
+        if draft.kind != "heading":
+            attrs = draft.attrs or NOTHING
+            return Block(draft.kind, attrs, blocks, draft.runs, draft.text, (draft.first, last), key), digest
+        title = _SPACE.sub(" ", words(draft.runs)).strip()
+        draft.attrs["id"] = self._anchors.take(title, draft.attrs.get("id"))
+        heading = Block("heading", draft.attrs, runs=draft.runs, lines=(draft.first, last), key=key)
+        self.headings.append(Heading(draft.attrs["level"], title, draft.attrs["id"], heading))
+        return heading, digest
 
 
 def _identity(draft: Draft, first_child: str) -> str:

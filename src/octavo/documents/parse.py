@@ -6,32 +6,30 @@ import re
 
 from octavo.api.text import text as safe
 from octavo.documents import front_matter
-from octavo.documents.anchors import Anchors
-from octavo.documents.blocks import Block, Diagnostic, Document, Heading, words
+from octavo.documents.blocks import Block, Diagnostic, Document
 from octavo.documents.build import build
-from octavo.documents.conflict_markers import Markers, markers
+from octavo.documents.conflicts import Markers, markers
 from octavo.documents.folding import fold
 from octavo.documents.rules import environment, parser
 
 LARGEST = 5_000_000
-"""Pages of more characters are shown as source."""
+"""Pages of more characters, or of more lines than `_MOST_LINES`, are shown as source."""
 
-_LONGEST_LINE_COUNT = 200_000
+_MOST_LINES = 200_000
 _NAME = re.compile(r'["\\{%}]')
 
 
 def parse(markdown: str) -> Document:
     """The page that `markdown` is. What is wrong with it is repaired and said in its diagnostics."""
     source = safe(markdown)
-    if len(source) > LARGEST or source.count("\n") > _LONGEST_LINE_COUNT:
+    if len(source) > LARGEST or source.count("\n") > _MOST_LINES:
         return _as_source(source)
     yaml, start = front_matter.split(source)
     body = "\n" * source.count("\n", 0, start) + source[start:] if start else source
     body = _with_conflict_tags(body)
     diagnostics: list[Diagnostic] = []
     tokens = parser().parse(body, environment(body, diagnostics))
-    blocks = fold(build(tokens, diagnostics, source.count("\n") + 1))
-    headings = tuple(_headings(blocks))
+    blocks, headings = fold(build(tokens, diagnostics, source.count("\n") + 1))
     metadata = front_matter.read(yaml)
     title = metadata.get("title") if isinstance(metadata.get("title"), str) else None
     title = title or next((heading.title for heading in headings if heading.level == 1), "")
@@ -48,20 +46,6 @@ def _as_source(source: str) -> Document:
         key="source",
     )
     return Document("", (block,), source, (Diagnostic(0, "This page is too large to be laid out: shown as source."),))
-
-
-def _headings(blocks: tuple[Block, ...]) -> list[Heading]:
-    anchors = Anchors()
-    found = []
-    for top in blocks:
-        for block in top.walk():
-            if block.kind == "heading":
-                title = words(block.runs).replace("\n", " ").strip()
-                anchor = anchors.take(title, block.attrs.get("id"))
-                assert isinstance(block.attrs, dict)
-                block.attrs["id"] = anchor
-                found.append(Heading(block.attrs["level"], title, anchor, block))
-    return found
 
 
 def _with_conflict_tags(body: str) -> str:

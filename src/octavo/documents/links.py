@@ -1,0 +1,215 @@
+"""Where the links of a page lead. Nothing is fetched: what a link means follows from its words and the page tree."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from urllib.parse import unquote, urlsplit
+
+SCHEMES = frozenset({"http", "https", "mailto"})
+"""Addresses of other schemes are never opened."""
+
+APP_HOSTS = frozenset({"app.gitbook.com"})
+"""Hosts whose addresses name spaces and pages of the platform."""
+
+_EMPTY: Mapping[str, str] = MappingProxyType({})
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_UNSEEN = re.compile(r"[\x00-\x20\x7f-\xa0\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]+")
+_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
+_ASSETS = ".gitbook/assets/"
+_README = re.compile(r"(?:^|/)(?:readme|index)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """What links may lead to: pages by their path, files by their name or path, and the space they are in."""
+
+    pages: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
+    """Page ids by path, such as `guides/setup`."""
+    page_ids: Collection[str] = frozenset()
+    files: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
+    """File ids by name and by id."""
+    space: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToPage:
+    """A page of this space, by id."""
+
+    page: str
+    anchor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToAnchor:
+    """A heading of the same page. Without an anchor: its top."""
+
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToSpace:
+    """A page of another space, by path or id: without one, its first."""
+
+    space: str
+    page: str | None = None
+    anchor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToChangeRequest:
+    """A change request, by number."""
+
+    space: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class ToFile:
+    """A file of this space, by id; `name` is how the link calls it."""
+
+    file: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToUrl:
+    """An address outside the platform. `url` begins with http:, https: or mailto:."""
+
+    url: str
+    host: str
+    """Who is behind it: what to show beside words that may say otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """An address of a scheme that is never opened."""
+
+    href: str
+    scheme: str
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A link to what is not there, or no longer."""
+
+    href: str
+    reason: str
+
+
+Target = ToPage | ToAnchor | ToSpace | ToChangeRequest | ToFile | ToUrl | Blocked | Broken
+
+
+def resolve(href: str, page_path: str, places: Places) -> Target:
+    """Where `href` leads from the page at `page_path` (a path of the tree, or of the file that holds the page)."""
+    href = _UNSEEN.sub(" ", href).strip().replace(" ", "%20")
+    if href.startswith("//"):
+        href = f"https:{href}"
+    if not href:
+        return Broken(href, "The link has no address.")
+    if href.lower().startswith("www."):
+        href = f"https://{href}"
+    if scheme := _SCHEME.match(href):
+        return _absolute(href, scheme[0][:-1].lower(), places)
+    if "broken-reference" in href.lower() or href.startswith(("/broken/", "broken/")):
+        return Broken(href, "What it leads to was deleted.")
+    path, _, anchor = href.partition("#")
+    path = unquote(path.partition("?")[0])
+    anchor = unquote(anchor)
+    if not path:
+        return ToAnchor(anchor)
+    if path.startswith("/"):
+        return _from_root(href, path.strip("/"), anchor or None, places)
+    return _relative(href, path, anchor or None, page_path, places)
+
+
+def _absolute(href: str, scheme: str, places: Places) -> Target:
+    if scheme not in SCHEMES:
+        return Blocked(href, scheme)
+    if scheme == "mailto":
+        return ToUrl(href, href[len("mailto:") :].partition("?")[0])
+    try:
+        parts = urlsplit(href)
+        host = parts.hostname or ""
+    except ValueError:
+        return Broken(href, "The address is not a valid one.")
+    if not host:
+        return Broken(href, "The address names no host.")
+    if host in APP_HOSTS and (target := _in_app(parts.path, unquote(parts.fragment) or None, places)):
+        return target
+    return ToUrl(href, host)
+
+
+def _in_app(path: str, anchor: str | None, places: Places) -> Target | None:
+    """What an address of the platform's own application names."""
+    parts = [unquote(part) for part in path.split("/") if part]
+    if parts[:1] == ["o"]:
+        parts = parts[2:]
+    if len(parts) < 2 or parts[0] not in ("s", "spaces") or not _ID.fullmatch(parts[1]):
+        return None
+    space, rest = parts[1], parts[2:]
+    if rest[:1] == ["~"]:
+        if rest[1:2] == ["changes"] and len(rest) > 2 and rest[2].isdecimal() and len(rest[2]) < 10:
+            return ToChangeRequest(space, int(rest[2]))
+        rest = rest[3:]
+    page = "/".join(rest) or None
+    if space == places.space:
+        if page is None:
+            return ToSpace(space)
+        known = _page(page.removeprefix("pages/"), places)
+        return ToPage(known, anchor) if known else Broken(path, f"There is no page {page} in this space.")
+    return ToSpace(space, page.removeprefix("pages/") if page else None, anchor)
+
+
+def _from_root(href: str, path: str, anchor: str | None, places: Places) -> Target:
+    sort, _, rest = path.partition("/")
+    if sort in ("s", "spaces", "o") and rest and (target := _in_app(path, anchor, places)):
+        return target
+    if sort == "pages" and rest:
+        page = _page(rest, places)
+        return ToPage(page, anchor) if page else Broken(href, "There is no such page in this space.")
+    if sort == "files" and rest:
+        file = places.files.get(rest)
+        return ToFile(file, rest) if file else Broken(href, "There is no such file in this space.")
+    page = _page(path, places)
+    if page:
+        return ToPage(page, anchor)
+    return _file(href, path, places) or Broken(href, f"There is no page at {path}.")
+
+
+def _relative(href: str, path: str, anchor: str | None, page_path: str, places: Places) -> Target:
+    if file := _file(href, path, places):
+        return file
+    for folder in _folders(page_path):
+        joined = posixpath.normpath(posixpath.join(folder, path))
+        while joined.startswith("../"):
+            joined = joined[3:]
+        if page := _page("" if joined in (".", "..") else joined, places):
+            return ToPage(page, anchor)
+    return Broken(href, f"There is no page at {path}.")
+
+
+def _folders(page_path: str) -> list[str]:
+    """The folders a page's links may start from: a page with pages below it lies in a folder of its own."""
+    path = page_path.strip("/")
+    if path.endswith(".md"):
+        return [posixpath.dirname(path)]
+    return [posixpath.dirname(path), path, ""]
+
+
+def _page(path: str, places: Places) -> str | None:
+    """The id of the page at a path, or called by its id."""
+    path = path.strip("/")
+    path = _README.sub("", path.removesuffix(".md"))
+    return places.pages.get(path) or (path if path in places.page_ids else None)
+
+
+def _file(href: str, path: str, places: Places) -> Target | None:
+    name = posixpath.basename(path)
+    file = places.files.get(path) or (places.files.get(name) if name else None)
+    if file:
+        return ToFile(file, name)
+    return Broken(href, f"There is no file {name} in this space.") if _ASSETS in path else None
