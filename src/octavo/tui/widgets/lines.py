@@ -151,6 +151,8 @@ class Lines(Explained, ScrollView, can_focus=True, inherit_bindings=False):
         super().__init__(name=name, id=id, classes=classes)
         self.empty, self.hint = empty, hint
         self.can_filter = False
+        self.always_lit = False
+        """Draw the cursor as if the list had focus: another widget passes keys on to it."""
         self.total: int | None = None
         self.query_text = ""
         self._keys: Sequence[Hashable] = ()
@@ -402,7 +404,7 @@ class Lines(Explained, ScrollView, can_focus=True, inherit_bindings=False):
         if kept is not None:
             return kept
         is_cursor = index == self._cursor and self.can_stop_at(index)
-        blurred = "" if self.has_focus else "-blurred"
+        blurred = "" if self.has_focus or self.always_lit else "-blurred"
         base = self.get_visual_style(f"line--cursor{blurred}") if is_cursor else self.visual_style
         bar = Content.styled("▌", self.part(f"line--bar{blurred}")) if is_cursor else Content(" ")
         lines = self.draw_item(index, width - 1)

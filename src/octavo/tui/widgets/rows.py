@@ -103,6 +103,7 @@ class Rows(Lines, Generic[T]):
         self._all: Sequence[T] = ()
         self._shown: Sequence[T] = ()
         self.ticked: frozenset[Hashable] = frozenset()
+        self.is_ticked: Callable[[Hashable], bool] = lambda key: key in self.ticked
 
     @property
     def item(self) -> T | None:
@@ -223,7 +224,7 @@ class Rows(Lines, Generic[T]):
     def draw_item(self, index: int, width: int) -> list[Content]:
         item = self._shown[index]
         row = self._draw(item)
-        tick = Content.styled("✓", "$success") if self._keys[index] in self.ticked else Content(" ")
+        tick = Content.styled("✓", "$success") if self.is_ticked(self._keys[index]) else Content(" ")
         width -= 1
         lines = [tick + self._cells(row, width)] if self._columns else self._lines_of(row, width, tick)
         if row.dim:

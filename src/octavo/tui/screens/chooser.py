@@ -1,0 +1,189 @@
+"""What palette, help and pickers have in common: a line to type in, and what answers it below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import ClassVar, Generic, TypeVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.screen import ScreenResultType
+from textual.widgets import Input, Static
+
+from octavo.tui.screens.dialog import Dialog, Frame
+from octavo.tui.widgets.content import Words, fit, safe
+from octavo.tui.widgets.filter import FilterInput
+from octavo.tui.widgets.match import Match, match
+from octavo.tui.widgets.rows import Heading, Row, Rows
+
+T = TypeVar("T")
+
+_TITLE_MOST = 34
+
+
+@dataclass(frozen=True)
+class Choice(Generic[T]):
+    """One thing to choose. `off` is the sentence that says why it cannot be chosen now."""
+
+    value: T
+    title: str
+    detail: str = ""
+    right: str = ""
+    group: str = ""
+    sign: Words | None = None
+    off: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Found(Generic[T]):
+    """A choice that answers what is typed."""
+
+    number: int
+    choice: Choice[T]
+    match: Match | None = None
+
+
+class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
+    """Choices that get fewer as one types. Enter takes the one at the cursor: `take`."""
+
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = ["dialog.tcss", "chooser.tcss"]
+    CONTEXT: ClassVar[str] = "palette and pickers"
+    PLACEHOLDER: ClassVar[str] = "Type to find"
+    FOOT: ClassVar[str] = "enter choose · esc close"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,ctrl+n", "move(1)", "Next", show=False, tooltip="Go to the next", id="chooser.next", priority=True),
+        Binding("up,ctrl+p", "move(-1)", "Previous", show=False, tooltip="Go to the one before", id="chooser.previous", priority=True),
+        Binding("pagedown", "page(1)", "Page down", show=False, tooltip="Go down half a page", id="chooser.page_down", priority=True),
+        Binding("pageup", "page(-1)", "Page up", show=False, tooltip="Go up half a page", id="chooser.page_up", priority=True),
+        Binding("enter", "choose", "Choose", tooltip="Take the one at the cursor", id="chooser.choose", priority=True),
+        Binding("escape", "close", "Close", tooltip="Close, and choose nothing", id="chooser.close", priority=True),
+    ]  # fmt: skip
+
+    def __init__(self, title: str, choices: Sequence[Choice[T]] = (), *, empty: str = "Nothing to choose.") -> None:
+        super().__init__()
+        self._title, self._choices, self._empty = title, choices, empty
+        self._column = 0
+
+    def compose(self) -> ComposeResult:
+        self._choices = self.choices()
+        self._column = min(max((safe(each.title).cell_length for each in self._choices), default=0), _TITLE_MOST)
+        with Frame() as frame:
+            frame.name_it(self._title, self.FOOT)
+            if prose := self.prose():
+                yield Static(prose, classes="chooser--prose")
+            with Horizontal(classes="chooser--line"):
+                yield Static(Content("❯"), classes="chooser--sign")
+                yield FilterInput(placeholder=self.PLACEHOLDER)
+                yield Static(classes="chooser--count")
+            yield self.rows_widget()
+
+    def choices(self) -> Sequence[Choice[T]]:
+        """What there is to choose."""
+        return self._choices
+
+    def prose(self) -> Content | None:
+        """What stands above the line."""
+        return None
+
+    def rows_widget(self) -> Rows[Found[T]]:
+        """The list."""
+        return Rows(self.draw, key=lambda found: found.number, groups=self._groups, empty=self._empty)
+
+    def draw(self, found: Found[T]) -> Row:
+        """How a choice is shown."""
+        choice = found.choice
+        title = self.titled(found)
+        detail = safe(choice.off or choice.detail)
+        column = fit(title, self._column) if detail else title
+        text = Content.assemble(column, "   ", (detail.plain, "$octavo-muted")) if detail else column
+        return Row(text=text, sign=choice.sign, right=Content.styled(choice.right, "$primary"), dim=bool(choice.off))
+
+    def titled(self, found: Found[T]) -> Content:
+        """The title of a choice, with what matches marked."""
+        title = safe(found.choice.title)
+        return found.match.shown(title, "bold $primary") if found.match else title
+
+    def take(self, choice: Choice[T]) -> None:
+        """Enter was pressed on a choice that is not off."""
+        raise NotImplementedError
+
+    def on_mount(self) -> None:
+        self.rows.always_lit = True
+        self.rows.can_focus = False
+        self._find("")
+        self.query_one(FilterInput).focus()
+
+    @property
+    def rows(self) -> Rows[Found[T]]:
+        """The list of what answers what is typed."""
+        return self.query_one(Rows)
+
+    def _groups(self, found: Found[T]) -> Sequence[Heading]:
+        return [Heading(found.choice.group)] if found.choice.group and found.match is None else []
+
+    def _find(self, query: str) -> None:
+        found: list[Found[T]] = []
+        if query.strip():
+            for number, choice in enumerate(self._choices):
+                if (matched := self._match(query, choice)) is not None:
+                    found.append(Found(number, choice, matched))
+            found.sort(key=lambda each: -each.match.score if each.match else 0.0)
+            self.rows.empty = f"Nothing matches “{query.strip()[:60]}”."
+        else:
+            found = [Found(number, choice) for number, choice in enumerate(self._choices)]
+            self.rows.empty = self._empty
+        self.rows.show(found)
+        self.rows.action_first()
+        count = f"{len(found)} of {len(self._choices)}" if query.strip() else str(len(found))
+        self.query_one(".chooser--count", Static).update(Content(count))
+
+    @staticmethod
+    def _match(query: str, choice: Choice[T]) -> Match | None:
+        if (in_title := match(query, safe(choice.title).plain)) is not None:
+            return Match(in_title.score + 100, in_title.places)
+        elsewhere = match(query, f"{choice.title} {choice.detail} {choice.right} {choice.group}")
+        # Letters strewn over a whole sentence say nothing: only words count there.
+        return Match(elsewhere.score) if elsewhere is not None and elsewhere.score >= 50 else None
+
+    @on(Input.Changed)
+    def _typed(self, message: Input.Changed) -> None:
+        message.stop()
+        self._find(message.value)
+
+    @on(Rows.Highlighted)
+    def _looked_at(self, message: Rows.Highlighted) -> None:
+        message.stop()
+        self.query_one(Frame).name_it(self._title, self.FOOT)
+        if (found := self.rows.item) is not None:
+            self.looked_at(found.choice)
+
+    def looked_at(self, choice: Choice[T]) -> None:
+        """The cursor came to a choice."""
+
+    @on(Rows.Chosen)
+    def _clicked(self, message: Rows.Chosen) -> None:
+        message.stop()
+        self.action_choose()
+
+    def action_move(self, step: int) -> None:
+        self.rows.action_move(step)
+
+    def action_page(self, direction: int) -> None:
+        self.rows.action_page(direction)
+
+    def action_choose(self) -> None:
+        found = self.rows.item
+        if found is None:
+            return
+        if found.choice.off:
+            self.query_one(Frame).name_it(self._title, found.choice.off)
+        else:
+            self.take(found.choice)
+
+    def action_close(self) -> None:
+        self.dismiss(None)

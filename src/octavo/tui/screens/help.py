@@ -1,0 +1,65 @@
+"""The help: what one does where the focus is, then every key that works there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.content import Content
+from textual.dom import DOMNode
+
+from octavo.tui.commands import Command, active_commands, context_of
+from octavo.tui.screens.chooser import Choice, Chooser, Found
+from octavo.tui.widgets.content import fit, safe
+from octavo.tui.widgets.rows import Row
+
+_KEYS_WIDTH = 13
+
+
+class HelpScreen(Chooser[None, Command]):
+    """Explains the screen below. Enter closes it and does what the row says."""
+
+    PLACEHOLDER: ClassVar[str] = "Find a key"
+    FOOT: ClassVar[str] = "enter does it · esc close"
+
+    def __init__(self) -> None:
+        super().__init__("Help")
+
+    def choices(self) -> Sequence[Choice[Command]]:
+        below = self.app.screen_stack[-2]
+        focused = below.focused
+        self._title = f"Help: {context_of(type(focused)) if focused else context_of(type(below))}"
+        return [
+            Choice(
+                command,
+                command.title,
+                detail=command.help,
+                right=" ".join(command.keys),
+                group=command.context.upper(),
+                off=command.reason or "",
+            )
+            for command in active_commands(below)
+        ]
+
+    def prose(self) -> Content | None:
+        below = self.app.screen_stack[-2]
+        places: list[DOMNode] = list(below.focused.ancestors_with_self) if below.focused else [below]
+        said = dict.fromkeys(text for place in places if (text := getattr(place, "HELP", "")) and place is not self.app)
+        return Content("\n").join(safe(text) for text in said if isinstance(text, str)) if said else None
+
+    def draw(self, found: Found[Command]) -> Row:
+        choice = found.choice
+        keys = Content.styled(choice.right, "$octavo-muted" if choice.off else "$primary")
+        detail = choice.off or choice.detail
+        text = Content.assemble(
+            fit(keys, _KEYS_WIDTH),
+            "  ",
+            fit(self.titled(found), self._column),
+            "  ",
+            (safe(detail).plain, "$octavo-muted"),
+        )
+        return Row(text=text, dim=bool(choice.off))
+
+    def take(self, choice: Choice[Command]) -> None:
+        self.dismiss(None)
+        self.app.call_later(choice.value.run)

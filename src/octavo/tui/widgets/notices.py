@@ -1,0 +1,191 @@
+"""What became of your writes: at most two notices at the lower right, with the time that is left to undo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from time import monotonic
+from typing import ClassVar, Literal
+
+from textual.app import RenderResult
+from textual.content import Content
+from textual.events import Click
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.timer import Timer
+from textual.widget import Widget
+
+from octavo.tui.widgets.content import fit, safe, safe_lines
+
+Tone = Literal["done", "care", "failed"]
+
+MOST = 2
+_BAR_CELLS = 10
+_MARKS: dict[Tone, tuple[str, str]] = {
+    "done": ("", ""),
+    "care": ("! ", "bold $warning"),
+    "failed": ("✗ ", "bold $error"),
+}
+_SECONDS: dict[Tone, float] = {"done": 5.0, "care": 6.0, "failed": 12.0}
+
+
+@dataclass(frozen=True)
+class Notice:
+    """One sentence, shown for `seconds`. With `undo`, they are the time that is left to take it back."""
+
+    number: int
+    text: str
+    tone: Tone
+    seconds: float
+    began: float
+    undo: bool
+
+    def left(self, now: float) -> float:
+        """Seconds until it goes."""
+        return max(0.0, self.began + self.seconds - now)
+
+
+class NoticeBoard:
+    """The notices of an app, whatever screen is shown. Each screen shows it with `Notices`.
+
+    `clock` tells the seconds; `changed` is called whenever something else is to be seen.
+    """
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._numbers = count(1)
+        self._notices: list[Notice] = []
+        self.changed: set[Callable[[], None]] = set()
+
+    def say(self, text: str, tone: Tone = "done", *, seconds: float | None = None, undo: bool = False) -> int:
+        """Show `text`, instead of the oldest when there are two. The same text again begins anew. Answers its number."""
+        self._notices = [notice for notice in self._notices if notice.text != text][1 - MOST :]
+        number = next(self._numbers)
+        lasts = _SECONDS[tone] if seconds is None else seconds
+        self._notices.append(Notice(number, text, tone, lasts, self._clock(), undo))
+        self._tell()
+        return number
+
+    def close(self, number: int) -> None:
+        """Take a notice away, if it is still there."""
+        before = len(self._notices)
+        self._notices = [notice for notice in self._notices if notice.number != number]
+        if len(self._notices) != before:
+            self._tell()
+
+    def shown(self) -> tuple[Notice, ...]:
+        """The notices whose time has not run out, oldest first."""
+        now = self._clock()
+        self._notices = [notice for notice in self._notices if notice.left(now) > 0]
+        return tuple(self._notices)
+
+    def left(self, notice: Notice) -> float:
+        """Seconds until `notice` goes."""
+        return notice.left(self._clock())
+
+    def _tell(self) -> None:
+        for each in tuple(self.changed):
+            each()
+
+
+class Notices(Widget):
+    """Draws a board over the lower right corner, or the upper right while the cursor is below it."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"notices--bar", "notices--key"}
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    Notices {
+        overlay: screen;
+        layer: notices;
+        dock: bottom;
+        width: auto;
+        max-width: 70%;
+        height: auto;
+        display: none;
+        background: $panel;
+        padding: 0 1;
+        color: $foreground;
+        .notices--bar { color: $primary; }
+        .notices--key { color: $primary; }
+    }
+    """
+
+    class UndoWanted(Message):
+        """The undo of a notice was clicked."""
+
+        def __init__(self, number: int) -> None:
+            super().__init__()
+            self.number = number
+
+    def __init__(self, board: NoticeBoard, *, bottom: int = 3, id: str | None = None) -> None:
+        """`bottom`: how many lines of the frame stay free below."""
+        super().__init__(id=id)
+        self._board, self._bottom = board, bottom
+        self._ticking: Timer | None = None
+
+    def on_mount(self) -> None:
+        self._board.changed.add(self._changed)
+        self._changed()
+
+    def on_unmount(self) -> None:
+        self._board.changed.discard(self._changed)
+
+    def _changed(self) -> None:
+        notices = self._board.shown()
+        self.display = bool(notices)
+        if notices and self._ticking is None:
+            # Once a second: a bar that runs smoothly would repaint for nothing, and not at all when motion is off.
+            self._ticking = self.set_interval(1.0, self._changed)
+        elif not notices and self._ticking is not None:
+            self._ticking.stop()
+            self._ticking = None
+        if notices:
+            self.refresh(layout=True)
+            self.call_after_refresh(self._place)
+
+    def _place(self) -> None:
+        """Stand at the lower right, or the upper right when the focused row is where we would stand."""
+        screen = self.screen.size
+        own = self.outer_size
+        x = max(0, screen.width - own.width - 1)
+        below = max(0, screen.height - own.height - self._bottom)
+        cursor = getattr(self.screen.focused, "cursor_region", Region())
+        covers = bool(cursor) and Region(x, below, own.width, own.height).overlaps(cursor)
+        self.styles.offset = (x, 2 if covers else below)
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        return max((line.cell_length for line in self._lines(max(20, int(viewport.width * 0.7) - 2))), default=0)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return len(self._lines(width))
+
+    def render(self) -> RenderResult:
+        return Content("\n").join(fit(line, self.size.width) for line in self._lines(self.size.width))
+
+    def _lines(self, width: int) -> list[Content]:
+        lines: list[Content] = []
+        for notice in self._board.shown():
+            mark, style = _MARKS[notice.tone]
+            ending = self._undo(notice) if notice.undo else Content("")
+            words = safe_lines(notice.text).wrap(max(10, width - len(mark) - ending.cell_length))
+            for number, line in enumerate(words[:3]):
+                head = Content.styled(mark, style) if mark and number == 0 else Content(" " * len(mark))
+                lines.append(head + line + (ending if number == 0 else Content("")))
+        return lines
+
+    def _undo(self, notice: Notice) -> Content:
+        left = self._board.left(notice)
+        key = Content.assemble("   ", ("u", self.get_visual_style("notices--key", partial=True)), " undo  ")
+        if self.app.animation_level == "none":
+            return key
+        full = min(_BAR_CELLS, round(_BAR_CELLS * left / notice.seconds))
+        bar = Content.styled("▓" * full, self.get_visual_style("notices--bar", partial=True))
+        rest = Content.styled("░" * (_BAR_CELLS - full), "$octavo-muted")
+        return key + bar + rest + safe(f" {max(1, round(left)):>2} s")
+
+    def on_click(self, event: Click) -> None:
+        event.stop()
+        undoable = [notice for notice in self._board.shown() if notice.undo]
+        if undoable:
+            self.post_message(self.UndoWanted(undoable[-1].number))

@@ -1,0 +1,116 @@
+"""Where a key is typed or pasted, and from where it cannot be copied."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import ClassVar
+
+from pydantic import SecretStr
+from textual.actions import SkipAction
+from textual.app import RenderResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.events import Key, Paste
+from textual.widget import Widget
+from textual.widgets import Input
+
+_REFUSED = "Keys typed now would be written to a log. Start without {name} to sign in."
+
+
+def why_no_key(environment: Mapping[str, str], features: frozenset[str] = frozenset()) -> str | None:
+    """Why a key must not be typed now: `TEXTUAL_LOG` and the developer tools write down every key press."""
+    if environment.get("TEXTUAL_LOG"):
+        return _REFUSED.format(name="TEXTUAL_LOG")
+    asked = {each.strip().lower() for each in environment.get("TEXTUAL", "").split(",")}
+    if "devtools" in features or "devtools" in asked:
+        return _REFUSED.format(name="the developer tools")
+    return None
+
+
+def trimmed_key(pasted: str) -> str:
+    """A key out of what was pasted: without space around it, quotes, or `Authorization: Bearer` before it."""
+    key = pasted.strip().strip("\"'")
+    for prefix in ("authorization:", "bearer "):
+        if key.lower().startswith(prefix):
+            key = key[len(prefix) :].strip()
+    return "".join(character for character in key.split()[0] if character.isprintable()) if key else ""
+
+
+class SecretInput(Input):
+    """Shows bullets. Copy and cut do nothing; pasting takes the key out of what is pasted."""
+
+    CONTEXT: ClassVar[str] = "key to sign in with"
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    SecretInput, SecretInput:focus {
+        height: 1;
+        border: none;
+        padding: 0 1;
+        background: $panel;
+        & > .input--placeholder { color: $octavo-muted; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+l", "clear_key", "Empty", show=False, tooltip="Empty the line", id="secret.clear"),
+    ]
+
+    def __init__(self, placeholder: str = "", *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(placeholder=placeholder, password=True, id=id, classes=classes)
+
+    @property
+    def refusal(self) -> str | None:
+        """Why nothing can be typed here now, if it cannot."""
+        return why_no_key(os.environ, frozenset(self.app.features))
+
+    @property
+    def secret(self) -> SecretStr | None:
+        """What was typed, as a key. None when it is empty."""
+        key = trimmed_key(self.value)
+        return SecretStr(key) if key else None
+
+    async def _on_key(self, event: Key) -> None:
+        if self.refusal is not None and event.is_printable:
+            event.stop()
+            event.prevent_default()
+            return
+        await super()._on_key(event)
+
+    def on_paste(self, event: Paste) -> None:
+        event.prevent_default()
+        event.stop()
+        if self.refusal is None:
+            self.insert_text_at_cursor(trimmed_key(event.text))
+
+    def action_copy(self) -> None:
+        # Not even the selection: Textual would copy the clear text.
+        raise SkipAction
+
+    def action_cut(self) -> None:
+        raise SkipAction
+
+    def action_paste(self) -> None:
+        if self.refusal is None:
+            self.insert_text_at_cursor(trimmed_key(self.app.clipboard))
+
+    def action_clear_key(self) -> None:
+        self.clear()
+
+
+class SecretCount(Widget):
+    """How many characters a `SecretInput` holds, or why it takes none."""
+
+    DEFAULT_CSS = "SecretCount { height: 1; width: auto; color: $octavo-muted; }"
+
+    def __init__(self, source: SecretInput, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._source = source
+
+    def on_mount(self) -> None:
+        self.watch(self._source, "value", lambda: self.refresh(layout=True))
+
+    def render(self) -> RenderResult:
+        if (refusal := self._source.refusal) is not None:
+            return Content.styled(refusal, "$warning")
+        count = len(trimmed_key(self._source.value))
+        return Content(f"{count} character{'' if count == 1 else 's'}" if count else "")
