@@ -71,9 +71,9 @@ def message_in(body: bytes, headers: Mapping[str, str]) -> str:
         value = from_json(body)
     except ValueError:
         return ""
-    for name in ("error", "message"):
-        if isinstance(value, dict) and name in value:
-            value = value[name]
+    if not isinstance(value, dict):
+        return ""
+    value = value.get("error", value)
     if isinstance(value, dict):
         value = value.get("message")
     return redact(line(value.strip())) if isinstance(value, str) else ""

@@ -1,0 +1,145 @@
+"""Several requests at once: those that share an answer, those that wait their turn, those that are given up."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from typing import Any
+
+import pytest
+
+from octavo.api import users
+from octavo.api.errors import Lost, NotFound
+from tests.client.conftest import Connect
+from tests.client.test_client import ME, POST
+
+
+class Gate:
+    """An application that answers when it is let."""
+
+    def __init__(self) -> None:
+        self.open = asyncio.Event()
+        self.inside = 0
+        self.most = 0
+        self.asked: list[str] = []
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.asked.append(f"{scope['method']} {scope['path']}")
+        self.inside += 1
+        self.most = max(self.most, self.inside)
+        try:
+            await self.open.wait()
+        finally:
+            self.inside -= 1
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"x-n", b"1"), (b"x-n", b"2")]})
+        await send({"type": "http.response.body", "body": b'{"id":"mia","postedBy":{"id":"mia"}}'})
+
+
+async def settle() -> None:
+    """Let everything that can go on go on."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def test_the_same_read_is_asked_once(connect: Connect) -> None:
+    gate = Gate()
+    client = connect("http://octavo.local", transport=gate)
+    tasks = [asyncio.create_task(client(ME)) for _ in range(5)]
+    tasks.append(asyncio.create_task(client.ahead(ME)))
+    await settle()
+    gate.open.set()
+    assert [(await task).id for task in tasks] == ["mia"] * 6
+    assert len(gate.asked) == 1
+    await client(ME)
+    assert len(gate.asked) == 2
+
+
+async def test_the_same_write_is_sent_as_often_as_it_was_asked(connect: Connect) -> None:
+    gate = Gate()
+    gate.open.set()
+    client = connect("http://octavo.local", transport=gate)
+    await asyncio.gather(client(POST), client(POST))
+    assert len(gate.asked) == 2
+
+
+async def test_who_leaves_does_not_take_the_answer_from_others(connect: Connect) -> None:
+    gate = Gate()
+    client = connect("http://octavo.local", transport=gate)
+    first, second = asyncio.create_task(client(ME)), asyncio.create_task(client(ME))
+    await settle()
+    first.cancel()
+    await settle()
+    gate.open.set()
+    assert (await second).id == "mia"
+    assert first.cancelled()
+
+
+async def test_what_nobody_waits_for_is_given_up(connect: Connect) -> None:
+    gate = Gate()
+    client = connect("http://octavo.local", transport=gate)
+    task = asyncio.create_task(client(ME))
+    await settle()
+    task.cancel()
+    await settle()
+    assert gate.inside == 0
+    assert client.activity[-1].error == "Nobody waited for the answer any more."
+    gate.open.set()
+    assert (await client(ME)).id == "mia"
+
+
+async def test_a_read_after_a_write_does_not_join_one_from_before(connect: Connect) -> None:
+    gate = Gate()
+    client = connect("http://octavo.local", transport=gate)
+    before, write = asyncio.create_task(client(ME)), asyncio.create_task(client(POST))
+    await settle()
+    write.cancel()
+    await settle()
+    after = asyncio.create_task(client(ME))
+    await settle()
+    gate.open.set()
+    await asyncio.gather(before, after)
+    assert gate.asked.count("GET /v1/user") == 2
+
+
+async def test_a_failure_reaches_everyone_who_waits(connect: Connect) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 404, "headers": []})
+        await send({"type": "http.response.body"})
+
+    client = connect("http://octavo.local", transport=app)
+    found = await asyncio.gather(client(ME), client(ME), return_exceptions=True)
+    assert [type(each) for each in found] == [NotFound, NotFound]
+    gc.collect()
+
+
+async def test_six_are_asked_at_once_two_of_them_ahead(connect: Connect) -> None:
+    gate = Gate()
+    client = connect("http://octavo.local", transport=gate)
+    ahead = [asyncio.create_task(client.ahead(users.Get(user_id=f"a{n}"))) for n in range(5)]
+    await settle()
+    assert gate.inside == 2
+    now = [asyncio.create_task(client(users.Get(user_id=f"n{n}"))) for n in range(10)]
+    await settle()
+    assert (gate.inside, sum(name.startswith("GET /v1/users/a") for name in gate.asked)) == (6, 2)
+    gate.open.set()
+    await asyncio.gather(*ahead, *now)
+    assert gate.most == 6
+
+
+async def test_an_application_that_says_nothing_is_a_lost_answer(connect: Connect) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        assert (await receive())["type"] == "http.request"
+
+    with pytest.raises(Lost):
+        await connect("http://octavo.local", transport=app)(ME)
+
+
+async def test_a_closed_client_gives_up_what_is_under_way(connect: Connect) -> None:
+    gate = Gate()
+    client = connect("http://octavo.local", transport=gate)
+    task = asyncio.create_task(client(ME))
+    await settle()
+    await client.aclose()
+    await settle()
+    assert task.cancelled()
+    assert gate.inside == 0

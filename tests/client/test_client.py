@@ -1,0 +1,361 @@
+"""What comes back for an operation, over a real socket."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from octavo.api import comments, spaces, users
+from octavo.api.errors import (
+    ApiError,
+    BadResponse,
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    Outcome,
+    PaginationError,
+    RateLimited,
+    ServerError,
+    Unauthorized,
+)
+from octavo.api.operation import Operation
+from octavo.api.places import OrganizationRef, SpaceRef
+from octavo.client.activity import Activity
+from octavo.client.client import Client
+from tests.client.conftest import NOON, Connect, Time
+from tests.client.peer import KEY_TEXT, Asked, Peer, Reply, reply
+
+HERE = SpaceRef(space_id="s1")
+ORGANIZATION = OrganizationRef(organization_id="o1")
+ME = users.Me()
+MIA = {"id": "mia", "displayName": "Mia"}
+POST = comments.Create(at=HERE, body={"markdown": "hi"})
+COMMENT = {"object": "comment", "id": "c1", "postedBy": MIA, "body": {"markdown": "hi"}}
+DELETE = comments.Delete(at=HERE, comment_id="c1")
+
+
+def always(*replies: Reply) -> Callable[[Asked], Reply]:
+    """The replies in turn, the last one for ever."""
+    left = list(replies)
+    return lambda _: left.pop(0) if len(left) > 1 else left[0]
+
+
+async def failure(connect: Connect, peer: Peer, op: Operation[Any] = ME, **options: Any) -> ApiError:
+    with pytest.raises(ApiError) as caught:
+        await connect(peer.origin, **options)(op)
+    return caught.value
+
+
+def test_the_http_library_is_loaded_when_it_is_needed() -> None:
+    program = (
+        "import sys\n"
+        "from octavo.client import client, credentials, profiles, signing_in\n"
+        "from octavo import settings\n"
+        "client.Client('https://api.example.com', None)\n"
+        "print([name for name in ('httpx', 'httpcore', 'keyring', 'truststore', 'ssl') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert set(eval(done.stdout)) <= {"ssl"}  # asyncio brings ssl
+
+
+async def test_an_operation_travels_and_its_answer_comes_back(connect: Connect) -> None:
+    async with Peer(always(reply(200, COMMENT))) as peer:
+        comment = await connect(peer.origin)(POST)
+    assert (comment.id, comment.posted_by.name) == ("c1", "Mia")
+    (asked,) = peer.asked
+    assert (asked.method, asked.target, asked.json) == ("POST", "/v1/spaces/s1/comments", {"body": {"markdown": "hi"}})
+    assert asked.headers["authorization"] == f"Bearer {KEY_TEXT}"
+    assert asked.headers["content-type"] == "application/json"
+    assert asked.headers["accept-encoding"] == "gzip"
+    assert asked.headers["user-agent"].startswith("octavo/")
+
+
+async def test_any_letter_travels(connect: Connect) -> None:
+    text = '"\\ \u2028 é 漢 🙂 \x00 \x7f'
+    async with Peer(always(reply(200, COMMENT))) as peer:
+        await connect(peer.origin)(comments.Create(at=HERE, body={"markdown": text}))
+    assert peer.asked[0].json["body"]["markdown"] == text
+
+
+async def test_without_a_key_none_is_sent(connect: Connect) -> None:
+    async with Peer(always(reply(200, MIA))) as peer:
+        await connect(peer.origin, None)(ME)
+    assert "authorization" not in peer.asked[0].headers
+
+
+@pytest.mark.parametrize("status", [200, 202, 204, 205])
+@pytest.mark.parametrize("body", [b"", b"<html>gone</html>", b"x" * 200_000])
+async def test_a_delete_is_done_whatever_its_body(connect: Connect, status: int, body: bytes) -> None:
+    def answer(asked: Asked) -> Reply:
+        return reply(status, body=b"" if status == 204 else body) if asked.method == "DELETE" else reply(200, MIA)
+
+    async with Peer(answer) as peer:
+        client = connect(peer.origin)
+        await client(DELETE)
+        assert (await client(ME)).id == "mia"
+    assert client.activity[0].status == status
+
+
+async def test_fields_we_know_nothing_of_are_kept_raw(connect: Connect) -> None:
+    async with Peer(always(reply(200, {**MIA, "shoe": {"size": 38}}))) as peer:
+        assert (await connect(peer.origin).raw(ME))["shoe"] == {"size": 38}
+
+
+async def test_raw_answers_nothing_for_nothing(connect: Connect) -> None:
+    async with Peer(always(reply(204), reply(200, body=b""))) as peer:
+        client = connect(peer.origin)
+        assert await client.raw(DELETE) is None
+        assert await client.raw(DELETE) is None
+
+
+def list_of(pages: dict[str, Any]) -> Callable[[Asked], Reply]:
+    """Pages by the cursor they are asked with."""
+
+    def answer(asked: Asked) -> Reply:
+        cursor = asked.target.partition("page=")[2].partition("&")[0]
+        return reply(200, pages[cursor])
+
+    return answer
+
+
+def page(*ids: str, following: str | None = None) -> dict[str, Any]:
+    items = [{"id": each, "title": each} for each in ids]
+    return {"items": items, **({"next": {"page": following}} if following else {})}
+
+
+async def test_each_reads_to_the_end_and_past_an_empty_page(connect: Connect) -> None:
+    pages = {"": page("a", "b", following="1"), "1": page(following="2"), "2": page("b", "c")}
+    async with Peer(list_of(pages)) as peer:
+        client = connect(peer.origin)
+        found = [each.id async for each in client.each(spaces.List(at=ORGANIZATION))]
+        raw = [each["id"] async for each in client.raw_each(spaces.List(at=ORGANIZATION))]
+    assert found == raw == ["a", "b", "c"]
+
+
+async def test_a_cursor_never_says_where_to_ask(connect: Connect) -> None:
+    pages = {
+        "": page("a", following="http://elsewhere.example/x?y"),
+        "http%3A%2F%2Felsewhere.example%2Fx%3Fy": page("b"),
+    }
+    async with Peer(list_of(pages)) as peer:
+        found = [each.id async for each in connect(peer.origin).each(spaces.List(at=ORGANIZATION))]
+    assert found == ["a", "b"]
+    assert all(asked.target.startswith("/v1/orgs/o1/") for asked in peer.asked)
+
+
+async def test_a_list_that_repeats_itself_is_left_with_what_was_read(connect: Connect) -> None:
+    found: list[str] = []
+
+    async def read(client: Client) -> None:
+        async for each in client.each(spaces.List(at=ORGANIZATION)):
+            found.append(each.id)
+
+    async with Peer(list_of({"": page("a", following="1"), "1": page("b", following="1")})) as peer:
+        with pytest.raises(PaginationError, match="starts over"):
+            await read(connect(peer.origin))
+    assert found == ["a", "b"]
+
+
+async def test_one_bad_item_does_not_hide_the_others(connect: Connect) -> None:
+    items: list[dict[str, Any]] = [{"id": f"s{n}", "title": "x"} for n in range(100)]
+    items[7] = {"id": {"not": "an id"}, "title": "x"}
+    async with Peer(always(reply(200, {"items": items}))) as peer:
+        found = await connect(peer.origin)(spaces.List(at=ORGANIZATION))
+    assert (len(found.items), found.unreadable) == (99, 1)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "outcome"),
+    [
+        (400, Invalid, Outcome.REFUSED),
+        (401, Unauthorized, Outcome.REFUSED),
+        (403, Forbidden, Outcome.REFUSED),
+        (404, NotFound, Outcome.REFUSED),
+        (408, ApiError, Outcome.UNKNOWN),
+        (409, Conflict, Outcome.UNKNOWN),
+        (412, Conflict, Outcome.REFUSED),
+        (418, ApiError, Outcome.REFUSED),
+        (422, Invalid, Outcome.REFUSED),
+        (429, RateLimited, Outcome.REFUSED),
+        (500, ServerError, Outcome.UNKNOWN),
+        (599, ServerError, Outcome.UNKNOWN),
+    ],
+)
+async def test_a_status_becomes_an_error(connect: Connect, status: int, kind: type[ApiError], outcome: Outcome) -> None:
+    said = {"error": {"code": status, "message": "The space is asleep"}}
+    async with Peer(always(reply(status, said, [("x-request-id", "r\x1b-1")]))) as peer:
+        error = await failure(connect, peer, POST)
+    assert isinstance(error, kind)
+    assert error.outcome is outcome
+    assert status == 429 or "The space is asleep." in str(error)
+    assert (error.trace.status, error.trace.method, error.trace.request_id) == (status, "POST", "r␛-1")
+    assert error.trace.route == "/v1/spaces/{spaceId}/comments"
+    assert error.trace.attempts == len(peer.asked) == (4 if status == 429 else 1)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html><h1>Bad gateway</h1>",
+        b"not json",
+        b"[]",
+        b'"text"',
+        b'{"error":null}',
+        b'{"error":{"message":7}}',
+        b'{"error":["x"]}',
+        b"\xff\xfe",
+        b'{"error":' * 300,
+        b"x" * 100_000,
+        b'{"error":{"message":"' + b"x" * 100_000 + b'"}}',
+    ],
+    ids=range(12),
+)
+@pytest.mark.parametrize("kind", ["application/json", "text/html", ""])
+async def test_any_error_body_gives_a_sentence(connect: Connect, body: bytes, kind: str) -> None:
+    async with Peer(always(reply(404, None, [("content-type", kind)], body=body))) as peer:
+        error = await failure(connect, peer)
+    assert isinstance(error, NotFound)
+    assert str(error).startswith(f"127.0.0.1:{peer.port} has nothing there")
+
+
+async def test_what_the_server_says_is_made_safe(connect: Connect) -> None:
+    hostile = f"\x1b]52;c;aGk=\x07[@click=app.quit]x[/] \u202eevil {KEY_TEXT} " + "y" * 1000
+    async with Peer(always(reply(400, {"error": {"code": 400, "message": hostile}}))) as peer:
+        sentence = str(await failure(connect, peer))
+    assert sentence.isprintable()
+    assert len(sentence) <= 300
+    assert KEY_TEXT not in sentence
+    assert "\u202e" not in sentence
+
+
+async def test_an_answer_that_is_not_as_promised_is_an_error_too(connect: Connect) -> None:
+    bodies = [b"", b"null", b"[]", b"<html>", b'{"displayName":"no id"}', b'{"id":NaN}', b'{"id":"\\ud800"}']
+    bodies += [b"[" * 100_000, b'\xef\xbb\xbf{"id":"x"}', b'{"id":' + b"9" * 1_000_000 + b"}", b'{"id":"x"']
+    for body in bodies:
+        async with Peer(always(reply(200, body=body))) as peer:
+            error = await failure(connect, peer)
+            assert isinstance(error, BadResponse), body[:40]
+            assert error.trace.route == "/v1/user"
+            assert len(peer.asked) == 1
+
+
+async def test_an_unreadable_answer_does_not_quote_what_it_held(connect: Connect) -> None:
+    async with Peer(always(reply(200, {"displayName": ["very private"]}))) as peer:
+        error = await failure(connect, peer)
+    assert "private" not in str(error)
+    assert "users.Me" in str(error)
+
+
+async def test_a_large_answer_is_read_beside_the_event_loop(connect: Connect) -> None:
+    items = [{"id": f"s{n}", "title": "x" * 500} for n in range(1000)]
+    async with Peer(always(reply(200, {"items": items}, zipped=True))) as peer:
+        found = await connect(peer.origin)(spaces.List(at=ORGANIZATION))
+        raw = await connect(peer.origin).raw(spaces.List(at=ORGANIZATION))
+    assert len(found.items) == len(raw["items"]) == 1000
+
+
+async def test_a_read_is_tried_again_and_a_write_is_not(connect: Connect, time: Time) -> None:
+    async with Peer(always(reply(503), reply(502), reply(200, MIA))) as peer:
+        assert (await connect(peer.origin)(ME)).id == "mia"
+    assert len(peer.asked) == 3
+    assert time.slept == [0.5, 1.0]
+    async with Peer(always(reply(503))) as peer:
+        error = await failure(connect, peer, POST)
+    assert len(peer.asked) == 1
+    assert "failed (503)" in str(error)
+
+
+async def test_a_write_refused_with_429_is_sent_again_when_the_server_says(connect: Connect, time: Time) -> None:
+    async with Peer(always(reply(429, None, [("retry-after", "3")]), reply(200, COMMENT))) as peer:
+        assert (await connect(peer.origin)(POST)).id == "c1"
+    assert time.slept == [3.5]
+
+
+async def test_a_long_wait_is_told_and_not_slept(connect: Connect, time: Time) -> None:
+    async with Peer(always(reply(429, None, [("retry-after", "61")]))) as peer:
+        error = await failure(connect, peer)
+    assert isinstance(error, RateLimited)
+    assert error.trace.retry_at == NOON + timedelta(seconds=61)
+    assert (len(peer.asked), time.slept) == (1, [])
+    assert "asked too often. Try again at " in str(error)
+
+
+async def test_a_wait_beyond_all_calendars_is_no_trouble(connect: Connect) -> None:
+    async with Peer(always(reply(429, None, [("retry-after", "999999999")]))) as peer:
+        assert isinstance(await failure(connect, peer), RateLimited)
+
+
+async def test_many_failing_calls_stay_within_the_budget(connect: Connect, time: Time) -> None:
+    async with Peer(always(reply(503))) as peer:
+        client = connect(peer.origin, rng=lambda: 0.0)
+        for _ in range(200):
+            with pytest.raises(ServerError):
+                await client(ME)
+            time.seconds += 10 / 200
+    assert len(peer.asked) <= 215
+
+
+async def test_limits_are_remembered(connect: Connect) -> None:
+    headers = [("x-ratelimit-limit", "100"), ("x-ratelimit-remaining", "4")]
+    headers += [("x-ratelimit-reset", str(int(NOON.timestamp()) + 30)), ("date", "Mon, 04 May 2026 12:00:00 GMT")]
+    async with Peer(always(reply(200, MIA, headers), reply(200, MIA))) as peer:
+        client = connect(peer.origin)
+        assert client.limits is None
+        await client(ME)
+        known = client.limits
+        assert known is not None
+        assert (known.limit, known.remaining, known.reset) == (100, 4, NOON + timedelta(seconds=30))
+        await client(ME)
+        assert client.limits == known
+
+
+async def test_who_asks_ahead_leaves_the_last_requests_to_a_person(connect: Connect, time: Time) -> None:
+    headers = [("x-ratelimit-remaining", "4"), ("x-ratelimit-reset", str(int(NOON.timestamp()) + 30))]
+    headers += [("date", "Mon, 04 May 2026 12:00:00 GMT")]
+    async with Peer(always(reply(200, MIA, headers), reply(200, MIA))) as peer:
+        client = connect(peer.origin)
+        await client(ME)
+        await client(ME)
+        assert time.slept == []
+        await client.ahead(ME)
+        assert time.slept == [30.0]
+
+
+async def test_activity_tells_what_was_asked_and_no_values(connect: Connect) -> None:
+    seen: list[Activity] = []
+    async with Peer(always(reply(200, MIA), reply(503), reply(404))) as peer:
+        client = connect(peer.origin, on_activity=seen.append)
+        await client(ME)
+        with pytest.raises(NotFound):
+            await client(comments.Get(at=HERE, comment_id="secretid"))
+        with pytest.raises(NotFound):
+            await client(POST)
+    assert list(client.activity) == seen
+    assert [(each.method, each.status, each.attempts, each.size) for each in seen] == [
+        ("GET", 200, 1, len(b'{"id": "mia", "displayName": "Mia"}')),
+        ("GET", 404, 2, 0),
+        ("POST", 404, 1, 0),
+    ]
+    assert seen[0].error == ""
+    assert seen[1].error.startswith("127.0.0.1")
+    assert seen[1].route == "/v1/spaces/{spaceId}/comments/{commentId}"
+    assert "secretid" not in repr(seen)
+    assert KEY_TEXT not in repr(seen)
+
+
+async def test_only_the_last_two_hundred_are_remembered(connect: Connect) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b'{"id":"mia"}'})
+
+    client = connect("http://octavo.local", transport=app)
+    for _ in range(210):
+        await client(ME)
+    assert len(client.activity) == 200

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from octavo.api.errors import PaginationError
+from octavo.client.paging import walk
+
+Page = tuple[Sequence[str], object]
+
+
+async def read(script: Sequence[Page], tail: str = "", **limits: int) -> tuple[list[str], str, int]:
+    """The items, what went wrong, and how many pages were asked for. `tail` is what comes after the script."""
+    asked: list[str | None] = []
+
+    async def fetch(cursor: str | None) -> Page:
+        asked.append(cursor)
+        n = len(asked) - 1
+        if n < len(script):
+            return script[n]
+        return {"endless": ([f"e{n}"], f"z{n}"), "empty": ([], f"z{n}")}.get(tail, ([], None))
+
+    items: list[str] = []
+    try:
+        async for fresh in walk(fetch, str, **limits):
+            items += fresh
+    except PaginationError as error:
+        return items, str(error), len(asked)
+    return items, "", len(asked)
+
+
+async def test_a_list_is_read_to_its_end() -> None:
+    assert await read([("ab", "1"), ("c", "2"), ("d", None)]) == (["a", "b", "c", "d"], "", 3)
+
+
+async def test_an_empty_page_is_not_the_end() -> None:
+    assert await read([("", "1"), ("", "2"), ("c", None)]) == (["c"], "", 3)
+
+
+async def test_what_came_before_does_not_come_again() -> None:
+    assert await read([("ab", "1"), ("bc", "2"), ("cd", None)]) == (["a", "b", "c", "d"], "", 3)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [[("a", "1"), ("b", "1")], [("a", "A"), ("b", "B"), ("c", "A")]],
+    ids=["the same", "round and round"],
+)
+async def test_a_cursor_that_comes_again_ends_the_list(script: list[Page]) -> None:
+    items, problem, _ = await read(script, "endless")
+    assert items == [item for page in script for item in page[0]]
+    assert "starts over" in problem
+
+
+@pytest.mark.parametrize("cursor", [5, "", "x" * 4097, {"page": "1"}, True])
+async def test_a_cursor_that_is_none_ends_the_list(cursor: object) -> None:
+    items, problem, asked = await read([("a", cursor)])
+    assert (items, asked) == (["a"], 1)
+    assert "cannot read" in problem
+
+
+async def test_pages_without_news_end_the_list() -> None:
+    assert (await read([("a", "1")], "empty"))[1:] == (
+        "The list goes on without anything new. What was read so far, 1 item, is kept.",
+        5,
+    )
+
+
+async def test_a_list_has_an_end_even_when_it_says_otherwise() -> None:
+    items, problem, asked = await read([], "endless", max_pages=50)
+    assert (len(items), asked) == (50, 50)
+    assert "too long" in problem
+    items, problem, _ = await read([], "endless", max_items=20)
+    assert len(items) == 20
+
+
+SERVERS = (
+    st.lists(
+        st.tuples(
+            st.lists(st.sampled_from("abcdefghij"), max_size=4),
+            st.one_of(st.none(), st.sampled_from("abcd"), st.text(max_size=3), st.integers()),
+        ),
+        max_size=12,
+    ),
+    st.sampled_from(["", "endless", "empty"]),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(*SERVERS)
+async def test_any_server_is_left_in_the_end(script: list[Page], tail: str) -> None:
+    items, _, asked = await read(script, tail, max_pages=30)
+    assert asked <= 30
+    assert len(items) == len(set(items))
+
+
+@pytest.mark.long
+@settings(max_examples=3000, deadline=None)
+@given(*SERVERS)
+async def test_any_of_many_servers_is_left_in_the_end(script: list[Page], tail: str) -> None:
+    items, _, asked = await read(script, tail, max_pages=30)
+    assert asked <= 30
+    assert len(items) == len(set(items))

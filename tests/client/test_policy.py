@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import math
+import random
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from octavo.api.errors import ApiError, BadResponse, Lost, NotSent, ProxyError, TimedOut, TlsError, Trace
+from octavo.client import policy
+from octavo.client.activity import Limits
+from octavo.client.policy import Budget, Truncated, Unsendable
+from tests.client.conftest import NOON, Time
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+WRITES = METHODS[2:]
+ODD_VALUES = (
+    *["3", "0", "-5", "1.5", "nan", "inf", "1e9", "999999999999", "١٢", "soon", "0x10", "+3", "1_0", "3;", "3,5", ".5", "5.", "1.1234567"],
+    *("", "  7 ", "3, 5", "\x003", "Wed, 21 Oct 2015 07:28:00 GMT", "Wed, 21 Oct 2099 07:28:00 GMT"),
+    *("Wed, 21 Oct 2015 07:28:00", "Wed, 99 Foo 2015", "Thu, 01 Jan 99999 00:00:00 GMT"),
+    *("Fri, 31 Dec 9999 23:59:59 -2359", "Mon, 01 Jan 0001 00:00:00 +2359"),
+)
+
+
+def after_status(status: int, headers: dict[str, str] | None = None, **changes: object) -> policy.Decision:
+    facts: dict[str, object] = {
+        "method": "GET",
+        "attempt": 1,
+        "elapsed": 0.0,
+        "deadline": 30.0,
+        "now": NOON,
+        "rng": lambda: 0.5,
+    }
+    return policy.after_status(status, headers or {}, **{**facts, **changes})  # type: ignore[arg-type]  # facts by name
+
+
+def after_error(error: ApiError, **changes: object) -> policy.Decision:
+    facts: dict[str, object] = {"method": "GET", "attempt": 1, "elapsed": 0.0, "deadline": 30.0, "rng": lambda: 0.5}
+    return policy.after_error(error, **{**facts, **changes})  # type: ignore[arg-type]  # facts by name
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_only_what_may_pass_is_asked_again(method: str) -> None:
+    read = {408, 425, 429, 500, 502, 503, 504}
+    expected = read if method in ("GET", "HEAD") else {429}
+    assert {status for status in range(100, 600) if after_status(status, method=method).retry} == expected
+
+
+@pytest.mark.parametrize(
+    ("error", "read", "write"),
+    [
+        (NotSent("x"), True, True),
+        (ProxyError("x"), True, True),
+        (ProxyError("x", Trace(status=407)), False, False),
+        (ProxyError("x", Trace(status=403)), True, True),
+        (TimedOut("x"), True, False),
+        (Lost("x"), True, False),
+        (Truncated("x"), True, False),
+        (BadResponse("x"), False, False),
+        (TlsError("x"), False, False),
+        (Unsendable("x"), False, False),
+    ],
+)
+def test_a_write_is_sent_again_only_when_it_never_left(error: ApiError, read: bool, write: bool) -> None:
+    assert all(after_error(error, method=method).retry is read for method in ("GET", "HEAD"))
+    assert all(after_error(error, method=method).retry is write for method in WRITES)
+
+
+def test_four_attempts_are_enough() -> None:
+    assert [after_status(503, attempt=attempt).retry for attempt in (1, 2, 3, 4, 5)] == [True, True, True, False, False]
+    assert [after_error(Lost("x"), attempt=attempt).retry for attempt in (3, 4)] == [True, False]
+
+
+def test_waits_grow_to_eight_seconds_and_are_spread_over_all_of_them() -> None:
+    longest = [after_status(503, attempt=attempt, rng=lambda: 1.0).delay for attempt in (1, 2, 3)]
+    assert longest == [0.5, 1.0, 2.0]
+    assert after_error(Lost("x"), attempt=1, rng=lambda: 0.0).delay == 0.0
+    assert policy._pause(9, lambda: 1.0) == 8.0
+
+
+def test_waits_are_uniform() -> None:
+    draws = random.Random(1)
+    waits = sorted(after_status(503, attempt=3, rng=draws.random).delay / 2.0 for _ in range(10_000))
+    distance = max(max(abs(wait - n / 10_000), abs(wait - (n + 1) / 10_000)) for n, wait in enumerate(waits))
+    assert distance < 1.63 / math.sqrt(10_000)  # Kolmogorov and Smirnov, at one in a hundred
+    assert waits[-1] < 1.0
+
+
+@pytest.mark.parametrize("elapsed", [29.9, 29.6])
+def test_there_is_no_wait_past_the_deadline(elapsed: float) -> None:
+    assert not after_status(503, attempt=3, elapsed=elapsed, rng=lambda: 1.0).retry
+    assert not after_error(NotSent("x"), attempt=3, elapsed=elapsed, rng=lambda: 1.0).retry
+
+
+def test_nobody_comes_back_before_the_server_said() -> None:
+    assert after_status(429, {"retry-after": "7"}, rng=lambda: 0.0) == policy.Decision(True, 7.0)
+    assert after_status(429, {"retry-after": "7"}, rng=lambda: 1.0) == policy.Decision(True, 7.5)
+
+
+def test_a_minute_is_too_long_to_wait() -> None:
+    assert after_status(429, {"retry-after": "60"}, deadline=120.0).retry
+    assert after_status(429, {"retry-after": "61"}, deadline=120.0) == policy.Decision(False, 61.0)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "3"}, 3.0),
+        ({"retry-after": "  7 "}, 7.0),
+        ({"retry-after": "1.5"}, 1.5),
+        ({"retry-after": "0"}, 0.0),
+        ({"retry-after": "999999999"}, 999999999.0),
+        ({"retry-after": "9999999999"}, None),
+        ({"retry-after": "-5"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "1e9"}, None),
+        ({"retry-after": "١٢"}, None),
+        ({"retry-after": "3, 5"}, None),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
+        ({"retry-after-ms": "soon", "retry-after": "9"}, 9.0),
+        ({"retry-after": format_datetime(NOON + timedelta(seconds=20), usegmt=True)}, 20.0),
+        ({"retry-after": format_datetime(NOON.replace(tzinfo=None) + timedelta(seconds=20))}, 20.0),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
+        ({"x-ratelimit-reset": str(int(NOON.timestamp()) + 9)}, None),
+        ({"x-ratelimit-reset": str(int(NOON.timestamp()) + 9), "x-ratelimit-remaining": "1"}, None),
+        ({"x-ratelimit-reset": str(int(NOON.timestamp()) + 9), "x-ratelimit-remaining": "0"}, 9.0),
+        ({"x-ratelimit-reset": "-9", "x-ratelimit-remaining": "0"}, None),
+        ({}, None),
+    ],
+)
+def test_what_a_server_asks_is_understood_or_ignored(headers: dict[str, str], seconds: float | None) -> None:
+    assert policy.asked_wait(headers, NOON) == seconds
+
+
+@settings(max_examples=1000, deadline=None)
+@given(*[st.one_of(st.text(max_size=40), st.sampled_from(ODD_VALUES), st.integers().map(str))] * 4)
+def test_no_header_makes_trouble(wait: str, milliseconds: str, reset: str, date: str) -> None:
+    headers = {"retry-after": wait, "retry-after-ms": milliseconds, "date": date}
+    headers |= {"x-ratelimit-reset": reset, "x-ratelimit-remaining": "0", "x-ratelimit-limit": wait}
+    for kept in (headers, {**headers, "retry-after-ms": ""}, {**headers, "retry-after-ms": "", "retry-after": ""}):
+        asked = policy.asked_wait(kept, NOON)
+        assert asked is None or (math.isfinite(asked) and asked >= 0)
+    policy.limits(headers, NOON)
+
+
+@pytest.mark.long
+@settings(max_examples=20_000, deadline=None)
+@given(st.one_of(st.text(max_size=40), st.sampled_from(ODD_VALUES)))
+def test_no_wait_makes_trouble(value: str) -> None:
+    asked = policy.asked_wait({"retry-after": value, "date": value}, NOON)
+    assert asked is None or (math.isfinite(asked) and asked >= 0)
+
+
+@settings(max_examples=500, deadline=None)
+@given(
+    st.sampled_from(METHODS),
+    st.integers(1, 6),
+    st.floats(0, 60),
+    st.integers(100, 599),
+    st.one_of(st.integers(0, 90).map(str), st.text(max_size=10)),
+    st.floats(0, 1, exclude_max=True),
+)
+def test_decisions_keep_their_promises(
+    method: str, attempt: int, elapsed: float, status: int, wait: str, chance: float
+) -> None:
+    headers = {"retry-after": wait}
+    decision = after_status(status, headers, method=method, attempt=attempt, elapsed=elapsed, rng=lambda: chance)
+    if decision.retry:
+        assert attempt < policy.ATTEMPTS
+        assert elapsed + decision.delay <= 30
+        assert status in policy.PASSING
+        assert method in policy.READS or status == 429
+        assert decision.delay >= (policy.asked_wait(headers, NOON) or 0)
+
+
+@pytest.mark.parametrize("skew", [timedelta(hours=-1), timedelta(0), timedelta(hours=1)])
+def test_the_server_is_judged_by_its_own_clock(skew: timedelta) -> None:
+    theirs = NOON + skew
+    headers = {
+        "date": format_datetime(theirs, usegmt=True),
+        "x-ratelimit-remaining": "0",
+        "x-ratelimit-reset": str(int(theirs.timestamp()) + 12),
+    }
+    assert policy.asked_wait(headers, NOON) == 12.0
+    limits = policy.limits(headers, NOON)
+    assert limits is not None
+    assert limits.reset == NOON + timedelta(seconds=12)
+    headers = {"date": headers["date"], "retry-after": format_datetime(theirs + timedelta(seconds=5), usegmt=True)}
+    assert policy.asked_wait(headers, NOON) == 5.0
+
+
+def test_retries_cannot_become_a_storm(time: Time) -> None:
+    budget = Budget(time.clock)
+    taken = 0
+    for _ in range(200):
+        taken += budget.take()
+        time.seconds += 10 / 200
+    assert 10 <= taken <= 15
+
+
+def test_the_budget_fills_up_again_and_not_further(time: Time) -> None:
+    budget = Budget(time.clock)
+    assert [budget.take() for _ in range(11)] == [True] * 10 + [False]
+    time.seconds += 2
+    assert [budget.take() for _ in range(2)] == [True, False]
+    time.seconds += 3600
+    assert sum(budget.take() for _ in range(20)) == 10
+
+
+def test_the_last_requests_are_left_to_a_person() -> None:
+    reset = NOON + timedelta(seconds=30)
+    assert policy.pause_ahead(Limits(100, 5, reset), NOON) == 30.0
+    assert policy.pause_ahead(Limits(100, 6, reset), NOON) == 0.0
+    assert policy.pause_ahead(Limits(100, 5, None), NOON) == 0.0
+    assert policy.pause_ahead(Limits(100, 5, NOON - timedelta(seconds=1)), NOON) == 0.0
+    assert policy.pause_ahead(Limits(100, 5, datetime.max.replace(tzinfo=UTC)), NOON) == policy.LONGEST_ASKED
+    assert policy.pause_ahead(None, NOON) == 0.0
