@@ -46,7 +46,9 @@ def code(setting: Setting, block: Block, width: int) -> list[Line]:
     for number, row in enumerate(rows[:shown]):
         pieces = _coloured(tokens[number], look) if tokens and number < len(tokens) else [Piece(row, look.text)]
         if number in notes:
-            pieces.append(Piece(raised(notes[number]) if not look.ascii else f" [{notes[number]}]", look.accent, None, True))
+            pieces.append(
+                Piece(raised(notes[number]) if not look.ascii else f" [{notes[number]}]", look.accent, None, True)
+            )
         parts = wrap(pieces, inner) if wraps else [cut(pieces, pan, pan + inner) if over else pieces]
         for index, part in enumerate(parts):
             before = []
@@ -61,7 +63,15 @@ def code(setting: Setting, block: Block, width: int) -> list[Line]:
     right = [Piece(language, look.muted, None, True)] if language and title else []
     if not title and language:
         title = [Piece(language, look.muted, None, True)]
-    return box(lines, full, look, title=title, right=right, foot=_foot(fold, len(rows) - shown, over, pan, look), ground=look.panel)
+    return box(
+        lines,
+        full,
+        look,
+        title=title,
+        right=right,
+        foot=_foot(fold, len(rows) - shown, over, pan, look),
+        ground=look.panel,
+    )
 
 
 def _title(block: Block, look: Look) -> list[Piece]:
@@ -134,5 +144,3 @@ def prompt(setting: Setting, block: Block, width: int) -> list[Line]:
             foot = [Piece(words, look.accent, Spot("fold", block.key), True)]
             return [head, *box(rows[:FOLDED_LINES], width, look, foot=foot, ground=look.panel)]
     return [head, *box(rows, width, look, ground=look.panel)]
-
-

@@ -28,7 +28,9 @@ def hint(setting: Setting, block: Block, width: int) -> list[Line]:
         for line in head:
             line.block = children[0]
         children = children[1:]
-        head = indented(head, [Piece(f"{sign} ", style + Style(bold=True), None, True)], [Piece("  ", PLAIN, None, True)])
+        head = indented(
+            head, [Piece(f"{sign} ", style + Style(bold=True), None, True)], [Piece("  ", PLAIN, None, True)]
+        )
     else:
         head = [Line([Piece(f"{sign} {name}", style + Style(bold=True), None, True)])]
     out = []
@@ -55,7 +57,9 @@ def tabs(setting: Setting, block: Block, width: int) -> list[Line]:
         if used and used + wide > width:
             rows.append(([], []))
             used = 0
-        under = Piece((glyphs.heavy if active else glyphs.across) * wide, look.accent if active else look.line, None, True)
+        under = Piece(
+            (glyphs.heavy if active else glyphs.across) * wide, look.accent if active else look.line, None, True
+        )
         rows[-1][0].append(piece)
         rows[-1][1].append(under)
         used += wide
@@ -182,6 +186,19 @@ def _day(text: str, style: str) -> str:
         return text or "Undated"
     if style == "numeric":
         return day.isoformat()
-    months = "January February March April May June July August September October November December".split()
+    months = [
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
+        "December",
+    ]
     month = months[day.month - 1]
     return f"{day.day} {month[:3] if style == 'short' else month} {day.year}"

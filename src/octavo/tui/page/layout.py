@@ -13,6 +13,7 @@ from octavo.tui.page.setting import NARROWEST, Folds, Setting, gap
 
 _SETTERS: dict[str, Callable[[Setting, Block, int], list[Line]]] = {
     "page-title": prose.page_title,
+    "source": prose.source,
     "heading": prose.heading,
     "paragraph": prose.paragraph,
     "list": prose.list_of,
@@ -91,7 +92,7 @@ def units(blocks: Iterable[Block]) -> list[Unit]:
     out: list[Unit] = []
     before: Block | None = None
     for block in blocks:
-        space = gap(before, block) if before is not None else 0
+        space = 0 if before is None or block.kind == "source" else gap(before, block)
         before = block
         size = _CUT.get(block.kind, 0)
         if not size or len(block.children) < 2 * size:
@@ -139,7 +140,7 @@ def stops(lines: Sequence[Line], first: int = 0) -> list[tuple[int, int, Block]]
     out: list[tuple[int, int, Block]] = []
     for number, line in enumerate(lines, first):
         block = line.block
-        if block is None or block.kind == "page-title":
+        if block is None or block.kind in ("page-title", "source"):
             continue
         if out and out[-1][2] is block:
             out[-1] = (out[-1][0], number, block)
@@ -154,9 +155,7 @@ def stops(lines: Sequence[Line], first: int = 0) -> list[tuple[int, int, Block]]
     return once
 
 
-def lay_out(
-    blocks: Iterable[Block], width: int, look: Look, folds: Folds | None = None, *, room: int = 0
-) -> Layout:
+def lay_out(blocks: Iterable[Block], width: int, look: Look, folds: Folds | None = None, *, room: int = 0) -> Layout:
     """All of `blocks` in `width` cells; wide tables and code at the top level may take `room`."""
     setting = Setting(look, folds or Folds(), set_block, room=room)
     lines: list[Line] = []

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
+from textual.strip import Strip
 
 from octavo.documents.blocks import Block
 from octavo.tui.page.look import PLAIN, Look
@@ -43,6 +44,8 @@ class Line:
 
     pieces: list[Piece]
     block: Block | None = None
+    strip: Strip | None = None
+    """As it was painted last."""
 
     @property
     def text(self) -> str:

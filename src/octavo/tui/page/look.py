@@ -135,9 +135,7 @@ class Look:
     @classmethod
     def plain(cls, *, ascii: bool = False) -> Look:
         """A look of bold, underline and reverse only."""
-        return cls(
-            accent=Style(bold=True), mono=True, error=Style(bold=True), glyphs=ASCII if ascii else UNICODE
-        )
+        return cls(accent=Style(bold=True), mono=True, error=Style(bold=True), glyphs=ASCII if ascii else UNICODE)
 
     @classmethod
     def of(cls, variables: Mapping[str, str], *, ascii: bool = False, mono: bool = False) -> Look:
@@ -153,13 +151,13 @@ class Look:
                     continue
             return None
 
-        def ink(name: str, **more: bool) -> Style:
+        def ink(name: str) -> Style:
             found = colour(name)
-            return Style(color=found.rich_color if found else None, **more)
+            return Style(color=found.rich_color if found else None)
 
-        def ground(name: str, **more: bool) -> Style:
+        def ground(name: str, *, underline: bool | None = None, strike: bool | None = None) -> Style:
             found = colour(name)
-            return Style(bgcolor=found.rich_color if found else None, **more)
+            return Style(bgcolor=found.rich_color if found else None, underline=underline, strike=strike)
 
         accent, page, warning = colour("accent"), colour("background"), colour("warning")
         return cls(

@@ -75,7 +75,9 @@ def image(setting: Setting, block: Block, width: int) -> list[Line]:
     out = box(rows, wide, look, title=title, right=right)
     if block.runs:
         style = look.muted + Style(italic=True)
-        out += [Line([Piece("  ", PLAIN, None, True), *line]) for line in wrap(inline(block.runs, look, style), wide - 4)]
+        out += [
+            Line([Piece("  ", PLAIN, None, True), *line]) for line in wrap(inline(block.runs, look, style), wide - 4)
+        ]
     return out
 
 
@@ -83,7 +85,10 @@ def file(setting: Setting, block: Block, width: int) -> list[Line]:
     """A file to download."""
     look, src = setting.look, str(block.attrs.get("src") or "")
     spot = Spot("file", src)
-    left = [Piece(f"{look.glyphs.down_load} ", look.accent, spot, True), Piece(file_name(src) or "file", look.link, spot)]
+    left = [
+        Piece(f"{look.glyphs.down_load} ", look.accent, spot, True),
+        Piece(file_name(src) or "file", look.link, spot),
+    ]
     return captioned(setting, block, bar(setting, left, [Piece("file", look.muted, None, True)], width), width)
 
 
@@ -93,7 +98,9 @@ def embed(setting: Setting, block: Block, width: int) -> list[Line]:
     refused = leads(url) is Leads.REFUSED
     spot = None if refused else Spot("link", url)
     left = [
-        Piece(f"{look.glyphs.no if refused else look.glyphs.outside} ", look.error if refused else look.accent, spot, True),
+        Piece(
+            f"{look.glyphs.no if refused else look.glyphs.outside} ", look.error if refused else look.accent, spot, True
+        ),
         Piece(host_of(url), look.link if spot else look.text, spot),
         Piece("  ", PLAIN, None, True),
         Piece(url, look.muted, spot, True),
@@ -149,7 +156,9 @@ def unknown(setting: Setting, block: Block, width: int) -> list[Line]:
         rows += [Line(part) for row in block.text.split("\n") for part in wrap([Piece(row, look.text)], width - 4)]
     rows += setting.words(block.runs, width - 4) if block.runs else []
     rows += setting.flow(block.children, width - 4)
-    return box(rows, width, look, title=[Piece(name, look.strong)], right=[Piece("unknown block", look.muted, None, True)])
+    return box(
+        rows, width, look, title=[Piece(name, look.strong)], right=[Piece("unknown block", look.muted, None, True)]
+    )
 
 
 def _arguments(arguments: dict[str, object], look: Look, width: int) -> list[Line]:

@@ -111,5 +111,3 @@ def _entry(setting: Setting, head: list[Piece], block: Block, width: int) -> lis
     lines = [Line(line) for line in wrap(head, width - 2)]
     blank = [Piece("  ", PLAIN, None, True)]
     return [*indented(lines, blank, [*blank, *blank]), *indented(body, [*blank, *blank], [*blank, *blank])]
-
-

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from rich.style import Style
+
 from octavo.documents.blocks import Block
 from octavo.tui.page.inline import raised
 from octavo.tui.page.lines import Line, Piece, indented, padded, rule
@@ -28,6 +29,17 @@ def page_title(setting: Setting, block: Block, width: int) -> list[Line]:
         words = " ".join(block.text.split())
         lines += [Line([]), *(Line(pieces) for pieces in wrap([Piece(words, style)], width))]
     return lines
+
+
+def source(setting: Setting, block: Block, width: int) -> list[Line]:
+    """Lines of source as they are written, with their numbers."""
+    look = setting.look
+    out: list[Line] = []
+    for number, row in enumerate(block.text.split("\n"), block.lines[0] + 1):
+        first = [Piece(f"{number:>5} ", look.muted, None, True)]
+        parts = wrap([Piece(row.expandtabs(4), look.text)], width - 6)
+        out += indented([Line(part) for part in parts], first, [Piece("      ", PLAIN, None, True)])
+    return out
 
 
 def heading(setting: Setting, block: Block, width: int) -> list[Line]:

@@ -153,11 +153,16 @@ def table(setting: Setting, block: Block, width: int) -> list[Line]:
 
 
 def _wraps(row: list[list[Piece]], widths: list[int]) -> bool:
-    return any(_natural(cell) > width or any("\n" in piece.text for piece in cell) for cell, width in zip(row, widths, strict=True))
+    return any(
+        _natural(cell) > width or any("\n" in piece.text for piece in cell)
+        for cell, width in zip(row, widths, strict=True)
+    )
 
 
 def _row(row: list[list[Piece]], set_table: Grid) -> list[list[Piece]]:
-    parts = [wrap(cell, width) if cell else [[]] for cell, width in zip(row, set_table.widths, strict=True)]
+    parts: list[list[list[Piece]]] = [
+        wrap(cell, width) if cell else [[]] for cell, width in zip(row, set_table.widths, strict=True)
+    ]
     out = []
     for number in range(max(map(len, parts))):
         line: list[Piece] = []
@@ -186,7 +191,10 @@ def cards(setting: Setting, block: Block, width: int) -> list[Line]:
     for start in range(0, len(block.children), count):
         group = [_card(card, columns, block, wide, look) for card in block.children[start : start + count]]
         height = max(map(len, group))
-        framed = [_framed(lines, card, wide, height, look) for lines, card in zip(group, block.children[start : start + count], strict=True)]
+        framed = [
+            _framed(lines, card, wide, height, look)
+            for lines, card in zip(group, block.children[start : start + count], strict=True)
+        ]
         for row in zip(*framed, strict=True):
             pieces: list[Piece] = []
             for line in row:
@@ -213,10 +221,11 @@ def _framed(lines: list[list[Piece]], card: Block, wide: int, height: int, look:
     title = []
     if cover:
         name = str(cover).split("?")[0].rsplit("/", 1)[-1]
-        title = [Piece(f"{look.glyphs.picture} {name}", look.muted + Style(italic=True), Spot("image", str(cover)), True)]
+        title = [
+            Piece(f"{look.glyphs.picture} {name}", look.muted + Style(italic=True), Spot("image", str(cover)), True)
+        ]
     foot = [Piece(look.glyphs.into, look.accent, spot, True)] if spot else []
     rows = [Line([piece if piece.spot or not spot else piece._replace(spot=spot) for piece in line]) for line in lines]
     rows += [Line([]) for _ in range(height - len(lines))]
     border = look.accent if spot and not look.mono else None
     return [line.pieces for line in box(rows, wide, look, title=title, foot=foot, border=border)]
-

@@ -1,0 +1,65 @@
+"""Lines as strips, and what is laid over them: marks, labels, bars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from octavo.tui.page.lines import Line, cells, segments
+
+
+def painted(line: Line, margin: int, width: int, base: Style) -> Strip:
+    """A line behind a margin, `width` cells wide, on the ground of `base`."""
+    if not line.pieces:
+        return Strip.blank(width, base)
+    used = margin + line.width
+    parts = [Segment(" " * margin, base), *segments(line.pieces, base)]
+    if used <= width:
+        return Strip([*parts, Segment(" " * (width - used), base)], width)
+    return Strip(parts, used).crop(0, width)
+
+
+def over(strip: Strip, at: int, text: str, style: Style) -> Strip:
+    """`text` laid over a strip from cell `at` on, as far as the strip goes."""
+    width = strip.cell_length
+    room = width - at
+    if room <= 0 or not text:
+        return strip
+    patch = Strip([Segment(text, style)], cells(text))
+    if patch.cell_length > room:
+        patch = patch.crop(0, room)
+    return Strip.join([strip.crop(0, at), patch, strip.crop(at + patch.cell_length, width)])
+
+
+def restyled(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
+    """A strip with stretches of it in another style."""
+    width = strip.cell_length
+    for start, end, style in spans:
+        start, end = max(0, start), min(end, width)
+        if end > start:
+            middle = Strip([Segment(text, (own or Style()) + style) for text, own, _ in strip.crop(start, end)])
+            strip = Strip.join([strip.crop(0, start), middle, strip.crop(end, width)])
+    return strip
+
+
+def words_between(
+    lines: Sequence[Line], margin: int, start: tuple[int, int] | None, end: tuple[int, int] | None
+) -> str:
+    """The words of the page in `lines` from a place to another, each a line and a character from the left edge of the
+    pane; no place: the very start or end. Borders, bars and bullets are left out."""
+    out: list[str] = []
+    for number, line in enumerate(lines):
+        low = start[1] - margin if start is not None and start[0] == number else 0
+        high = end[1] - margin if end is not None and end[0] == number else 1 << 30
+        at = 0
+        kept = ""
+        for text, _, _, furniture in line.pieces:
+            part = text[max(0, low - at) : max(0, high - at)]
+            if not furniture or (part and not part.strip() and kept):
+                kept += part
+            at += len(text)
+        out.append(kept.rstrip())
+    return "\n".join(out)

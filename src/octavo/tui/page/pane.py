@@ -1,0 +1,368 @@
+"""A pane of lines that are set only where one looks: scrolling, painting, selecting."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.content import Content
+from textual.events import Blur, Focus, Resize
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.timer import Timer
+
+from octavo.tui.commands import Explained
+from octavo.tui.page.galley import Galley
+from octavo.tui.page.layout import stops
+from octavo.tui.page.lines import Line, cells
+from octavo.tui.page.look import Look
+from octavo.tui.page.painting import painted, restyled, words_between
+
+SLICE, EVERY, MOST_REFINED = 0.005, 0.03, 3000
+"""Seconds of work at a time, seconds between, and how many units are set ahead of being looked at."""
+
+
+class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
+    """Lines of units. A subclass makes the galley for a width (`make_galley`)."""
+
+    DEFAULT_CSS = """
+    GalleyPane {
+        background: $background;
+        color: $foreground;
+        overflow-x: hidden;
+        overflow-y: auto;
+        scrollbar-gutter: stable;
+        scrollbar-size-vertical: 1;
+    }
+    """
+
+    class Moved(Message):
+        """Another part is on show, or the cursor is on another block."""
+
+        def __init__(self, view: GalleyPane) -> None:
+            super().__init__()
+            self.view = view
+
+        @property
+        def control(self) -> GalleyPane:
+            return self.view
+
+    def __init__(
+        self,
+        *,
+        ascii: bool = False,
+        mono: bool = False,
+        name: str | None = None,
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(name=name, id=id, classes=classes)
+        self._ascii, self._mono = ascii, mono
+        self._look: Look | None = None
+        self.galley: Galley[Any] = Galley((), lambda unit: 0, lambda unit: [])
+        self.margin = 2
+        self._width = 0
+        self._changes = 0
+        self._frame_key: tuple[int, ...] = ()
+        self._frame: list[Strip] = []
+        self.rows_on_show: list[tuple[int, int, Line]] = []
+        """Unit, place in it and line of each row that is painted."""
+        self._refining: Timer | None = None
+        self._resizing: Timer | None = None
+        self._synced = 0.0
+        self._telling = False
+
+    # What a subclass says
+
+    def make_galley(self, width: int) -> Galley[Any]:
+        """The galley for a pane of `width` cells; also sets `margin`."""
+        raise NotImplementedError
+
+    def state_lines(self) -> list[Content]:
+        """What is shown while there is nothing to show."""
+        return []
+
+    def decorate(self, strip: Strip, unit: int, place: int, line: Line) -> Strip:
+        """A strip with what lies over it."""
+        return strip
+
+    def foot(self) -> Strip | None:
+        """What covers the last row."""
+        return None
+
+    def scrolled(self, *, down: bool) -> None:
+        """Another part is on show."""
+
+    def before_painting(self) -> None:
+        """A frame is about to be painted."""
+
+    def relaid(self) -> None:
+        """Lines are others than before."""
+
+    # The look
+
+    @property
+    def look(self) -> Look:
+        """The look that the theme gives."""
+        if self._look is None:
+            self._look = Look.of(self.app.theme_variables, ascii=self._ascii, mono=self._mono)
+        return self._look
+
+    @property
+    def ground(self) -> Style:
+        """The style of what has no style of its own."""
+        return self.visual_style.rich_style
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        fresh = Look.of(self.app.theme_variables, ascii=self._ascii, mono=self._mono)
+        if fresh != self._look:
+            self._look = fresh
+            self.reset()
+
+    # Laying out
+
+    @property
+    def pane_width(self) -> int:
+        return self.scrollable_content_region.width
+
+    def on_resize(self, event: Resize) -> None:
+        width = self.pane_width
+        if width <= 0 or width == self._width:
+            self._sync()
+            return
+        if not self._width or not len(self.galley):
+            self.reset()
+        elif self._resizing is None:
+            self._resizing = self.set_timer(0.04, self._resized)
+
+    def _resized(self) -> None:
+        self._resizing = None
+        if self.pane_width != self._width:
+            self.reset()
+
+    def reset(self, *, anchor: tuple[int, str] | None = None) -> None:
+        """Set everything anew. What stands at the top stays there: the block `anchor` names, else the one on show."""
+        self._look = None
+        if self.pane_width <= 0:
+            return
+        held = anchor or self._anchor()
+        self._width = self.pane_width
+        self.galley = self.make_galley(self._width)
+        self.relaid()
+        self._changes += 1
+        self.set_ahead(0.008)
+        self._sync()
+        if held is not None:
+            self._hold(*held)
+        self._refine_soon()
+        self.refresh()
+
+    def _anchor(self) -> tuple[int, str] | None:
+        """The unit at the top, and the key of the block there."""
+        if not len(self.galley) or not self._width:
+            return None
+        unit, place = self.galley.at(self.scroll_offset.y)
+        lines = self.galley.lines(unit)
+        block = next((line.block for line in lines[place:] if line.block is not None), None)
+        return (unit, block.key if block is not None and place else "")
+
+    def _hold(self, unit: int, key: str) -> None:
+        if not len(self.galley):
+            return
+        unit = min(unit, len(self.galley) - 1)
+        first = next((first for first, _, block in stops(self.galley.lines(unit)) if key and block.key == key), 0)
+        self._show_line(self.galley.top(unit) + first)
+
+    def _show_line(self, line: int) -> None:
+        self._sync()
+        self.scroll_to(y=max(0, line), animate=False, immediate=True, force=True)
+
+    def change(self, unit: int) -> None:
+        """One unit looks different now."""
+        self.galley.forget(unit)
+        self.galley.lines(unit)
+        self.relaid()
+        self._changes += 1
+        self._sync()
+        self.refresh()
+
+    def repaint(self) -> None:
+        """What lies over the lines is different now."""
+        self._changes += 1
+        self.refresh()
+
+    def _sync(self) -> None:
+        size = Size(max(self._width, 1), self.galley.total)
+        self._synced = time.monotonic()
+        if size != self.virtual_size:
+            self.virtual_size = size
+
+    def set_ahead(self, seconds: float) -> bool:
+        """Set units from the one on show on, for so long. True when none near is left."""
+        until = time.perf_counter() + seconds
+        count = len(self.galley)
+        here = self.galley.at(self.scroll_offset.y)[0] if count else 0
+        reach = MOST_REFINED // 2 if count > MOST_REFINED else count
+        for unit in (*range(here, min(count, here + reach)), *range(here - 1, max(-1, here - reach), -1)):
+            if not self.galley.is_exact(unit):
+                if time.perf_counter() >= until:
+                    return False
+                self.galley.lines(unit)
+        return True
+
+    def _refine_soon(self) -> None:
+        if self._refining is None and self.is_running and self.galley.unset:
+            self._refining = self.set_timer(EVERY, self._refine)
+
+    def _refine(self) -> None:
+        self._refining = None
+        if not len(self.galley):
+            return
+        top = self.scroll_offset.y
+        unit, place = self.galley.at(top)
+        total = self.galley.total
+        done = self.set_ahead(SLICE)
+        now = self.galley.top(unit) + place
+        if self.galley.total != total and (done or now != top or time.monotonic() - self._synced > 1):
+            self._sync()
+            if now != top:
+                self.scroll_to(y=now, animate=False, immediate=True, force=True)
+        if not done:
+            self._refine_soon()
+
+    # Scrolling
+
+    @property
+    def rows(self) -> int:
+        """How many rows are on show."""
+        return max(1, self.size.height)
+
+    def go(self, line: int) -> None:
+        """Bring `line` to the top, as far as that can be."""
+        here = self.scroll_offset.y
+        if 0 < here - line <= 2 * self.rows:
+            line += self.galley.settle_above(here, here - line) - here
+        elif line >= self.galley.total - 2 * self.rows:
+            at_end = line + self.rows >= self.galley.total
+            self.galley.settle_end(2 * self.rows)
+            line = self.galley.total - self.rows if at_end else line
+        self._show_line(line)
+        self._refine_soon()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        if round(old_value) != round(new_value):
+            self.scrolled(down=new_value > old_value)
+            self.tell()
+
+    def tell(self) -> None:
+        """Say, once the frame is drawn, that something moved."""
+        if not self._telling and self.is_running:
+            self._telling = True
+            self.call_after_refresh(self._tell)
+
+    def _tell(self) -> None:
+        self._telling = False
+        self.post_message(self.Moved(self))
+
+    def action_scroll_lines(self, step: int) -> None:
+        self.go(self.scroll_offset.y + step)
+
+    def action_scroll_half(self, step: int) -> None:
+        self.go(self.scroll_offset.y + step * max(1, self.rows // 2))
+
+    def action_scroll_page(self, step: int) -> None:
+        self.go(self.scroll_offset.y + step * max(1, self.rows - 2))
+
+    def action_scroll_edge(self, end: int) -> None:
+        self.go(self.galley.total if end else 0)
+
+    # Painting
+
+    def _painted(self) -> list[Strip]:
+        top, width, height = self.scroll_offset.y, self.pane_width, self.size.height
+        key = (top, width, height, self._changes, self.galley.total, int(self.has_focus))
+        if key == self._frame_key:
+            return self._frame
+        ground = self.ground
+        total = self.galley.total
+        self.rows_on_show = self.galley.between(top, top + height)
+        self.before_painting()
+        frame = [self._row(row, top + y, width, ground) for y, row in enumerate(self.rows_on_show)]
+        if not self.rows_on_show and not len(self.galley):
+            frame = [self._state_strip(content, width, ground) for content in self.state_lines()[:height]]
+        frame += [Strip.blank(width, ground)] * (height - len(frame))
+        if (foot := self.foot()) is not None and frame:
+            frame[-1] = foot.crop_extend(0, width, ground)
+        self._frame, self._frame_key = frame, (*key[:4], self.galley.total, key[5])
+        if self.galley.total != total:
+            self.call_later(self._sync)
+        return frame
+
+    def _row(self, row: tuple[int, int, Line], y: int, width: int, ground: Style) -> Strip:
+        unit, place, line = row
+        strip = line.strip
+        if strip is None or strip.cell_length != width:
+            strip = line.strip = painted(line, self.margin_of(unit), width, ground)
+        return self.decorate(strip, unit, place, line).apply_offsets(0, y)
+
+    def margin_of(self, unit: int) -> int:
+        """The blank cells at the left of a unit."""
+        return self.margin
+
+    def _state_strip(self, content: Content, width: int, ground: Style) -> Strip:
+        parts = content.truncate(width).render(self.visual_style, end="", parse_style=self.app.stylesheet.parse_style)
+        return Strip([Segment(text, style.rich_style) for text, style in parts if text]).extend_cell_length(
+            width, ground
+        )
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        strips = self._painted()[crop.y : crop.bottom]
+        selection = self.text_selection
+        if selection is not None:
+            style = self.screen.get_component_rich_style("screen--selection")
+            top = self.scroll_offset.y + crop.y
+            strips = [self._selected(strip, selection, top + y, style) for y, strip in enumerate(strips)]
+        background = self.background_colors[1]
+        for line_filter in self.get_line_filters():
+            strips = [strip.apply_filter(line_filter, background) for strip in strips]
+        if crop.column_span != (0, self.pane_width):
+            strips = [strip.crop_extend(*crop.column_span, self.ground) for strip in strips]
+        return strips
+
+    def render_line(self, y: int) -> Strip:
+        return self._painted()[y]
+
+    # Selecting
+
+    def _selected(self, strip: Strip, selection: Selection, y: int, style: Style) -> Strip:
+        if (span := selection.get_span(y)) is None:
+            return strip
+        text = strip.text
+        start, end = cells(text[: span[0]]), cells(text if span[1] == -1 else text[: span[1]])
+        return restyled(strip, [(start, end, style)])
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        first = selection.start.y if selection.start else 0
+        last = selection.end.y if selection.end else self.galley.total - 1
+        rows = self.galley.between(first, min(last, first + 20_000) + 1)
+        if not rows:
+            return None
+        start = (0, selection.start.x) if selection.start else None
+        end = (len(rows) - 1, selection.end.x) if selection.end else None
+        return words_between([row[2] for row in rows], self.margin_of(rows[0][0]), start, end), "\n"
+
+    def on_focus(self, event: Focus) -> None:
+        self.repaint()
+
+    def on_blur(self, event: Blur) -> None:
+        self.repaint()
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        self.refresh()

@@ -1,0 +1,559 @@
+"""The page view: one page, read from its blocks, with its threads marked at the blocks they hang on."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
+
+from rich.style import Style
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.strip import Strip
+
+from octavo.api.comments import Comment
+from octavo.documents.blocks import Block, Document, Run, words
+from octavo.tui.page.addresses import Leads, leads
+from octavo.tui.page.finding import Find, Finder
+from octavo.tui.page.galley import Galley
+from octavo.tui.page.highlight import Highlights
+from octavo.tui.page.layout import Unit, guess, set_block, set_unit, stops, units
+from octavo.tui.page.lines import Hot, Line
+from octavo.tui.page.painting import over
+from octavo.tui.page.reader import Reader, Stop, motions
+from octavo.tui.page.setting import Folds, Setting
+from octavo.tui.widgets.states import Waiting, failed, nothing
+
+MEASURES = (76, 100, 0)
+"""Cells a line of text may take, narrow and wide; 0 is the whole pane, in which code is not broken either."""
+LONG = 24_000
+"""Characters from which a page is read in a thread, its beginning first."""
+_SOURCE_LINES = 60
+_PAN = 16
+
+
+class PageView(Reader):
+    """A page to read: `show` a document, or `show_markdown` what is still to be parsed."""
+
+    CONTEXT: ClassVar[str] = "page"
+    HELP: ClassVar[str] = (
+        "The page. j and k scroll, ( and ) move the bar that marks the block a comment is about, "
+        "f puts a letter on each link, / finds words, also in what is folded."
+    )
+    KEYBAR: ClassVar[tuple[str, ...]] = ("page.filter", "page.link_hints", "page.next_thread", "page.comment")
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "find", "Find", key_display="/", tooltip="Find words in this page", id="page.filter"),
+        Binding("f", "link_hints", "Links", tooltip="Put letters on links: type them to open, in upper case in the browser", id="page.link_hints"),
+        Binding("t", "thread(1)", "Threads", tooltip="Go to the next block with an open thread", id="page.next_thread"),
+        Binding("T", "thread(-1)", "Thread before", show=False, tooltip="Go to the block before with an open thread", id="page.prev_thread"),
+        Binding("c", "comment", "Comment", tooltip="Say something about the block under the cursor", id="page.comment"),
+        Binding("enter", "open", "Open", show=False, tooltip="Open the link, image, file or thread of the block under the cursor", id="page.open"),
+        Binding("space", "read_on", "Read on", show=False, tooltip="Scroll one page, at the end go to what comes next", id="page.read_on"),
+        *motions("page"),
+        Binding("right_curly_bracket", "heading(1)", "Next heading", show=False, tooltip="Go to the next heading", id="page.next_heading"),
+        Binding("left_curly_bracket", "heading(-1)", "Heading before", show=False, tooltip="Go to the heading before", id="page.prev_heading"),
+        Binding("n", "hit(1)", "Next hit", show=False, tooltip="Go to the next place that was found", id="page.next_hit"),
+        Binding("N", "hit(-1)", "Hit before", show=False, tooltip="Go to the place before that was found", id="page.prev_hit"),
+        Binding("backslash", "source", "Source", show=False, tooltip="The page as it is set, or its Markdown source", id="page.source"),
+        Binding("W", "measure", "Measure", show=False, tooltip="Narrow, wide, or the whole pane with code in one piece", id="page.wrap"),
+        Binding("y", "copy", "Copy", show=False, tooltip="Copy the block under the cursor: code and prompts exactly", id="page.yank"),
+        Binding("right", "pan(1)", "Pan right", show=False, tooltip="Move wide code or a wide table to the left", id="page.pan_right"),
+        Binding("left", "pan(-1)", "Pan left", show=False, tooltip="Move wide code or a wide table back", id="page.pan_left"),
+    ]  # fmt: skip
+
+    class Loaded(Message):
+        """All of the page is read."""
+
+    class LinkFollowed(Message):
+        """A link, image or file was opened. `outside`: in the browser."""
+
+        def __init__(self, href: str, outside: bool, kind: str) -> None:
+            super().__init__()
+            self.href = href
+            self.outside = outside
+            self.kind = kind
+            """link, image or file."""
+
+    def __init__(
+        self,
+        *,
+        ascii: bool = False,
+        mono: bool = False,
+        name: str | None = None,
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(ascii=ascii, mono=mono, name=name, id=id, classes=classes)
+        self.document: Document | None = None
+        self.key = ""
+        self.folds = Folds()
+        self.shows_source = False
+        self.threads: Mapping[str, int] = {}
+        self._owners: dict[str, list[str]] = {}
+        self._head: tuple[str, str] = ("", "")
+        self._measure = 0
+        self._highlights = Highlights()
+        self._waiting: Waiting | None = None
+        self._failure: tuple[str, str] | None = None
+        self._wanted_anchor = ""
+        self._whole = True
+
+    # What callers ask and do
+
+    @property
+    def facts(self) -> str:
+        """How far one has read, and what was found, for the status line."""
+        hidden = self.galley.total - self.rows
+        parts = [f"{min(100, round(100 * self.scroll_offset.y / hidden))} %"] if hidden > 0 else []
+        if self.shows_source:
+            parts.insert(0, "source")
+        if self.needle:
+            parts.append(f"“{self.needle}” {self.finding}")
+        return " · ".join(parts)
+
+    def show(
+        self,
+        document: Document,
+        *,
+        title: str = "",
+        description: str | None = None,
+        key: str = "",
+        threads: Mapping[str, int | Sequence[Comment]] | None = None,
+    ) -> None:
+        """Show a page. While `key` is the same, the place and what is opened are kept."""
+        self._show(document, (title, description or ""), key, whole=True)
+        if threads is not None:
+            self.set_threads(threads)
+        self.post_message(self.Loaded())
+
+    def show_markdown(self, markdown: str, *, title: str = "", description: str | None = None, key: str = "") -> None:
+        """Show a page that is not parsed yet: the beginning of a long one at once, all of it soon. `Loaded` follows."""
+        from octavo.documents.parse import parse  # the parser takes 30 ms to load, and no frame needs it
+
+        head = (title, description or "")
+        self.workers.cancel_group(self, "read")
+        if self.document is not None and key == self.key and markdown == self.document.source and self._whole:
+            self._show(self.document, head, key, whole=True)
+            self.post_message(self.Loaded())
+        elif len(markdown) < LONG:
+            self._show(parse(markdown), head, key, whole=True)
+            self.post_message(self.Loaded())
+        else:
+            if key != self.key or self.document is None:
+                self._show(parse(beginning(markdown)), head, key, whole=False)
+            self.run_worker(self._read(markdown, head, key), group="read")
+
+    async def _read(self, markdown: str, head: tuple[str, str], key: str) -> None:
+        from octavo.documents.parse import parse
+
+        document = await asyncio.to_thread(parse, markdown)
+        self._show(document, head, key, whole=True)
+        self.post_message(self.Loaded())
+
+    def _show(self, document: Document, head: tuple[str, str], key: str, *, whole: bool) -> None:
+        same = key == self.key and self.document is not None
+        if same and document is self.document and head == self._head and self._failure is None:
+            return
+        self._stop_waiting()
+        anchor = self._anchor() if same else None
+        self.document, self._head, self._whole = document, head, whole
+        if not same:
+            self.key, self.folds, self.cursor, self.shows_source, self.threads = key, Folds(), None, False, {}
+            self.needle, self._finds, self._find = "", (), None
+        elif self.cursor is not None:
+            self.cursor = (self.cursor[0], self.cursor[1])
+        self._owners = {}
+        if not same:
+            self.galley = Galley((), lambda unit: 0, lambda unit: [])
+            self.scroll_to(y=0, animate=False, immediate=True, force=True)
+        self.reset(anchor=anchor)
+        self.content_changed()
+        if self.threads:
+            self._find_owners()
+        if self._wanted_anchor:
+            self.go_to_anchor(self._wanted_anchor)
+        self.refresh_bindings()
+        self.tell()
+
+    def set_threads(self, threads: Mapping[str, int | Sequence[Comment]]) -> None:
+        """Mark the blocks, by their keys, with the number of open threads on them."""
+        counts = {
+            key: count if isinstance(count, int) else sum(each.is_open for each in count)
+            for key, count in threads.items()
+        }
+        self.threads = {key: count for key, count in counts.items() if key and count}
+        self._find_owners()
+        self.repaint()
+
+    def go_to_anchor(self, anchor: str) -> bool:
+        """Go to a heading by its anchor, or to a block by its key. False when there is none (yet)."""
+        wanted = anchor.lstrip("#")
+        document = self.document
+        if document is None:
+            self._wanted_anchor = wanted
+            return False
+        block = next((heading.block for heading in document.headings if heading.anchor == wanted), None)
+        found = self.go_to_block(block.key if block is not None else wanted)
+        self._wanted_anchor = "" if found or self._whole else wanted
+        return found
+
+    def go_to_block(self, key: str) -> bool:
+        """Put the cursor on a block and the block at the top, opening what hides it."""
+        if self.shows_source:
+            self.action_source()
+        for unit, each in enumerate(self.galley.units):
+            top = each.part or each.block
+            path = trail(top, key)
+            if not path:
+                continue
+            changed = False
+            for parent, child in itertools.pairwise(path):
+                changed = self._reveal_child(parent, child) or changed
+            if changed:
+                self.change(unit)
+            names = {block.key for block in path if block.key}
+            found = [stop for stop in self.stops_of(unit) if stop[3].key in names]
+            stop = next((stop for stop in found if stop[3].key == key), found[-1] if found else None)
+            if stop is not None:
+                self.put_cursor(stop, top=True)
+                return True
+        return False
+
+    def wait_for(self, what: str) -> None:
+        """Say that a page is loading, if there is none on show yet."""
+        self._failure = None
+        if self.document is None and self._waiting is None:
+            self._waiting = Waiting(self, what)
+            self.repaint()
+
+    def fail(self, what: str, cause: str) -> None:
+        """Say what did not load and why, in place of the page. A page on show stays."""
+        self._stop_waiting()
+        if self.document is None:
+            self._failure = (what, cause)
+        self.repaint()
+
+    def clear(self) -> None:
+        """Show nothing."""
+        self._stop_waiting()
+        self.document, self.key, self.threads = None, "", {}
+        self.reset()
+
+    def _stop_waiting(self) -> None:
+        self._failure = None
+        if self._waiting is not None:
+            self._waiting.stop()
+            self._waiting = None
+
+    # Laying out
+
+    def make_galley(self, width: int) -> Galley[Unit]:
+        document = self.document
+        room = max(10, width - 6) if width >= 60 else max(10, width - 4)
+        measure = min(room, MEASURES[self._measure] or room)
+        self.margin = max(2, (width - measure) // 2)
+        setting = Setting(
+            self.look,
+            self.folds,
+            set_block,
+            room=max(measure, min(room, width - 6)),
+            whole_code=self._measure == 2,
+            highlights=self._highlights,
+        )
+        self._set_width = measure
+        blocks: list[Block] = []
+        if document is not None and self.shows_source:
+            blocks = source_blocks(document.source)
+        elif document is not None:
+            blocks = self._page_blocks(document)
+        self._margins: dict[int, int] = {}
+        return Galley(units(blocks), lambda unit: guess(unit, measure), lambda unit: set_unit(setting, unit, measure))
+
+    def _page_blocks(self, document: Document) -> list[Block]:
+        title, description = self._head
+        blocks = list(document.blocks)
+        if not blocks:
+            return []
+        if title:
+            first = blocks[0]
+            if first.kind == "heading" and first.attrs.get("level") == 1 and _same_title(words(first.runs), title):
+                blocks = blocks[1:]
+            blocks.insert(0, Block("page-title", runs=(Run(title),), text=description))
+        return blocks
+
+    def margin_of(self, unit: int) -> int:
+        kept = self._margins.get(unit)
+        if kept is None:
+            widest = max((line.width for line in self.galley.lines(unit)), default=0)
+            wide = widest > self._set_width
+            kept = self._margins[unit] = max(2, (self._width - widest) // 2) if wide else self.margin
+        return kept
+
+    def relaid(self) -> None:
+        super().relaid()
+        self._margins = {}
+
+    def state_lines(self) -> list[Content]:
+        if self._failure is not None:
+            return failed(*self._failure)
+        if self._waiting is not None:
+            return self._waiting.lines()
+        if self.document is None:
+            return []
+        title = [Content(f"  {self._head[0]}").stylize("bold")] if self._head[0] else []
+        return [Content(""), *title, *nothing("This page is empty.", "e edits it")]
+
+    def before_painting(self) -> None:
+        super().before_painting()
+        if self._highlights.wanted and self.is_running:
+            self.run_worker(self._highlight, thread=True, group="highlight", exclusive=True)
+
+    def _highlight(self) -> None:
+        if self._highlights.work():
+            self.app.call_from_thread(self._highlighted)
+
+    def _highlighted(self) -> None:
+        for unit in sorted({row[0] for row in self.rows_on_show}):
+            self.galley.forget(unit)
+        for unit, each in enumerate(self.galley.units):
+            if self.galley.is_exact(unit) and each.block.kind not in ("paragraph", "heading"):
+                self.galley.forget(unit)
+        self.repaint()
+
+    # Threads
+
+    def _find_owners(self) -> None:
+        """For each block with a thread, the blocks it stands in: the innermost one on show is marked."""
+        self._owners = {}
+        if self.document is None or not self.threads:
+            return
+
+        def visit(block: Block, above: list[str]) -> None:
+            here = [block.key, *above]
+            if block.key in self.threads:
+                self._owners[block.key] = here
+            for child in block.children:
+                visit(child, here)
+
+        for block in self.document.blocks:
+            visit(block, [])
+
+    def threads_in(self, unit: int) -> dict[str, int]:
+        """The number of open threads to show at the stops of a unit, by the key of the stop."""
+        if not self._owners:
+            return {}
+        keys = {block.key for _, _, _, block in self.stops_of(unit)}
+        out: dict[str, int] = {}
+        for key, path in self._owners.items():
+            owner = next((each for each in path if each in keys), None)
+            if owner is not None:
+                out[owner] = out.get(owner, 0) + self.threads[key]
+        return out
+
+    def decorate(self, strip: Strip, unit: int, place: int, line: Line) -> Strip:
+        strip = super().decorate(strip, unit, place, line)
+        if self._owners and line.block is not None:
+            count = self.threads_in(unit).get(line.block.key)
+            if (
+                count
+                and next((first for first, _, block in stops(self.galley.lines(unit)) if block is line.block), -1)
+                == place
+            ):
+                mark = f"{self.look.glyphs.dot} {count}"
+                at = min(self._width - len(mark) - 1, self.margin_of(unit) + max(self._set_width, line.width) + 1)
+                strip = over(strip, at, mark, self.ground + self.look.note + Style(bold=True))
+        return strip
+
+    # Opening
+
+    def open_spot(self, hot: Hot, *, outside: bool) -> None:
+        target = hot.target
+        if hot.kind in ("fold", "tab"):
+            self._toggle(hot)
+        elif hot.kind == "link" and leads(target) is Leads.ANCHOR:
+            if not self.go_to_anchor(target):
+                self.notify("The heading this link names is not on the page.", severity="warning", markup=False)
+        else:
+            outside = outside or leads(target) in (Leads.OUTSIDE, Leads.MAIL)
+            self.post_message(self.LinkFollowed(target, outside, hot.kind))
+
+    def _toggle(self, hot: Hot) -> None:
+        for unit, each in enumerate(self.galley.units):
+            path = trail(each.part or each.block, hot.target)
+            if path:
+                if hot.kind == "tab":
+                    self.folds.choose(path[-1].children[hot.spot.index])
+                    for other in range(len(self.galley)):
+                        self.galley.forget(other) if self.galley.units[other].block.kind not in (
+                            "paragraph",
+                            "heading",
+                        ) else None
+                else:
+                    self.folds.toggle(path[-1])
+                self.change(unit)
+                return
+
+    def _reveal_child(self, parent: Block, child: Block) -> bool:
+        if parent.kind == "expandable" and not self.folds.is_open(parent):
+            self.folds.opened[parent.key] = True
+            return True
+        if parent.kind == "tabs" and parent.children[self.folds.chosen(parent)] is not child:
+            self.folds.choose(child)
+            return True
+        return False
+
+    # Finding
+
+    def make_finder(self) -> Finder:
+        return Finder((index, unit.part or unit.block) for index, unit in enumerate(self.galley.units))
+
+    def is_hidden(self, find: Find) -> bool:
+        top = self.galley.units[find.unit].block
+        return any(self._is_closed(block, top) for block in find.folds)
+
+    def _is_closed(self, block: Block, top: Block) -> bool:
+        if block.kind == "expandable":
+            return not self.folds.is_open(block)
+        if block.kind == "tab":
+            path = trail(top, block.key)
+            return (
+                len(path) > 1
+                and path[-2].kind == "tabs"
+                and path[-2].children[self.folds.chosen(path[-2])] is not block
+            )
+        return False
+
+    def unfold(self, find: Find) -> bool:
+        top = self.galley.units[find.unit].block
+        changed = False
+        for block in find.folds:
+            if self._is_closed(block, top):
+                if block.kind == "expandable":
+                    self.folds.opened[block.key] = True
+                else:
+                    self.folds.choose(block)
+                changed = True
+        if changed:
+            self.change(find.unit)
+        return changed
+
+    # Actions
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if not len(self.galley) and action not in ("measure",):
+            return "There is no page here."
+        if action == "thread" and not self.threads:
+            return "No block of this page has an open thread."
+        if action == "hit" and not self._finds:
+            return "Nothing is searched: / finds words in this page."
+        return super().why_not(action, parameters)
+
+    def action_hit(self, step: int) -> None:
+        self.step_find(step)
+
+    def action_heading(self, step: int) -> None:
+        def may_have(unit: int) -> bool:
+            block = self.galley.units[unit].block
+            return block.kind == "heading" or any(each.kind == "heading" for each in block.walk())
+
+        self._go_where(step, lambda stop: stop[3].kind == "heading", may_have, top=True)
+
+    def action_thread(self, step: int) -> None:
+        top_keys = {path[-1] for path in self._owners.values()}
+
+        def has(stop: Stop) -> bool:
+            return stop[3].key in self.threads_in(stop[0])
+
+        self._go_where(step, has, lambda unit: self.galley.units[unit].block.key in top_keys, top=False)
+
+    def _go_where(self, step: int, wanted: Callable[[Stop], bool], among: Callable[[int], bool], *, top: bool) -> None:
+        here = self.cursor_stop()
+        if here is None:
+            return
+        found = next((stop for stop in self.stops_from(here[0], here[3], step, among) if wanted(stop)), None)
+        if found is not None:
+            self.put_cursor(found, top=top)
+
+    def action_measure(self) -> None:
+        self._measure = (self._measure + 1) % len(MEASURES)
+        self.reset()
+
+    def action_source(self) -> None:
+        if self.document is None:
+            return
+        line = 0
+        if len(self.galley):
+            unit, place = self.galley.at(self.scroll_offset.y)
+            block = self.galley.units[unit].part or self.galley.units[unit].block
+            line = block.lines[0] + (place if self.shows_source else 0)
+        self.shows_source = not self.shows_source
+        self.cursor = None
+        self.content_changed()
+        self._finder = None
+        spans = [(unit.part or unit.block).lines for unit in units(self._blocks())]
+        at = next((index for index, (_, end) in enumerate(spans) if end > line), 0)
+        self.reset(anchor=(at, ""))
+        self.content_changed()
+        self.tell()
+
+    def _blocks(self) -> list[Block]:
+        if self.document is None:
+            return []
+        return source_blocks(self.document.source) if self.shows_source else self._page_blocks(self.document)
+
+    def action_copy(self) -> None:
+        if (stop := self.cursor_stop()) is None:
+            return
+        block = stop[3]
+        text = block.plain()
+        self.app.copy_to_clipboard(text)
+        self.post_message(self.Copied(text, block.kind))
+
+    def action_pan(self, step: int) -> None:
+        here = self.cursor_stop()
+        wide = [stop for stop in self.stops_on_show() if stop[3].kind in ("code", "table")]
+        stop = here if here is not None and here[3].kind in ("code", "table") else next(iter(wide), None)
+        if stop is None:
+            return
+        key = stop[3].key
+        self.folds.panned[key] = max(0, self.folds.panned.get(key, 0) + step * _PAN)
+        self.change(stop[0])
+
+
+def beginning(markdown: str, length: int = LONG // 4) -> str:
+    """The first part of a page, up to a blank line that no fence spans."""
+    cut = markdown.find("\n\n", length)
+    while cut >= 0 and markdown.count("\n```", 0, cut) % 2:
+        cut = markdown.find("\n\n", cut + 2)
+    return markdown if cut < 0 else markdown[:cut]
+
+
+def source_blocks(source: str) -> list[Block]:
+    """The source of a page, cut into blocks of lines."""
+    rows = source.split("\n")
+    return [
+        Block(
+            "source",
+            text="\n".join(rows[start : start + _SOURCE_LINES]),
+            lines=(start, min(len(rows), start + _SOURCE_LINES)),
+            key=f"source-{start}",
+        )
+        for start in range(0, len(rows), _SOURCE_LINES)
+    ]
+
+
+def trail(block: Block, key: str) -> list[Block]:
+    """The blocks from `block` down to the one called `key`; empty when it is not in there."""
+    if block.key == key:
+        return [block]
+    for child in block.children:
+        if path := trail(child, key):
+            return [block, *path]
+    return []
+
+
+def _same_title(heading: str, title: str) -> bool:
+    heading, title = " ".join(heading.split()).casefold(), " ".join(title.split()).casefold()
+    return heading == title or title.endswith(f" {heading}")
