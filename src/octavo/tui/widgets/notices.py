@@ -97,8 +97,7 @@ class Notices(Widget):
     DEFAULT_CSS = """
     Notices {
         overlay: screen;
-        layer: notices;
-        dock: bottom;
+        position: absolute;
         width: auto;
         max-width: 70%;
         height: auto;

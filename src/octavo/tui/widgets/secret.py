@@ -107,7 +107,10 @@ class SecretCount(Widget):
         self._source = source
 
     def on_mount(self) -> None:
-        self.watch(self._source, "value", lambda: self.refresh(layout=True))
+        self.watch(self._source, "value", self._changed)
+
+    def _changed(self) -> None:
+        self.refresh(layout=True)
 
     def render(self) -> RenderResult:
         if (refusal := self._source.refusal) is not None:
