@@ -1,0 +1,103 @@
+"""One answer in memory, and what is shown of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+
+from octavo.api.errors import ApiError
+from octavo.api.operation import ListPage, Operation
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Snapshot(Generic[T]):
+    """What there is to show right now. An old value may come with a new error."""
+
+    value: T | None = None
+    """The last answer with unconfirmed writes on top."""
+    error: ApiError | None = None
+    loading: bool = False
+    fetched_at: datetime | None = None
+    """When the answer was read from the server."""
+    pending: int = 0
+    """How many unconfirmed writes it shows."""
+
+
+@dataclass(eq=False)
+class Edit:
+    """How an answer will look once a write is confirmed, and when it was: 0 as long as it is not."""
+
+    change: Callable[[Any], Any]
+    confirmed: int = 0
+
+
+@dataclass(eq=False)
+class Answer:
+    """The last answer to one read, as the server gave it, and who watches it."""
+
+    op: Operation[Any]
+    final_once_known: bool = False
+    value: Any = None
+    error: ApiError | None = None
+    loading: bool = False
+    fetched_at: datetime | None = None
+    pages: int = 0
+    wanted: int = 1
+    """How many pages a refresh reads."""
+    mark: int = 0
+    """How many writes were confirmed when this was asked: those are in it."""
+    asked: int = 0
+    """How many times we asked. Only the reply to the last question counts."""
+    stale: bool = False
+    freshening: bool = False
+    extending: bool = False
+    told_loading: bool = False
+    shown: Snapshot[Any] = Snapshot()
+    edits: list[Edit] = field(default_factory=list)
+    watchers: list[Callable[[Snapshot[Any]], None]] = field(default_factory=list)
+    _resting: list[asyncio.Future[None]] = field(default_factory=list)
+
+    @property
+    def final(self) -> bool:
+        """Whether there is no use in asking again."""
+        return self.final_once_known and self.value is not None
+
+    @property
+    def idle_now(self) -> bool:
+        """Whether it may be forgotten."""
+        return not (self.watchers or self.loading or self.edits)
+
+    def lists(self, item_id: str) -> bool:
+        """Whether it is a list with something called `item_id`."""
+        return isinstance(self.value, ListPage) and any(
+            getattr(item, "id", None) == item_id for item in self.value.items
+        )
+
+    def keep(self, value: Any, fetched_at: datetime) -> None:
+        """Take over what was kept on the shelf."""
+        self.value, self.fetched_at, self.pages = value, fetched_at, 1
+
+    def accept(self, value: Any, pages: int, now: datetime, mark: int) -> None:
+        """Take over what the server answered to a question asked when `mark` writes were confirmed."""
+        self.value, self.pages, self.fetched_at, self.mark = value, pages, now, mark
+        self.wanted = max(1, pages) if not self.extending else self.wanted
+        self.edits = [edit for edit in self.edits if not edit.confirmed or edit.confirmed > mark]
+
+    async def idle(self) -> None:
+        """Wait until no question is open."""
+        while self.loading:
+            waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._resting.append(waiting)
+            await waiting
+
+    def rest(self) -> None:
+        """No question is open."""
+        resting, self._resting = self._resting, []
+        for waiting in resting:
+            if not waiting.done():
+                waiting.set_result(None)

@@ -1,0 +1,138 @@
+"""SQLite files that are ours alone: private, written by one thread, read where they are needed."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from queue import SimpleQueue
+from types import TracebackType
+from typing import Any, Literal, TypeVar
+
+R = TypeVar("R")
+Work = Callable[[sqlite3.Connection], R]
+"""What is done inside one transaction."""
+
+
+def private_folder(folder: Path) -> None:
+    """Make `folder`, and let nobody else into it. Raises OSError."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if folder.stat().st_mode & 0o077:
+        folder.chmod(0o700)
+
+
+def private_file(path: Path) -> None:
+    """Make `path` with mode 0600 if there is none: SQLite gives its companions the same mode. Raises OSError."""
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    if path.stat().st_mode & 0o077:
+        path.chmod(0o600)
+
+
+def connect(
+    path: Path | None, *, synchronous: Literal["FULL", "NORMAL"] = "NORMAL", read_only: bool = False
+) -> sqlite3.Connection:
+    """A connection to the file at `path`, or to a new database in memory. Raises sqlite3.Error."""
+    if path is None:
+        return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    if read_only:
+        db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=5)
+        db.execute("PRAGMA query_only = ON")
+        return db
+    db = sqlite3.connect(path, isolation_level=None, timeout=5, check_same_thread=False)
+    db.execute("PRAGMA busy_timeout = 5000")
+    (mode,) = db.execute("PRAGMA journal_mode = WAL").fetchone()
+    if mode != "wal":  # a network file system has no shared memory
+        db.execute("PRAGMA journal_mode = DELETE")
+        synchronous = "FULL"
+    db.execute(f"PRAGMA synchronous = {synchronous}")
+    db.execute("PRAGMA foreign_keys = ON")
+    db.execute("PRAGMA journal_size_limit = 16777216")
+    return db
+
+
+def sound(db: sqlite3.Connection) -> bool:
+    """Whether what is in the file hangs together."""
+    try:
+        return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
+    except sqlite3.DatabaseError:
+        return False
+
+
+def set_aside(path: Path, name: str) -> Path:
+    """Rename the database at `path`, and what belongs to it, to `name`. Returns where it lies now."""
+    aside = path.with_name(name)
+    for suffix in ("", "-wal", "-shm"):
+        part = path.with_name(path.name + suffix)
+        if part.exists():
+            part.replace(path.with_name(name + suffix))
+    return aside
+
+
+class Writer:
+    """One daemon thread with a connection of its own. It starts with the first thing there is to write."""
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection], name: str) -> None:
+        self._connect = connect
+        self._name = name
+        self._queue: SimpleQueue[tuple[Work[Any], Future[Any]] | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def submit(self, work: Work[R]) -> Future[R]:
+        """Do `work` in a transaction of its own, after everything submitted before it."""
+        future: Future[R] = Future()
+        self._queue.put((work, future))
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+            self._thread.start()
+        return future
+
+    def close(self, within: float = 2.0) -> None:
+        """Finish what was submitted, for at most `within` seconds."""
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            self._queue.put(None)
+            thread.join(within)
+
+    def _run(self) -> None:
+        db: sqlite3.Connection | None = None
+        while (job := self._queue.get()) is not None:
+            work, future = job
+            if not future.set_running_or_notify_cancel():
+                continue
+            with _Handover(future):
+                db = db or self._connect()
+                future.set_result(_transaction(db, work))
+        if db is not None:
+            db.close()
+
+
+def _transaction(db: sqlite3.Connection, work: Work[R]) -> R:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        result = work(db)
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+    return result
+
+
+class _Handover:
+    """Whatever goes wrong inside belongs to the one who waits for the future, not to the thread."""
+
+    def __init__(self, future: Future[Any]) -> None:
+        self._future = future
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if error is not None:
+            self._future.set_exception(error)
+        return True

@@ -1,0 +1,144 @@
+"""What is being typed, kept per place until it is sent or thrown away.
+
+Every instance of the app has a version of its own of a draft. It takes over the version it was shown, unless
+somebody else wrote to that one since: then both stay.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from octavo.data.database import Work
+from octavo.data.state import State
+
+
+@dataclass(frozen=True)
+class Draft:
+    """One version of the text of a place."""
+
+    place: str
+    text: str
+    saved_at: datetime
+    writer: str
+    """Which instance wrote it."""
+
+
+class Drafts:
+    """The drafts of one profile. A place is any string that says what the text is for."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._writer = secrets.token_hex(8)
+        self._texts: dict[str, str] = {}
+        """What this instance wrote: newer than what is on disk while a save is under way."""
+        self._seen: dict[str, tuple[str, int]] = {}
+        """The version of another instance that was shown: its writer and revision."""
+
+    def get(self, place: str) -> str | None:
+        """The text at `place`: what this instance wrote, else the newest version there is."""
+        if (text := self._texts.get(place)) is not None:
+            return text
+        rows = self._state.rows(
+            "SELECT writer, revision, text FROM drafts WHERE namespace = ? AND place = ? ORDER BY saved_at DESC LIMIT 1",
+            *(self._state.namespace, place),
+        )
+        if not rows:
+            return None
+        writer, revision, text = rows[0]
+        self._seen[place] = (writer, revision)
+        return str(text)
+
+    def versions(self, place: str) -> tuple[Draft, ...]:
+        """All there is at `place`, the newest first: more than one when two instances wrote there."""
+        return self._read("WHERE namespace = ? AND place = ? ORDER BY saved_at DESC", place)
+
+    def all(self) -> tuple[Draft, ...]:
+        """The newest version of each place that has one, those touched last first."""
+        newest: dict[str, Draft] = {}
+        for draft in self._read("WHERE namespace = ? ORDER BY saved_at DESC"):
+            newest.setdefault(draft.place, draft)
+        return tuple(newest.values())
+
+    async def save(self, place: str, text: str) -> None:
+        """Returns when `text` is on disk. Blank text is no draft. Raises NotSaved."""
+        if not text.strip():
+            await self.drop(place)
+            return
+        await self._state.write(self._saving(place, text))
+
+    def save_now(self, place: str, text: str) -> None:
+        """`save` for a signal handler, which waits two seconds at most. Raises NotSaved."""
+        if text.strip():
+            self._state.write_now(self._saving(place, text))
+
+    async def drop(self, place: str) -> None:
+        """Throw away what this instance has at `place`. Raises NotSaved."""
+        await self._state.write(self.removal(place))
+        self.forget(place)
+
+    def removal(self, place: str) -> Work[None]:
+        """What `drop` does on disk, to be part of another transaction; `forget` follows it."""
+        namespace, mine, seen = self._state.namespace, self._writer, self._seen.get(place)
+
+        def remove(db: sqlite3.Connection) -> None:
+            _remove(db, namespace, place, mine, seen)
+
+        return remove
+
+    def forget(self, place: str) -> None:
+        """Know no more of `place` than what is on disk."""
+        self._texts.pop(place, None)
+        self._seen.pop(place, None)
+
+    def _saving(self, place: str, text: str) -> Work[None]:
+        namespace, mine, now = self._state.namespace, self._writer, self._state.now().timestamp()
+        self._texts[place] = text
+        seen = self._seen.get(place)
+
+        def save(db: sqlite3.Connection) -> None:
+            _remove(db, namespace, place, None, seen)
+            db.execute(
+                "INSERT INTO drafts VALUES (?, ?, ?, ?, 1, ?) ON CONFLICT (namespace, place, writer)"
+                " DO UPDATE SET text = excluded.text, revision = revision + 1, saved_at = excluded.saved_at",
+                (namespace, place, mine, text, now),
+            )
+
+        return save
+
+    def _read(self, where: str, *values: str) -> tuple[Draft, ...]:
+        rows = self._state.rows(
+            f"SELECT place, text, saved_at, writer FROM drafts {where}", self._state.namespace, *values
+        )
+        return tuple(
+            Draft(place, text, datetime.fromtimestamp(saved_at, UTC), writer) for place, text, saved_at, writer in rows
+        )
+
+
+def put_back(db: sqlite3.Connection, namespace: str, place: str, text: str, entry_id: str, now: datetime) -> None:
+    """Make the text of a write that did not happen a draft again, beside what may be at its place by now."""
+    db.execute(
+        "INSERT OR REPLACE INTO drafts VALUES (?, ?, ?, ?, 1, ?)",
+        (namespace, place, _returned(entry_id), text, now.timestamp()),
+    )
+
+
+def take_again(db: sqlite3.Connection, namespace: str, place: str, entry_id: str) -> None:
+    """Undo `put_back`, unless somebody took the draft over since."""
+    _remove(db, namespace, place, _returned(entry_id), None)
+
+
+def _remove(db: sqlite3.Connection, namespace: str, place: str, mine: str | None, seen: tuple[str, int] | None) -> None:
+    if mine is not None:
+        db.execute("DELETE FROM drafts WHERE namespace = ? AND place = ? AND writer = ?", (namespace, place, mine))
+    if seen is not None:
+        db.execute(
+            "DELETE FROM drafts WHERE namespace = ? AND place = ? AND writer = ? AND revision = ?",
+            (namespace, place, *seen),
+        )
+
+
+def _returned(entry_id: str) -> str:
+    return f"returned-{entry_id}"

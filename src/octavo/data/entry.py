@@ -1,0 +1,220 @@
+"""One write on its way, and every step it may take. All of it is pure.
+
+    held ── released ──> queued ── started ──> sending ── confirmed ──> done
+     ^  ─── parked ─────   │ ^                 │  │  └─── refused ───> failed
+     └─────────────────────┘ └─── postponed ───┘  └─── lost ─────────> unknown
+                             └─── absent ───────────────────────────────┘ └── confirmed ──> done
+
+`sending` is on disk before the first byte leaves. A write whose answer was lost is `unknown`: it is read back
+before anything is sent again, and after two rounds of that a person decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from octavo.api.operation import Operation, Ref
+
+State = Literal["held", "queued", "sending", "unknown", "failed", "done"]
+STATES: tuple[State, ...] = ("held", "queued", "sending", "unknown", "failed", "done")
+ROUNDS = 2
+"""How often a lost write is looked for and sent again before a person is asked."""
+LIFETIME = timedelta(hours=24)
+"""What waited longer is not sent without asking."""
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What a comment was when its change was written: what the change is held against before it travels."""
+
+    text: str | None = None
+    """Its markdown, if it was known as markdown."""
+    is_open: bool | None = None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One write that is not done."""
+
+    id: str
+    op: Operation[Any]
+    doing: str
+    """What it does, to follow "Couldn't": "reply", "resolve the thread"."""
+    created_at: datetime
+    asked_at: datetime
+    """When a person last said it should be sent."""
+    place: str = ""
+    """Of the draft its text came from."""
+    state: State = "held"
+    reason: str = ""
+    """Why it is not sent yet or not done. A sentence; empty when all goes well."""
+    held_until: datetime | None = None
+    """When it leaves by itself. None: when it is asked to."""
+    due_at: datetime | None = None
+    """Queued: not before. Unknown: when it is looked for; None once a person is asked."""
+    started_at: datetime | None = None
+    tries: int = 0
+    rounds: int = 0
+    baseline: tuple[str, ...] = ()
+    """What was there already before it was sent: ids."""
+    since: datetime | None = None
+    """When the newest of those was posted, by the clock of the server."""
+    basis: Basis = Basis()
+    remote: str = ""
+    """What the server calls what it made."""
+
+    @property
+    def at(self) -> Ref:
+        """Where it happens."""
+        place: Ref = self.op.at  # type: ignore[attr-defined]  # only writes that happen somewhere come here
+        return place
+
+    @property
+    def pending_id(self) -> str:
+        """What its result is called until the server has a name for it."""
+        return self.remote or f"pending-{self.id}"
+
+    @property
+    def asks(self) -> bool:
+        """Whether it waits for a person."""
+        return (
+            self.state == "failed"
+            or (self.state == "held" and self.held_until is None)
+            or (self.state == "unknown" and self.due_at is None)
+        )
+
+    @property
+    def target(self) -> tuple[str, str]:
+        """What it acts on. One at a time is under way for each target, in the order they were written."""
+        within = getattr(self.op, "comment_id", "") or f"page {getattr(self.op, 'page', None)}"
+        return self.at.model_dump_json(), within
+
+
+class Misplaced(Exception):
+    """An entry cannot take this step from the state it is in: somebody else was quicker."""
+
+
+def released(entry: Entry, now: datetime) -> Entry:
+    """Time to undo is over."""
+    return replace(_only(entry, "held"), state="queued", held_until=None, due_at=now, reason="")
+
+
+def parked(entry: Entry, reason: str) -> Entry:
+    """It is not sent without asking."""
+    return replace(_only(entry, "held", "queued"), state="held", held_until=None, due_at=None, reason=reason)
+
+
+def started(
+    entry: Entry, op: Operation[Any], now: datetime, baseline: tuple[str, ...] = (), since: datetime | None = None
+) -> Entry:
+    """It is about to travel as `op`: names that were pending are known by now."""
+    entry = _only(entry, "queued")
+    return replace(
+        entry,
+        op=op,
+        state="sending",
+        due_at=None,
+        started_at=now,
+        tries=entry.tries + 1,
+        baseline=baseline,
+        since=since,
+        reason="",
+    )
+
+
+def confirmed(entry: Entry, remote: str = "") -> Entry:
+    """It is so: the server said it, or it was found there."""
+    return replace(_only(entry, "queued", "sending", "unknown"), state="done", due_at=None, reason="", remote=remote)
+
+
+def postponed(entry: Entry, due_at: datetime, reason: str) -> Entry:
+    """It did not reach the server, or the server asked to wait."""
+    return replace(_only(entry, "queued", "sending"), state="queued", due_at=due_at, reason=reason)
+
+
+def refused(entry: Entry, reason: str) -> Entry:
+    """The server does not do it."""
+    return replace(_only(entry, "queued", "sending", "unknown"), state="failed", due_at=None, reason=reason)
+
+
+def lost(entry: Entry, due_at: datetime, reason: str) -> Entry:
+    """Nobody knows whether the server did it. By `due_at` it has, if it ever does."""
+    return replace(_only(entry, "sending"), state="unknown", due_at=due_at, reason=reason)
+
+
+def unread(entry: Entry, due_at: datetime, reason: str) -> Entry:
+    """Looking for it did not work."""
+    return replace(_only(entry, "unknown"), due_at=due_at, reason=reason)
+
+
+def absent(entry: Entry, now: datetime) -> Entry:
+    """It was looked for and is not there: once more, and after that a person is asked."""
+    entry = _only(entry, "unknown")
+    if entry.rounds + 1 >= ROUNDS:
+        reason = "Its answer was lost twice, and the server does not have it. Retry, or discard it to keep the text."
+        return replace(entry, rounds=entry.rounds + 1, due_at=None, reason=reason)
+    return replace(entry, state="queued", rounds=entry.rounds + 1, due_at=now, reason="")
+
+
+def retried(entry: Entry, now: datetime) -> Entry:
+    """A person said it should be sent. What may have arrived is looked for first, even so."""
+    entry = _only(entry, "held", "queued", "unknown", "failed")
+    if entry.state == "unknown":
+        # One that still settles is not looked for any earlier.
+        return replace(entry, asked_at=now, rounds=0, due_at=max(now, entry.due_at or now))
+    return replace(entry, state="queued", asked_at=now, held_until=None, due_at=now, rounds=0, reason="")
+
+
+def next_up(entries: tuple[Entry, ...], now: datetime, *, quiet: bool = False) -> Entry | None:
+    """The entry something is to be done about now. `quiet`: nothing may be sent or asked for."""
+    return next(_due(entries, now, quiet=quiet), None)
+
+
+def wakes_at(entries: tuple[Entry, ...], now: datetime) -> datetime | None:
+    """When, after `now`, `next_up` may have another answer, if nothing else happens."""
+    times = (entry.held_until if entry.state == "held" else entry.due_at for entry in entries)
+    return min((each for each in times if each is not None and each > now), default=None)
+
+
+def superseded(entry: Entry, entries: tuple[Entry, ...]) -> bool:
+    """Whether a later entry resolves or reopens the same thread and nothing else: then this one need not travel."""
+    later = entries[[each.id for each in entries].index(entry.id) + 1 :]
+    return _only_resolves(entry.op) and any(
+        each.target == entry.target and each.state in ("held", "queued") and not each.asks and _only_resolves(each.op)
+        for each in later
+    )
+
+
+def _due(entries: tuple[Entry, ...], now: datetime, *, quiet: bool) -> Iterator[Entry]:
+    busy: set[tuple[str, str]] = set()
+    for entry in entries:
+        when = entry.held_until if entry.state == "held" else entry.due_at
+        ready = when is not None and when <= now and not entry.asks
+        if entry.state == "held":
+            if ready:
+                yield entry
+        elif ready and entry.state in ("queued", "unknown") and entry.target not in busy and not quiet:
+            yield entry
+        if not entry.asks:
+            busy.add(entry.target)
+
+
+def _only_resolves(op: Operation[Any]) -> bool:
+    return (
+        getattr(op, "resolved", None) is not None
+        and not {
+            "body",
+            "added_reactions",
+            "removed_reactions",
+        }
+        & op.model_fields_set
+    )
+
+
+def _only(entry: Entry, *states: State) -> Entry:
+    if entry.state not in states:
+        raise Misplaced(f"{entry.doing} is {entry.state}")
+    return entry

@@ -1,0 +1,277 @@
+"""How writes that are not confirmed yet change the answers on show. Pure.
+
+A comment or reply that has no name yet is called `pending-<entry id>`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+from octavo.api import comments
+from octavo.api.bodies import Body
+from octavo.api.comments import Comment, Reaction, Reply, UserReaction
+from octavo.api.operation import SPECS, ListPage, Operation, Ref
+from octavo.api.users import User
+from octavo.data.entry import Basis, Entry
+from octavo.data.matching import emoji_key, made
+
+C = TypeVar("C", Comment, Reply)
+Fold = Callable[[Any, Any, Entry, User], Any]
+
+NOBODY = User(id="pending", display_name="You")
+
+
+def fold(op: Operation[Any], value: Any, entries: Sequence[Entry], me: User | None) -> tuple[Any, int]:
+    """The answer `value` to `op` with `entries` on top, and how many of them it shows and nobody has confirmed.
+
+    A new comment that was refused stays where it was written, until it is discarded; anything else that was refused
+    is taken back.
+    """
+    one = _FOLDS.get(SPECS[type(op)].name)
+    if one is None or value is None:
+        return value, 0
+    pending = 0
+    for entry in entries:
+        if entry.state == "failed" and not isinstance(entry.op, (comments.Create, comments.CreateReply)):
+            continue
+        before, value = value, one(op, value, entry, me or NOBODY)
+        pending += value is not before and entry.state not in ("done", "failed")
+    return value, pending
+
+
+def basis_of(op: Operation[Any], shown: Iterable[tuple[Operation[Any], Any]]) -> Basis:
+    """What the screens show of the comment that `op` changes."""
+    wanted = getattr(op, "comment_reply_id", None) or getattr(op, "comment_id", None)
+    if wanted is None:
+        return Basis()
+    place = op.at  # type: ignore[attr-defined]  # what has a comment happens somewhere
+    kind = "comment-reply" if hasattr(op, "comment_reply_id") else "comment"
+    for read, value in shown:
+        if getattr(read, "at", None) != place or getattr(read, "format", None) == "document":
+            continue
+        for item in value.items if isinstance(value, ListPage) else (value,):
+            if getattr(item, "object", "") == kind and item.id == wanted:
+                return Basis(item.body.markdown, getattr(item, "is_open", None))
+    return Basis()
+
+
+def _threads(read: comments.List, page: ListPage[Comment], entry: Entry, me: User) -> ListPage[Comment]:
+    op = entry.op
+    if entry.at != read.at:
+        return page
+    match op:
+        case comments.Create():
+            if not _wanted(read, op, me) or _there(page, entry, me):
+                return page
+            thread = _thread(op, entry, me)
+            if read.order == "desc":
+                return _counted(page.before(thread), 1)
+            return page if page.next else _counted(_behind(page, thread), 1)
+        case comments.Delete():
+            return _without(page, op.comment_id)
+    changed = _each(page, getattr(op, "comment_id", ""), lambda thread: _thread_after(thread, entry, me))
+    if changed is page or read.status == "all":
+        return changed
+    gone = [thread.id for thread in changed.items if thread.is_open != (read.status == "open")]
+    for thread_id in gone:
+        changed = _without(changed, thread_id)
+    return changed
+
+
+def _thread_after(thread: Comment, entry: Entry, me: User) -> Comment:
+    match entry.op:
+        case comments.Update() as op:
+            thread = _updated(thread, op, entry, me)
+            if op.resolved is None:
+                return thread
+            if not op.resolved:
+                return thread.model_copy(update={"status": "open", "resolved_at": None, "resolved_by": None})
+            resolved = {"status": "resolved", "resolved_at": entry.created_at, "resolved_by": me}
+            return thread.model_copy(update=resolved)
+        case comments.CreateReply():
+            return thread.model_copy(update={"replies": thread.replies + (entry.state != "failed")})
+        case comments.DeleteReply():
+            return thread.model_copy(update={"replies": max(0, thread.replies - 1)})
+        case _:
+            return thread
+
+
+def _one_thread(read: comments.Get, thread: Comment, entry: Entry, me: User) -> Comment:
+    here = entry.at == read.at and getattr(entry.op, "comment_id", None) == read.comment_id
+    return _thread_after(thread, entry, me) if here else thread
+
+
+def _replies(read: comments.ListReplies, page: ListPage[Reply], entry: Entry, me: User) -> ListPage[Reply]:
+    op = entry.op
+    if entry.at != read.at or getattr(op, "comment_id", None) != read.comment_id:
+        return page
+    match op:
+        case comments.CreateReply():
+            return page if _there(page, entry, me) else _counted(_behind(page, _reply(op, entry, me)), 1)
+        case comments.UpdateReply():
+            return _each(page, op.comment_reply_id, lambda reply: _updated(reply, op, entry, me))
+        case comments.DeleteReply():
+            return _without(page, op.comment_reply_id)
+        case _:
+            return page
+
+
+def _one_reply(read: comments.GetReply, reply: Reply, entry: Entry, me: User) -> Reply:
+    op = entry.op
+    if isinstance(op, comments.UpdateReply) and entry.at == read.at and op.comment_reply_id == read.comment_reply_id:
+        return _updated(reply, op, entry, me)
+    return reply
+
+
+def _counter(read: Operation[Any], holder: Any, entry: Entry, me: User) -> Any:
+    """A space or a change request, which count their open comments."""
+    change = _opened(entry)
+    if change == 0 or not _holds(holder, entry.at):
+        return holder
+    return holder.model_copy(update={"comments": max(0, holder.comments + change)})
+
+
+def _counters(read: Operation[Any], page: ListPage[Any], entry: Entry, me: User) -> ListPage[Any]:
+    changed = [_counter(read, item, entry, me) for item in page.items]
+    if all(after is before for after, before in zip(changed, page.items, strict=True)):
+        return page
+    return page.model_copy(update={"items": tuple(changed)})
+
+
+_FOLDS: dict[str, Fold] = {
+    "comments.List": _threads,
+    "comments.Get": _one_thread,
+    "comments.ListReplies": _replies,
+    "comments.GetReply": _one_reply,
+    "spaces.Get": _counter,
+    "spaces.List": _counters,
+    "change_requests.Get": _counter,
+    "change_requests.List": _counters,
+    "change_requests.ListOfOrganization": _counters,
+}
+
+
+def _opened(entry: Entry) -> int:
+    """By how much a write changes the number of open comments."""
+    if entry.state == "failed":
+        return 0
+    match entry.op:
+        case comments.Create():
+            return 1
+        case comments.Update(resolved=bool(resolved)) if entry.basis.is_open in (None, resolved):
+            return -1 if resolved else 1
+        case comments.Delete() if entry.basis.is_open:
+            return -1
+        case _:
+            return 0
+
+
+def _holds(holder: Any, at: Ref) -> bool:
+    change_request = getattr(at, "change_request_id", None)
+    if holder.object == "space":
+        return change_request is None and bool(holder.id == getattr(at, "space_id", None))
+    return change_request in (holder.id, str(holder.number)) and holder.space in (None, getattr(at, "space_id", None))
+
+
+def _wanted(read: comments.List, op: comments.Create, me: User) -> bool:
+    return (
+        read.status != "resolved"
+        and read.target_page in (None, op.page)
+        and (read.authors is None or me.id in read.authors)
+    )
+
+
+def _there(page: ListPage[Any], entry: Entry, me: User) -> bool:
+    """Whether the server shows what the write made, though it was not confirmed yet."""
+    if any(item.id == entry.pending_id for item in page.items):
+        return True
+    if entry.started_at is None or entry.state not in ("sending", "unknown"):
+        return False
+    author = None if me is NOBODY else me.id
+    it = made(entry.op, page.items, baseline=entry.baseline, since=entry.since, claimed=(), me=author)
+    return it is not None
+
+
+def _thread(op: comments.Create, entry: Entry, me: User) -> Comment:
+    return Comment(
+        id=entry.pending_id,
+        body=Body(markdown=op.body.markdown),
+        posted_by=me,
+        posted_at=entry.created_at,
+        target=comments.Target(
+            space=getattr(op.at, "space_id", None),
+            change_request=getattr(op.at, "change_request_id", None),
+            page=comments.TargetPage(id=op.page) if op.page else None,
+            node=comments.TargetNode(id=op.node) if op.node else None,
+        ),
+        permissions=comments.Permissions(view=True, reply=True),
+    )
+
+
+def _reply(op: comments.CreateReply, entry: Entry, me: User) -> Reply:
+    return Reply(
+        id=entry.pending_id,
+        body=Body(markdown=op.body.markdown),
+        posted_by=me,
+        posted_at=entry.created_at,
+        permissions=comments.Permissions(view=True),
+    )
+
+
+def _updated(item: C, op: comments.Update | comments.UpdateReply, entry: Entry, me: User) -> C:
+    changes: dict[str, Any] = {}
+    if op.body is not None:
+        changes.update(body=Body(markdown=op.body.markdown), edited_at=entry.created_at)
+    reactions = item.reactions
+    for emoji in op.added_reactions or ():
+        reactions = _reacted(reactions, emoji, UserReaction(user=me, reacted_at=entry.created_at))
+    for emoji in op.removed_reactions or ():
+        reactions = _unreacted(reactions, emoji, me)
+    if reactions is not item.reactions:
+        changes["reactions"] = reactions
+    return item.model_copy(update=changes) if changes else item
+
+
+def _reacted(reactions: tuple[Reaction, ...], emoji: str, mine: UserReaction) -> tuple[Reaction, ...]:
+    key = emoji_key(emoji)
+    for place, reaction in enumerate(reactions):
+        if emoji_key(reaction.emoji) == key:
+            if any(each.user.id == mine.user.id for each in reaction.users):
+                return reactions
+            more = reaction.model_copy(update={"count": reaction.count + 1, "users": (*reaction.users, mine)})
+            return (*reactions[:place], more, *reactions[place + 1 :])
+    return (*reactions, Reaction(emoji=emoji, count=1, users=(mine,)))
+
+
+def _unreacted(reactions: tuple[Reaction, ...], emoji: str, me: User) -> tuple[Reaction, ...]:
+    key = emoji_key(emoji)
+    after = []
+    for reaction in reactions:
+        users = tuple(each for each in reaction.users if each.user.id != me.id)
+        if emoji_key(reaction.emoji) == key and len(users) < len(reaction.users):
+            if reaction.count > 1:
+                after.append(reaction.model_copy(update={"count": reaction.count - 1, "users": users}))
+        else:
+            after.append(reaction)
+    return tuple(after)
+
+
+def _each(page: ListPage[C], item_id: str, change: Callable[[C], C]) -> ListPage[C]:
+    """The page with one item changed; the page itself when nothing changes."""
+    items = tuple(change(item) if item.id == item_id else item for item in page.items)
+    if all(after is before for after, before in zip(items, page.items, strict=True)):
+        return page
+    return page.model_copy(update={"items": items})
+
+
+def _without(page: ListPage[C], item_id: str) -> ListPage[C]:
+    return _counted(page.without(item_id), -1) if any(item.id == item_id for item in page.items) else page
+
+
+def _behind(page: ListPage[C], item: C) -> ListPage[C]:
+    return page.model_copy(update={"items": (*page.items, item)})
+
+
+def _counted(page: ListPage[C], change: int) -> ListPage[C]:
+    return page if page.count is None else page.model_copy(update={"count": max(0, page.count + change)})

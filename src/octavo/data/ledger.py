@@ -1,0 +1,114 @@
+"""The writes of a profile in state.db. Every change is made to what is there then, in one transaction."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from dataclasses import asdict, fields
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from octavo.api.operation import Operation
+from octavo.api.wire import Request, decode, encode
+from octavo.data.entry import Basis, Entry, Misplaced
+
+SENT_DAYS, SENT_ROWS = 30, 500
+"""How long, and how many, writes are kept after they were sent."""
+
+_TIMES = ("created_at", "asked_at", "held_until", "due_at", "started_at", "since")
+
+
+def records(db: sqlite3.Connection, namespace: str) -> list[tuple[str, str]]:
+    """The id and the record of each entry, oldest first."""
+    return db.execute("SELECT id, record FROM outbox WHERE namespace = ? ORDER BY position", (namespace,)).fetchall()
+
+
+def find(db: sqlite3.Connection, entry_id: str) -> Entry | None:
+    """The entry called `entry_id`, or None."""
+    row = db.execute("SELECT record FROM outbox WHERE id = ?", (entry_id,)).fetchone()
+    return read(row[0]) if row else None
+
+
+def insert(db: sqlite3.Connection, namespace: str, entry: Entry) -> None:
+    """Put `entry` after all others."""
+    db.execute(
+        "INSERT INTO outbox (id, namespace, state, record) VALUES (?, ?, ?, ?)",
+        (entry.id, namespace, entry.state, _record(entry)),
+    )
+
+
+def step(
+    db: sqlite3.Connection, namespace: str, entry_id: str, change: Callable[[Entry], Entry], now: datetime
+) -> Entry | None:
+    """Take one step with the entry as it is now. None when it is gone or cannot take this step any more."""
+    entry = find(db, entry_id)
+    if entry is None:
+        return None
+    try:
+        after = change(entry)
+    except Misplaced:
+        return None
+    if after.state == "done":
+        _finish(db, namespace, after, now)
+    else:
+        db.execute("UPDATE outbox SET state = ?, record = ? WHERE id = ?", (after.state, _record(after), entry_id))
+    return after
+
+
+def remove(db: sqlite3.Connection, entry_id: str) -> None:
+    """Forget an entry that will not be sent."""
+    db.execute("DELETE FROM outbox WHERE id = ?", (entry_id,))
+
+
+def done(db: sqlite3.Connection, entry_id: str) -> Entry | None:
+    """The write called `entry_id`, if it is done."""
+    row = db.execute("SELECT record FROM sent WHERE id = ?", (entry_id,)).fetchone()
+    return read(row[0]) if row else None
+
+
+def claimed(db: sqlite3.Connection, namespace: str) -> frozenset[str]:
+    """What writes of ours made: no two of them made the same."""
+    rows = db.execute("SELECT remote FROM sent WHERE namespace = ? AND remote IS NOT NULL", (namespace,))
+    return frozenset(str(row[0]) for row in rows)
+
+
+def _finish(db: sqlite3.Connection, namespace: str, entry: Entry, now: datetime) -> None:
+    record = _record(entry)
+    values = (entry.id, namespace, entry.remote or None, now.timestamp(), record)
+    if not db.execute("INSERT OR IGNORE INTO sent VALUES (?, ?, ?, ?, ?)", values).rowcount:
+        db.execute(
+            "INSERT OR IGNORE INTO sent VALUES (?, ?, NULL, ?, ?)", (entry.id, namespace, now.timestamp(), record)
+        )
+    db.execute("DELETE FROM outbox WHERE id = ?", (entry.id,))
+    horizon = (now - timedelta(days=SENT_DAYS)).timestamp()
+    db.execute("DELETE FROM sent WHERE namespace = ? AND sent_at < ?", (namespace, horizon))
+    db.execute(
+        "DELETE FROM sent WHERE namespace = ?1 AND id NOT IN"
+        " (SELECT id FROM sent WHERE namespace = ?1 ORDER BY sent_at DESC LIMIT ?2)",
+        (namespace, SENT_ROWS),
+    )
+
+
+def _record(entry: Entry) -> str:
+    request = encode(entry.op)
+    plain = {each.name: getattr(entry, each.name) for each in fields(entry) if each.name not in ("op", "basis")}
+    for name in _TIMES:
+        if plain[name] is not None:
+            plain[name] = plain[name].timestamp()
+    plain.update(method=request.method, url=request.url, body=request.body, basis=asdict(entry.basis))
+    return json.dumps(plain)
+
+
+def read(record: str) -> Entry:
+    """The entry a record stands for. Raises ValueError or LookupError when no operation of today reads it."""
+    plain = json.loads(record)
+    op: Operation[Any] = decode(Request(plain.pop("method"), plain.pop("url"), plain.pop("body")))
+    known = {each.name for each in fields(Entry)}
+    values = {name: value for name, value in plain.items() if name in known}
+    for name in _TIMES:
+        if values.get(name) is not None:
+            values[name] = datetime.fromtimestamp(values[name], UTC)
+    values["baseline"] = tuple(values.get("baseline", ()))
+    values["basis"] = Basis(**values.get("basis", {}))
+    return Entry(op=op, **values)

@@ -1,0 +1,334 @@
+"""What the screens know: answers shown at once, refreshed behind, with unconfirmed writes on top.
+
+    leave = live.watch(comments.List(at=here), self.show)
+    await live.write(spaces.Update(at=here, title="Guide"), (spaces.Get(at=here), rename))
+
+An answer is kept as the server gave it. What is shown is that answer with the writes of the outbox and the edits of
+`write` on top: taking a write back is forgetting it. A confirmed write stays on top of an answer until a newer one
+was asked for after it, so nothing flickers in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine
+from datetime import datetime
+from typing import Any, TypeVar
+
+from octavo.api.errors import ApiError, Outcome, PaginationError
+from octavo.api.operation import SPECS, Listing, ListPage, Operation
+from octavo.api.wire import encode, location
+from octavo.data.answer import Answer, Edit, Snapshot
+from octavo.data.entry import Basis, Entry
+from octavo.data.outbox import Outbox
+from octavo.data.sending import Send
+from octavo.data.shelf import Shelf, immutable
+from octavo.data.state import utc_now
+
+__all__ = ["Live", "Send", "Snapshot"]
+
+T = TypeVar("T")
+
+KEPT = 300
+"""Answers nobody watches that stay in memory."""
+CONFIRMED = 200
+"""Writes done that may still lie on top of an older answer."""
+LONG = 1_000_000
+"""Bytes of a kept answer that take too long to decode while the screen waits."""
+EMPTY_PAGES = 10
+"""Empty pages in a row that are read in search of the next item: an empty page is not the end (C10)."""
+
+
+class Live:
+    """The one object screens ask for data and give writes to."""
+
+    def __init__(self, send: Send, shelf: Shelf, outbox: Outbox, *, now: Callable[[], datetime] = utc_now) -> None:
+        self.send = send
+        self.outbox = outbox
+        self._shelf = shelf
+        self._now = now
+        self._answers: OrderedDict[str, Answer] = OrderedDict()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._confirmed: list[tuple[int, Entry]] = []
+        self._confirmations = 0
+        outbox.known = self._basis
+        outbox.on_done(self._done)
+        outbox.watch(self._refold)
+
+    def watch(self, op: Operation[T], watcher: Callable[[Snapshot[T]], None]) -> Callable[[], None]:
+        """Call `watcher` at once with what is known, and again on each change. Returns the way out.
+
+        A refresh starts behind, unless the answer is known and can never change.
+        """
+        self.outbox.start()
+        answer = self._answer(op)
+        answer.watchers.append(watcher)
+        if not answer.loading and not answer.final:
+            answer.loading = True
+            self._freshen(answer)
+        watcher(self._snapshot(answer))
+        return lambda: answer.watchers.remove(watcher) if watcher in answer.watchers else None
+
+    def peek(self, op: Operation[T]) -> Snapshot[T]:
+        """What is known now. Asks nobody."""
+        return self._snapshot(self._answer(op))
+
+    async def refresh(self, op: Operation[Any]) -> None:
+        """Ask again. The old answer stays on show until the new one is here; an error is shown beside it."""
+        answer = self._answer(op)
+        if not answer.final:
+            try:
+                await self._ask(answer)
+            except ApiError:
+                return  # it is in the snapshot
+
+    async def fetch(self, op: Operation[T]) -> T:
+        """A fresh answer, kept and shown as well. Raises ApiError."""
+        value: T = await self._ask(self._answer(op))
+        return value
+
+    async def more(self, op: Listing[Any]) -> None:
+        """Append the next page to the list on show. From then on a refresh reads as many pages again."""
+        answer = self._answer(op)
+        if answer.value is None:
+            await self.refresh(op)
+            return
+        if answer.extending or answer.value.next is None:
+            return
+        answer.extending = True
+        try:
+            answer.wanted = answer.pages + 1
+            await answer.idle()
+            if answer.pages < answer.wanted and answer.value.next is not None:
+                await self._ask(answer, extend=True)
+        except ApiError:
+            answer.wanted = max(1, answer.pages)
+        finally:
+            answer.extending = False
+
+    async def write(self, op: Operation[T], *edits: tuple[Operation[Any], Callable[[Any], Any]]) -> T:
+        """Send `op` now, with `edits` on show from this moment. Taken back when it fails. Raises ApiError."""
+        made = [(self._answer(target), Edit(change)) for target, change in edits]
+        for answer, edit in made:
+            answer.edits.append(edit)
+            self._show(answer)
+        try:
+            result = await self.send(op)
+        except BaseException as error:
+            for answer, edit in made:
+                answer.edits.remove(edit)
+                self._show(answer)
+            if isinstance(error, ApiError) and error.outcome is Outcome.UNKNOWN:
+                self.touched(op)  # it may have happened all the same
+            raise
+        self._confirmations += 1
+        for answer, edit in made:
+            edit.confirmed = self._confirmations
+            self._show(answer)
+        self.touched(op)
+        return result
+
+    def touched(self, op: Operation[Any]) -> None:
+        """`op` was confirmed elsewhere: refresh what lies above and below its path, and the lists that show it."""
+        here = reach(op)
+        it = here.rpartition("/")[2]
+        for answer in tuple(self._answers.values()):
+            there = location(answer.op)
+            near = f"{here}/".startswith(f"{there}/") or f"{there}/".startswith(f"{here}/")
+            if answer.watchers and not answer.final and (near or answer.lists(it)):
+                self._freshen(answer)
+
+    async def settled(self) -> None:
+        """Wait until nothing is under way. What went wrong unexpectedly is raised."""
+        while self._tasks:
+            await asyncio.gather(*self._tasks)
+
+    async def close(self) -> None:
+        """Stop asking."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _freshen(self, answer: Answer) -> None:
+        answer.stale = True
+        if not answer.freshening:
+            answer.freshening = True
+            self._behind(self._freshened(answer))
+
+    async def _freshened(self, answer: Answer) -> None:
+        """Ask until the answer is younger than everything that touched it."""
+        try:
+            while True:
+                answer.stale = False
+                await self.refresh(answer.op)
+                if not answer.stale:
+                    return
+        finally:
+            answer.freshening = False
+
+    async def _ask(self, answer: Answer, *, extend: bool = False) -> Any:
+        answer.asked += 1
+        ticket, mark = answer.asked, self._confirmations
+        if not answer.loading or not answer.told_loading:
+            answer.loading = True
+            self._show(answer)
+        error = answer.error
+        try:
+            first, value, pages = await (self._next(answer) if extend else self._read(answer))
+            error = None
+        except ApiError as failed:
+            error = failed
+            raise
+        else:
+            if ticket == answer.asked:
+                answer.accept(value, pages, self._now(), answer.mark if extend else mark)
+                if first is not None:
+                    self._shelf.put(answer.op, first)
+            self.outbox.online()
+            return value
+        finally:
+            if ticket == answer.asked:
+                answer.loading, answer.error = False, error
+                answer.rest()
+                self._show(answer)
+
+    async def _read(self, answer: Answer) -> tuple[Any, Any, int]:
+        """The first page, all pages wanted as one, and how many they are."""
+        if _is_pending(answer.op):
+            return None, ListPage() if isinstance(answer.op, Listing) else None, 1
+        first = value = await self.send(answer.op)
+        pages = 1
+        if isinstance(answer.op, Listing):
+            value, pages = await self._further(answer, value, pages)
+        return first, value, pages
+
+    async def _next(self, answer: Answer) -> tuple[None, Any, int]:
+        return None, *await self._further(answer, answer.value, answer.pages)
+
+    async def _further(self, answer: Answer, value: ListPage[Any], pages: int) -> tuple[ListPage[Any], int]:
+        """Read on until as many pages are there as are wanted. Empty ones do not count."""
+        cursors: set[str] = set()
+        empty = 0
+        while value.next is not None and (pages < answer.wanted or not value.items) and empty < EMPTY_PAGES:
+            cursor = value.next.page
+            if cursor in cursors:
+                raise PaginationError("The list repeats itself, so the rest of it cannot be loaded. Refresh it.")
+            cursors.add(cursor)
+            before = len(value.items)
+            value = _joined(value, await self.send(answer.op.model_copy(update={"page": cursor})))
+            if len(value.items) == before:
+                empty += 1
+            else:
+                pages += before > 0
+        return value, pages
+
+    def _answer(self, op: Operation[Any]) -> Answer:
+        if SPECS[type(op)].method != "GET":
+            raise TypeError(f"{SPECS[type(op)].name} is not a read")
+        key = encode(op).url
+        answer = self._answers.get(key)
+        if answer is None:
+            answer = self._answers[key] = Answer(op, final_once_known=immutable(op))
+            if not _is_pending(op) and (kept := self._shelf.body(op)):
+                self._unpack(answer, *kept)
+            self._forget_some()
+        self._answers.move_to_end(key)
+        return answer
+
+    def _unpack(self, answer: Answer, body: bytes, kept_at: datetime) -> None:
+        if len(body) <= LONG:
+            if decoded := self._shelf.decoded(answer.op, body, kept_at):
+                answer.keep(*decoded)
+            return
+
+        async def decode() -> None:
+            decoded = await asyncio.to_thread(self._shelf.decoded, answer.op, body, kept_at)
+            if decoded and answer.value is None:
+                answer.keep(*decoded)
+                self._show(answer)
+
+        self._behind(decode())
+
+    def _forget_some(self) -> None:
+        idle = [key for key, answer in self._answers.items() if answer.idle_now]
+        for key in idle[: max(0, len(idle) - KEPT)]:
+            del self._answers[key]
+
+    def _snapshot(self, answer: Answer) -> Snapshot[Any]:
+        value, pending = answer.value, 0
+        if value is not None:
+            on_top = [entry for mark, entry in self._confirmed if mark > answer.mark]
+            on_top += self.outbox.entries
+            if on_top:
+                from octavo.data.folding import fold  # brings the comments with it
+
+                value, pending = fold(answer.op, value, on_top, self.outbox.me)
+            for edit in answer.edits:
+                value = edit.change(value)
+                pending += not edit.confirmed
+        answer.told_loading = answer.loading
+        answer.shown = Snapshot(value, answer.error, answer.loading, answer.fetched_at, pending)
+        return answer.shown
+
+    def _show(self, answer: Answer) -> None:
+        snapshot = self._snapshot(answer)
+        for watcher in tuple(answer.watchers):
+            watcher(snapshot)
+
+    def _refold(self) -> None:
+        """The outbox changed."""
+        for answer in tuple(self._answers.values()):
+            if answer.watchers:
+                before = answer.shown
+                if self._snapshot(answer) != before:
+                    for watcher in tuple(answer.watchers):
+                        watcher(answer.shown)
+
+    def _done(self, entry: Entry) -> None:
+        self._confirmations += 1
+        self._confirmed = [*self._confirmed[1 - CONFIRMED :], (self._confirmations, entry)]
+        self.touched(entry.op)
+
+    def _basis(self, op: Operation[Any]) -> Basis:
+        from octavo.data.folding import basis_of  # brings the comments with it
+
+        place = getattr(op, "at", None)
+        return basis_of(
+            op,
+            (
+                (answer.op, self._snapshot(answer).value)
+                for answer in tuple(self._answers.values())
+                if answer.value is not None and getattr(answer.op, "at", None) == place
+            ),
+        )
+
+    def _behind(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def reach(op: Operation[Any]) -> str:
+    """The path of what a write changes: a verb changes what it is applied to, a merge the whole space."""
+    spec, path = SPECS[type(op)], location(op)
+    if spec.path == "/merge":
+        return path.partition("/change-requests/")[0]
+    if spec.path == "{content}":
+        return path.rpartition("/content")[0]
+    is_list = any(other.method == "GET" and other.path == spec.path for other in SPECS.values())
+    return path if spec.method != "POST" or is_list else path.rpartition("/")[0]
+
+
+def _joined(page: ListPage[Any], further: ListPage[Any]) -> ListPage[Any]:
+    """Two pages as one, without what came twice because the list moved in between."""
+    ids = {item.id for item in page.items if hasattr(item, "id")}
+    items = (*page.items, *(item for item in further.items if getattr(item, "id", None) not in ids))
+    return page.model_copy(
+        update={"items": items, "next": further.next, "unreadable": page.unreadable + further.unreadable}
+    )
+
+
+def _is_pending(op: Operation[Any]) -> bool:
+    """Whether it asks for something that the server does not have yet."""
+    return str(getattr(op, "comment_id", "")).startswith("pending-")

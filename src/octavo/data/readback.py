@@ -1,0 +1,135 @@
+"""Asks the server what is there: before a write is sent, and after its answer was lost."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from octavo.api import comments
+from octavo.api.errors import NotFound
+from octavo.api.operation import Listing, Operation
+from octavo.data.entry import Basis, Entry
+from octavo.data.matching import holds, made, normal, same_words
+from octavo.data.sending import Send
+
+PAGE, PAGES = 100, 50
+
+
+@dataclass(frozen=True)
+class Ready:
+    """It may be sent: what is there already, and when the newest of that was posted."""
+
+    baseline: tuple[str, ...] = ()
+    since: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Already:
+    """The server has it: what it is called, if the write made it."""
+
+    remote: str = ""
+
+
+@dataclass(frozen=True)
+class Changed:
+    """What it was meant for is no longer what the person saw. `sentence` follows "Couldn't ...: "."""
+
+    sentence: str
+
+
+async def prepare(send: Send, op: Operation[Any], basis: Basis, me: str | None) -> Ready | Already | Changed:
+    """What there is to know before `op` is sent. Raises ApiError."""
+    match op:
+        case comments.Create():
+            async for items in _newest(send, op):
+                # The newest are enough to tell what comes after them.
+                return _ready(items)
+            return Ready()
+        case comments.CreateReply():
+            return _ready([item async for items in _replies(send, op) for item in items])
+        case comments.Update() | comments.UpdateReply():
+            now = await _current(send, op)
+            if holds(op, now, me):
+                return Already()
+            if op.body is not None and _differs(now, basis):
+                return Changed("somebody changed the text since")
+            return Ready()
+        case comments.Delete() | comments.DeleteReply():
+            try:
+                now = await _current(send, op)
+            except NotFound:
+                return Already()
+            return Changed("its text was changed since") if _differs(now, basis) else Ready()
+        case _:
+            return Ready()
+
+
+async def look(send: Send, entry: Entry, me: str | None, claimed: frozenset[str]) -> Already | None:
+    """Whether the server has what was sent. Raises ApiError."""
+    op = entry.op
+    match op:
+        case comments.Create() | comments.CreateReply():
+            known = set(entry.baseline)
+            found: list[comments.Comment | comments.Reply] = []
+            async for items in _newest(send, op) if isinstance(op, comments.Create) else _replies(send, op):
+                found += items
+                if isinstance(op, comments.Create) and any(item.id in known for item in items):
+                    break
+            it = made(op, found, baseline=known, since=entry.since, claimed=claimed, me=me)
+            return Already(it.id) if it else None
+        case comments.Update() | comments.UpdateReply():
+            now = await _current(send, op)
+            return Already() if holds(op, now, me, was=entry.basis.text, sent=True) else None
+        case comments.Delete() | comments.DeleteReply():
+            try:
+                await _current(send, op)
+            except NotFound:
+                return Already()
+            return None
+        case _:
+            return None
+
+
+def _ready(items: list[Any]) -> Ready:
+    times = [item.posted_at for item in items if item.posted_at]
+    return Ready(tuple(item.id for item in items), max(times, default=None))
+
+
+def _differs(now: comments.Comment | comments.Reply, basis: Basis) -> bool:
+    return (
+        basis.text is not None
+        and normal(now.body.text) != normal(basis.text)
+        and not same_words(now.body.text, basis.text)
+    )
+
+
+async def _current(send: Send, op: Any) -> comments.Comment | comments.Reply:
+    if isinstance(op, comments.InReply):
+        return await send(
+            comments.GetReply(
+                at=op.at, comment_id=op.comment_id, comment_reply_id=op.comment_reply_id, format="markdown"
+            )
+        )
+    return await send(comments.Get(at=op.at, comment_id=op.comment_id, format="markdown"))
+
+
+def _newest(send: Send, op: comments.Create) -> AsyncIterator[list[Any]]:
+    return _pages(send, comments.List(at=op.at, order="desc", status="all", format="markdown", limit=PAGE))
+
+
+def _replies(send: Send, op: comments.CreateReply) -> AsyncIterator[list[Any]]:
+    return _pages(send, comments.ListReplies(at=op.at, comment_id=op.comment_id, format="markdown", limit=PAGE))
+
+
+async def _pages(send: Send, listing: Listing[Any]) -> AsyncIterator[list[Any]]:
+    seen: set[str] = set()
+    for _ in range(PAGES):
+        page = await send(listing)
+        yield list(page.items)
+        cursor = page.next.page if page.next else None
+        if cursor is None or cursor in seen:
+            return
+        seen.add(cursor)
+        listing = listing.model_copy(update={"page": cursor})

@@ -1,0 +1,91 @@
+"""Saves what can still be read from a damaged state.db."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from octavo.data.database import connect, private_file, set_aside
+
+TABLES = ("facts", "drafts", "sent", "once", "outbox")
+"""`sent` comes before `outbox`: what was sent is not taken from a backup again."""
+
+
+def salvage(path: Path, migrate: Callable[[sqlite3.Connection], None], now: datetime) -> str:
+    """Set the file at `path` aside, and make a new one of every row that reads, there or in the newest backup.
+
+    Returns the sentence that says what happened and where the old file is.
+    """
+    aside = set_aside(path, f"{path.name}.damaged-{now:%Y%m%d-%H%M%S}")
+    private_file(path)
+    db = connect(path, synchronous="FULL")
+    migrate(db)
+    saved = _copy(aside, db)
+    backup = max(path.parent.glob(f"{path.name}.v*.bak"), key=lambda each: each.stat().st_mtime, default=None)
+    restored = _copy(backup, db, as_of_backup=True) if backup else 0
+    db.close()
+    return (
+        f"{path.name} was damaged. {saved} of its entries were saved and {restored} came from a backup;"
+        f" the damaged file is {aside}. Look through your drafts."
+    )
+
+
+def _copy(source: Path, db: sqlite3.Connection, *, as_of_backup: bool = False) -> int:
+    """Add the rows of `source` that are not in `db` yet. Returns how many."""
+    try:
+        old = connect(source)
+    except sqlite3.Error:
+        return 0
+    copied = 0
+    try:
+        for table in TABLES:
+            for columns, values in _rows(old, table):
+                row = dict(zip(columns, values, strict=True))
+                if table == "outbox":
+                    if db.execute("SELECT 1 FROM sent WHERE id = ?", [row["id"]]).fetchone():
+                        continue
+                    row.pop("position", None)
+                    if as_of_backup and not _asks_first(row):
+                        continue
+                copied += _insert(db, table, row)
+    finally:
+        old.close()
+    return copied
+
+
+def _rows(old: sqlite3.Connection, table: str) -> Iterator[tuple[tuple[str, ...], tuple[Any, ...]]]:
+    """What reads of `table`: from the front to the first fault, then from the back to the last."""
+    for order in ("ASC", "DESC"):
+        try:
+            cursor = old.execute(f"SELECT * FROM {table} ORDER BY rowid {order}")
+            columns = tuple(column[0] for column in cursor.description)
+            for values in cursor:
+                yield columns, values
+        except sqlite3.DatabaseError:
+            continue
+        return
+
+
+def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> int:
+    names, marks = ", ".join(row), ", ".join("?" * len(row))
+    try:
+        return db.execute(f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({marks})", tuple(row.values())).rowcount
+    except sqlite3.Error:
+        return 0
+
+
+def _asks_first(row: dict[str, Any]) -> bool:
+    """Make a write from a backup, which may have been sent since, wait for a word. False if it cannot be read."""
+    try:
+        record = json.loads(row["record"])
+    except ValueError:
+        return False
+    record.update(
+        state="failed", reason="It comes from a backup and may have been sent already. Look before you retry."
+    )
+    row.update(state="failed", record=json.dumps(record))
+    return True

@@ -1,0 +1,179 @@
+"""Answers kept between runs, so that the first screen is never empty. All of it may be thrown away."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from octavo.api.operation import SPECS, Operation
+from octavo.api.wire import encode
+from octavo.data.database import Writer, connect, private_file, private_folder, set_aside, sound
+
+SCHEMA_VERSION = 1
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS answers (
+    namespace TEXT NOT NULL, url TEXT NOT NULL, body BLOB NOT NULL, kept_at REAL NOT NULL, immutable INTEGER NOT NULL,
+    PRIMARY KEY (namespace, url)
+) STRICT;
+CREATE INDEX IF NOT EXISTS by_age ON answers (immutable, kept_at);
+"""
+MOST_BYTES = 200_000_000
+LONGEST = timedelta(days=90)
+TIDY_EVERY = 500
+"""Answers put between two looks at how much there is."""
+
+
+def immutable(op: Operation[Any]) -> bool:
+    """Whether the answer to `op` never changes: whatever is read of a revision."""
+    return hasattr(getattr(op, "at", None), "revision_id")
+
+
+class Shelf:
+    """Answers to reads, by namespace and URL. Without a folder it lasts as long as the process."""
+
+    def __init__(
+        self,
+        folder: Path | None,
+        namespace: str = "",
+        *,
+        most_bytes: int = MOST_BYTES,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """Open `cache-v<schema>.db` in `folder`. Never raises: a shelf that cannot be opened forgets at exit."""
+        self.notices: tuple[str, ...] = ()
+        self._namespace = namespace
+        self._most_bytes = most_bytes
+        self._now = now
+        self._puts = 0
+        self._damaged = False
+        self._path = folder / f"cache-v{SCHEMA_VERSION}.db" if folder else None
+        self._db = self._opened()
+        self._writer = Writer(self._writing, "octavo shelf writer")
+        if self._path is not None:
+            self._writer.submit(self._tidy)
+
+    def get(self, op: Operation[Any]) -> tuple[Any, datetime] | None:
+        """The answer kept for `op` and when it was kept, or None."""
+        body = self.body(op)
+        return self.decoded(op, *body) if body else None
+
+    def body(self, op: Operation[Any]) -> tuple[bytes, datetime] | None:
+        """The same as the bytes it is kept as: a long one takes a while to decode."""
+        if self._damaged:
+            self._replace()
+        query = "SELECT body, kept_at FROM answers WHERE namespace = ? AND url = ?"
+        try:
+            row = self._db.execute(query, (self._namespace, encode(op).url)).fetchone()
+        except sqlite3.DatabaseError:
+            self._damaged = True
+            return None
+        return (row[0], datetime.fromtimestamp(row[1], UTC)) if row else None
+
+    def decoded(self, op: Operation[Any], body: bytes, kept_at: datetime) -> tuple[Any, datetime] | None:
+        """What `body` says, or None when it cannot be read: then it is forgotten."""
+        try:
+            return SPECS[type(op)].codec.validate_json(body), kept_at
+        except ValueError:
+            url = encode(op).url
+            self._later("DELETE FROM answers WHERE namespace = ? AND url = ?", lambda: (self._namespace, url))
+            return None
+
+    def put(self, op: Operation[Any], value: Any) -> None:
+        """Keep `value` as the answer to `op`. It is encoded and written behind."""
+        url, now, kept_for_ever = encode(op).url, self._now().timestamp(), immutable(op)
+        codec = SPECS[type(op)].codec
+
+        def row() -> tuple[Any, ...]:
+            return self._namespace, url, codec.dump_json(value, by_alias=True, exclude_unset=True), now, kept_for_ever
+
+        self._later("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
+        self._puts += 1
+        if self._puts % TIDY_EVERY == 0 and self._path is not None:
+            self._writer.submit(self._tidy)
+
+    def forget(self) -> None:
+        """Throw away all answers of this namespace."""
+        self._later("DELETE FROM answers WHERE namespace = ?", lambda: (self._namespace,))
+
+    def flush(self) -> None:
+        """Wait until everything put so far is kept."""
+        self._writer.submit(lambda db: None).exception()
+
+    def close(self) -> None:
+        """Finish writing and let go of the file."""
+        self._writer.close()
+        self._db.close()
+
+    def _later(self, statement: str, values: Callable[[], tuple[Any, ...]]) -> None:
+        def work(db: sqlite3.Connection) -> None:
+            try:
+                db.execute(statement, values())
+            except sqlite3.DatabaseError as error:
+                self._damaged = self._damaged or error.sqlite_errorname in ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+                raise
+
+        self._writer.submit(work)
+
+    def _opened(self) -> sqlite3.Connection:
+        path = self._path
+        if path is not None:
+            try:
+                private_folder(path.parent)
+                for other in path.parent.glob("cache-v*.db*"):
+                    if not other.name.startswith(path.name):
+                        other.unlink(missing_ok=True)
+                return self._prepared(path)
+            except sqlite3.OperationalError as error:
+                self._notice(f"Nothing is kept for the next start: {path} cannot be opened ({error}).")
+            except sqlite3.DatabaseError:
+                return self._rebuilt(path)
+            except OSError as error:
+                self._notice(f"Nothing is kept for the next start: {path} cannot be opened ({error}).")
+            self._path = None
+        db = connect(None)
+        db.executescript(SCHEMA)
+        return db
+
+    def _prepared(self, path: Path) -> sqlite3.Connection:
+        private_file(path)
+        db = connect(path)
+        db.executescript(SCHEMA)
+        return db
+
+    def _rebuilt(self, path: Path) -> sqlite3.Connection:
+        set_aside(path, f"{path.name}.damaged")
+        self._notice("What was kept for the next start was damaged, and is read anew from the server.")
+        return self._prepared(path)
+
+    def _writing(self) -> sqlite3.Connection:
+        return connect(self._path) if self._path is not None else self._db
+
+    def _replace(self) -> None:
+        """Go on with a new file."""
+        self._damaged = False
+        if self._path is None:
+            return
+        self._writer.close()
+        self._db.close()
+        self._db = self._rebuilt(self._path)
+        self._writer = Writer(self._writing, "octavo shelf writer")
+
+    def _tidy(self, db: sqlite3.Connection) -> None:
+        """Find damage early, and throw away what is old or too much. What never changes stays."""
+        if self._puts == 0 and not sound(db):
+            self._damaged = True
+            return
+        db.execute("DELETE FROM answers WHERE NOT immutable AND kept_at < ?", ((self._now() - LONGEST).timestamp(),))
+        db.execute(
+            "DELETE FROM answers WHERE rowid IN (SELECT rowid FROM ("
+            " SELECT rowid, immutable, sum(length(body)) OVER (ORDER BY immutable DESC, kept_at DESC, rowid) AS bytes"
+            " FROM answers) WHERE NOT immutable AND bytes > ?)",
+            (self._most_bytes,),
+        )
+
+    def _notice(self, sentence: str) -> None:
+        if sentence not in self.notices:
+            self.notices = (*self.notices, sentence)

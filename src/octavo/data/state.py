@@ -1,0 +1,260 @@
+"""What must not be lost: drafts, writes on their way, and small facts, in one file that is never deleted."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import sqlite3
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from octavo.data.database import Work, Writer, connect, private_file, private_folder, sound
+
+R = TypeVar("R")
+
+STEPS: tuple[tuple[str, ...], ...] = (
+    (
+        "CREATE TABLE facts (namespace TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL,"
+        " PRIMARY KEY (namespace, name)) STRICT",
+        "CREATE TABLE drafts (namespace TEXT NOT NULL, place TEXT NOT NULL, writer TEXT NOT NULL, text TEXT NOT NULL,"
+        " revision INTEGER NOT NULL, saved_at REAL NOT NULL, PRIMARY KEY (namespace, place, writer)) STRICT",
+        "CREATE TABLE outbox (position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, namespace TEXT NOT NULL,"
+        " state TEXT NOT NULL, record TEXT NOT NULL) STRICT",
+        "CREATE TABLE sent (id TEXT PRIMARY KEY, namespace TEXT NOT NULL, remote TEXT, sent_at REAL NOT NULL,"
+        " record TEXT NOT NULL, UNIQUE (namespace, remote)) STRICT",
+        "CREATE TABLE once (namespace TEXT NOT NULL, name TEXT NOT NULL, started_at REAL NOT NULL,"
+        " PRIMARY KEY (namespace, name)) STRICT",
+    ),
+)
+"""How the schema came to be. Each step is one transaction; none is ever changed, only added to."""
+
+
+class NotSaved(Exception):
+    """Nothing was written. `str(error)` is a sentence fit to show."""
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class State:
+    """`state.db` in a private folder: commits reach the disk before they are acknowledged.
+
+    One namespace is one profile: what belongs to another is neither seen nor touched.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None,
+        namespace: str = "",
+        *,
+        steps: Sequence[Sequence[str]] = STEPS,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        """Open the database in `folder`, or one in memory. Never raises: `notices` say what could not be done."""
+        self.namespace = namespace
+        self.now = now
+        self.notices: tuple[str, ...] = ()
+        self.trouble = ""
+        """Why the last write failed, until one succeeds. A sentence; empty when all is well."""
+        self.read_only = False
+        self._path = folder / "state.db" if folder else None
+        self._facts: dict[str, Any] = {}
+        self._locks: set[str] = set()
+        try:
+            self._db = self._opened(self._path, steps)
+        except (sqlite3.Error, OSError) as error:
+            self._only_read(f"Nothing is being saved: {self._path} cannot be opened ({error}).")
+            self._path = None
+            self._db = connect(None)
+            _migrate(self._db, None, steps)
+        self._version = self._data_version()
+        path = self._path
+        self._writer = Writer(
+            (lambda: connect(path, synchronous="FULL")) if path else (lambda: self._db), "octavo state writer"
+        )
+
+    def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        """What a point read answers."""
+        return self._db.execute(query, values).fetchall()
+
+    def read(self, work: Work[R]) -> R:
+        """What `work` reads: a few rows, never a search."""
+        return work(self._db)
+
+    async def write(self, work: Work[R]) -> R:
+        """Do `work` in one transaction. Returns when it is on disk; a cancelled wait does not undo it. Raises NotSaved."""
+        try:
+            return await asyncio.shield(asyncio.wrap_future(self._submit(work)))
+        except (sqlite3.Error, OSError) as error:
+            raise self._failed(error) from error
+
+    def write_now(self, work: Work[R], within: float = 2.0) -> R:
+        """`write` for a signal handler: waits `within` seconds at most. Raises NotSaved."""
+        try:
+            return self._submit(work).result(within)
+        except (sqlite3.Error, OSError) as error:  # TimeoutError is an OSError
+            raise self._failed(error) from error
+
+    def remember(self, name: str, value: Any) -> None:
+        """Keep a small fact: any JSON value. It is written behind."""
+        self._facts[name] = value
+        if not self.read_only:
+            statement = "INSERT OR REPLACE INTO facts VALUES (?, ?, ?)"
+            row = (self.namespace, name, json.dumps(value))
+            self._submit(lambda db: db.execute(statement, row))
+
+    def recall(self, name: str, default: Any = None) -> Any:
+        """The fact kept under `name`."""
+        if name not in self._facts:
+            query = "SELECT value FROM facts WHERE namespace = ? AND name = ?"
+            found = self.rows(query, self.namespace, name)
+            self._facts[name] = json.loads(found[0][0]) if found else default
+        return self._facts[name]
+
+    def changed(self) -> bool:
+        """Whether anybody committed since this was last asked."""
+        before, self._version = self._version, self._data_version()
+        return self._version != before
+
+    def take(self, role: str) -> Role | None:
+        """Be the only one on this machine to do what `role` names for this profile, or None while another is."""
+        if self._path is None:
+            if role in self._locks:
+                return None
+            self._locks.add(role)
+            return Role(lambda: self._locks.discard(role))
+        import fcntl  # there is nothing to guard where there is no file
+
+        of_profile = hashlib.sha256(self.namespace.encode()).hexdigest()[:16]
+        handle = os.open(
+            self._path.with_name(f"{role}-{of_profile}.lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600
+        )
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            return None
+        return Role(lambda: os.close(handle))
+
+    def close(self) -> None:
+        """Finish writing and let go of the file."""
+        self._writer.close()
+        self._db.close()
+
+    def _opened(self, path: Path | None, steps: Sequence[Sequence[str]]) -> sqlite3.Connection:
+        if path is None:
+            db = connect(None)
+            _migrate(db, None, steps)
+            return db
+        try:
+            private_folder(path.parent)
+            private_file(path)
+            db = connect(path, synchronous="FULL")
+            whole = sound(db)
+        except PermissionError:
+            return self._opened_read_only(path)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorname.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+                return self._opened_read_only(path)
+            raise
+        except sqlite3.DatabaseError:
+            whole = False
+        if not whole:
+            from octavo.data.salvage import salvage  # rarely needed
+
+            self._notice(salvage(path, lambda fresh: _migrate(fresh, None, steps), self.now()))
+            db = connect(path, synchronous="FULL")
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        if version > len(steps):
+            db.close()
+            self._only_read(
+                f"{path} was written by a newer Octavo. Update Octavo to save anything; until then it is only read."
+            )
+            return connect(path, read_only=True)
+        _migrate(db, path, steps)
+        return db
+
+    def _opened_read_only(self, path: Path) -> sqlite3.Connection:
+        self._only_read(f"Nothing is being saved: {path} may not be written. Make it writable, then start again.")
+        db = connect(path, read_only=True)
+        db.execute("SELECT count(*) FROM facts")
+        return db
+
+    def _only_read(self, notice: str) -> None:
+        self._notice(notice)
+        self.read_only, self.trouble = True, notice
+
+    def _notice(self, sentence: str) -> None:
+        self.notices = (*self.notices, sentence)
+
+    def _submit(self, work: Work[R]) -> Future[R]:
+        if self.read_only:
+            raise NotSaved(self.trouble)
+        future = self._writer.submit(work)
+        future.add_done_callback(self._noted)
+        return future
+
+    def _noted(self, future: Future[Any]) -> None:
+        error = None if future.cancelled() else future.exception()
+        if error is None:
+            self.trouble = ""
+        elif isinstance(error, (sqlite3.Error, OSError)):
+            self._failed(error)
+
+    def _failed(self, error: Exception) -> NotSaved:
+        name = getattr(error, "sqlite_errorname", "")
+        match name.removeprefix("SQLITE_").split("_")[0]:
+            case "FULL":
+                cause = "the disk is full. Free some space, then try again"
+            case "READONLY" | "CANTOPEN" | "PERM":
+                cause = f"{self._path} may not be written. Make it writable, then try again"
+            case "BUSY" | "LOCKED":
+                cause = "another program holds the file. Try again in a moment"
+            case _:
+                cause = f"{self._path} cannot be written ({error})"
+        self.trouble = f"Nothing is being saved: {cause}."
+        return NotSaved(self.trouble)
+
+    def _data_version(self) -> int:
+        return int(self._db.execute("PRAGMA data_version").fetchone()[0])
+
+
+class Role:
+    """Being the only one. The kernel takes it back when the process ends, however it ends."""
+
+    def __init__(self, release: Callable[[], None]) -> None:
+        self.release = release
+
+
+def _migrate(db: sqlite3.Connection, path: Path | None, steps: Sequence[Sequence[str]]) -> None:
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    if 0 < version < len(steps) and path is not None:
+        _back_up(db, path, version)
+    for number, statements in enumerate(steps, 1):
+        if number <= version:
+            continue
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            # Another instance may have been quicker.
+            if db.execute("PRAGMA user_version").fetchone()[0] < number:
+                for statement in statements:
+                    db.execute(statement)
+                db.execute(f"PRAGMA user_version = {number}")
+            db.execute("COMMIT")
+        except BaseException:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            raise
+
+
+def _back_up(db: sqlite3.Connection, path: Path, version: int) -> None:
+    partly = path.with_name(f"{path.name}.v{version}.bak.{os.getpid()}")
+    private_file(partly)
+    db.execute("VACUUM INTO ?", [str(partly)])
+    partly.replace(path.with_name(f"{path.name}.v{version}.bak"))
