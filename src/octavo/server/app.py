@@ -24,6 +24,7 @@ from starlette.types import Receive, Scope, Send
 from octavo.api import wire
 from octavo.api.operation import SPECS, Operation
 from octavo.server import behaviour
+from octavo.server.behaviour.spaces import purge
 from octavo.server.complaints import about_body, about_missing
 from octavo.server.gate import answer
 from octavo.server.store import Json, Missing
@@ -44,6 +45,7 @@ class Platform:
 
     def __init__(self, world: World) -> None:
         behaviour.load()
+        purge(world)
         self.world = world
         self.delay = 0.0
         """Seconds to wait before each answer."""

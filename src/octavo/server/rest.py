@@ -24,14 +24,15 @@ PAGE_SIZE = 50
 
 Presenter = Callable[[World, Json], Json]
 P = TypeVar("P", bound=Presenter)
-_PRESENTERS: dict[type[Model], Presenter] = {}
+PRESENTERS: dict[type[Model], Presenter] = {}
+"""How documents are shown, by the model they answer."""
 
 
 def shows(kind: type[Model]) -> Callable[[P], P]:
     """Let a function say how documents that answer a `kind` are shown to the caller."""
 
     def register(present: P) -> P:
-        _PRESENTERS[kind] = present
+        PRESENTERS[kind] = present
         return present
 
     return register
@@ -43,16 +44,18 @@ def handle(op: Operation[Any], world: World) -> Any:
     spec = SPECS[type(op)]
     if spec.method != "GET":
         raise NotImplementedError(f"Nobody said who may do {spec.name}")
-    return _PRESENTERS[spec.answer](world, world.store.get(path_of(op)))
+    return PRESENTERS[spec.answer](world, world.store.get(path_of(op)))
 
 
 @handle.register(Listing)
-def _list(op: Listing[Any], world: World) -> Json:
-    kind = _item(SPECS[type(op)].answer)
-    return page(op, world.store.positioned(path_of(op)), lambda document: _PRESENTERS[kind](world, document))
+def plain_list(op: Listing[Any], world: World) -> Json:
+    """The documents filed below the path of `op`, in the order they came."""
+    kind = item_of(SPECS[type(op)].answer)
+    return page(op, world.store.positioned(path_of(op)), lambda document: PRESENTERS[kind](world, document))
 
 
-def _item(answer: type[ListPage[Any]]) -> type[Model]:
+def item_of(answer: type[ListPage[Any]]) -> type[Model]:
+    """What a list is made of."""
     kind: type[Model] = answer.__pydantic_generic_metadata__["args"][0]
     return kind
 

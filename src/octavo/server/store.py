@@ -61,26 +61,49 @@ class Missing(LookupError):
     """Nothing is filed under that path."""
 
 
+class Unusable(Exception):
+    """The file is no library, or one of a newer Octavo. The message is fit to show."""
+
+
 class Store:
     """All that the embedded platform knows. One connection; `transaction` makes several writes one."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Open the database at `path`, made with mode 0600 if there is none; in memory without one."""
+        """Open the database at `path`, made with mode 0600 if there is none; in memory without one.
+
+        Raises Unusable, or OSError when the file cannot be made.
+        """
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         self.lock = RLock()
         """Held by whoever reads or writes: threads take turns."""
         self._db = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
+        try:
+            self._prepare()
+        except sqlite3.DatabaseError as error:
+            self.close()
+            raise Unusable(f"{path} cannot be used as a library: {error}. Choose another place for it.") from None
+        except Unusable:
+            self.close()
+            raise
+
+    def _prepare(self) -> None:
         self._db.executescript(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 5000;"
+            "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
             "PRAGMA journal_size_limit = 16777216;"
         )
-        if self._db.execute("PRAGMA user_version").fetchone()[0] < SCHEMA_VERSION:
+        if self._version() == 0:
             with self.transaction():
-                for statement in SCHEMA.split(";\n"):
-                    self._db.execute(statement)
-                self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+                if self._version() == 0:  # nobody else made it meanwhile
+                    for statement in SCHEMA.split(";\n"):
+                        self._db.execute(statement)
+                    self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        if self._version() > SCHEMA_VERSION:
+            raise Unusable("This library was written by a newer Octavo. Update Octavo, or choose another place.")
+
+    def _version(self) -> int:
+        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
 
     def close(self) -> None:
         self._db.close()

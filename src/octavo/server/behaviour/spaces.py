@@ -51,10 +51,11 @@ def _urls(world: World, document: Json) -> Json:
 
 def purge(world: World) -> None:
     """Remove the spaces that were deleted too long ago to be restored, with all they hold."""
-    for space in list(world.store.all("/spaces")):
+    for space in world.store.all("/spaces"):
         if is_gone(world, space):
-            search.forget(world, space["id"])
-            world.store.delete(f"/spaces/{space['id']}")
+            with world.store.transaction():
+                search.forget(world, space["id"])
+                world.store.delete(f"/spaces/{space['id']}")
 
 
 def new(world: World, organization: str, **fields: Any) -> Json:

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import pytest
+
+from octavo.api import search, spaces
+from octavo.api.search import PageHit
+from octavo.api.spaces import Space
+from octavo.server.behaviour import revisions
+from octavo.server.sections import sections
+from octavo.server.store import Json
+from octavo.server.world import World
+from tests.server.asking import ACME, Ask, refused, space_with, stand
+
+GUIDE = """# Guide
+
+Where to begin.
+
+## Install the café kit
+
+Run the installer, then *configure* it.
+
+```sh
+# not a heading
+make install
+```
+
+## Troubleshooting
+
+Nothing works? Configure it again.
+"""
+
+
+async def _find(ask: Ask, space: Space, words: str, user: str = "sam") -> list[PageHit]:
+    return list((await ask(search.InSpace(at=space.ref, query=words), user)).items)
+
+
+async def _titles(ask: Ask, space: Space, words: str) -> list[str]:
+    return [hit.title for hit in await _find(ask, space, words)]
+
+
+def test_a_page_is_cut_at_its_headings() -> None:
+    found = list(sections(GUIDE, "Guide", "All about it"))
+    assert [(anchor, title) for anchor, title, _ in found] == [
+        ("", "Guide"),
+        ("install-the-cafe-kit", "Install the café kit"),
+        ("troubleshooting", "Troubleshooting"),
+    ]
+    assert found[0][2] == "All about it\nWhere to begin."
+    assert "Run the installer, then configure it.\n# not a heading" in found[1][2]
+
+
+async def test_pages_are_found_by_their_sections_with_anchor_title_and_words(ask: Ask) -> None:
+    space = await space_with(ask, guide=GUIDE, other="# Other\n\nElsewhere.")
+    (hit,) = await _find(ask, space, "configure")
+    assert (hit.id, hit.title, hit.path) == ("guide", "Guide", "")
+    assert {section.id for section in hit.sections} == {"install-the-cafe-kit", "troubleshooting"}
+    section = next(each for each in hit.sections if each.id == "troubleshooting")
+    assert (section.title, section.path) == ("Troubleshooting", "#troubleshooting")
+    assert section.body == "Nothing works? Configure it again."
+
+
+async def test_a_title_counts_for_more_than_a_text(ask: Ask) -> None:
+    space = await space_with(ask, first="Say merge once.", merge="# Merge\n\nHow it goes.", third="merge " + "x " * 90)
+    assert (await _titles(ask, space, "merge"))[0] == "Merge"
+
+
+async def test_all_words_are_looked_for_and_the_last_as_a_beginning(ask: Ask) -> None:
+    space = await space_with(ask, guide=GUIDE)
+    assert await _titles(ask, space, "run conf") == ["Guide"]
+    assert await _titles(ask, space, "conf run") == []
+    assert await _titles(ask, space, "run nothing") == []
+    assert await _titles(ask, space, "INSTALLER") == ["Guide"]
+    assert await _titles(ask, space, "cafe") == ["Guide"]
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        *('"', "*", "AND", "NOT run", "run OR nothing", "title:guide", "run*", "(run", "^run", "{a b}: c", "NEAR(a b)"),
+        *("run -installer", 'run" OR "x', "\x00run", "'; DROP TABLE words; --", "\u200b", "run" * 170, "+ run", ""),
+    ],
+)
+async def test_what_is_typed_is_words_and_never_a_query_language(ask: Ask, typed: str) -> None:
+    space = await space_with(ask, guide=GUIDE)
+    await _find(ask, space, typed)
+    assert await _titles(ask, space, "installer") == ["Guide"]
+
+
+async def test_operators_of_the_query_language_are_words(ask: Ask) -> None:
+    space = await space_with(ask, one="salt or pepper", two="salt")
+    assert await _titles(ask, space, "salt OR pepper") == ["One"]
+    assert await _titles(ask, space, "NOT salt") == []
+
+
+@pytest.mark.parametrize("typed", ["软件", "安装软件", "装", "セット", "日本"])
+async def test_words_are_found_where_none_are_spaced(ask: Ask, typed: str) -> None:
+    space = await space_with(ask, cjk="# 指南\n\n如何安装软件。日本語のセットアップ。", other="# Other")
+    (hit,) = await _find(ask, space, typed)
+    assert hit.sections[0].body == "如何安装软件。日本語のセットアップ。"
+    assert hit.title == "Cjk"
+
+
+async def test_a_query_has_at_most_512_characters(ask: Ask) -> None:
+    space = await space_with(ask)
+    answer = await ask.http("GET", f"/v1/spaces/{space.id}/search?query={'x' * 513}")
+    assert answer.json()["error"]["message"] == "query may have at most 512 characters."
+    missing = await ask.http("GET", f"/v1/spaces/{space.id}/search")
+    assert (missing.status_code, missing.json()["error"]["message"]) == (400, "query is required.")
+
+
+async def test_what_is_found_comes_in_pages(ask: Ask) -> None:
+    space = await space_with(ask, **{f"page{number}": "needle" for number in range(5)})
+    op = search.InSpace(at=space.ref, query="needle", limit=2)
+    seen: list[str] = []
+    while True:
+        answer = await ask(op)
+        assert answer.count == 5
+        seen += [hit.id for hit in answer.items]
+        if answer.next is None:
+            break
+        op = op.model_copy(update={"page": answer.next.page})
+    assert sorted(seen) == [f"page{number}" for number in range(5)]
+
+
+async def test_search_follows_the_primary_content(ask: Ask, world: World) -> None:
+    space = await space_with(ask, kept="alpha", changed="beta", gone="gamma")
+    current = revisions.current(world, space.id)["pages"]
+    changed = revisions.written(world, current[1], "delta")
+    space = await stand(ask, space, [current[0], changed])
+    found = {word: await _titles(ask, space, word) for word in ("alpha", "beta", "gamma", "delta")}
+    assert found == {"alpha": ["Kept"], "beta": [], "gamma": [], "delta": ["Changed"]}
+    assert await _titles(ask, space, "chang") == ["Changed"]
+
+
+async def test_only_pages_that_differ_are_read_again(ask: Ask, world: World) -> None:
+    space = await space_with(ask, kept="alpha", changed="beta")
+    for page in ("kept", "changed"):
+        world.store.index(space.id, page, [("", "Marked", "marker")])
+    kept, changed = revisions.current(world, space.id)["pages"]
+    await stand(ask, space, [{**changed, "title": "Renamed"}, kept])
+    assert await _titles(ask, space, "marker") == ["Kept"]
+    assert await _titles(ask, space, "beta") == ["Renamed"]
+
+
+async def test_an_organization_is_searched_in_all_spaces_the_caller_sees(ask: Ask, world: World) -> None:
+    open_one = await space_with(ask, "Open", page="needle")
+    hidden = await space_with(ask, "Hidden", page="needle in a heap")
+    gone = await space_with(ask, "Gone", page="needle")
+    await ask(spaces.Update(at=hidden.ref, default_level=None))
+    await ask(spaces.Delete(at=gone.ref))
+
+    async def titles(user: str) -> list[tuple[str, int]]:
+        found = await ask(search.InOrganization(at=ACME, query="needle"), user)
+        return sorted((hit.title, len(hit.pages)) for hit in found.items)
+
+    assert await titles("ada") == [("Hidden", 1), ("Open", 1)]
+    assert await titles("sam") == [("Open", 1)]
+    assert await titles("gil") == []
+    await refused(ask(search.InOrganization(at=ACME, query="needle"), "eve"), 404)
+    await refused(ask(search.InSpace(at=hidden.ref, query="needle"), "sam"), 404)
+    assert open_one.title == "Open"
+
+
+async def test_hostile_text_is_found_and_given_back_unchanged(ask: Ask) -> None:
+    space = await space_with(ask, page="needle [@click=app.quit]x[/] <b>")
+    await ask(search.InSpace(at=space.ref, query="needle"))
+    found: Json = ask.last.json()["items"][0]["sections"][0]
+    assert "[@click=app.quit]x[/]" in found["body"]

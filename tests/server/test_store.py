@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import sqlite3
+import stat
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from octavo.server.store import Missing, Store, Unusable
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    store = Store()
+    yield store
+    store.close()
+
+
+def test_a_document_is_kept_under_its_path(store: Store) -> None:
+    assert store.find("/spaces/a") is None
+    with pytest.raises(Missing):
+        store.get("/spaces/a")
+    store.put("/spaces/a", {"id": "a", "title": "A"})
+    assert store.change("/spaces/a", title="B", more=None) == {"id": "a", "title": "B", "more": None}
+    assert store.get("/spaces/a")["title"] == "B"
+
+
+def test_a_collection_holds_what_is_filed_directly_in_it_in_the_order_it_came(store: Store) -> None:
+    for path in ("/spaces/b", "/spaces/a", "/spaces/a/comments/x", "/other/c"):
+        store.put(path, {"id": path})
+    store.put("/spaces/b", {"id": "again"})
+    assert [each["id"] for each in store.all("/spaces")] == ["again", "/spaces/a"]
+    assert [each["id"] for each in store.all("/spaces", newest_first=True)] == ["/spaces/a", "again"]
+    assert store.count("/spaces") == 2
+
+
+def test_a_place_is_never_given_out_twice(store: Store) -> None:
+    places = []
+    for name in "abc":
+        store.put(f"/spaces/{name}", {"id": name})
+        places += [place for place, each in store.positioned("/spaces") if each["id"] == name]
+        store.delete(f"/spaces/{name}")
+    assert places == sorted(set(places))
+    store.put("/spaces/d", {"id": "d"})
+    assert [each["id"] for _, each in store.positioned("/spaces", after=places[-1])] == ["d"]
+    assert list(store.positioned("/spaces", after=places[-1], newest_first=True)) == []
+
+
+def test_deleting_takes_along_what_lies_below_and_nothing_beside(store: Store) -> None:
+    for path in ("/s/a", "/s/a/k/1", "/s/a/k/1/r/2", "/s/ab", "/s/a0", "/s/a-b", "/s/a.", "/s/A", "/s/a%"):
+        store.put(path, {"id": path})
+    assert store.delete("/s/a")
+    assert not store.delete("/s/a")
+    assert [each["id"] for each in store.all("/s")] == ["/s/ab", "/s/a0", "/s/a-b", "/s/a.", "/s/A", "/s/a%"]
+    assert list(store.all("/s/a/k")) == []
+    assert list(store.all("/s/a/k/1/r")) == []
+
+
+def test_documents_are_counted_and_found_by_a_field(store: Store) -> None:
+    for name, status in (("a", "open"), ("b", "open"), ("c", "resolved")):
+        store.put(f"/k/{name}", {"id": name, "status": status, "number": ord(name)})
+    assert dict(store.tally("/k", "status")) == {"open": 2, "resolved": 1}
+    found = store.first("/k", "number", 98)
+    assert found is not None
+    assert found["id"] == "b"
+    assert store.first("/k", "number", "98") is None
+
+
+def test_a_transaction_happens_as_a_whole_or_not_at_all(store: Store) -> None:
+    def write(last: str) -> None:
+        with store.transaction():
+            store.put("/k/a", {"id": "a"})
+            with store.transaction():
+                store.put("/k/b", {"id": "b"})
+            store.change(last, title="there or not")
+
+    with pytest.raises(Missing):
+        write("/k/nowhere")
+    assert store.count("/k") == 0
+    write("/k/b")
+    assert store.count("/k") == 2
+
+
+def test_threads_take_turns(store: Store) -> None:
+    store.put("/k/a", {"number": 0})
+
+    def add() -> None:
+        for _ in range(50):
+            with store.transaction():
+                store.change("/k/a", number=store.get("/k/a")["number"] + 1)
+
+    threads = [threading.Thread(target=add) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert store.get("/k/a")["number"] == 200
+
+
+@pytest.mark.parametrize(
+    "text", ["", "plain", "\x00\x1b[2J", "\ud800 alone", "𝒳 漢字 \u202e", "'; DROP TABLE documents; --"]
+)
+def test_any_text_comes_back_as_it_was(store: Store, text: str) -> None:
+    store.put("/k/a", {text: [text]})
+    assert store.get("/k/a") == {text: [text]}
+    assert store.text(store.put_blob(text)) == text
+    store.index("s", "p", [("", text, text)])
+
+
+def test_a_blob_is_named_by_what_it_holds(store: Store) -> None:
+    assert store.put_blob(b"x") == store.put_blob("x")
+    assert store.blob(store.put_blob(b"\xff")) == b"\xff"
+    with pytest.raises(Missing):
+        store.blob("unknown")
+
+
+def test_only_the_hash_of_a_key_is_kept(tmp_path: Path) -> None:
+    store = Store(tmp_path / "library.db")
+    store.add_key("secret-key", "ada")
+    assert (store.user_of("secret-key"), store.user_of("other"), store.user_of("")) == ("ada", None, None)
+    store.close()
+    assert b"secret-key" not in b"".join(file.read_bytes() for file in tmp_path.iterdir())
+
+
+def test_a_library_is_for_its_owner_only_and_lasts(tmp_path: Path) -> None:
+    path = tmp_path / "data" / "library.db"
+    store = Store(path)
+    store.put("/k/a", {"id": "a"})
+    store.set("made", "1")
+    modes = {stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+    store.close()
+    again = Store(path)
+    assert (again.get("/k/a"), again.setting("made"), again.setting("unmade")) == ({"id": "a"}, "1", None)
+    again.close()
+    assert modes == {0o600}
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_a_library_of_a_newer_octavo_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "library.db"
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA user_version = 99")
+    db.close()
+    with pytest.raises(Unusable, match="newer Octavo"):
+        Store(path)
+
+
+def test_a_file_that_is_no_library_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "letter.txt"
+    path.write_text("Dear reader, " * 200)
+    with pytest.raises(Unusable, match="not a database"):
+        Store(path)
+    assert path.read_text().startswith("Dear reader")
