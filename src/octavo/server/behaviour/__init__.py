@@ -17,7 +17,7 @@ SUBJECTS = (
     "content",
     "change_requests",
     "reviews",
-    "merging",
+    "editing",
 )
 """The modules of this package, whose handlers register when they are imported."""
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.server import trees
+from octavo.server.behaviour import search
 from octavo.server.store import Json
 from octavo.server.trees import Pages
 from octavo.server.world import World
@@ -95,8 +96,6 @@ def move_primary(world: World, space_id: str, revision: Json) -> Json:
     space = world.store.get(path)
     before = world.store.find(f"{path}/revisions/{space['revision']}") if space.get("revision") else None
     space = world.store.change(path, revision=revision["id"], updatedAt=world.timestamp())
-    from octavo.server.behaviour import search
-
     search.reindex(world, space_id, before, revision)
     return space
 

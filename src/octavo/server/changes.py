@@ -1,0 +1,125 @@
+"""What differs between two revisions, page by page and file by file (4.12)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+
+from octavo.server import trees
+from octavo.server.merging.lines import in_order
+from octavo.server.trees import Json, Pages
+
+_COMMON = ("title", "emoji", "icon", "hidden", "noIndex", "noRobotsIndex")
+_ATTRIBUTES = {
+    "document": (*_COMMON, "description", "slug", "document", "cover", "layout", "variables"),
+    "group": (*_COMMON, "slug"),
+    "link": (*_COMMON, "target"),
+}
+_OF_FILE = ("name", "downloadURL", "size", "contentType", "dimensions")
+_OF_REUSABLE = ("title", "document")
+
+NOTHING: Json = {"pages": [], "files": [], "reusableContents": [], "variables": {}}
+"""The revision before the first."""
+
+
+def document_id(page: Json) -> str | None:
+    """What names the text of a page or of reusable content. None when it is empty."""
+    return page["text"][:20] if page.get("text") else None
+
+
+def differences(before: Json, after: Json, address: Callable[[Json], str]) -> list[Json]:
+    """The changes that make `after` of `before`: pages in the order of the tree, deleted ones after them, then files,
+    reusable content and variables. `address` says where a file is downloaded.
+    """
+    return [
+        *_pages(before["pages"], after["pages"]),
+        *_items("file", before["files"], after["files"], lambda file: {**file, "downloadURL": address(file)}),
+        *_items("reusable_content", before["reusableContents"], after["reusableContents"], _reusable),
+        *_variables(before["variables"], after["variables"]),
+    ]
+
+
+def _pages(before: Pages, after: Pages) -> Iterator[Json]:
+    old = {page["id"]: page for page in trees.walk(before)}
+    new = {page["id"]: page for page in trees.walk(after)}
+    stood, stands = trees.parents(before), trees.parents(after)
+    reordered = _reordered(stood, stands)
+    for name, page in new.items():
+        reference = _page(page)
+        if name not in old:
+            yield {"type": "page_created", "page": reference}
+            continue
+        if stood[name] != stands[name] or name in reordered:
+            places = {"before": old.get(stood[name] or ""), "after": new.get(stands[name] or "")}
+            parent = {when: _page(place) for when, place in places.items() if place is not None}
+            yield {"type": "page_moved", "page": reference, "parent": parent}
+        fields = _ATTRIBUTES.get(page["type"], _COMMON)
+        if attributes := _attributes(fields, _with_document(old[name]), _with_document(page)):
+            yield {"type": "page_edited", "page": reference, "attributes": attributes}
+    for name, page in old.items():
+        if name not in new:
+            yield {"type": "page_deleted", "page": _page(page)}
+
+
+def _reordered(stood: dict[str, str | None], stands: dict[str, str | None]) -> set[str]:
+    """The pages that stand below the same page as before, and elsewhere among those that do."""
+    before: defaultdict[str | None, list[str]] = defaultdict(list)
+    after: defaultdict[str | None, list[str]] = defaultdict(list)
+    for name, parent in stood.items():
+        if name in stands and stands[name] == parent:
+            before[parent].append(name)
+    for name, parent in stands.items():
+        if name in stood and stood[name] == parent:
+            after[parent].append(name)
+    moved: set[str] = set()
+    for parent, names in before.items():
+        if names != after[parent]:
+            moved |= set(names) - in_order(names, after[parent])
+    return moved
+
+
+def _items(kind: str, before: list[Json], after: list[Json], shown: Callable[[Json], Json]) -> Iterator[Json]:
+    """Changes of files or of reusable content."""
+    field, attributes, reference = (
+        ("file", _OF_FILE, ("id", "name", "contentType", "downloadURL"))
+        if kind == "file"
+        else ("reusableContent", _OF_REUSABLE, ("id", "title", "document"))
+    )
+    old = {item["id"]: shown(item) for item in before}
+    new = {item["id"]: shown(item) for item in after}
+    for name, item in {**new, **{name: item for name, item in old.items() if name not in new}}.items():
+        named = {field: {each: item[each] for each in reference if item.get(each) is not None}}
+        if name not in old:
+            yield {"type": f"{kind}_created", **named}
+        elif name not in new:
+            yield {"type": f"{kind}_deleted", **named}
+        elif changed := _attributes(attributes, old[name], item):
+            yield {"type": f"{kind}_edited", **named, "attributes": changed}
+
+
+def _variables(before: Json, after: Json) -> Iterator[Json]:
+    names = tuple(dict.fromkeys([*before, *after]))
+    if changed := _attributes(names, before, after):
+        yield {"type": "variables_edited", "variables": changed}
+
+
+def _attributes(names: tuple[str, ...], before: Json, after: Json) -> Json:
+    """What changed of these fields: the value before and after, left out where there was none."""
+    changed = {}
+    for name in names:
+        values = {"before": before.get(name), "after": after.get(name)}
+        if values["before"] != values["after"]:
+            changed[name] = {when: value for when, value in values.items() if value is not None}
+    return changed
+
+
+def _page(page: Json) -> Json:
+    return {name: page[name] for name in ("id", "type", "title", "path") if page.get(name) is not None}
+
+
+def _with_document(page: Json) -> Json:
+    return {**page, "document": document_id(page)}
+
+
+def _reusable(content: Json) -> Json:
+    return {"id": content["id"], "title": content["title"], "document": document_id(content)}

@@ -1,0 +1,49 @@
+"""The size of a picture, read from the first bytes of its file."""
+
+from __future__ import annotations
+
+import struct
+
+from octavo.server.store import Json
+
+_JPEG_FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}
+
+
+def dimensions(data: bytes) -> Json | None:
+    """Width and height in pixels of a PNG, GIF, JPEG or WebP. None for anything else, and for what is broken."""
+    try:
+        size = _size(data)
+    except struct.error:
+        return None
+    return {"width": size[0], "height": size[1]} if size and all(size) else None
+
+
+def _size(data: bytes) -> tuple[int, int] | None:
+    if data.startswith(b"\x89PNG\r\n\x1a\n"):
+        return _unpacked(">II", data, 16)
+    if data.startswith((b"GIF87a", b"GIF89a")):
+        return _unpacked("<HH", data, 6)
+    if data.startswith(b"RIFF") and data[8:16] == b"WEBPVP8X":
+        return 1 + int.from_bytes(data[24:27], "little"), 1 + int.from_bytes(data[27:30], "little")
+    if data.startswith(b"RIFF") and data[8:16] == b"WEBPVP8 ":
+        width, height = _unpacked("<HH", data, 26)
+        return width & 0x3FFF, height & 0x3FFF
+    if data.startswith(b"\xff\xd8"):
+        return _of_jpeg(data)
+    return None
+
+
+def _of_jpeg(data: bytes) -> tuple[int, int] | None:
+    position = 2
+    while data[position : position + 1] == b"\xff":
+        marker, length = struct.unpack_from(">xBH", data, position)
+        if marker in _JPEG_FRAMES:
+            height, width = _unpacked(">HH", data, position + 5)
+            return width, height
+        position += 2 + length
+    return None
+
+
+def _unpacked(form: str, data: bytes, position: int) -> tuple[int, int]:
+    first, second = struct.unpack_from(form, data, position)
+    return int(first), int(second)
