@@ -139,7 +139,7 @@ async def _body(request: Request) -> Json | None:
     cap = EDIT_CAP if request.method == "POST" and path.endswith("/content") else BODY_CAP
     too_large = Refused(413, f"The body is larger than {cap >> 20} MiB, which is the most that is accepted.")
     length = request.headers.get("content-length", "0")
-    if not length.isdecimal() or int(length) > cap:
+    if len(length) > 15 or (length.isdecimal() and int(length) > cap):
         raise too_large
     parts, size = [], 0
     async for part in request.stream():

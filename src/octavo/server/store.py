@@ -10,6 +10,7 @@ added when it is shown. Text and files are blobs named by their hash, so revisio
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -61,8 +62,8 @@ class Missing(LookupError):
     """Nothing is filed under that path."""
 
 
-class Unusable(Exception):
-    """The file is no library, or one of a newer Octavo. The message is fit to show."""
+class Unusable(OSError):
+    """The file is no library, or one of a newer Octavo. `strerror` says so."""
 
 
 class Store:
@@ -71,7 +72,7 @@ class Store:
     def __init__(self, path: Path | None = None) -> None:
         """Open the database at `path`, made with mode 0600 if there is none; in memory without one.
 
-        Raises Unusable, or OSError when the file cannot be made.
+        Raises OSError: Unusable when the file is no library.
         """
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -83,7 +84,7 @@ class Store:
             self._prepare()
         except sqlite3.DatabaseError as error:
             self.close()
-            raise Unusable(f"{path} cannot be used as a library: {error}. Choose another place for it.") from None
+            raise Unusable(errno.EINVAL, f"its database cannot be read ({error})", str(path)) from None
         except Unusable:
             self.close()
             raise
@@ -100,7 +101,7 @@ class Store:
                         self._db.execute(statement)
                     self._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         if self._version() > SCHEMA_VERSION:
-            raise Unusable("This library was written by a newer Octavo. Update Octavo, or choose another place.")
+            raise Unusable(errno.EINVAL, "it was written by a newer Octavo; update Octavo, or choose another place")
 
     def _version(self) -> int:
         return int(self._db.execute("PRAGMA user_version").fetchone()[0])

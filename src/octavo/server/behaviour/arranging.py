@@ -76,14 +76,14 @@ def move(op: spaces.Move | collections.Move, world: World) -> Json:
     if parent != holder.get("parent"):
         need_to_add(world, holder["organization"], parent)
     _refuse_cycle(world, path, holder, parent)
-    put_into(world, holder, parent)
+    put_into(holder, parent)
     row = [filed for filed in contents(world, holder["organization"], parent) if filed[0] != path]
     row.insert(_index(row, next_to, before=bool(op.position and op.position.before)), (path, holder))
     settle(world, row)
     return world.store.get(path)
 
 
-def put_into(world: World, holder: Json, parent: str | None) -> None:
+def put_into(holder: Json, parent: str | None) -> None:
     """Let a space or collection lie in another collection, or at the root."""
     holder.pop("parent", None)
     if parent:
@@ -114,7 +114,7 @@ def transfer(op: spaces.Transfer | collections.Transfer, world: World) -> Json:
             if membership(world, op.organization, grant["id"]) is None:
                 sentence = f"“{holder['title']}” is shared with people who are not in that organization. Invite them"
                 raise Refused(412, f"{sentence} there, or take their roles back first.")
-    put_into(world, holder, None)
+    put_into(holder, None)
     holder.pop("position", None)
     for each, document in moved:
         world.store.put(each, {**document, "organization": op.organization})

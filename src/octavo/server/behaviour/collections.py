@@ -56,7 +56,7 @@ def _delete(op: collections.Delete, world: World) -> None:
     row = arranging.contents(world, collection["organization"], collection.get("parent"))
     here = next(index for index, filed in enumerate(row) if filed[0] == path)
     for _, document in inside:
-        arranging.put_into(world, document, collection.get("parent"))
+        arranging.put_into(document, collection.get("parent"))
     row[here : here + 1] = inside
     arranging.settle(world, row)
     world.store.delete(path)

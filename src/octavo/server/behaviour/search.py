@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from urllib.parse import quote
 
 from octavo.api import search
 from octavo.server import trees
@@ -84,14 +85,16 @@ def _pages(world: World, space: Json, found: Iterable[Found]) -> list[Json]:
     hits: dict[str, Json] = {}
     for section in found:
         document = tree[section.page]
-        url = f"{app}/{document['path']}"
+        url = f"{app}/{quote(document['path'])}"
         start = {"id": document["id"], "title": document["title"], "path": document["path"], "sections": []}
         hit = hits.setdefault(section.page, {**start, "urls": {"app": url}})
         if len(hit["sections"]) < SECTIONS_OF_PAGE:
             at = f"#{section.anchor}" if section.anchor else ""
             words = {"title": _together(section.title), "body": _together(section.snippet)}
             path = document["path"] + at
-            hit["sections"].append({"id": section.anchor, "path": path, **words, "urls": {"app": url + at}})
+            hit["sections"].append(
+                {"id": section.anchor, "path": path, **words, "urls": {"app": url + quote(at, safe="#")}}
+            )
     return list(hits.values())
 
 
