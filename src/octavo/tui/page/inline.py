@@ -80,7 +80,7 @@ def _spot(address: str) -> Spot | None:
 
 
 def _pieces(run: Run, look: Look, ground: Style, spot: Spot | None, last: bool) -> list[Piece]:
-    attrs, glyphs, text = run.attrs, look.glyphs, run.text
+    attrs, glyphs, text = run.attrs, look.glyphs, run.text.replace("\t", " ")
     match run.kind:
         case "break":
             return [Piece("\n", ground)]

@@ -10,6 +10,12 @@ from rich.style import Style
 from textual.color import Color, ColorParseError
 
 PLAIN = Style()
+_ADDED, _REMOVED, _NOW, _BUTTON = (
+    Style(underline=True),
+    Style(strike=True),
+    Style(reverse=True),
+    Style(reverse=True, bold=True),
+)
 
 _FALLBACKS = {
     "octavo-muted": ("text-muted", "foreground-muted", "foreground"),
@@ -118,12 +124,12 @@ class Look:
     panel: Style = PLAIN
     cursor: Style = PLAIN
     add_line: Style = PLAIN
-    add_word: Style = Style(underline=True)
+    add_word: Style = _ADDED
     remove_line: Style = PLAIN
-    remove_word: Style = Style(strike=True)
-    button: Style = Style(reverse=True, bold=True)
-    hit: Style = Style(underline=True)
-    hit_now: Style = Style(reverse=True)
+    remove_word: Style = _REMOVED
+    button: Style = _BUTTON
+    hit: Style = _ADDED
+    hit_now: Style = _NOW
     mono: bool = False
     glyphs: Glyphs = field(default=UNICODE)
 

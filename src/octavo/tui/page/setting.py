@@ -100,7 +100,7 @@ def gap(before: Block, block: Block) -> int:
     if before.kind == block.kind and block.kind in ("content-ref", "file", "embed", "include"):
         return 0
     is_section = block.kind == "heading" and block.attrs.get("level", 2) <= 2
-    return 2 if is_section and before.kind != "heading" else 1
+    return 2 if is_section and before.kind not in ("heading", "divider") else 1
 
 
 def labelled(label: str, style: Style) -> list[Piece]:

@@ -288,7 +288,7 @@ class PageView(Reader):
         if kept is None:
             widest = max((line.width for line in self.galley.lines(unit)), default=0)
             wide = widest > self._set_width
-            kept = self._margins[unit] = max(2, (self._width - widest) // 2) if wide else self.margin
+            kept = self._margins[unit] = min(self.margin, max(2, self._width - widest - 4)) if wide else self.margin
         return kept
 
     def relaid(self) -> None:
