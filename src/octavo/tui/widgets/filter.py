@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Paste
 from textual.message import Message
 from textual.widgets import Input, Static
 
 from octavo.api.text import line as safe_line
-from octavo.tui.widgets.lines import Lines
 
 
 class FilterInput(Input):
@@ -27,6 +27,7 @@ class FilterInput(Input):
         border: none;
         padding: 0;
         background: transparent;
+        background-tint: transparent;
         color: $foreground;
         & > .input--placeholder { color: $octavo-muted; }
     }
@@ -65,82 +66,64 @@ def cleaned(text: str) -> str:
     return safe_line(lines[0]) if lines else ""
 
 
-class Filterable(Vertical):
-    """A list with a filter line above it that `/` opens, and how many match at its end."""
+class FilterLine(Horizontal):
+    """The line with its `/`, and at its end how many match. It belongs to one list, above which it stands."""
 
     DEFAULT_CSS = """
-    Filterable {
+    FilterLine {
+        height: 1;
         width: 1fr;
-        height: 1fr;
-        & > .filter--line {
-            height: 1;
-            layout: horizontal;
-            display: none;
-            background: $background;
-            & > .filter--sign { width: 3; color: $primary; padding: 0 0 0 1; }
-            & > FilterInput { width: 1fr; }
-            & > .filter--count { width: auto; color: $octavo-muted; padding: 0 1; }
-        }
-        &.-filtering > .filter--line { display: block; }
-        & > Lines { height: 1fr; }
+        background: $background;
+        display: none;
+        & > .filter--sign { width: 3; color: $primary; padding: 0 0 0 1; }
+        & > FilterInput { width: 1fr; }
+        & > .filter--count { width: auto; color: $octavo-muted; padding: 0 1; }
     }
     """
 
-    def __init__(
-        self,
-        lines: Lines,
-        *,
-        placeholder: str = "",
-        name: str | None = None,
-        id: str | None = None,
-        classes: str | None = None,
-    ) -> None:
-        super().__init__(name=name, id=id, classes=classes)
-        self.lines = lines
-        self._placeholder = placeholder
+    def __init__(self, use: Callable[[str], None], leave: Callable[[bool], None]) -> None:
+        """`use` is called with each filter that is typed, `leave` when the line is done with: is its filter kept?"""
+        super().__init__()
+        self._use, self._leave = use, leave
+        self._input = FilterInput()
+        self._input.can_focus = False  # until it is opened: a hidden line must not take the first focus
 
     def compose(self) -> ComposeResult:
-        with Vertical(classes="filter--line"):
-            yield Static(Content("/"), classes="filter--sign")
-            line = FilterInput(placeholder=self._placeholder)
-            line.can_focus = False  # until it is opened: a hidden line must not take the first focus
-            yield line
-            yield Static(classes="filter--count")
-        yield self.lines
+        yield Static(Content("/"), classes="filter--sign")
+        yield self._input
+        yield Static(classes="filter--count")
 
-    @property
-    def input(self) -> FilterInput:
-        """The line one types in."""
-        return self.query_one(FilterInput)
+    def open(self, focus: bool = True) -> None:
+        """Show the line, to type in it."""
+        self.display = True
+        self._input.can_focus = True
+        if focus:
+            self._input.focus()
 
-    def _shown(self, shown: bool) -> None:
-        self.set_class(shown, "-filtering")
-        self.input.can_focus = shown
+    def close(self) -> None:
+        """Hide the line."""
+        self.display = False
+        self._input.can_focus = False
 
-    @on(Lines.FilterWanted)
-    def _open(self, message: Lines.FilterWanted) -> None:
-        message.stop()
-        self._shown(True)
-        self.input.focus()
+    def holds(self, query: str, matches: str) -> None:
+        """Say which filter holds, and how many match it."""
+        if query != self._input.value:
+            self._input.value = query
+        if query:
+            self.open(focus=False)
+        elif not self._input.has_focus:
+            self.close()
+        for count in self.query(".filter--count").results(Static):
+            count.update(Content(matches if query else ""))
 
     @on(Input.Changed)
     def _type(self, message: Input.Changed) -> None:
         message.stop()
-        self.lines.set_filter(message.value)
-
-    @on(Lines.Filtered)
-    def _filtered(self, message: Lines.Filtered) -> None:
-        if message.query != self.input.value:
-            self.input.value = message.query
-        if not message.query and not self.input.has_focus:
-            self._shown(False)
-        self.query_one(".filter--count", Static).update(Content(self.lines.loaded if message.query else ""))
+        self._use(message.value)
 
     @on(FilterInput.Left)
-    def _leave(self, message: FilterInput.Left) -> None:
+    def _done(self, message: FilterInput.Left) -> None:
         message.stop()
         if message.closed:
-            self._shown(False)
-        else:
-            self.lines.stay()
-        self.lines.focus()
+            self.close()
+        self._leave(not message.closed)

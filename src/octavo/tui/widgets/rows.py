@@ -97,6 +97,7 @@ class Rows(Lines, Generic[T]):
         super().__init__(empty=empty, hint=hint, name=name, id=id, classes=classes)
         self._draw, self._key_of, self._groups, self._search = draw, key, groups, search
         self._columns = tuple(columns)
+        self.has_columns_line = any(column.title for column in columns)
         self._row_height = 2 if two_lines else 1
         self._can_tick = ticks
         self.can_filter = search is not None
@@ -108,7 +109,7 @@ class Rows(Lines, Generic[T]):
     @property
     def item(self) -> T | None:
         """The value the cursor is on."""
-        return self._shown[self._cursor] if self._shown else None
+        return self._shown[self.cursor] if self._shown else None
 
     @property
     def items(self) -> Sequence[T]:
@@ -126,6 +127,7 @@ class Rows(Lines, Generic[T]):
 
     def show(self, items: Sequence[T], *, total: int | None = None) -> None:
         """Show `items` instead of what was shown. `total` says how many there are when these are not all."""
+        self.settled()
         self._all, self.total = items, total
         if self.ticked:
             here = {self._key_of(item) for item in items}
@@ -202,7 +204,7 @@ class Rows(Lines, Generic[T]):
             self.action_move(1)
 
     def action_tick_all(self) -> None:
-        every = frozenset(self._keys)
+        every = frozenset(self.keys)
         self._tick(frozenset() if every <= self.ticked else self.ticked | every)
 
     def untick(self) -> None:
@@ -215,7 +217,7 @@ class Rows(Lines, Generic[T]):
         return super().check_action(action, parameters)
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action in ("tick", "tick_all") and not self._keys:
+        if action in ("tick", "tick_all") and not self.keys:
             return "There is nothing here to tick."
         return super().why_not(action, parameters)
 
@@ -224,7 +226,7 @@ class Rows(Lines, Generic[T]):
     def draw_item(self, index: int, width: int) -> list[Content]:
         item = self._shown[index]
         row = self._draw(item)
-        tick = Content.styled("✓", "$success") if self.is_ticked(self._keys[index]) else Content(" ")
+        tick = Content.styled("✓", "$success") if self.is_ticked(self.keys[index]) else Content(" ")
         width -= 1
         lines = [tick + self._cells(row, width)] if self._columns else self._lines_of(row, width, tick)
         if row.dim:
@@ -275,9 +277,7 @@ class Rows(Lines, Generic[T]):
                 widths.append((column, share))
         return widths
 
-    def columns_line(self, width: int) -> Content | None:
-        if not self._columns or not any(column.title for column in self._columns):
-            return None
+    def columns_line(self, width: int) -> Content:
         pieces = [
             fit(safe(column.title), cells, right=column.right) for column, cells in self._widths(width - 2) if cells
         ]

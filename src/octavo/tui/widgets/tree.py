@@ -79,7 +79,7 @@ class Tree(Lines):
     @property
     def node(self) -> Node | None:
         """The node the cursor is on."""
-        return self._shown[self._cursor][1] if self._shown else None
+        return self._shown[self.cursor][1] if self._shown else None
 
     @property
     def folded(self) -> Mapping[Hashable, bool]:
@@ -88,6 +88,7 @@ class Tree(Lines):
 
     def show(self, roots: Sequence[Node], *, folded: Mapping[Hashable, bool] | None = None) -> None:
         """Show `roots` instead of what was shown. `folded` brings back what an earlier tree's `folded` said."""
+        self.settled()
         self._roots = roots
         if folded is not None:
             self._folded = dict(folded)
@@ -131,7 +132,7 @@ class Tree(Lines):
             self._shown = list(_walk(self._roots, lambda depth, node: not self._is_folded(depth, node)))
         self.lay_out([node.key for _, node in self._shown], unfiltered=self._size_of_all)
 
-    def _item_count(self) -> int:
+    def matching(self) -> int:
         return len(self._matches) if self.query_text else len(self._shown)
 
     def can_stop_at(self, index: int) -> bool:
@@ -186,7 +187,7 @@ class Tree(Lines):
     def action_expand(self) -> None:
         if not self._shown:
             return
-        depth, node = self._shown[self._cursor]
+        depth, node = self._shown[self.cursor]
         if node.children and self._is_folded(depth, node) and not self.words:
             self._set_folds([node], False)
         elif node.children:
@@ -195,11 +196,11 @@ class Tree(Lines):
     def action_collapse(self) -> None:
         if not self._shown:
             return
-        depth, node = self._shown[self._cursor]
+        depth, node = self._shown[self.cursor]
         if node.children and not self._is_folded(depth, node) and not self.words:
             self._set_folds([node], True)
             return
-        for index in range(self._cursor - 1, -1, -1):
+        for index in range(self.cursor - 1, -1, -1):
             if self._shown[index][0] < depth:
                 self._set_cursor(index)
                 return
@@ -214,7 +215,7 @@ class Tree(Lines):
 
     def toggle(self) -> None:
         """Fold or unfold the node the cursor is on."""
-        depth, node = self._shown[self._cursor]
+        depth, node = self._shown[self.cursor]
         self._set_folds([node], not self._is_folded(depth, node))
 
     def action_choose(self) -> None:

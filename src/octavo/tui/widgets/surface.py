@@ -1,0 +1,275 @@
+"""Items drawn line by line: only what is on screen is asked for, and a list without items says why."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Hashable, Sequence
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual.content import Content
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.style import Style
+
+from octavo.tui.widgets.content import fit, spread
+from octavo.tui.widgets.states import Waiting, failed, filtered_out, nothing, partial
+
+_KEPT_STRIPS = 2000
+
+
+class Surface(ScrollView, inherit_bindings=False):
+    """Draws items of one or two lines, with other lines between them, and a bar where the cursor is.
+
+    A subclass says where each item stands (`set_items`) and how one is drawn (`draw_item`).
+    """
+
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "line--bar",
+        "line--bar-blurred",
+        "line--cursor",
+        "line--cursor-blurred",
+        "line--muted",
+        "line--heading",
+        "line--columns",
+        "line--hit",
+    }
+    DEFAULT_CSS = """
+    Surface {
+        background: $background;
+        color: $foreground;
+        overflow-x: hidden;
+        overflow-y: auto;
+        scrollbar-size-vertical: 1;
+        .line--bar { color: $primary; }
+        .line--bar-blurred { color: $octavo-muted; }
+        .line--cursor { background: $octavo-cursor; }
+        .line--cursor-blurred { background: $octavo-cursor 45%; }
+        .line--muted { color: $octavo-muted; }
+        .line--heading { color: $octavo-muted; text-style: bold; }
+        .line--columns { color: $octavo-muted; background: $panel; }
+        .line--hit { color: $primary; text-style: bold underline; }
+    }
+    """
+
+    def __init__(
+        self, *, empty: str, hint: str, name: str | None = None, id: str | None = None, classes: str | None = None
+    ) -> None:
+        """`empty` says why there is nothing, `hint` names the next key."""
+        super().__init__(name=name, id=id, classes=classes)
+        self.empty, self.hint = empty, hint
+        self.always_lit = False
+        """Draw the cursor as if the list had focus: another widget passes keys on to it."""
+        self.total: int | None = None
+        """How many items there are, when not all of them are loaded."""
+        self.query_text = ""
+        """The filter that holds."""
+        self.cursor = 0
+        """The index of the item the cursor is on."""
+        self.keys: Sequence[Hashable] = ()
+        """What the items are called, in order."""
+        self._firsts: Sequence[int] = range(0)
+        self._height = 1
+        self._between: dict[int, tuple[Content, Content]] = {}
+        self._line_count = 0
+        self._unfiltered = 0
+        self._memo: dict[int, list[Strip]] = {}
+        self._waiting: Waiting | None = None
+        self._failure: tuple[str, str] | None = None
+        self._foot: list[Content] = []
+
+    # What a subclass says
+
+    def draw_item(self, index: int, width: int) -> list[Content]:
+        """The lines of one item in `width` cells, without the bar at the left."""
+        raise NotImplementedError
+
+    def can_stop_at(self, index: int) -> bool:
+        """Whether the cursor may be on an item."""
+        return True
+
+    has_columns_line = False
+    """Whether a line stays at the top: `columns_line`."""
+
+    def columns_line(self, width: int) -> Content:
+        """The names of the columns, in `width` cells."""
+        return Content("")
+
+    def matching(self) -> int:
+        """How many items the filter leaves."""
+        return len(self.keys)
+
+    # What there is
+
+    def set_items(
+        self,
+        keys: Sequence[Hashable],
+        *,
+        firsts: Sequence[int] | None = None,
+        between: dict[int, tuple[Content, Content]] | None = None,
+        height: int = 1,
+        line_count: int | None = None,
+        unfiltered: int | None = None,
+    ) -> None:
+        """Draw other items: `firsts` is the line each begins on, `between` the two ends of lines that are no item's."""
+        self.keys, self._height = keys, height
+        self._firsts = range(0, len(keys) * height, height) if firsts is None else firsts
+        self._between = between or {}
+        self._line_count = len(keys) * height if line_count is None else line_count
+        self._unfiltered = len(keys) if unfiltered is None else unfiltered
+
+    @property
+    def loaded(self) -> str:
+        """How much is shown, for the status line: `14 of 14`, `300 of 812 loaded`, `2 of 31 match`."""
+        if self.query_text:
+            return f"{self.matching()} of {self._unfiltered} match"
+        if self.total is not None and self.total > self._unfiltered:
+            return f"{self._unfiltered} of {self.total} loaded"
+        return f"{self._unfiltered} of {self._unfiltered}"
+
+    @property
+    def cursor_region(self) -> Region:
+        """Where the cursor stands on the screen: what nothing may cover."""
+        if not self.keys:
+            return Region()
+        top = self._firsts[self.cursor] - self.scroll_offset.y + self._head
+        return Region(self.region.x, self.region.y + top, self.size.width, self._height)
+
+    def wait_for(self, what: str, *, cancel: str = "") -> None:
+        """Say that `what` (such as "the comments of Mobile SDK") is loading, if there is nothing to show yet."""
+        if self._failure is not None:
+            self._failure = None
+            self._lay_out_again()
+        if not self._unfiltered and self._waiting is None:
+            self._waiting = Waiting(self, what, cancel)
+            self._refresh_all()
+
+    def fail(self, what: str, cause: str) -> None:
+        """Say what did not load and why, in place of the items, or below those there are."""
+        self.settled()
+        self._failure = (what, cause)
+        self._lay_out_again()
+
+    def settled(self) -> None:
+        """There is an answer: nothing is waited for, nothing has failed."""
+        self._failure = None
+        if self._waiting is not None:
+            self._waiting.stop()
+            self._waiting = None
+
+    def redraw(self, key: Hashable | None = None) -> None:
+        """Draw again: one item, or all of them."""
+        if key is None:
+            self._refresh_all()
+        elif key in self.keys:
+            self._memo.pop(self.keys.index(key), None)
+            self.refresh()
+
+    def _lay_out_again(self) -> None:
+        self._memo.clear()
+        self._foot = self._footer()
+        lines = self._head + self._line_count + len(self._foot)
+        self.virtual_size = Size(self.scrollable_content_region.width, lines)
+        self.refresh_bindings()
+        self.refresh()
+
+    def _refresh_all(self) -> None:
+        self._memo.clear()
+        self.refresh()
+
+    @property
+    def _head(self) -> int:
+        return 1 if self.keys and self.has_columns_line else 0
+
+    @property
+    def _room(self) -> int:
+        return max(1, self.size.height - self._head - len(self._foot))
+
+    def _footer(self) -> list[Content]:
+        """The lines that stay at the bottom while there are items."""
+        if not self.keys:
+            return []
+        lines: list[Content] = []
+        if self._failure is not None:
+            lines += failed(*self._failure, shown=self._unfiltered)
+        if self.total is not None and self.total > self._unfiltered and not self.query_text:
+            lines.append(partial(self._unfiltered, self.total))
+        return lines
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._memo.clear()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        if self.styles.gutter.totals != (0, 0) or self.opacity < 1:
+            return super().render_lines(crop)
+        strips = [self.render_line(y) for y in crop.line_range]
+        background = self.background_colors[1]
+        for line_filter in self.get_line_filters():
+            strips = [strip.apply_filter(line_filter, background) for strip in strips]
+        if crop.column_span != (0, self.size.width):
+            strips = [strip.crop(*crop.column_span) for strip in strips]
+        return strips
+
+    def render_line(self, y: int) -> Strip:
+        width = self.scrollable_content_region.width
+        if not self.keys:
+            lines = self._state_lines()
+            return self._strip(fit(lines[y], width) if y < len(lines) else Content(""), width)
+        head, footer = self._head, self._foot
+        if y < head:
+            return self._strip(self.columns_line(width), width, self.get_visual_style("line--columns"))
+        end = min(self.size.height - len(footer), head + self._line_count)
+        if y >= end:
+            index = y - end
+            return self._strip(fit(footer[index], width) if index < len(footer) else Content(""), width)
+        return self._body_line(self.scroll_offset.y + y - head, width)
+
+    def _body_line(self, line: int, width: int) -> Strip:
+        if line >= self._line_count:
+            return self._strip(Content(""), width)
+        if (other := self._between.get(line)) is not None:
+            return self._strip(spread(*other, width - 1), width)
+        index = bisect_right(self._firsts, line) - 1
+        within = line - self._firsts[index] if index >= 0 else self._height
+        if within >= self._height:
+            return self._strip(Content(""), width)
+        return self._item_strips(index, width)[within]
+
+    def _item_strips(self, index: int, width: int) -> list[Strip]:
+        kept = self._memo.get(index)
+        if kept is not None:
+            return kept
+        is_cursor = index == self.cursor and self.can_stop_at(index)
+        blurred = "" if self.has_focus or self.always_lit else "-blurred"
+        base = self.get_visual_style(f"line--cursor{blurred}") if is_cursor else self.visual_style
+        bar = Content.styled("▌", self.part(f"line--bar{blurred}")) if is_cursor else Content(" ")
+        lines = self.draw_item(index, width - 1)
+        strips = [self._strip(bar + fit(line, width - 1), width, base) for line in lines]
+        strips += [self._strip(bar, width, base)] * (self._height - len(strips))
+        if len(self._memo) >= _KEPT_STRIPS:
+            self._memo.clear()
+        self._memo[index] = strips
+        return strips
+
+    def part(self, name: str) -> Style:
+        """The style of a component class, to lay over whatever is below."""
+        return self.get_visual_style(name, partial=True)
+
+    def _strip(self, content: Content, width: int, base: Style | None = None) -> Strip:
+        style = base or self.visual_style
+        segments = content.truncate(width).render(style, end="", parse_style=self.app.stylesheet.parse_style)
+        return Strip([Segment(text, each.rich_style) for text, each in segments if text]).extend_cell_length(
+            width, style.rich_style
+        )
+
+    def _state_lines(self) -> list[Content]:
+        if self._failure is not None:
+            return failed(*self._failure)
+        if self._waiting is not None:
+            return self._waiting.lines()
+        if self.query_text and self._unfiltered:
+            return filtered_out(self._unfiltered, self.query_text)
+        return nothing(self.empty, self.hint)
