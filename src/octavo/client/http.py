@@ -28,6 +28,8 @@ _TIMEOUT = httpx.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS, write=READ_
 _LIMITS = httpx.Limits(max_connections=8, max_keepalive_connections=4, keepalive_expiry=4.0)
 """Idle connections go before servers close theirs, usually after 5 seconds: a race that loses writes."""
 
+_LOCATION = "octavo.location"
+
 # At INFO they log addresses with their queries, at DEBUG headers.
 for _name in ("httpx", "httpcore"):
     logging.getLogger(_name).setLevel(logging.WARNING)
@@ -74,6 +76,7 @@ class HttpCarrier:
                 timeout=_TIMEOUT,
                 limits=_LIMITS,
                 follow_redirects=False,
+                event_hooks={"response": [_set_location_aside]},
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             )
         except (ValueError, ImportError, httpx.InvalidURL) as error:
@@ -89,9 +92,8 @@ class HttpCarrier:
             response = await self._http.send(request, stream=True, auth=self._auth, follow_redirects=False)
         chunks = self._chunks(response, outgoing.method)
         try:
-            yield Answer(
-                response.status_code, {name.lower(): value for name, value in response.headers.items()}, chunks
-            )
+            headers = {**response.headers, **response.extensions[_LOCATION]}
+            yield Answer(response.status_code, headers, chunks)
         finally:
             await chunks.aclose()
             await response.aclose()
@@ -118,6 +120,12 @@ class HttpCarrier:
             yield
         except (httpx.RequestError, httpx.InvalidURL) as error:
             raise _translation(error, self._host, method, under_way=under_way) from error
+
+
+async def _set_location_aside(response: httpx.Response) -> None:
+    """Keep the library from reading it: it stumbles over odd ones even when it is not to follow them."""
+    location = response.headers.pop("location", None)
+    response.extensions[_LOCATION] = {} if location is None else {"location": location}
 
 
 def _triple(url: httpx.URL) -> tuple[str, str, int | None]:

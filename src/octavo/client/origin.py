@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from urllib.parse import SplitResult, urlsplit
 
 DEFAULT = "https://api.gitbook.com"
 PORTS = {"https": 443, "http": 80}
+_NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?")
 
 
 def origin_of(base_url: str) -> str:
@@ -43,10 +45,12 @@ def host_of(origin: str) -> str:
 
 def is_loopback(host: str) -> bool:
     """Whether `host` is this machine, by an address that no name server can turn elsewhere."""
-    if host == "localhost":
-        return True
+    return host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
+
+
+def _is_address(host: str) -> bool:
     try:
-        return ipaddress.ip_address(host).is_loopback
+        return "%" not in str(ipaddress.ip_address(host))
     except ValueError:
         return False
 
@@ -61,7 +65,7 @@ def _split(url: str) -> tuple[SplitResult, str, int]:
         host = host if ":" in host else host.encode("idna").decode().lower()
     except ValueError:  # a UnicodeError is one
         raise ValueError(refusal) from None
-    if parts.scheme.lower() not in PORTS or not host or "%" in host:
+    if parts.scheme.lower() not in PORTS or not (_is_address(host) if ":" in host else _NAME.fullmatch(host)):
         raise ValueError(refusal)
     return parts, host, port or PORTS[parts.scheme.lower()]
 

@@ -1,0 +1,153 @@
+"""Bodies that are too large, damaged or cut short."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import AsyncIterator, Iterable
+from itertools import chain, repeat
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from octavo.api import users
+from octavo.api.errors import ApiError, BadResponse
+from octavo.client import body
+from octavo.client.body import LIST_CAP, MIB
+from octavo.client.carrier import Answer
+from octavo.client.policy import Truncated
+from tests.client.conftest import Connect, Time
+from tests.client.peer import Asked, Peer, Reply, reply
+from tests.client.test_client import MIA, always
+
+ME = users.Me()
+
+
+class Source:
+    """Chunks, and how many bytes of them were taken."""
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self._chunks = chunks
+        self.taken = 0
+
+    def answer(self, encoding: str = "", **headers: str) -> Answer:
+        return Answer(200, {"content-encoding": encoding, **headers}, self._each())
+
+    async def _each(self) -> AsyncIterator[bytes]:
+        for chunk in self._chunks:
+            self.taken += len(chunk)
+            yield chunk
+
+
+def pieces(data: bytes, size: int) -> list[bytes]:
+    return [data[at : at + size] for at in range(0, len(data), size)]
+
+
+def bomb(mib: int) -> Iterable[bytes]:
+    """Zeros, zipped."""
+    squeeze = zlib.compressobj(9, wbits=31)
+    for _ in range(mib):
+        yield squeeze.compress(bytes(MIB))
+    yield squeeze.flush()
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.binary(max_size=5000), st.integers(1, 400))
+async def test_what_was_sent_is_read(content: bytes, size: int) -> None:
+    assert await body.read(Source(pieces(content, size)).answer(), 5000, "x") == content
+    assert await body.read(Source(pieces(gzip.compress(content), size)).answer("gzip"), 6000, "x") == content
+
+
+async def test_a_bomb_is_not_unpacked() -> None:
+    source = Source(bomb(1024))
+    with pytest.raises(BadResponse, match="larger than 8 MiB"):
+        await body.read(source.answer("gzip"), LIST_CAP, "x")
+    assert source.taken < 64 * 1024
+
+
+async def test_an_endless_body_is_left() -> None:
+    source = Source(repeat(bytes(65536)))
+    with pytest.raises(BadResponse, match="larger than 8 MiB"):
+        await body.read(source.answer(), LIST_CAP, "x")
+    assert source.taken <= LIST_CAP + 65536
+
+
+async def test_what_squeezes_into_nothing_is_counted_raw_as_well() -> None:
+    empty_block = b"\x00\x00\x00\xff\xff"
+    source = Source(chain([gzip.compress(b"")[:10]], repeat(empty_block * 1000)))
+    with pytest.raises(BadResponse, match="larger than 8 MiB"):
+        await body.read(source.answer("gzip"), LIST_CAP, "x")
+
+
+@pytest.mark.parametrize("length", [str(LIST_CAP + 1), "9" * 5000])
+async def test_a_body_that_says_it_is_too_large_is_not_begun(length: str) -> None:
+    source = Source([b"x"])
+    answer = source.answer(**{"content-length": length})
+    with pytest.raises(BadResponse, match="larger than 8 MiB"):
+        await body.read(answer, LIST_CAP, "x")
+    assert source.taken == 0
+
+
+@pytest.mark.parametrize("encoding", ["gzip, gzip", "br", "deflate", "zstd", "gzip,br", "nonsense"])
+async def test_only_one_encoding_is_read(encoding: str) -> None:
+    with pytest.raises(BadResponse, match="nobody asked for"):
+        await body.read(Source([gzip.compress(gzip.compress(b"{}"))]).answer(encoding), LIST_CAP, "x")
+
+
+async def test_damage_is_noticed() -> None:
+    good = gzip.compress(b'{"id":"mia"}' * 100)
+    for bad in (b"not gzip at all", good[:20] + b"\x00" + good[21:], good + b"more", good + good):
+        with pytest.raises(BadResponse):
+            await body.read(Source(pieces(bad, 7)).answer("gzip"), LIST_CAP, "x")
+
+
+async def test_a_body_cut_short_is_noticed() -> None:
+    good = gzip.compress(bytes(range(256)) * 20)
+    for length in range(len(good)):
+        with pytest.raises(Truncated):
+            await body.read(Source([good[:length]]).answer("gzip"), LIST_CAP, "x")
+
+
+def cut(how: str) -> bytes:
+    """A whole answer of `MIA` but for its end."""
+    content = b'{"id":"mia","displayName":"Mia"}'
+    if how == "gzip":
+        return reply(200, None, [("content-encoding", "gzip")], body=gzip.compress(content * 200)[:-12])
+    if how == "chunked":
+        return reply(200, None, [("transfer-encoding", "chunked"), ("connection", "close")], body=b"20\r\n" + content)
+    return reply(200, None, [("content-length", "99"), ("connection", "close")], body=content)
+
+
+@pytest.mark.parametrize("how", ["gzip", "chunked", "content-length"])
+async def test_an_answer_cut_short_is_asked_for_again(connect: Connect, time: Time, how: str) -> None:
+    async with Peer(always(cut(how), reply(200, MIA))) as peer:
+        assert (await connect(peer.origin)(ME)).name == "Mia"
+    async with Peer(always(cut(how))) as peer:
+        with pytest.raises(BadResponse, match="ended before it was whole") as caught:
+            await connect(peer.origin)(ME)
+    assert caught.value.trace.attempts == len(peer.asked) == 4
+
+
+async def test_a_large_error_body_does_not_hide_the_status(connect: Connect) -> None:
+    async def endless() -> AsyncIterator[bytes]:
+        yield b"HTTP/1.1 403 X\r\ntransfer-encoding: chunked\r\n\r\n"
+        while True:
+            yield b"10000\r\n" + b"x" * 65536 + b"\r\n"
+
+    def answer(asked: Asked) -> Reply:
+        return endless()
+
+    async with Peer(answer) as peer:
+        with pytest.raises(ApiError, match="may not do that") as caught:
+            await connect(peer.origin)(ME)
+    assert caught.value.status == 403
+
+
+async def test_a_list_may_hold_less_than_a_page() -> None:
+    from octavo.api import content, spaces
+    from octavo.api.operation import SPECS
+    from octavo.client.answers import cap
+
+    assert cap(SPECS[spaces.List]) == 8 * MIB
+    assert cap(SPECS[content.GetPage]) == 16 * MIB
