@@ -9,8 +9,8 @@ _TAG = re.compile(r"\{%-?[ \t]*(end)?([@\w-]+)")
 _ELEMENT = re.compile(r"<(/?)(details|table|pre|figure|div|ul|ol|picture|blockquote)\b", re.IGNORECASE)
 _CONTINUES = re.compile(r"[ \t]|[*+>-][ \t]|\d+[.)][ \t]|[:|]")
 _DEFINITION = re.compile(r"^ {0,3}\[[^\]]+\]:", re.MULTILINE)
-_PAIRED = frozenset(
-    "hint tabs tab stepper step columns column updates update prompt if code openapi-operation swagger".split(" ")
+_PAIRED = re.compile(
+    "hint|tabs|tab|stepper|step|columns|column|updates|update|prompt|if|code|openapi-operation|swagger"
 )
 
 
@@ -44,7 +44,7 @@ def chunks(markdown: str, size: int = 20_000) -> list[tuple[int, str]]:
 def _depth_change(line: str) -> int:
     change = 0
     if "{%" in line:
-        change += sum(-1 if end else 1 for end, name in _TAG.findall(line) if name in _PAIRED)
+        change += sum(-1 if end else 1 for end, name in _TAG.findall(line) if _PAIRED.fullmatch(name))
     if "<" in line:
         change += sum(-1 if end else 1 for end, _ in _ELEMENT.findall(line))
     return change

@@ -25,7 +25,7 @@ _START = re.compile(r"^[ \t]*(?:[>*+-][ \t]+|\d+[.)][ \t]+)*(?:\[[ xX]\][ \t]+)?
 def plain_sections(markdown: str) -> list[tuple[str, str, str]]:
     """The sections of a page as (anchor, title, body), each from one heading to the next. What comes before the
     first heading has neither anchor nor title; a section without words has an empty body."""
-    yaml, start = split(markdown)
+    _, start = split(markdown)
     anchors = Anchors()
     sections: list[tuple[str, str, list[str]]] = [("", "", [])]
     fence = ""

@@ -1,0 +1,118 @@
+"""Blocks made ready to be compared: equal ones have equal numbers, and each knows the words it shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from octavo.documents.blocks import Block, Column, Run, words
+
+_SPACE = re.compile(r"\s+")
+_SILENT = frozenset({"tight", "slug", "columns", "source", "value"})
+_SPOKEN = ("title", "alt", "url", "src", "path", "name", "spec", "date", "expression", "target", "description", "label")
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """A block, and what is in it. Two nodes of one `Register` with the same number show the same."""
+
+    block: Block
+    children: list[Node]
+    number: int
+    text: str
+    """The words it shows, those of its children included."""
+
+    @property
+    def kind(self) -> str:
+        return self.block.kind
+
+    @property
+    def size(self) -> int:
+        return len(self.text)
+
+    def walk(self) -> Iterator[Node]:
+        """The node and all in it."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    def leaves(self) -> Iterator[Node]:
+        """What is in it that has words of its own."""
+        if self.block.runs or self.block.text or not self.children:
+            if self.text:
+                yield self
+            if self.block.text:
+                return
+        for child in self.children:
+            yield from child.leaves()
+
+
+class Register:
+    """Gives equal blocks equal numbers."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Hashable, int] = {}
+
+    def node(self, block: Block) -> Node:
+        """The block as a node."""
+        children = [self.node(child) for child in block.children]
+        identity = (
+            block.kind,
+            runs_key(block.runs),
+            block.text,
+            tuple((name, _frozen(value)) for name, value in sorted(settings(block).items())),
+            tuple(map(_column_key, block.attrs.get("columns", ()))),
+            tuple(child.number for child in children),
+        )
+        number = self._numbers.setdefault(identity, len(self._numbers))
+        own = " ".join(_own_words(block))
+        text = " ".join(filter(None, (_SPACE.sub(" ", own).strip(), *(child.text for child in children))))
+        return Node(block, children, number, text)
+
+
+def settings(block: Block) -> dict[str, Any]:
+    """The attributes of a block whose change is worth a word."""
+    return {
+        name: value
+        for name, value in block.attrs.items()
+        if name not in _SILENT
+        and not (name == "id" and block.kind == "heading")
+        and value not in (None, "", False, (), [])
+    }
+
+
+def runs_key(runs: Iterable[Run]) -> tuple[Hashable, ...]:
+    """What tells runs from others."""
+    return tuple((run.text, *style(run)) for run in runs)
+
+
+def style(run: Run) -> tuple[Hashable, ...]:
+    """How a run looks and where it leads: marks, kind, attributes, and last its link."""
+    return (run.marks, run.kind, _frozen(run.attrs) if run.attrs else (), run.link or "")
+
+
+def _column_key(column: Column) -> Hashable:
+    return (runs_key(column.title), column.type, column.align, column.hidden, column.role, column.max)
+
+
+def _own_words(block: Block) -> Iterator[str]:
+    if block.text:
+        yield block.text
+    elif block.runs:
+        yield "".join(run.text or str(run.attrs.get("src", "")).rpartition("/")[2] for run in block.runs)
+    for name in _SPOKEN:
+        value = block.attrs.get(name)
+        if isinstance(value, str) and value:
+            yield value.rpartition("/")[2] if block.kind == "image" else value
+    for column in block.attrs.get("columns", ()):
+        yield words(column.title)
+
+
+def _frozen(value: Any) -> Hashable:
+    if isinstance(value, Mapping):
+        return tuple((str(key), _frozen(each)) for key, each in sorted(value.items()))
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_frozen, value))
+    return value if isinstance(value, Hashable) else str(value)

@@ -1,0 +1,104 @@
+"""The entries of a diff while it is worked out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from octavo.documents.blocks import words
+from octavo.documents.changes import (
+    Added,
+    Changed,
+    Entry,
+    Inside,
+    Moved,
+    Parts,
+    Removed,
+    Restructured,
+    Same,
+    Setting,
+    Table,
+    Words,
+)
+from octavo.documents.nodes import Node
+
+Fate = Literal["same", "added", "removed", "changed", "left", "arrived", "restructured"]
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """What became of a node. A restructured step stands for several nodes at once."""
+
+    fate: Fate
+    old: Node | None = None
+    new: Node | None = None
+    parts: Parts = None
+    settings: tuple[Setting, ...] = ()
+    inside: list[Step] | None = None
+    title: Words | None = None
+    number: int = 0
+    old_nodes: tuple[Node, ...] = ()
+    new_nodes: tuple[Node, ...] = ()
+    note: str = ""
+    rows: list[Step] = field(default_factory=list)
+
+    def all_inside(self) -> Iterator[Step]:
+        """The steps below this one, all the way down."""
+        for step in (*(self.inside or ()), *self.rows):
+            yield step
+            yield from step.all_inside()
+
+
+def entries(steps: Iterable[Step], heading: str = "") -> tuple[Entry, ...]:
+    """Steps as entries: what stayed is put together."""
+    found: list[Entry] = []
+    same: list[Step] = []
+    for step in steps:
+        if step.fate == "same":
+            same.append(step)
+            continue
+        if same:
+            found.append(_same(same, heading))
+            heading = found[-1].heading if isinstance(found[-1], Same) else heading
+            same = []
+        found.append(_entry(step, heading))
+        heading = _heading_of(step) or heading
+    if same:
+        found.append(_same(same, heading))
+    return tuple(found)
+
+
+def _same(steps: Sequence[Step], heading: str) -> Same:
+    old = tuple(step.old.block for step in steps if step.old)
+    new = tuple(step.new.block for step in steps if step.new)
+    for block in reversed(new):
+        if block.kind == "heading":
+            return Same(old, new, words(block.runs))
+    return Same(old, new, heading)
+
+
+def _heading_of(step: Step) -> str:
+    node = step.new if step.fate in ("added", "changed", "arrived") else None
+    return words(node.block.runs) if node and node.kind == "heading" else ""
+
+
+def _entry(step: Step, heading: str) -> Entry:
+    old, new = step.old, step.new
+    if step.fate == "restructured":
+        before, after = (tuple(node.block for node in nodes) for nodes in (step.old_nodes, step.new_nodes))
+        return Restructured(before, after, step.note, entries(step.inside or (), heading))
+    if step.fate == "added" and new:
+        return Added(new.block)
+    if step.fate == "removed" and old:
+        return Removed(old.block)
+    assert old is not None
+    assert new is not None
+    if step.fate in ("left", "arrived"):
+        return Moved(old.block, new.block, step.number, step.fate == "arrived", step.parts)
+    parts = step.parts
+    if isinstance(parts, Table):
+        parts = Table(parts.columns, entries(step.rows, heading))
+    elif step.inside is not None:
+        parts = Inside(entries(step.inside, heading), step.title)
+    return Changed(old.block, new.block, step.settings, parts)
