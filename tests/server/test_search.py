@@ -49,6 +49,15 @@ def test_a_page_is_cut_at_its_headings() -> None:
     assert "Run the installer, then configure it.\n# not a heading" in found[1][2]
 
 
+async def test_a_long_section_is_found_once(ask: Ask) -> None:
+    log = "# Log\n\n" + "\n".join(f"* visit {number} to the needle" for number in range(2000))
+    assert len(list(sections(log, "Log", ""))) > 5
+    space = await space_with(ask, log=log)
+    for words in ("needle", "visit 1999"):
+        (hit,) = await _find(ask, space, words)
+        assert [section.id for section in hit.sections] == [""]
+
+
 async def test_pages_are_found_by_their_sections_with_anchor_title_and_words(ask: Ask) -> None:
     space = await space_with(ask, guide=GUIDE, other="# Other\n\nElsewhere.")
     (hit,) = await _find(ask, space, "configure")

@@ -67,8 +67,10 @@ def _rule(error: ErrorDetails, alike: list[ErrorDetails]) -> str:
             return "must be one of " + ", ".join(str(each["ctx"]["expected"]) for each in alike)
         case "string_pattern_mismatch":
             return f"must have the form {limits['pattern']}"
-        case "extra_forbidden":
-            return "is not known"
+        case "union_tag_not_found":
+            return f"must say its {limits['discriminator']}"
+        case "union_tag_invalid":
+            return f"must have a {limits['discriminator']} of {limits['expected_tags']}"
         case _:
             return "is wrong: " + error["msg"][:1].lower() + error["msg"][1:]
 

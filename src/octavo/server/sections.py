@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from octavo.documents.blocks import words
 from octavo.server.store import Section
 
+PIECE = 4000
+"""A section of more characters is kept in several pieces: words are looked for in each, and found sooner."""
+
 
 def sections(markdown: str, title: str, description: str) -> Iterator[Section]:
     """Anchor, heading and words of each section. The first has no anchor, and the title of the page."""
@@ -19,10 +22,16 @@ def sections(markdown: str, title: str, description: str) -> Iterator[Section]:
         if block.kind != "heading":
             lines.append(says)
         elif says != title or anchor:
-            yield anchor, heading, _joined(lines)
+            yield from ((anchor, heading, piece) for piece in _pieces(lines))
             anchor, heading, lines = block.attrs["id"], says, []
-    yield anchor, heading, _joined(lines)
+    yield from ((anchor, heading, piece) for piece in _pieces(lines))
 
 
-def _joined(lines: list[str]) -> str:
-    return "\n".join(line for line in lines if line)
+def _pieces(lines: list[str]) -> Iterator[str]:
+    piece = ""
+    for line in lines:
+        if piece and len(piece) + len(line) > PIECE:
+            yield piece
+            piece = ""
+        piece = f"{piece}\n{line}" if piece and line else piece or line
+    yield piece

@@ -88,7 +88,8 @@ def _pages(world: World, space: Json, found: Iterable[Found]) -> list[Json]:
         url = f"{app}/{quote(document['path'])}"
         start = {"id": document["id"], "title": document["title"], "path": document["path"], "sections": []}
         hit = hits.setdefault(section.page, {**start, "urls": {"app": url}})
-        if len(hit["sections"]) < SECTIONS_OF_PAGE:
+        shown = {each["id"] for each in hit["sections"]}
+        if len(shown) < SECTIONS_OF_PAGE and section.anchor not in shown:
             at = f"#{section.anchor}" if section.anchor else ""
             words = {"title": _together(section.title), "body": _together(section.snippet)}
             path = document["path"] + at

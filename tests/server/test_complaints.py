@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from octavo.api import comments, spaces
+from octavo.api.operation import load
+from octavo.api.wire import Request, body_fields, decode, query_fields, routes
+from octavo.server.complaints import about_body, about_missing
+from octavo.server.world import Refused
+
+WRONG: tuple[Any, ...] = (7, [], {}, [[]], {"x": [{}]}, "\ud800", "x" * 3000, True, [{"type": "?"}])
+
+
+def _sentence(model: type[BaseModel], body: dict[str, Any]) -> str:
+    with pytest.raises(ValidationError) as invalid:
+        model.model_validate(body)
+    return str(about_body(invalid.value, body))
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ({"position": {"before": {"type": "space"}}}, "position.before.space is required."),
+        ({"position": {"before": {}}}, "position.before must say its 'type'."),
+        ({"position": {"before": {"type": "x"}}}, "position.before must have a 'type' of 'space', 'collection'."),
+        ({"position": {"after": 7}}, "position.after is wrong"),
+        ({"parent": "a/b"}, "parent must have the form ^[A-Za-z0-9_-]{1,128}$."),
+    ],
+)
+def test_the_field_is_named_by_its_path(body: dict[str, Any], sentence: str) -> None:
+    assert _sentence(spaces.Move, {"at": {"spaceId": "s"}, **body}).startswith(sentence)
+
+
+def test_items_are_counted_from_zero() -> None:
+    body = {"at": {"spaceId": "s"}, "commentId": "k", "addedReactions": ["a", "b", 3]}
+    assert _sentence(comments.Update, body) == "addedReactions[2] is wrong: input should be a valid string."
+
+
+@pytest.mark.parametrize("spec", load().values(), ids=lambda spec: spec.name)
+def test_whatever_is_wrong_is_answered_with_one_sentence_that_names_the_field(spec: Any) -> None:
+    url = re.sub(r"{\w+}", "x", routes(spec)[0].path)
+    wrong = [(url, {name: value}) for name in sorted(body_fields(spec)) for value in WRONG]
+    wrong += [(f"{url}?{name}=%00&{name}=" + "x" * 3000, {}) for name in sorted(query_fields(spec))]
+    for address, body in wrong:
+        refusal = _refusal(Request(spec.method, address, body))
+        if refusal is not None:
+            assert refusal.status == 400
+            assert re.fullmatch(r"[A-Za-z.0-9\[\]]+ (is|must|may) .+\.", str(refusal)), str(refusal)
+            assert "xxx" not in str(refusal)
+
+
+def _refusal(request: Request) -> Refused | None:
+    try:
+        decode(request)
+    except ValidationError as invalid:
+        return about_body(invalid, request.body)
+    return None
+
+
+@pytest.mark.parametrize(
+    ("path", "sentence"),
+    [
+        ("/orgs/acme/members/eve", "There is no member “eve” here, or you may not see it."),
+        ("/spaces/s/change-requests/c/comments/k/replies/r", "There is no reply “r” here, or you may not see it."),
+        ("f00d", "There is no file “f00d” here, or you may not see it."),
+    ],
+)
+def test_what_is_missing_is_called_what_it_is(path: str, sentence: str) -> None:
+    assert about_missing(path) == sentence
