@@ -66,7 +66,7 @@ def similarity(old: Node, new: Node) -> float:
             found = max(found, 0.35 + 0.6 * shared / min(len(ours), len(theirs)))
         if old.kind in ("row", "card") and old.children[0].number == new.children[0].number and old.children[0].text:
             found = max(found, min(1.0, found + 0.4))
-    if old.kind == "figure":
+    if old.kind in ("figure", "image"):
         found = max(found, 0.5)
     return found - penalty
 

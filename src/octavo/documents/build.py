@@ -57,8 +57,8 @@ class _Builder:
         elif token.type.endswith("_open"):
             if kind := _CONTAINERS.get(token.type[:-5]):
                 self._open(token, kind)
-        elif token.type.endswith("_close") and (kind := _CONTAINERS.get(token.type[:-6])):
-            self.tree.leave(f"markdown:{kind}", self._lines[1])
+        elif token.type.endswith("_close") and token.type[:-6] in _CONTAINERS:
+            self.tree.leave(self._lines[1])
 
     def _draft(self, kind: str, attrs: dict[str, Any] | None = None, text: str = "") -> Draft:
         return Draft(kind, attrs or {}, text=text, first=self._lines[0], last=self._lines[1])

@@ -27,8 +27,8 @@ class Draft:
 class Tree:
     """Blocks as they come, with those that are still open.
 
-    Each open block has a key: `tag:hint`, `html:div`, `markdown:list`. Markdown's own containers always close in
-    order, so what is opened in one ends with it at the latest.
+    Each open block has a key: `tag:hint`, `html:div`, `markdown:list`. Markdown's own containers close in order, so
+    what is opened in one ends with it at the latest; a tag that closes what they are in closes them early.
     """
 
     def __init__(self, diagnostics: list[Diagnostic]) -> None:
@@ -36,6 +36,7 @@ class Tree:
         self.diagnostics = diagnostics
         self._open: list[tuple[str, Draft]] = [("", self.root)]
         self._surplus: list[str] = []
+        self._markdown: list[Draft | None] = []
 
     @property
     def top(self) -> Draft:
@@ -54,7 +55,10 @@ class Tree:
     def open(self, key: str, draft: Draft) -> Draft:
         """Put a block there that takes what follows, until it is closed."""
         self.add(draft)
-        if len(self._open) < DEEPEST or key.startswith("markdown:"):
+        if key.startswith("markdown:"):
+            self._markdown.append(draft)
+            self._open.append((key, draft))
+        elif len(self._open) < DEEPEST:
             self._open.append((key, draft))
         else:
             self._surplus.append(key)
@@ -72,19 +76,18 @@ class Tree:
                     self.note(line - 1, f"{_shown(inner)} is not closed before {_shown(key)} is.")
                 self._cut(index, line)
                 return True
-            if self._open[index][0].startswith("markdown:"):
-                break
         return False
 
-    def leave(self, key: str, line: int) -> None:
-        """Close a container of markdown, and what is open in it."""
-        for index in range(len(self._open) - 1, 0, -1):
-            if self._open[index][0] == key:
-                for inner, draft in self._open[index + 1 :]:
-                    self.note(draft.first, f"{_shown(inner)} is not closed.")
-                self._surplus.clear()
-                self._cut(index, line)
-                return
+    def leave(self, line: int) -> None:
+        """Close the innermost container of markdown, and what is open in it, unless it was closed with what it is in."""
+        container = self._markdown.pop()
+        if container is None:
+            return
+        index = next(index for index, (_, draft) in enumerate(self._open) if draft is container)
+        for inner, draft in self._open[index + 1 :]:
+            self.note(draft.first, f"{_shown(inner)} is not closed.")
+        self._surplus.clear()
+        self._cut(index, line)
 
     def finish(self, line: int) -> Draft:
         """Close all that is open. Its root."""
@@ -108,8 +111,10 @@ class Tree:
         return next((draft for known, draft in reversed(self._open) if known == key), None)
 
     def _cut(self, index: int, line: int) -> None:
-        for _, draft in self._open[index:]:
+        for key, draft in self._open[index:]:
             draft.last = line
+            if key.startswith("markdown:"):
+                self._markdown = [None if each is draft else each for each in self._markdown]
         del self._open[index:]
 
 
