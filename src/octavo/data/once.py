@@ -33,7 +33,6 @@ class MergeOutcome:
 
 async def merge(
     live: Live,
-    state: State,
     at: ChangeRequestRef,
     expected_revision: str | None,
     *,
@@ -44,6 +43,7 @@ async def merge(
     While another merge of it is under way, in this instance or another, this follows that one and sends nothing. It
     is never queued: without a connection it is refused.
     """
+    state = live.outbox.state
     try:
         mine = await state.write(lambda db: _claim(db, state, at))
     except NotSaved as error:

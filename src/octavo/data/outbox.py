@@ -66,7 +66,7 @@ class Outbox:
         self.undo_seconds = undo_seconds
         self.known: Callable[[Operation[Any]], Basis] = lambda op: Basis()
         """What the screen shows of what a write changes. Live sets it."""
-        self._state = state
+        self.state = state
         self._drafts = drafts
         self._now = now or state.now
         self._pending = Pending(state, self._now)
@@ -119,7 +119,7 @@ class Outbox:
             entry = self._pending.find(entry_id)
             if entry is None:
                 self._history.pop()
-                done = self._state.read(partial(ledger.done, entry_id=entry_id))
+                done = self.state.read(partial(ledger.done, entry_id=entry_id))
                 if done is not None:
                     return await self._invert(done)
             elif entry.state == "failed":
@@ -138,7 +138,7 @@ class Outbox:
         now = self._now()
 
         def take(db: sqlite3.Connection, entry: Entry) -> None:
-            take_again(db, self._state.namespace, entry.place, entry.id)
+            take_again(db, self.state.namespace, entry.place, entry.id)
 
         await self._pending.step(entry_id, partial(retried, now=now), take)
         self._driver.resume()
@@ -195,7 +195,7 @@ class Outbox:
             if clear:
                 clear(db)
             for failed in replaced:
-                take_again(db, self._state.namespace, place, failed)
+                take_again(db, self.state.namespace, place, failed)
                 db.execute("DELETE FROM outbox WHERE id = ? AND state = 'failed'", (failed,))
 
         await self._pending.insert(entry, also)
@@ -215,7 +215,7 @@ class Outbox:
 
     def _put_back(self, db: sqlite3.Connection, entry: Entry) -> None:
         if entry.place and entry.state != "failed" and (text := text_of(entry.op)):
-            put_back(db, self._state.namespace, entry.place, text, entry.id, self._now())
+            put_back(db, self.state.namespace, entry.place, text, entry.id, self._now())
 
     def _started(self) -> None:
         self.start()

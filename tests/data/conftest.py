@@ -1,0 +1,103 @@
+"""What the tests of the data room share: the embedded platform asked through the client, and a clock."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+from pydantic import SecretStr
+
+from octavo.api.places import SpaceRef
+from octavo.api.users import User
+from octavo.client.client import Client
+from octavo.data.drafts import Drafts
+from octavo.data.live import Live
+from octavo.data.outbox import Outbox
+from octavo.data.shelf import Shelf
+from octavo.data.state import State
+from octavo.server.app import Platform
+from tests.data.sends import Gate
+from tests.server.asking import Ask, Clock, small_world, space_with
+
+MIA = User(id="mia", display_name="Mia Lund")
+
+
+class ByHand(Outbox):
+    """An outbox that takes its steps when the test says so."""
+
+    def start(self) -> None:
+        pass
+
+    async def run_dry(self) -> None:
+        """Take all the steps that are due."""
+        while await self.step() == 0:
+            pass
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def platform(clock: Clock) -> Iterator[Platform]:
+    platform = Platform(small_world(clock))
+    yield platform
+    platform.close()
+    platform.world.store.close()
+
+
+@pytest.fixture
+def ask(platform: Platform) -> Ask:
+    return Ask(platform)
+
+
+@pytest.fixture
+async def here(ask: Ask) -> SpaceRef:
+    """A space with two pages, `intro` and `usage`."""
+    return (await space_with(ask, intro="# Intro\n\nHello.", usage="# Usage\n\nPress a key.")).ref
+
+
+@pytest.fixture
+async def gate(platform: Platform) -> AsyncIterator[Gate]:
+    """The client of Mia, behind a gate."""
+
+    async def no_sleep(seconds: float) -> None:
+        pass
+
+    client = Client("http://octavo.test", SecretStr("key-mia"), transport=platform, sleep=no_sleep)
+    yield Gate(client)
+    await client.aclose()
+
+
+@pytest.fixture
+def state(clock: Clock) -> Iterator[State]:
+    state = State(None, "mia@test", now=clock)
+    yield state
+    state.close()
+
+
+@pytest.fixture
+def drafts(state: State) -> Drafts:
+    return Drafts(state)
+
+
+@pytest.fixture
+async def outbox(gate: Gate, state: State, drafts: Drafts) -> AsyncIterator[ByHand]:
+    outbox = ByHand(gate, state, drafts, me=MIA, jitter=lambda: 0.0)
+    yield outbox
+    await outbox.close()
+
+
+@pytest.fixture
+def shelf(clock: Clock) -> Iterator[Shelf]:
+    shelf = Shelf(None, "mia@test", now=clock)
+    yield shelf
+    shelf.close()
+
+
+@pytest.fixture
+async def live(gate: Gate, shelf: Shelf, outbox: ByHand, clock: Clock) -> AsyncIterator[Live]:
+    live = Live(gate, shelf, outbox, now=clock)
+    yield live
+    await live.close()
