@@ -193,7 +193,7 @@ class Lines(Explained, Surface, can_focus=True):
         if keys and had:
             line = self._firsts[self.cursor]
             top = 0 if at_top and line < self._room else line - above
-            self.scroll_to(y=max(0, top), animate=False, immediate=True)
+            self.scroll_to(y=max(0, top), animate=False, force=True, immediate=True)
         self._reveal()
         self._announce()
 
@@ -249,9 +249,9 @@ class Lines(Explained, Surface, can_focus=True):
             top -= 1
         offset, room = self.scroll_offset.y, self._room
         if top < offset:
-            self.scroll_to(y=top, animate=False, immediate=True)
+            self.scroll_to(y=top, animate=False, force=True, immediate=True)
         elif first + self._height > offset + room:
-            self.scroll_to(y=first + self._height - room, animate=False, immediate=True)
+            self.scroll_to(y=first + self._height - room, animate=False, force=True, immediate=True)
 
     def _announce(self) -> None:
         if self.key != self._announced:
@@ -299,7 +299,7 @@ class Lines(Explained, Surface, can_focus=True):
 
     def action_first(self) -> None:
         self._set_cursor(0)
-        self.scroll_to(y=0, animate=False, immediate=True)
+        self.scroll_to(y=0, animate=False, force=True, immediate=True)
 
     def action_last(self) -> None:
         self._set_cursor(len(self.keys) - 1, step=-1)
