@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from octavo.api import spaces
 from octavo.api.operation import SPECS, Operation
 from octavo.api.places import ChangeRequestRef, CollectionRef, OrganizationRef, RevisionRef, SpaceRef
-from octavo.server.behaviour.permissions import membership, role
+from octavo.server.behaviour.arranging import is_gone
+from octavo.server.behaviour.permissions import membership, role, sees_collection
 from octavo.server.rest import handle
-from octavo.server.store import Json, Missing
+from octavo.server.store import Missing
 from octavo.server.world import World
-
-RETENTION = timedelta(days=7)
-"""How long a deleted space can be restored."""
 
 Op = TypeVar("Op", bound=Operation[Any])
 
@@ -55,20 +52,6 @@ def enter(op: Op, world: World) -> Op:
     return op
 
 
-def sees_collection(world: World, collection: Json) -> bool:
-    """Whether the caller has a role in a collection, or in something that lies in it."""
-    if role(world, collection):
-        return True
-    inside = (space for space in world.store.all("/spaces") if space.get("parent"))
-    return any(role(world, space) for space in inside if _lies_in(world, space, collection["id"]))
-
-
-def is_gone(world: World, space: Json) -> bool:
-    """Whether a space was deleted so long ago that it cannot be restored."""
-    deleted = space.get("deletedAt")
-    return deleted is not None and world.now() - datetime.fromisoformat(deleted) >= RETENTION
-
-
 def _space(world: World, space_id: str, *, deleted: bool = False) -> None:
     space = world.store.get(f"/spaces/{space_id}")
     hidden = is_gone(world, space) if deleted else space.get("deletedAt")
@@ -82,14 +65,6 @@ def _change_request(world: World, at: ChangeRequestRef) -> str:
     if world.store.find(f"{collection}/{at.change_request_id}"):
         return at.change_request_id
     number = at.change_request_id
-    if number.isascii() and number.isdigit() and (found := world.store.first(collection, "number", int(number))):
+    if number.isdecimal() and len(number) < 10 and (found := world.store.first(collection, "number", int(number))):
         return str(found["id"])
     raise Missing(f"{collection}/{number}")
-
-
-def _lies_in(world: World, holder: Json, collection_id: str) -> bool:
-    while parent := holder.get("parent"):
-        if parent == collection_id:
-            return True
-        holder = world.store.get(f"/collections/{parent}")
-    return False

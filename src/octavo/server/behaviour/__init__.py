@@ -1,26 +1,19 @@
 """What operations with a mind of their own do, one module per subject."""
 
-from __future__ import annotations
-
-from importlib import import_module
-
-SUBJECTS = (
-    "system",
-    "users",
-    "organizations",
-    "collections",
-    "spaces",
-    "comments",
-    "search",
-    "content",
-    "editing",
-    "change_requests",
-    "reviews",
-)
-"""The modules of this package that answer operations. What answers is registered when they are imported."""
-
 
 def load() -> None:
     """Let every subject register what answers its operations. A platform does so when it is built."""
-    for subject in SUBJECTS:
-        import_module(f"{__name__}.{subject}")
+    # Here and not above: each of them needs this package before it is there.
+    from octavo.server.behaviour import (  # noqa: F401
+        change_requests,
+        collections,
+        comments,
+        content,
+        editing,
+        organizations,
+        reviews,
+        search,
+        spaces,
+        system,
+        users,
+    )

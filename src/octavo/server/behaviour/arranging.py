@@ -6,6 +6,7 @@ Those never moved have no `position` and come after those that were, in the orde
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Any
 
 from octavo.api import collections, spaces
@@ -13,6 +14,9 @@ from octavo.server.behaviour.permissions import membership, need, need_in_organi
 from octavo.server.rest import given, path_of
 from octavo.server.store import Json, Missing
 from octavo.server.world import Refused, World
+
+RETENTION = timedelta(days=7)
+"""How long a deleted space can be restored."""
 
 _LAST = 1 << 40
 Filed = tuple[str, Json]
@@ -30,6 +34,12 @@ def visible_spaces(world: World, organization: str) -> list[tuple[tuple[int, int
     """The spaces of an organization the caller has a role in, in their order, with what orders them."""
     found = arranged(world, "/spaces", organization)
     return [(key, space) for key, space in found if not space.get("deletedAt") and role(world, space)]
+
+
+def is_gone(world: World, space: Json) -> bool:
+    """Whether a space was deleted so long ago that it cannot be restored."""
+    deleted = space.get("deletedAt")
+    return deleted is not None and world.now() - datetime.fromisoformat(deleted) >= RETENTION
 
 
 def contents(world: World, organization: str, parent: str | None) -> list[Filed]:

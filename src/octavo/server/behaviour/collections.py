@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from octavo.api import collections
 from octavo.server.behaviour import arranging
-from octavo.server.behaviour.permissions import collection_permissions, need
+from octavo.server.behaviour.permissions import collection_permissions, need, sees_collection
 from octavo.server.behaviour.spaces import present_space
-from octavo.server.gate import sees_collection
 from octavo.server.rest import given, handle, page, path_of, shows
 from octavo.server.store import Json
 from octavo.server.world import World

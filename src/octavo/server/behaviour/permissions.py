@@ -61,6 +61,14 @@ def role(world: World, holder: Json, user: str | None = None) -> str | None:
     return max(filter(None, roles), key=RANKS.index, default=None)
 
 
+def sees_collection(world: World, collection: Json) -> bool:
+    """Whether the caller has a role in a collection, or in something that lies in it."""
+    if role(world, collection):
+        return True
+    inside = (space for space in world.store.all("/spaces") if space.get("parent"))
+    return any(role(world, space) for space in inside if _lies_in(world, space, collection["id"]))
+
+
 def allows(role: str | None, deed: str) -> bool:
     """Whether a role is enough for view, comment, edit, review, merge, create or admin."""
     return role is not None and RANKS.index(role) >= RANKS.index(_LEAST[deed])
@@ -144,3 +152,11 @@ def _granted(world: World, path: str, user: str) -> str | None:
 
 def _lowest(role: str, level: str | None) -> str | None:
     return None if level is None else min(role, level, key=RANKS.index)
+
+
+def _lies_in(world: World, holder: Json, collection_id: str) -> bool:
+    while parent := holder.get("parent"):
+        if parent == collection_id:
+            return True
+        holder = world.store.get(f"/collections/{parent}")
+    return False

@@ -7,7 +7,6 @@ from typing import Any
 from octavo.api import spaces
 from octavo.server.behaviour import arranging, revisions, search
 from octavo.server.behaviour.permissions import need, space_permissions
-from octavo.server.gate import is_gone
 from octavo.server.rest import given, handle, page, path_of, shows
 from octavo.server.store import Json
 from octavo.server.world import Refused, World
@@ -52,7 +51,7 @@ def _urls(world: World, document: Json) -> Json:
 def purge(world: World) -> None:
     """Remove the spaces that were deleted too long ago to be restored, with all they hold."""
     for space in world.store.all("/spaces"):
-        if is_gone(world, space):
+        if arranging.is_gone(world, space):
             with world.store.transaction():
                 search.forget(world, space["id"])
                 world.store.delete(f"/spaces/{space['id']}")
