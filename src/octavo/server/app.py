@@ -33,7 +33,7 @@ from octavo.server.world import Refused, World
 BODY_CAP = 1 << 20
 EDIT_CAP = 8 << 20
 """The most bytes of a body: of an edit of content, which may bring files, and of everything else."""
-DEPTH_CAP = 64
+DEPTH_CAP = 200
 """How deep the values of a body may be nested."""
 
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
