@@ -179,11 +179,12 @@ class Exchange:
         elsewhere = "no address"
         try:
             new = urljoin(self._around.origin + outgoing.target, location)
-            same, elsewhere = triple(new) == triple(self._around.origin), triple(new)[1]
+            scheme, host, port = triple(new)
+            elsewhere = "" if (scheme, host, port) == triple(self._around.origin) else host
         except ValueError:
-            same = False
-        parts = urlsplit(new) if same else None
-        may = answer.status in REDIRECTS and outgoing.method in policy.READS and location
-        if parts is None or not may or "@" in parts.netloc:
+            new = ""
+        parts = urlsplit(new)
+        may = answer.status in REDIRECTS and outgoing.method in policy.READS and location and "@" not in parts.netloc
+        if elsewhere or not may:
             raise BadResponse(sentences.redirected(self._around.host, elsewhere, answer.status))
         return urlunsplit(("", "", parts.path or "/", parts.query, ""))

@@ -17,7 +17,7 @@ from pydantic import SecretStr
 
 from octavo.api.errors import ApiError, Lost, NotSent, ProxyError, TimedOut, TlsError, Trace
 from octavo.client.carrier import Answer, Outgoing, Transport
-from octavo.client.environment import NO_PROXY_PROBLEM, blame
+from octavo.client.environment import NO_PROXY_PROBLEM, blame, proxy_for
 from octavo.client.origin import PORTS, host_of, is_loopback, triple
 from octavo.client.policy import PROXY_WANTS_SIGN_IN, Truncated, Unsendable
 from octavo.client.sentences import what_now
@@ -68,6 +68,8 @@ class HttpCarrier:
         own_machine = is_loopback(host)
         if transport is None and (problem := blame(proxies=not own_machine, certificates=scheme == "https")):
             raise Unsendable(problem)
+        proxy = "" if transport is not None or own_machine else proxy_for(scheme, host)
+        self._called = f"the proxy that {proxy} names" if proxy else self._host
         try:
             self._http = httpx.AsyncClient(
                 verify=_trust(ca_file),
@@ -119,7 +121,7 @@ class HttpCarrier:
         try:
             yield
         except (httpx.RequestError, httpx.InvalidURL) as error:
-            raise _translation(error, self._host, method, under_way=under_way) from error
+            raise _translation(error, self._host, self._called, method, under_way=under_way) from error
 
 
 async def _set_location_aside(response: httpx.Response) -> None:
@@ -143,7 +145,8 @@ def _trust(ca_file: Path | None) -> ssl.SSLContext:
     return context
 
 
-def _translation(error: Exception, host: str, method: str, *, under_way: bool) -> ApiError:
+def _translation(error: Exception, host: str, called: str, method: str, *, under_way: bool) -> ApiError:
+    """`called` is what is connected to: the host, or a proxy on the way to it."""
     match error:
         case httpx.ProxyError():
             if str(PROXY_WANTS_SIGN_IN) in str(error):
@@ -157,7 +160,7 @@ def _translation(error: Exception, host: str, method: str, *, under_way: bool) -
         case httpx.PoolTimeout():
             return NotSent(f"Too much is being asked of {host} at once. Try again.")
         case httpx.ConnectError():
-            return _no_connection(error, host)
+            return _no_connection(error, host, called)
         case httpx.TimeoutException():
             return TimedOut(f"{host} did not answer within {READ_SECONDS:g} s. {what_now(method)}")
         case httpx.RemoteProtocolError() if under_way:
@@ -168,7 +171,7 @@ def _translation(error: Exception, host: str, method: str, *, under_way: bool) -
             return Unsendable(f"The request to {host} cannot be sent as it is. Check the base URL.")
 
 
-def _no_connection(error: Exception, host: str) -> ApiError:
+def _no_connection(error: Exception, host: str, called: str) -> ApiError:
     causes = list(_causes(error))
     for cause in causes:
         if isinstance(cause, ssl.SSLCertVerificationError):
@@ -179,10 +182,16 @@ def _no_connection(error: Exception, host: str) -> ApiError:
         if isinstance(cause, ssl.SSLError) and not isinstance(cause, ssl.SSLEOFError | ssl.SSLZeroReturnError):
             return TlsError(f"{host} does not speak TLS as it should. Check the address and its port.")
     if any(isinstance(cause, socket.gaierror) for cause in causes):
-        return NotSent(f"No address is known for {host}. Check its name and your network, then try again.")
+        return NotSent(f"No address is known for {called}. Check its name and your network, then try again.")
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
-        return NotSent(f"Nothing answers at {host}. Check that it runs and that the address is right, then try again.")
-    return NotSent(f"{host} cannot be reached. Check your network and try again.")
+        return NotSent(
+            f"Nothing answers at {called}. Check that it runs and that the address is right, then try again."
+        )
+    return NotSent(f"{_upper(called)} cannot be reached. Check your network and try again.")
+
+
+def _upper(text: str) -> str:
+    return text[0].upper() + text[1:] if text.startswith("the ") else text
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

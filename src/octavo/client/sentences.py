@@ -27,7 +27,11 @@ def too_slow(host: str, seconds: float, method: str) -> str:
 
 
 def redirected(host: str, elsewhere: str, status: int) -> str:
-    return f"{host} answered by sending us to {elsewhere} ({status}), and the key stays here. Check the base URL."
+    """`elsewhere` is nothing when it is another place of the same host."""
+    where = (
+        f"to {elsewhere} ({status}), and the key stays here" if elsewhere else f"on ({status}), where we cannot follow"
+    )
+    return f"{host} answered by sending us {where}. Check the base URL."
 
 
 def refusal(host: str, status: int, message: str, retry_at: datetime | None) -> str:

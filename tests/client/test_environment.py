@@ -1,0 +1,140 @@
+"""A strange environment starts or gives a sentence that names the variable."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from octavo.api import users
+from octavo.api.errors import ApiError, NotSent, Unreachable
+from octavo.client.environment import blame
+from octavo.client.http import HttpCarrier
+from octavo.client.policy import Unsendable
+from tests.client.conftest import Connect
+from tests.client.peer import Peer, reply
+from tests.client.test_client import MIA
+
+ME = users.Me()
+FAR_AWAY = "https://192.0.2.1"
+"""An address without a name, which nobody has."""
+NOBODY = "http://127.0.0.1:9"
+
+
+@pytest.fixture(autouse=True)
+def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if "proxy" in name.lower() or name in ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
+            monkeypatch.delenv(name)
+
+
+PROXIES = {
+    "HTTPS_PROXY": [
+        "foo://x",
+        "http://[x",
+        "http://h:abc",
+        "http://h:99999",
+        "http://",
+        "://",
+        "http://h\x1b",
+        "socks4://h:1",
+    ],
+    "https_proxy": ["foo://user:passw0rd@x"],
+    "HTTP_PROXY": ["ftp://x"],
+    "ALL_PROXY": ["socks5://h:1", "socks5h://h:1"],
+    "all_proxy": ["http://" + "é" * 80],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in PROXIES.items() for value in values])
+async def test_a_proxy_that_is_none_is_named(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(Unsendable, match=f"The environment variable {name} ") as caught:
+        await connect(FAR_AWAY)(ME)
+    assert "passw0rd" not in str(caught.value)
+    assert str(caught.value).isprintable()
+    assert caught.value.trace.attempts == 0
+
+
+@pytest.mark.parametrize("value", ["[::1", "[fd00::1]", "fd00::/8"])
+async def test_an_entry_of_no_proxy_that_cannot_be_read_is_named(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setenv("NO_PROXY", value)
+    monkeypatch.setenv("HTTPS_PROXY", NOBODY)
+    # Some versions of the HTTP library can read it: then the proxy is asked.
+    with pytest.raises(NotSent, match=r"NO_PROXY|the proxy that HTTPS_PROXY names"):
+        await connect(FAR_AWAY)(ME)
+
+
+async def test_a_proxy_that_is_not_there_is_named(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("all_proxy", NOBODY)
+    with pytest.raises(NotSent, match="Nothing answers at the proxy that all_proxy names"):
+        await connect(FAR_AWAY)(ME)
+
+
+async def test_certificates_that_are_none_are_named(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.txt").write_text("no certificates here")
+    for path in (tmp_path / "nothing", tmp_path / "notes.txt", tmp_path):
+        monkeypatch.setenv("SSL_CERT_FILE", str(path))
+        with pytest.raises(Unsendable, match="The environment variable SSL_CERT_FILE "):
+            await connect(FAR_AWAY)(ME)
+    monkeypatch.delenv("SSL_CERT_FILE")
+    with pytest.raises(Unsendable, match="ca_file"):
+        await connect(FAR_AWAY, ca_file=tmp_path / "notes.txt")(ME)
+
+
+HARMLESS = [
+    {"HTTPS_PROXY": ""},
+    {"NO_PROXY": "*"},
+    {"NO_PROXY": " , .example.com,localhost:80,10.0.0.0/8,::1"},
+    {"REQUESTS_CA_BUNDLE": "/nonexistent"},
+    {"SSL_CERT_DIR": "/nonexistent"},
+    {"SSL_CERT_FILE": ""},
+]
+
+
+@pytest.mark.parametrize("environ", HARMLESS, ids=str)
+async def test_others_start(monkeypatch: pytest.MonkeyPatch, environ: dict[str, str]) -> None:
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    await HttpCarrier(FAR_AWAY, None).aclose()
+
+
+async def test_this_machine_is_asked_without_a_proxy(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, NOBODY)
+    monkeypatch.setenv("HTTPS_PROXY", "foo://x")
+    monkeypatch.setenv("SSL_CERT_FILE", "/nonexistent")
+    async with Peer(lambda _: reply(200, MIA)) as peer:
+        assert (await connect(peer.origin)(ME)).id == "mia"
+
+
+@pytest.mark.parametrize(("status", "attempts"), [(407, 1), (403, 4)])
+async def test_a_proxy_is_used_where_it_is_meant(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch, status: int, attempts: int
+) -> None:
+    """It is asked to connect, and its refusal becomes a sentence; NO_PROXY goes past it."""
+    async with Peer(lambda _: reply(status, None, [("connection", "close")])) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.origin)
+        with pytest.raises(ApiError, match="The proxy on the way to 192") as caught:
+            await connect(FAR_AWAY)(ME)
+        assert [(asked.method, asked.target) for asked in proxy.asked] == [("CONNECT", "192.0.2.1:443")] * attempts
+        assert all("authorization" not in asked.headers for asked in proxy.asked)
+        assert caught.value.trace.attempts == attempts
+        monkeypatch.setenv("NO_PROXY", "192.0.2.1")
+        with pytest.raises(Unreachable):
+            await connect(FAR_AWAY, deadline=0.05)(ME)
+        assert len(proxy.asked) == attempts
+
+
+def test_blame_looks_at_what_will_be_used() -> None:
+    strange = {"HTTPS_PROXY": "foo://x", "SSL_CERT_FILE": "/nonexistent"}
+    assert "HTTPS_PROXY" in blame(proxies=True, certificates=True, environ=strange)
+    assert "SSL_CERT_FILE" in blame(proxies=False, certificates=True, environ=strange)
+    assert blame(proxies=False, certificates=False, environ=strange) == ""

@@ -1,0 +1,128 @@
+"""Certificates, over real TLS."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+
+import pytest
+
+from octavo.api import users
+from octavo.api.errors import ApiError, Outcome, TlsError
+from tests.client.conftest import Connect
+from tests.client.peer import Peer, reply
+from tests.client.test_client import MIA
+
+x509 = pytest.importorskip(
+    "cryptography.x509", reason="certificates are made with cryptography, which keyring brings on Linux"
+)
+
+ME = users.Me()
+DAY = timedelta(days=1)
+
+
+class Authority:
+    """Signs certificates for this machine, and can be trusted by its file."""
+
+    def __init__(self, folder: Path) -> None:
+        from cryptography.hazmat.primitives.asymmetric import ec
+
+        self._folder = folder
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "Octavo test authority")])
+        certificate = self._signed(self._name, self._key, x509.BasicConstraints(ca=True, path_length=None), DAY)
+        self.file = folder / "authority.pem"
+        self.file.write_bytes(certificate)
+
+    def server(self, address: str = "127.0.0.1", valid: timedelta = DAY) -> ssl.SSLContext:
+        """What a server needs that is called `address`."""
+        from cryptography.hazmat.primitives import serialization
+        from cryptography.hazmat.primitives.asymmetric import ec
+
+        key = ec.generate_private_key(ec.SECP256R1())
+        names = x509.SubjectAlternativeName([x509.IPAddress(ip_address(address))])
+        chain = self._folder / "server.pem"
+        secret = key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        chain.write_bytes(secret + self._signed(x509.Name([]), key, names, valid))
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(chain)
+        return context
+
+    def _signed(self, subject, key, extension, valid: timedelta) -> bytes:  # type: ignore[no-untyped-def]  # cryptography may be missing
+        from cryptography.hazmat.primitives import hashes, serialization
+
+        now = datetime.now(UTC)
+        built = (
+            x509.CertificateBuilder()
+            .subject_name(subject)
+            .issuer_name(self._name)
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - 30 * DAY)
+            .not_valid_after(now + valid)
+            .add_extension(extension, critical=True)
+            .sign(self._key, hashes.SHA256())
+        )
+        return bytes(built.public_bytes(serialization.Encoding.PEM))
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    return Authority(tmp_path)
+
+
+async def failure(connect: Connect, server: ssl.SSLContext, ca_file: Path | None = None) -> tuple[ApiError, Peer]:
+    async with Peer(lambda _: reply(200, MIA), tls=server) as peer:
+        with pytest.raises(ApiError) as caught:
+            await connect(peer.origin, ca_file=ca_file)(ME)
+    return caught.value, peer
+
+
+async def test_an_authority_of_ones_own_is_trusted_by_its_file(connect: Connect, authority: Authority) -> None:
+    async with Peer(lambda _: reply(200, MIA), tls=authority.server()) as peer:
+        assert (await connect(peer.origin, ca_file=authority.file)(ME)).id == "mia"
+
+
+async def test_the_environment_may_name_that_file(
+    connect: Connect, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+    async with Peer(lambda _: reply(200, MIA), tls=authority.server()) as peer:
+        assert (await connect(peer.origin)(ME)).id == "mia"
+
+
+@pytest.mark.parametrize("trouble", ["unknown authority", "another address", "expired"])
+async def test_a_certificate_that_is_not_right_is_told_at_once(
+    connect: Connect, authority: Authority, trouble: str
+) -> None:
+    address = "127.0.0.9" if trouble == "another address" else "127.0.0.1"
+    server = authority.server(address, -DAY if trouble == "expired" else DAY)
+    error, peer = await failure(connect, server, None if trouble == "unknown authority" else authority.file)
+    assert isinstance(error, TlsError)
+    assert error.outcome is Outcome.NOT_SENT
+    assert error.trace.attempts == 1
+    assert "The certificate of 127" in str(error)
+    assert peer.asked == []
+
+
+async def test_a_server_without_tls_is_told_at_once(connect: Connect) -> None:
+    calls = 0
+
+    async def plain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal calls
+        calls += 1
+        await reader.read(1)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(plain, "127.0.0.1", 0)
+    with pytest.raises(TlsError, match="does not speak TLS"):
+        await connect(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}")(ME)
+    server.close()
+    assert calls == 1
