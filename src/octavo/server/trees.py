@@ -18,6 +18,8 @@ Pages = list[Json]
 LONGEST_SLUG = 100
 
 _HEADING = re.compile(r"(?:[ ]{0,3})#(?!#)[ \t]+(.+?)(?:[ \t]+#+)?[ \t]*")
+_UNDERLINE = re.compile(r" {0,3}=+[ \t]*")
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _SLUG_BREAK = re.compile(r"[^\w]+|_+")
 _INLINE = (
     (re.compile(r"<a\b[^>]*>.*?</a>|<[^>\s][^>]*>", re.S), ""),
@@ -148,6 +150,26 @@ def leading_heading(markdown: str) -> str | None:
     line = markdown.lstrip("\ufeff \t\r\n").split("\n", 1)[0].rstrip("\r")
     found = _HEADING.fullmatch(line)
     return (plain(found[1]) or None) if found else None
+
+
+def first_heading(markdown: str) -> str | None:
+    """The words of the first heading of level 1 that is not in a code block."""
+    fence = ""
+    before = ""
+    for line in markdown.split("\n"):
+        if mark := _FENCE.match(line):
+            if not fence:
+                fence = mark[1]
+            elif mark[1].startswith(fence) and not line.strip(" \t`~"):
+                fence = ""
+        elif not fence:
+            found = _HEADING.fullmatch(line)
+            if not found and _UNDERLINE.fullmatch(line) and before.strip():
+                return plain(before)
+            if found and (words := plain(found[1])):
+                return words
+        before = line
+    return None
 
 
 def retitled(markdown: str, before: str, title: str) -> str:

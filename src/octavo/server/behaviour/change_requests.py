@@ -43,7 +43,7 @@ def present_change_request(world: World, document: Json) -> Json:
     space = world.store.get(f"/spaces/{document['space']}")
     path = f"/spaces/{space['id']}/change-requests/{document['id']}"
     app = f"/o/{space['organization']}/s/{space['id']}/~/changes/{document['number']}"
-    people = {name: present_user(world, document[name]) for name in ("createdBy", "mergedBy") if name in document}
+    people: Json = {name: present_user(world, document[name]) for name in ("createdBy", "mergedBy") if name in document}
     return {
         "object": "change-request",
         **{name: value for name, value in document.items() if name not in _OWN},

@@ -1,0 +1,301 @@
+"""Reading a folder of markdown: which pages it has, in which tree, and what goes with them.
+
+The tree is that of `SUMMARY.md`, or without one that of the folders. `.gitbook.yaml` may say where these are. Nothing
+outside the folder is read: a link that leaves it, on disk or in a page, is passed over. What cannot be read, or
+is more than 5 MB, is reported and passed over.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import unquote
+
+from octavo.documents import front_matter
+
+LARGEST = 5_000_000
+"""The most bytes of a file that is read."""
+DEEPEST = 30
+"""How many folders deep pages are looked for."""
+ASSETS = Path(".gitbook/assets")
+UNLISTED = "Not in SUMMARY"
+"""The title of the group for pages that `SUMMARY.md` does not name."""
+
+_SUFFIXES = {".md", ".markdown", ".mdx"}
+_INDEXES = ("readme", "index")
+_NEVER = {"node_modules"}
+_DIGITS = re.compile(r"(\d+)")
+_ADDRESS = re.compile(
+    r"""!?\[[^\]\n]{0,2000}\]\(\s*(?:<([^>\n]+)>|([^\s)]+(?:\([^\s)]*\)[^\s)]*)*))|(?:src|href|srcset)=["']([^"'\n]+)["']"""
+)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that could not be loaded as it is, and why. `path` is within the folder."""
+
+    path: str
+    message: str
+
+
+@dataclass
+class Entry:
+    """A line of a table of contents: a document with its file, a group, or a link with its address."""
+
+    kind: str
+    title: str = ""
+    """Empty when only the file can say."""
+    path: Path | None = None
+    """The file of a document, from the root of the pages."""
+    address: str = ""
+    """Where a link leads: an address, or a path from the root of the pages with an anchor."""
+    children: list[Entry] = field(default_factory=list)
+
+
+@dataclass
+class Folder:
+    """A folder of markdown. Paths are from `root`, which lies in `top` or is it."""
+
+    top: Path
+    root: Path
+    entries: list[Entry] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+    def report(self, path: Path | str, message: str) -> None:
+        """Note what could not be loaded as it is."""
+        self.problems.append(Problem(shown(str(path)), message))
+
+    def text(self, path: Path) -> str | None:
+        """What a page says, with line feeds between its lines. None if it cannot be read, which is reported."""
+        data = self.data(path)
+        if data is None:
+            return None
+        if b"\0" in data:
+            self.report(path, "is not text, so it is left out.")
+            return None
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            self.report(path, "is not UTF-8: characters that could not be read are shown as \ufffd.")
+            text = data.decode("utf-8-sig", "replace")
+        return text.replace("\r\n", "\n").replace("\r", "\n")
+
+    def data(self, path: Path) -> bytes | None:
+        """The bytes of a file within the folder. None if it cannot be read, which is reported."""
+        try:
+            real = (self.root / path).resolve(strict=True)
+            if not real.is_relative_to(self.top):
+                self.report(path, "leads out of the folder, so it is left out.")
+                return None
+            status = real.stat()
+            if not stat.S_ISREG(status.st_mode):
+                self.report(path, "is not a file.")
+                return None
+            if status.st_size > LARGEST:
+                self.report(path, f"is larger than {LARGEST // 1_000_000} MB, so it is left out.")
+                return None
+            return real.read_bytes()
+        except (OSError, RuntimeError, ValueError) as failure:
+            reason = failure.strerror if isinstance(failure, OSError) else None
+            self.report(path, f"cannot be read: {(reason or 'its name leads nowhere').lower()}.")
+            return None
+
+    def holds(self, path: Path) -> bool:
+        """Whether there is something that can be read at `path`, within the folder."""
+        try:
+            real = (self.root / path).resolve(strict=True)
+            return real.is_relative_to(self.top) and real.is_file()
+        except (OSError, RuntimeError, ValueError):
+            return False
+
+    def within(self, address: str, start: Path) -> Path | None:
+        """The path that an address in the page at `start` means, without its anchor. None if it leaves the folder."""
+        name = unquote(re.split("[#?]", address, maxsplit=1)[0])
+        base = Path() if name.startswith("/") else start.parent
+        path = Path(os.path.normpath(base / name.lstrip("/")))
+        outside = os.path.relpath(self.root / path, self.top).split(os.sep)[0] == os.pardir
+        return None if outside or "\0" in name else path
+
+
+def read(folder: Path) -> Folder:
+    """The table of contents of a folder. Raises OSError when it is no folder or cannot be opened."""
+    top = folder.resolve(strict=True)
+    if not top.is_dir():
+        raise NotADirectoryError(20, "is not a folder", str(folder))
+    os.listdir(top)
+    found = Folder(top, top)
+    readme, summary = _settings(found)
+    path = _summary(found, summary)
+    text = found.text(path) if path is not None else None
+    if path is None or text is None:
+        found.entries = _by_folders(found, readme)
+        return found
+    # Parsing brings markdown-it with it, which a folder without a summary never needs.
+    from octavo.server.summaries import entries
+
+    found.entries = entries(found, text, path)
+    _add_unlisted(found, path, readme)
+    return found
+
+
+def _settings(folder: Folder) -> tuple[Path, str | None]:
+    """The names of the first page and, if it is given, of the table of contents. Moves the root."""
+    text = folder.text(Path(".gitbook.yaml")) if folder.holds(Path(".gitbook.yaml")) else None
+    says = front_matter.read(text) if text else {}
+    if isinstance(where := says.get("root"), str):
+        root = folder.within(where, Path())
+        if root is not None and (folder.top / root).resolve().is_relative_to(folder.top):
+            folder.root = (folder.top / root).resolve()
+        if root is None or not folder.root.is_dir():
+            folder.root = folder.top
+            folder.report(".gitbook.yaml", f"names the root {where}, which is no folder in this one.")
+    structure = says.get("structure")
+    structure = structure if isinstance(structure, dict) else {}
+    readme, summary = structure.get("readme"), structure.get("summary")
+    first = folder.within(readme, Path()) if isinstance(readme, str) else None
+    return first or Path("README.md"), summary if isinstance(summary, str) else None
+
+
+def _summary(folder: Folder, named: str | None) -> Path | None:
+    """The path of the table of contents, if there is one."""
+    if named is not None:
+        path = folder.within(named, Path())
+        if path is not None and folder.holds(path):
+            return path
+        folder.report(named, "is named as the table of contents and is not there, so the folders are shown.")
+        return None
+    names = (each for each in os.listdir(folder.root) if each.lower() == "summary.md")
+    return next((Path(name) for name in sorted(names) if folder.holds(Path(name))), None)
+
+
+def _add_unlisted(folder: Folder, summary: Path, readme: Path) -> None:
+    listed = {entry.path for entry in walk(folder.entries)} | {summary}
+    others = [entry for entry in walk(_by_folders(folder, readme)) if entry.path and entry.path not in listed]
+    if first := next((entry for entry in others if entry.path == readme), None):
+        others.remove(first)
+        folder.entries.insert(0, Entry("document", path=readme))
+    if others:
+        others.sort(key=lambda entry: _natural(str(entry.path)))
+        pages = [Entry("document", path=entry.path) for entry in others]
+        folder.entries.append(Entry("group", UNLISTED, children=pages))
+
+
+def walk(entries: list[Entry]) -> Iterator[Entry]:
+    """All entries, in the order of the table of contents."""
+    for entry in entries:
+        yield entry
+        yield from walk(entry.children)
+
+
+def _by_folders(folder: Folder, readme: Path) -> list[Entry]:
+    """The tree of the folders, the first page before everything else."""
+    first = readme if folder.holds(readme) and _is_page(readme) else _index(folder, Path())
+    entries = _below(folder, Path(), first)
+    return [Entry("document", path=first), *entries] if first else entries
+
+
+def _below(folder: Folder, path: Path, first: Path | None) -> list[Entry]:
+    """The pages in a folder and those below it, by their names, but for its `first` page, which comes before or above.
+
+    A folder is the page that its README or index is, with the others below it. One without is a group at the root,
+    and an empty page elsewhere, because groups do not stand in anything.
+    """
+    entries = []
+    for each in _listed(folder, path):
+        name = path / each.name
+        if each.name.startswith(".") or each.name in _NEVER or name == first or not _stays(folder, each, name):
+            continue
+        if each.is_dir(follow_symlinks=False):
+            if entry := _section(folder, name):
+                entries.append(entry)
+        elif _is_page(name) and (each.name.lower() != "summary.md" or path.parts):
+            entries.append(Entry("document", path=name))
+    return entries
+
+
+def _listed(folder: Folder, path: Path) -> list[os.DirEntry[str]]:
+    try:
+        return sorted(os.scandir(folder.root / path), key=lambda each: _natural(each.name))
+    except OSError as failure:
+        folder.report(path, f"cannot be read: {(failure.strerror or 'unknown').lower()}.")
+        return []
+
+
+def _section(folder: Folder, path: Path) -> Entry | None:
+    """What a folder within the folder becomes. None if no page is in it."""
+    if len(path.parts) > DEEPEST:
+        folder.report(path, f"lies more than {DEEPEST} folders deep, so it is left out.")
+        return None
+    index = _index(folder, path)
+    children = _below(folder, path, index)
+    if index is not None:
+        return Entry("document", path=index, children=children)
+    if not children:
+        return None
+    kind = "group" if len(path.parts) == 1 else "document"
+    return Entry(kind, named(path.name), address=str(path), children=children)
+
+
+def _stays(folder: Folder, each: os.DirEntry[str], path: Path) -> bool:
+    """Whether something in a folder is to be looked at. A link out of the folder, or to a folder in it, is not."""
+    if not each.is_symlink():
+        return True
+    try:
+        real = Path(each.path).resolve(strict=True)
+    except (OSError, RuntimeError):
+        folder.report(path, "is a link that leads nowhere.")
+        return False
+    if not real.is_relative_to(folder.top):
+        folder.report(path, "leads out of the folder, so it is left out.")
+        return False
+    return real.is_file()
+
+
+def _is_page(path: Path) -> bool:
+    return path.suffix.lower() in _SUFFIXES
+
+
+def _index(folder: Folder, path: Path) -> Path | None:
+    """The first page of a folder: its README, or else its index."""
+    try:
+        names = sorted(os.listdir(folder.root / path))
+    except OSError:
+        return None
+    pages = [path / name for name in names if _is_page(Path(name)) and folder.holds(path / name)]
+    return next((page for stem in _INDEXES for page in pages if page.stem.lower() == stem), None)
+
+
+def addresses(markdown: str) -> Iterator[str]:
+    """The addresses of links and pictures in a page, as they are written."""
+    for found in _ADDRESS.finditer(markdown):
+        yield found[1] or found[2] or found[3]
+
+
+def assets(folder: Folder) -> Iterator[Path]:
+    """The files kept for pages, from the root."""
+    for top in dict.fromkeys((folder.root, folder.top)):
+        for place, inside, names in os.walk(top / ASSETS):
+            inside.sort(key=_natural)
+            for name in sorted(names, key=_natural):
+                yield Path(os.path.relpath(Path(place) / name, folder.root))
+
+
+def named(stem: str) -> str:
+    """What a file or folder is called when nothing in it says: `smart-contracts` is Smart contracts."""
+    words = " ".join(re.split(r"[-_\s]+", shown(stem))).strip()
+    return words[:1].upper() + words[1:] or "Untitled page"
+
+
+def shown(name: str) -> str:
+    """A file name as text: bytes that are no UTF-8 become U+FFFD."""
+    return os.fsencode(name).decode("utf-8", "replace")
+
+
+def _natural(name: str) -> tuple[list[tuple[int, int, str]], str]:
+    """Orders names as people do: `page 9` before `page 10`."""
+    parts = _DIGITS.split(name.casefold())
+    return [(0, int(part), "") if number % 2 else (1, 0, part) for number, part in enumerate(parts)], name

@@ -1,0 +1,340 @@
+"""A folder of markdown becomes a space, and what changes in it later becomes a revision of that space.
+
+What the folder said when it was last loaded is kept, so that loading again is a three-way merge: what changed in the
+folder comes in, what was changed in the space meanwhile stays, and where both changed the same words both are kept
+between the marks of a conflict, the folder's side under `>>>>>>> folder`. A page keeps its id while its file keeps
+its path, or else its text; the comments on it and the change requests that speak of it stay with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import mimetypes
+import os
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from octavo.documents import front_matter
+from octavo.server import trees
+from octavo.server.behaviour import revisions, spaces
+from octavo.server.changes import NOTHING, differences
+from octavo.server.folders import Entry, Folder, Problem, addresses, assets, named, read, shown, walk
+from octavo.server.merging import tree
+from octavo.server.pictures import dimensions
+from octavo.server.store import Json
+from octavo.server.trees import Pages
+from octavo.server.world import World
+
+SIDE = "folder"
+"""What the folder is called in the marks of a conflict."""
+TITLE_LIMIT = 50
+
+_FIELDS = ("description", "icon", "emoji")
+_FLAGS = ("hidden", "noIndex", "noRobotsIndex")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The space a folder became, and how many pages differ from what it held before."""
+
+    space_id: str
+    revision_id: str
+    created: int = 0
+    edited: int = 0
+    deleted: int = 0
+    moved: int = 0
+    conflicts: int = 0
+    """How many things both the folder and the space had changed, each in its way."""
+    problems: tuple[Problem, ...] = ()
+    """What could not be loaded as it is."""
+
+
+def load(
+    world: World, folder: Path, *, organization: str, author: str, title: str | None = None, space_id: str | None = None
+) -> Loaded:
+    """Make `folder` a space of an organization, or bring what changed in it since into the space it is already.
+
+    A folder is known by its real path. `title` is for a new space, which is otherwise called as the folder is.
+    With `space_id` the folder becomes that space. Raises OSError when the folder cannot be opened.
+    """
+    world = world.asked_by(author)
+    found = read(folder)
+    with world.store.transaction():
+        space = _space(world, found, space_id)
+        record = world.store.find(f"/spaces/{space['id']}/folder") if space else None
+        before = record or {**NOTHING, "keys": {}}
+        after = _Loading(world, found, before).content()
+        if space is None:
+            name = (title or shown(found.top.name) or "Untitled")[:TITLE_LIMIT]
+            space = spaces.new(world, organization, title=name)
+        world.store.set(_setting(found), space["id"])
+        revision, conflicts = _move(world, space, before, after, known=record is not None)
+        world.store.put(f"/spaces/{space['id']}/folder", {"id": "folder", **after})
+    return _loaded(world, space, revision, conflicts, found)
+
+
+def _setting(folder: Folder) -> str:
+    return "folder:" + hashlib.sha256(os.fsencode(folder.top)).hexdigest()
+
+
+def _space(world: World, folder: Folder, space_id: str | None) -> Json | None:
+    """The space that the folder is, if it is one."""
+    if space_id is not None:
+        return world.store.get(f"/spaces/{space_id}")
+    known = world.store.setting(_setting(folder))
+    space = world.store.find(f"/spaces/{known}") if known else None
+    return None if space is None or space.get("deletedAt") else space
+
+
+def _move(world: World, space: Json, before: Json, after: Json, *, known: bool) -> tuple[Json | None, int]:
+    """Bring what changed in the folder into the space: the new revision, or None, and how many conflicts it has."""
+    if not space["revision"]:
+        revision = revisions.add(
+            world, space["id"], type="edits", parents=[], pages=after["pages"], files=after["files"]
+        )
+        revisions.move_primary(world, space["id"], revision)
+        return revision, 0
+    if known and not differences(before, after, _blob):
+        return None, 0
+    main = revisions.current(world, space["id"])
+    outcome = tree.merge(before, main, after, SIDE, world.store)
+    pages = trees.placed(outcome.pages)
+    if not differences(main, {**main, "pages": pages, "files": outcome.files}, _blob):
+        return None, 0
+    revision = revisions.next_after(world, main, pages=pages, files=outcome.files)
+    revisions.move_primary(world, space["id"], revision)
+    return revision, len(outcome.conflicts)
+
+
+def _loaded(world: World, space: Json, revision: Json | None, conflicts: int, folder: Folder) -> Loaded:
+    problems = tuple(folder.problems)
+    if revision is None:
+        return Loaded(space["id"], revisions.current(world, space["id"])["id"], problems=problems)
+    parents = revision["parents"]
+    before = revisions.get(world, space["id"], parents[0]) if parents else NOTHING
+    counts = Counter(change["type"] for change in differences(before, revision, _blob))
+    return Loaded(
+        space["id"],
+        revision["id"],
+        created=counts["page_created"],
+        edited=counts["page_edited"],
+        deleted=counts["page_deleted"],
+        moved=counts["page_moved"],
+        conflicts=conflicts,
+        problems=problems,
+    )
+
+
+def _blob(file: Json) -> str:
+    return str(file["blob"])
+
+
+@dataclass
+class _Loading:
+    """What a folder holds, made into pages and files with the ids they had before."""
+
+    world: World
+    folder: Folder
+    before: Json
+    _keys: dict[str, str] = field(default_factory=dict)
+    """Ids by what names a page or file in the folder."""
+    _bodies: dict[Path, tuple[Json, str]] = field(default_factory=dict)
+    """Front matter and text of the pages by path."""
+    _seen: Counter[str] = field(default_factory=Counter)
+    _entries: list[tuple[Entry, str]] = field(default_factory=list)
+
+    def content(self) -> Json:
+        """Pages, files and the keys of their ids, as they are kept of a folder that was loaded."""
+        for entry in walk(self.folder.entries):
+            if entry.path is not None and entry.kind == "document":
+                self._read(entry)
+            self._entries.append((entry, self._key(entry)))
+        self._name_pages()
+        files = self._files()
+        keys = {id(entry): key for entry, key in self._entries}
+        old = {page["id"]: page for page in trees.walk(self.before["pages"])}
+        pages = trees.placed(self._nodes(self.folder.entries, keys, old))
+        return {**NOTHING, "pages": pages, "files": files, "keys": self._keys}
+
+    def _read(self, entry: Entry) -> None:
+        assert entry.path is not None
+        text = None
+        if os.path.lexists(self.folder.root / entry.path):
+            text = self.folder.text(entry.path)
+        else:
+            self.folder.report(entry.path, "is not there, so its page is empty.")
+        yaml, start = front_matter.split(text or "")
+        body = (text or "")[start:]
+        self._bodies[entry.path] = (front_matter.read(yaml), body.lstrip("\n") if start else body)
+
+    def _key(self, entry: Entry) -> str:
+        """What names an entry in the folder: its path, or its kind and words, counted where they occur again."""
+        if entry.kind == "document" and entry.path is not None:
+            return f"page:{entry.path}"
+        key = f"{entry.kind}:{entry.address or entry.title}"
+        self._seen[key] += 1
+        return key if self._seen[key] == 1 else f"{key}#{self._seen[key]}"
+
+    def _name_pages(self) -> None:
+        """Give each entry its id: the one it had, or that of a page that is gone and said the same, or a new one."""
+        known: dict[str, str] = self.before["keys"]
+        here = {key for _, key in self._entries}
+        gone = {name for key, name in known.items() if key not in here}
+        by_text = {
+            page["text"]: page["id"]
+            for page in trees.walk(self.before["pages"])
+            if page["id"] in gone and "text" in page
+        }
+        for entry, key in self._entries:
+            name = known.get(key)
+            if name is None and entry.path in self._bodies and (body := self._bodies[entry.path][1]):
+                name = by_text.pop(self.world.store.put_blob(body), None)
+            self._keys[key] = name or self.world.new_id()
+
+    def _nodes(self, entries: list[Entry], keys: dict[int, str], old: dict[str, Json]) -> Pages:
+        result = []
+        for entry in entries:
+            page_id = self._keys[keys[id(entry)]]
+            page: Json = {"id": page_id, "type": entry.kind, **self._says(entry)}
+            before = old.get(page_id, {})
+            if entry.kind == "document":
+                same = {name: value for name, value in before.items() if name not in _SETTLED} == {
+                    name: value for name, value in page.items() if name not in _SETTLED
+                }
+                now = self.world.timestamp()
+                page |= {"createdAt": before.get("createdAt", now), "updatedAt": before["updatedAt"] if same else now}
+            if entry.kind != "link":
+                page["pages"] = self._nodes(entry.children, keys, old)
+            result.append(page)
+        return result
+
+    def _says(self, entry: Entry) -> Json:
+        """The fields of a page but for its place."""
+        if entry.kind == "link":
+            return {"title": entry.title or named(Path(entry.address).stem), "target": self._target(entry)}
+        if entry.kind == "group" or entry.path is None:
+            title = entry.title or named(Path(entry.address).name)
+            return {"title": title, "slug": trees.slug_of(Path(entry.address).name or title)}
+        matter, body = self._bodies[entry.path]
+        stem = shown(_stem(entry.path))
+        heading = trees.first_heading(body)
+        title = _line(matter.get("title")) or heading or entry.title or named(stem)
+        says: Json = {"title": title, "slug": trees.slug_of(stem)}
+        says |= {name: line for name in _FIELDS if (line := _line(matter.get(name)))}
+        says |= {name: True for name in _FLAGS if matter.get(name) is True}
+        if layout := _layout(matter.get("layout")):
+            says["layout"] = layout
+        if cover := self._cover(entry.path, matter):
+            says["cover"] = cover
+        says["git"] = {"oid": hashlib.sha1(body.encode("utf-8")).hexdigest(), "path": _wire_path(entry.path)}
+        return revisions.written(self.world, says, body)
+
+    def _cover(self, page: Path, matter: Json) -> Json | None:
+        address = _line(matter.get("cover"))
+        if not address:
+            return None
+        return {"ref": self._reference(address, page), "yPos": _number(matter.get("coverY"))}
+
+    def _target(self, entry: Entry) -> Json:
+        """Where a link page leads: to a page or heading of the folder, to a file in it, or anywhere."""
+        return self._reference(entry.address, Path())
+
+    def _reference(self, address: str, start: Path) -> Json:
+        if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:|//", address):
+            return {"kind": "url", "url": address}
+        path = self.folder.within(address, start)
+        anchor = address.partition("#")[2]
+        if path is not None and (page := self._keys.get(f"page:{path}")):
+            return {"kind": "anchor", "anchor": anchor, "page": page} if anchor else {"kind": "page", "page": page}
+        if path is not None and (file := self._keys.get(f"file:{path}")):
+            return {"kind": "file", "file": file}
+        return {"kind": "url", "url": address}
+
+    def _files(self) -> list[Json]:
+        """The files kept for pages and those that pages, covers and links speak of, each once."""
+        wanted = dict.fromkeys(assets(self.folder))
+        for path, (matter, body) in self._bodies.items():
+            for address in (*addresses(body), _line(matter.get("cover")) or ""):
+                self._want(wanted, address, path)
+        for entry, _ in self._entries:
+            if entry.kind == "link":
+                self._want(wanted, entry.address, Path())
+        old = {file["id"]: file for file in self.before["files"]}
+        files = []
+        for path in wanted:
+            data = self.folder.data(path)
+            if data is None:
+                continue
+            key = f"file:{path}"
+            self._keys[key] = self.before["keys"].get(key) or self.world.new_id()
+            files.append(self._file(path, data, old.get(self._keys[key], {})))
+        return files
+
+    def _want(self, wanted: dict[Path, None], address: str, start: Path) -> None:
+        if not address or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:|//|#", address):
+            return
+        path = self.folder.within(address, start)
+        if path is not None and path.suffix and path not in self._bodies and self.folder.holds(path):
+            wanted.setdefault(path)
+
+    def _file(self, path: Path, data: bytes, before: Json) -> Json:
+        blob = self.world.store.put_blob(data)
+        if before.get("blob") == blob:
+            return before
+        name = shown(path.name)
+        kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        file: Json = {
+            "id": self._keys[f"file:{path}"],
+            "name": name,
+            "contentType": kind,
+            "size": len(data),
+            "blob": blob,
+        }
+        if size := dimensions(data):
+            file["dimensions"] = size
+        return {**file, "git": {"oid": hashlib.sha1(data).hexdigest(), "path": _wire_path(path)}}
+
+
+_SETTLED = {"pages", "path", "slug", "createdAt", "updatedAt"}
+"""What of a page follows from its place, or from when it was loaded."""
+
+
+def _stem(path: Path) -> str:
+    """What a page is called in addresses: its file, or for the first page of a folder the folder."""
+    first = path.stem.lower() in ("readme", "index")
+    return path.parent.name if first and path.parent.name else path.stem
+
+
+def _line(value: Any) -> str | None:
+    return " ".join(value.split()) or None if isinstance(value, str) else None
+
+
+def _number(value: Any) -> float:
+    """The number that front matter says, 0 when it says none."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return 0
+    return number if math.isfinite(number) else 0
+
+
+def _layout(value: Any) -> Json:
+    """The layout of a page, from the way front matter writes it: each part with whether it is visible."""
+    layout: Json = {}
+    for part, says in value.items() if isinstance(value, dict) else ():
+        if isinstance(says, dict):
+            if isinstance(says.get("visible"), bool):
+                layout[part] = says["visible"]
+            if part == "cover" and isinstance(says.get("size"), str):
+                layout["coverSize"] = says["size"]
+        elif isinstance(says, str | bool):
+            layout[part] = says
+    return layout
+
+
+def _wire_path(path: Path) -> str:
+    return shown(path.as_posix())

@@ -1,0 +1,118 @@
+"""Reading a table of contents: the nested lists of a `SUMMARY.md`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+from octavo.documents.blocks import Block, Run
+from octavo.documents.parse import parse
+from octavo.server.folders import Entry, Folder
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+_PAGES = {".md", ".markdown", ".mdx", ""}
+
+
+def entries(folder: Folder, text: str, summary: Path) -> list[Entry]:
+    """The entries of a table of contents. A heading of level 2 or more begins a group, a divider ends it."""
+    reading = _Reading(folder, summary)
+    root: list[Entry] = []
+    into = root
+    for block in _open(parse(text).blocks):
+        if block.kind == "heading" and block.attrs.get("level", 1) > 1:
+            group = Entry("group", _words(block.runs) or "Untitled group")
+            root.append(group)
+            into = group.children
+        elif block.kind == "divider":
+            into = root
+        elif block.kind == "list":
+            into += reading.items(block)
+    reading.settle(root)
+    return [entry for entry in root if entry.kind != "group" or entry.children]
+
+
+def _open(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Blocks with those in quotes and hints in their place, so that what is wrapped is not lost."""
+    for block in blocks:
+        if block.children and block.kind != "list":
+            yield from _open(block.children)
+        else:
+            yield block
+
+
+class _Reading:
+    def __init__(self, folder: Folder, summary: Path) -> None:
+        self._folder = folder
+        self._summary = summary
+
+    def items(self, block: Block) -> list[Entry]:
+        """The entries of a list, each with those of the lists in its item."""
+        result: list[Entry] = []
+        for item in block.children:
+            runs = tuple(run for child in item.children if child.kind in ("paragraph", "heading") for run in child.runs)
+            below = [entry for child in item.children if child.kind == "list" for entry in self.items(child)]
+            entry = self._entry(runs)
+            if entry is None:
+                result += below
+            elif entry.kind == "link":
+                # Nothing stands below a link, so what was put there follows it.
+                result += [entry, *below]
+            else:
+                entry.children = below
+                result.append(entry)
+        return result
+
+    def _entry(self, runs: tuple[Run, ...]) -> Entry | None:
+        linked = [run for run in runs if run.link]
+        if not linked:
+            title = _words(runs)
+            return Entry("document", title, address=title) if title else None
+        address = linked[0].link or ""
+        title = _words(run for run in runs if run.link == address) or _words(runs)
+        if _SCHEME.match(address):
+            return Entry("link", title or address, address=address)
+        path = self._folder.within(address, self._summary)
+        if path is None:
+            self._folder.report(unquote(address), "leads out of the folder, so its page is left empty.")
+            return Entry("document", title, address=address)
+        if path.suffix.lower() not in _PAGES:
+            return Entry("link", title, address=address)
+        if not self._folder.holds(path):
+            tries = (path / "README.md", path / "index.md", path.with_name(f"{path.name}.md"))
+            path = next((each for each in tries if self._folder.holds(each)), path)
+        anchor = address.partition("#")[2]
+        return Entry("document", title, path=path, address=f"#{anchor}" if anchor else "")
+
+    def settle(self, root: list[Entry]) -> None:
+        """Let each file be one page: another entry for it is a link to the page, or to the heading it names."""
+        every = list(_walk(root))
+        owners: dict[Path, Entry] = {}
+        for entry in [*(each for each in every if not each.address), *(each for each in every if each.address)]:
+            if entry.kind == "document" and entry.path is not None:
+                owners.setdefault(entry.path, entry)
+        _unite(root, owners)
+
+
+def _unite(entries: list[Entry], owners: dict[Path, Entry]) -> None:
+    for entry in list(entries):
+        _unite(entry.children, owners)
+        if entry.kind == "document" and entry.path is not None:
+            if owners[entry.path] is entry:
+                entry.address = ""
+                continue
+            place = entries.index(entry) + 1
+            entries[place:place] = entry.children
+            entry.kind, entry.children = "link", []
+            entry.address = f"/{entry.path}{entry.address}"
+
+
+def _walk(entries: list[Entry]) -> Iterator[Entry]:
+    for entry in entries:
+        yield entry
+        yield from _walk(entry.children)
+
+
+def _words(runs: Iterable[Run]) -> str:
+    return " ".join("".join(run.text for run in runs).split())
