@@ -16,7 +16,21 @@ FOLDER = Path(__file__).parent
 FIRST_DAY = date(2017, 4, 3)
 LAST_DAY = date(2026, 11, 13)
 LOG_LINES = 5000
-_MONTHS = "January February March April May June July August September October November December".split()
+_TYPED_BEFORE = date(2026, 5, 1)
+_LOG_HEAD = """---
+icon: book-bookmark
+description: What was done at each station, the latest first.
+---
+
+# Log of all stations
+
+One line for each visit, gap and surprise since April 2017, by whoever was there; their initials stand beside it. Search in
+the page for a station, or jump to a month. What is older than May 2026 was kept in a text file, and is shown as it was.
+"""
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 _STORMS = (date(2019, 1, 8), date(2020, 2, 11), date(2022, 1, 30), date(2024, 1, 17), date(2025, 12, 5))
 _LEVELS = (
     ("Highest astronomical tide", 1.0, 0.44),
@@ -105,7 +119,7 @@ def _region_page(region: Any) -> str:
 
 
 def _sheet(station: Station, region: Any) -> str:
-    facts = _facts(station, region)
+    facts = _facts(station)
     latitude, longitude = facts["position"]
     lines = [
         "---",
@@ -146,9 +160,11 @@ def _sheet(station: Station, region: Any) -> str:
     return "\n".join(lines)
 
 
-def _facts(station: Station, region: Any) -> dict[str, Any]:
+@cache
+def _facts(station: Station) -> dict[str, Any]:
     """What the sheet of a station says: drawn from the word lists, except for what is fixed."""
     words, chance = _words()["sheet"], Random(station.slug)
+    region = next(each for each in _words()["region"] if each["slug"] == station.region)
     high = region["range"] * chance.uniform(0.97, 1.12)
     drawn = {name: chance.choice(words[name]) for name in sorted(words) if name != "known"}
     drawn |= {
@@ -159,35 +175,53 @@ def _facts(station: Station, region: Any) -> dict[str, Any]:
         "recorded": chance.choice(_STORMS),
         "known": chance.choice(words["known"]) if chance.random() < 0.3 else None,
     }
-    return drawn | _words()["fixed"].get(station.slug, {})
+    fixed: dict[str, Any] = _words()["fixed"].get(station.slug, {})
+    return drawn | fixed
 
 
 def _log() -> str:
     """What was done at the stations, the latest first: exactly LOG_LINES lines."""
-    words, chance = _words()["log"], Random("log")
-    every = stations()
-    lines = [
-        "---",
-        "description: What was done at each station, the latest first.",
-        "---",
-        "",
-        "# Log of all stations",
-        "",
-        "One line for each visit, gap and surprise since April 2017. Entries are made by whoever was there; their initials",
-        "stand at the end. Search in the page for a station, or jump to a month.",
-        "",
-    ]
-    day, month = LAST_DAY, ""
-    while len(lines) < LOG_LINES:
-        heading = f"{_MONTHS[day.month - 1]} {day.year}"
+    lines = _LOG_HEAD.split("\n")
+    month, typed = "", False
+    for entry in _entries_of_log():
+        heading = f"{_MONTHS[entry.day.month - 1]} {entry.day.year}"
         if heading != month:
-            lines += ["", f"## {heading}", ""] if month else [f"## {heading}", ""]
-            month = heading
+            lines += [*(["```"] if typed else []), *([""] if month else []), f"## {heading}", ""]
+            month, typed = heading, entry.day < _TYPED_BEFORE
+            lines += ["```text"] if typed else []
+        if len(lines) == LOG_LINES - 1:
+            break
+        lines.append(entry.as_text() if typed else entry.as_item())
+    return "\n".join([*lines, "```"]) + "\n"
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A line of the log."""
+
+    day: date
+    station: str
+    did: str
+    who: str
+
+    def as_item(self) -> str:
+        month = _MONTHS[self.day.month - 1][:3]
+        return f"* **{self.day.day} {month}** {self.station}: {self.did} ({self.who})"
+
+    def as_text(self) -> str:
+        return f"{self.day:%d}  {self.who}  {self.station:<16}  {self.did}"
+
+
+def _entries_of_log() -> Iterator[_Entry]:
+    """Visits and surprises from the last day back, at stations that stood by then, without an end."""
+    words, chance = _words()["log"], Random("log")
+    since = [(_facts(station)["since"], station.name) for station in stations()]
+    day = LAST_DAY
+    while True:
+        standing = [name for begun, name in since if begun <= day]
         did = chance.choice(words["work"]).format(mm=chance.randrange(1, 9), n=chance.randrange(2, 9))
-        who = chance.choice(words["initials"])
-        lines.append(f"* **{day.day} {_MONTHS[day.month - 1][:3]}** {chance.choice(every).name}: {did} ({who})")
+        yield _Entry(day, chance.choice(standing), did, chance.choice(words["initials"]))
         day = max(FIRST_DAY, day - timedelta(days=chance.choice((0, 1, 1, 1))))
-    return "\n".join(lines[:LOG_LINES]) + "\n"
 
 
 def _long(day: date) -> str:

@@ -1,0 +1,156 @@
+"""The demo library: an invented maker of tide gauges, its manuals, and its people at work on them."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from octavo.api import collections, spaces
+from octavo.api.places import CollectionRef, OrganizationRef, SpaceRef
+from octavo.server import behaviour
+from octavo.server.demo import people, register
+from octavo.server.demo.history import Deed, deeds
+from octavo.server.gate import answer
+from octavo.server.loader import load
+from octavo.server.world import World, iso
+
+TODAY = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
+"""When the demo is, unless told otherwise: a Monday."""
+
+_FOLDER = Path(__file__).parent
+_FOUNDED = timedelta(days=1300)
+_WRITTEN = timedelta(days=120)
+"""How long ago the spaces were made, and how long ago their pages were last brought in as a whole."""
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """A collection, and the one it lies in."""
+
+    id: str
+    title: str
+    about: str
+    parent: str | None = None
+
+
+@dataclass(frozen=True)
+class Manual:
+    """A space, the collection it lies in, and its default level. Its pages are in the folder of its id."""
+
+    id: str
+    title: str
+    emoji: str
+    parent: str
+    level: str = "inherit"
+
+
+SHELVES = (
+    Shelf("products", "Products", "What we make, and how to use it"),
+    Shelf("harbour-software", "Harbour software", "For those who build on our levels", "products"),
+    Shelf("instruments", "Instruments", "For those who stand on the quay", "products"),
+    Shelf("field-work", "Field work", "Where our gauges stand"),
+    Shelf("company", "Company", "How we work"),
+)
+MANUALS = (
+    Manual("harbour-api", "Harbour API", "⚓", "harbour-software"),
+    Manual("limpet", "Limpet manual", "📏", "instruments", level="review"),
+    Manual("stations", "Station register", "🗼", "field-work"),
+    Manual("handbook", "Handbook", "🛟", "company"),
+)
+
+
+@dataclass
+class Clock:
+    """Shows the moment that is told."""
+
+    moment: datetime
+
+    def __call__(self) -> datetime:
+        return self.moment
+
+
+@dataclass
+class Names:
+    """Makes ids of the name of what is being made: `retries`, then `retries-2`, ..."""
+
+    name: str = ""
+    _made: Counter[str] = field(default_factory=Counter)
+
+    def __call__(self) -> str:
+        self._made[self.name] += 1
+        number = self._made[self.name]
+        return self.name if number == 1 else f"{self.name}-{number}"
+
+
+def build(world: World, today: datetime = TODAY) -> None:
+    """Fill an empty store with the demo library, as if its people had worked on it until `today`.
+
+    It holds no key: whoever opens the demo adds one for `people.DEFAULT_PERSON`, or for another of `people.PEOPLE`.
+    """
+    behaviour.load()
+    clock, names = Clock(today - _FOUNDED), Names()
+    past = replace(world, now=clock, new_id=names)
+    with world.store.transaction():
+        _found(past, today)
+        _arrange(past.asked_by(people.PEOPLE[0].id), names)
+        clock.moment = today - _WRITTEN
+        _write(past.asked_by(people.DEFAULT_PERSON.id), names)
+        for deed in deeds():
+            clock.moment, names.name = today - deed.ago, deed.name
+            _do(deed, past.asked_by(deed.by))
+
+
+def _found(world: World, today: datetime) -> None:
+    """The organization and its people, which no operation makes."""
+    organization = {
+        "id": people.ORGANIZATION,
+        "title": "Saltmarsh Instruments",
+        "createdAt": iso(today - timedelta(days=4400)),
+        "hostname": "saltmarsh",
+        "emailDomains": ["saltmarsh.example"],
+        "type": "business",
+        "useCase": "productDocs",
+        "plan": "pro",
+        "defaultRole": "read",
+        "inviteLinks": False,
+        "mergeRules": {"type": "none"},
+    }
+    world.store.put(f"/orgs/{people.ORGANIZATION}", organization)
+    people.move_in(world, today)
+
+
+def _arrange(world: World, names: Names) -> None:
+    """Collections and spaces, still without their pages."""
+    at = OrganizationRef(organization_id=people.ORGANIZATION)
+    for shelf in SHELVES:
+        names.name = shelf.id
+        placed = {"parent": shelf.parent} if shelf.parent else {}
+        answer(collections.Create(at=at, title=shelf.title, **placed), world)
+        answer(collections.Update(at=CollectionRef(collection_id=shelf.id), description=shelf.about), world)
+    for manual in MANUALS:
+        names.name = manual.id
+        answer(spaces.Create(at=at, title=manual.title, emoji=manual.emoji, parent=manual.parent), world)
+        if manual.level != "inherit":
+            answer(spaces.Update(at=SpaceRef(space_id=manual.id), default_level=manual.level), world)
+
+
+def _write(world: World, names: Names) -> None:
+    """The pages of each space, from its folder. Those of the register are written to one first."""
+    with tempfile.TemporaryDirectory() as temporary:
+        written = Path(temporary) / "stations"
+        shutil.copytree(_FOLDER / "stations", written)
+        for path, text in register.files().items():
+            (written / path).parent.mkdir(parents=True, exist_ok=True)
+            (written / path).write_text(text, encoding="utf-8")
+        for manual in MANUALS:
+            names.name = f"{manual.id}-page"
+            load(world, written if manual.id == "stations" else _FOLDER / manual.id, space_id=manual.id)
+
+
+def _do(deed: Deed, world: World) -> None:
+    for op in deed.asks(world):
+        answer(op, world)

@@ -1,0 +1,56 @@
+"""Pages and blocks of the demo library, found by what a writer knows of them: a file, a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from octavo.api.places import ContentRef
+from octavo.server import trees
+from octavo.server.behaviour import revisions
+from octavo.server.behaviour.threads import blocks
+from octavo.server.store import Json
+from octavo.server.world import World
+
+
+def page_at(world: World, at: ContentRef, file: str) -> Json:
+    """The page that was written in `file`, or whose slug that is if it came later. Raises LookupError for none."""
+    found = [page for page in trees.walk(revisions.at(world, at)["pages"]) if _file_of(page) == file]
+    if not found:
+        raise LookupError(f"No page of {at} was written in {file}.")
+    return found[0]
+
+
+def block_at(world: World, page: Json, words: str) -> str:
+    """The key of the smallest block of a page that has these words. Raises LookupError when there is none."""
+    found = [
+        (len(says), key) for key, says in blocks(world.store, page["text"]).items() if words in " ".join(says.split())
+    ]
+    if not found:
+        raise LookupError(f"“{words}” is not on the page “{page['title']}”.")
+    return min(found)[1]
+
+
+def pages_below(world: World, at: ContentRef, folder: str) -> Iterator[Json]:
+    """The pages that were written in a folder, in the order of the tree."""
+    return (page for page in trees.walk(revisions.at(world, at)["pages"]) if _file_of(page).startswith(folder))
+
+
+def place_after(world: World, at: ContentRef, file: str) -> int:
+    """The place right after a page, among those it stands with."""
+    tree = revisions.at(world, at)["pages"]
+    page = page_at(world, at, file)
+    above = trees.trail(tree, page["id"])[:-1]
+    siblings = above[-1]["pages"] if above else tree
+    return [each["id"] for each in siblings].index(page["id"]) + 1
+
+
+def replaced(text: str, words: str, others: str) -> str:
+    """`text` with `others` in place of `words`. Raises LookupError unless they are there exactly once."""
+    if text.count(words) != 1:
+        raise LookupError(f"“{words[:60]}” is there {text.count(words)} times, not once.")
+    return text.replace(words, others)
+
+
+def _file_of(page: Json) -> str:
+    """The file a page was written in, or the slug of one that a change request made."""
+    return str(page.get("git", {}).get("path") or page.get("slug", ""))
