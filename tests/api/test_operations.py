@@ -114,7 +114,7 @@ def test_an_operation_without_body_fields_sends_none() -> None:
 def test_one_declaration_serves_every_place() -> None:
     page = {"page_id": "p", "format": "markdown"}
     revision = RevisionRef(space_id="s", revision_id="r")
-    urls = [location(content.GetPage(at=at, **page)) for at in (SPACE, CHANGE_REQUEST, revision)]  # type: ignore[arg-type]  # one dict for three calls
+    urls = [location(content.GetPage(at=at, **page)) for at in (SPACE, CHANGE_REQUEST, revision)]
     assert urls == [
         "/v1/spaces/s/content/page/p",
         "/v1/spaces/s/change-requests/7/content/page/p",

@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable, Coroutine, Iterable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual.app import App
 from textual.binding import Binding, BindingType
-from textual.content import Content
 from textual.screen import Screen
 from textual.signal import Signal
 
@@ -17,15 +15,21 @@ from octavo.api.errors import ApiError
 from octavo.api.operation import ListPage, Operation
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.organizations import Organization
-from octavo.api.places import OrganizationRef
+from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
 from octavo.api.spaces import List as ListSpaces
 from octavo.api.spaces import Space
 from octavo.api.users import Me, User
 from octavo.data.live import Snapshot
+from octavo.data.state import NotSaved
 from octavo.settings import Settings
+from octavo.tui.commands import Explaining
 from octavo.tui.crash import report_crash
 from octavo.tui.session import Doors, Session
 from octavo.tui.themes import themes
+from octavo.tui.widgets.notices import NoticeBoard, Tone
+
+if TYPE_CHECKING:
+    from octavo.api.change_requests import ChangeRequest
 
 
 def _view(name: str) -> Callable[[], Screen[Any]]:
@@ -41,10 +45,10 @@ def _view(name: str) -> Callable[[], Screen[Any]]:
     return build
 
 
-class Octavo(App[int]):
+class Octavo(Explaining[int]):
     """Shows one session at a time. Without one it starts at the sign-in screen."""
 
-    CSS_PATH = "app.tcss"
+    CSS_PATH: ClassVar[str] = "app.tcss"
     ENABLE_COMMAND_PALETTE = False
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
         name: _view(name) for name in ("sign_in", "home", "content", "changes", "comments")
@@ -75,7 +79,7 @@ class Octavo(App[int]):
         Binding("ctrl+z", "suspend_process", "Suspend", tooltip="Suspend to the shell", id="app.suspend", show=False),
     ]  # fmt: skip
 
-    def __init__(self, settings: Settings, doors: Doors, session: Session | None, start: str = "content") -> None:
+    def __init__(self, settings: Settings, doors: Doors, session: Session | None, *, start: str = "content") -> None:
         self.DEFAULT_MODE = start if session else "sign_in"  # type: ignore[misc]  # read once by App.__init__
         super().__init__()
         self.settings = settings
@@ -90,12 +94,15 @@ class Octavo(App[int]):
         self.me: User | None = None
         self.before_end: set[Callable[[], None]] = set()
         """Called when the terminal goes away: they keep what is being typed (D6)."""
+        self.notices = NoticeBoard()
+        self.wanted_space: tuple[str, str | None, str] | None = None
+        """A space, a page of it and a part of that, which the content view shows next."""
         self._session = session
         self._leave: dict[str, Callable[[], None]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         for theme in themes():
             self.register_theme(theme)
-        self.theme = settings.theme
+        self.theme = settings.theme if settings.theme in self.available_themes else "dark"
 
     # The session
 
@@ -235,7 +242,7 @@ class Octavo(App[int]):
         if task.cancelled() or (error := task.exception()) is None:
             return
         if isinstance(error, ApiError):
-            self.say(str(error), title="That did not work", severity="error")
+            self.say(str(error), tone="failed")
         else:
             self._handle_exception(error)  # type: ignore[arg-type]  # what the loop keeps is an Exception
 
@@ -243,8 +250,13 @@ class Octavo(App[int]):
         """Give a comment write to the outbox: on disk before anything is said, sent after the time for undo."""
 
         async def add() -> None:
-            await self.session.outbox.add(op, doing=doing, place=place)
-            self.say(f"{said or doing.capitalize()} · u undo")
+            try:
+                entry = await self.session.outbox.add(op, doing=doing, place=place)
+            except NotSaved as error:
+                self.say(f"Couldn't {doing}: {error}", tone="failed")
+                return
+            held = self.settings.undo_seconds if entry.state == "held" else 0.0
+            self.say(said or doing.capitalize(), seconds=max(held, 3.0), undo=held > 0)
 
         self.background(add())
 
@@ -262,7 +274,7 @@ class Octavo(App[int]):
             try:
                 answer = await self.session.live.write(op, *edits)
             except ApiError as error:
-                self.say(str(error), title=f"Couldn't {doing}", severity="error")
+                self.say(f"Couldn't {doing}: {error}", tone="failed")
                 return
             if said:
                 self.say(said)
@@ -271,9 +283,16 @@ class Octavo(App[int]):
 
         self.background(send())
 
-    def say(self, message: str, *, title: str = "", severity: str = "information") -> None:
-        """Tell the person what happened. Never markup."""
-        self.notify(message, title=title, severity=severity, markup=False, timeout=10 if severity == "error" else 5)  # type: ignore[arg-type]  # one of Textual's severities
+    def say(self, message: str, *, tone: Tone = "done", seconds: float | None = None, undo: bool = False) -> None:
+        """Tell the person what happened, where it hides nothing they look at. Never markup."""
+        if self.screen.query("Notices"):
+            self.notices.say(message, tone, seconds=seconds, undo=undo)
+        else:
+            severity = {"done": "information", "care": "warning", "failed": "error"}[tone]
+            self.notify(message, severity=severity, markup=False)  # type: ignore[arg-type]  # one of its three words
+
+    def explain(self, sentence: str) -> None:
+        self.say(sentence, tone="care")
 
     def action_undo(self) -> None:
         async def undo() -> None:
@@ -293,6 +312,24 @@ class Octavo(App[int]):
                 self.pop_screen()
             return
         self.switch_mode(view)
+
+    def open_space(self, space_id: str, page_id: str | None = None, anchor: str = "") -> None:
+        """Show a space, and a page of it."""
+        from octavo.tui import navigating
+
+        navigating.open_space(self, space_id, page_id, anchor)
+
+    def open_change_request(self, change_request: ChangeRequest, space: SpaceRef) -> None:
+        """Show a change request."""
+        from octavo.tui import navigating
+
+        navigating.open_change_request(self, change_request, space)
+
+    def show_change_request(self, at: ChangeRequestRef) -> None:
+        """Read a change request, then show it."""
+        from octavo.tui import navigating
+
+        navigating.show_change_request(self, at)
 
     def action_help(self) -> None:
         from octavo.tui.screens.help import HelpScreen
@@ -349,8 +386,3 @@ class Octavo(App[int]):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[Any]:
         return ()
-
-
-def content(text: str) -> Content:
-    """Outside text as something a widget shows as it is."""
-    return Content(text)

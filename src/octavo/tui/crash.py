@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Callable
 from pathlib import Path
 
 from rich.text import Text
 
 from octavo.api.text import line, text
+from octavo.redaction import redact
 
 
-
-def report_crash(folder: Path, redact: Callable[[str], str]) -> Text:
+def report_crash(folder: Path) -> Text:
     """Write what went wrong to a new file in `folder`, without keys, and return what to say about it."""
     said = line(redact(f"{type(sys.exc_info()[1]).__name__}: {sys.exc_info()[1]}"))
     try:

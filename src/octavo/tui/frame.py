@@ -61,10 +61,9 @@ class TopBar(Widget):
             label = Content.assemble((key, "$primary"), f" {name}" if middle or view == self._view else "")
             if (count := self.octavo.counts.get(view)) and middle:
                 label = label + Content(f" {count}")
+            label = Content.assemble(" ", label, " ")
             if view == self._view:
-                label = Content.assemble(" ", label, " ").stylize("bold $foreground on $panel")
-            else:
-                label = Content.assemble(" ", label, " ")
+                label = label.stylize("bold $foreground on $panel")
             left = self._add(left, label, view)
         right = self._right(wide)
         gap = width - left.cell_length - right.cell_length

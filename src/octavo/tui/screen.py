@@ -1,4 +1,4 @@
-"""What every view can do: follow an answer, write, and say why a key is dim."""
+"""What every view can do: follow answers, say where we are, and say why a key is dim."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from textual.widget import Widget
 
 from octavo.api.operation import Operation
 from octavo.data.live import Live, Snapshot
+from octavo.tui.commands import Explained
 from octavo.tui.frame import StatusBar, TopBar
 from octavo.tui.widgets.keybar import KeyBar
+from octavo.tui.widgets.notices import Notices
 
 if TYPE_CHECKING:
     from octavo.tui.app import Octavo
@@ -21,7 +23,47 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class View(Screen[None]):
+class Following:
+    """Answers a screen or widget shows, each in a slot. A slot that follows something else leaves what it followed."""
+
+    def __init__(self, live: Callable[[], Live]) -> None:
+        self._live = live
+        self._slots: dict[str, tuple[Operation[Any], Callable[[], None]]] = {}
+
+    def follow(self, slot: str, op: Operation[T] | None, show: Callable[[Snapshot[T]], None] | None = None) -> None:
+        """Show the answer to `op` now and whenever it changes."""
+        if slot in self._slots:
+            if self._slots[slot][0] == op:
+                return
+            self._slots.pop(slot)[1]()
+        if op is None or show is None:
+            return
+        # `watch` shows what is known before it returns, and showing may follow something else in this slot.
+        self._slots[slot] = (op, _nothing)
+        leave = self._live().watch(op, show)
+        if self._slots.get(slot) == (op, _nothing):
+            self._slots[slot] = (op, leave)
+        else:
+            leave()
+
+    def op(self, slot: str) -> Operation[Any] | None:
+        """What `slot` follows now."""
+        return self._slots[slot][0] if slot in self._slots else None
+
+    def ops(self) -> tuple[Operation[Any], ...]:
+        """All that is followed."""
+        return tuple(op for op, _ in self._slots.values())
+
+    def stop(self) -> None:
+        """Follow nothing any more."""
+        while self._slots:
+            self._slots.popitem()[1][1]()
+
+
+def _nothing() -> None: ...
+
+
+class View(Explained, Screen[None]):
     """A screen inside the frame: the top bar, its body, the status line and the keys."""
 
     HELP: ClassVar[str] = ""
@@ -32,13 +74,14 @@ class View(Screen[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._followed: dict[str, tuple[Operation[Any], Callable[[], None]]] = {}
+        self.following = Following(lambda: self.live)
 
     def compose(self) -> ComposeResult:
         yield TopBar(self.VIEW)
         yield from self.body()
         yield StatusBar()
         yield KeyBar()
+        yield Notices(self.octavo.notices)
 
     def body(self) -> Iterable[Widget]:
         """The widgets between the frame's lines."""
@@ -54,43 +97,28 @@ class View(Screen[None]):
 
     def follow(self, slot: str, op: Operation[T] | None, show: Callable[[Snapshot[T]], None] | None = None) -> None:
         """Show the answer to `op` now and whenever it changes, instead of what `slot` followed before."""
-        if slot in self._followed:
-            if self._followed[slot][0] == op:
-                return
-            self._followed.pop(slot)[1]()
-        if op is not None and show is not None:
-            self._followed[slot] = (op, lambda: None)
-            leave = self.live.watch(op, show)
-            self._followed[slot] = (op, leave)
-
-    def following(self, slot: str) -> Operation[Any] | None:
-        """What `slot` follows now."""
-        return self._followed[slot][0] if slot in self._followed else None
-
-    def unfollow_all(self) -> None:
-        """Follow nothing any more."""
-        while self._followed:
-            self._followed.popitem()[1][1]()
+        self.following.follow(slot, op, show)
 
     def on_unmount(self) -> None:
-        self.unfollow_all()
+        self.following.stop()
 
     def action_refresh(self) -> None:
         """Ask again for everything on show. What is shown stays until the answers are here."""
-        for op, _ in tuple(self._followed.values()):
-            self.octavo.background(self.live.refresh(op))
+        for op in self.following.ops():
+            self.background(self.live.refresh(op))
 
-    def status(self, crumbs: str | None = None, facts: str | None = None) -> None:
+    def status(self, crumbs: str, facts: str = "") -> None:
         """Say where we are, and what is known about it, in the status line."""
-        bar = self.query_one(StatusBar)
-        if crumbs is not None:
-            bar.crumbs = crumbs
-        if facts is not None:
-            bar.facts = facts
+        for bar in self.query(StatusBar):
+            bar.crumbs, bar.facts = crumbs, facts
 
     def background(self, work: Coroutine[Any, Any, Any]) -> None:
         """Run `work` in the app: leaving this screen must not cancel it (C7)."""
         self.octavo.background(work)
+
+    @on(Notices.UndoWanted)
+    def _undo(self) -> None:
+        self.octavo.action_undo()
 
     @on(TopBar.ViewWanted)
     def _switch(self, message: TopBar.ViewWanted) -> None:

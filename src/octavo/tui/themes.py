@@ -136,10 +136,10 @@ _CB_LIGHT = {
 def palettes() -> dict[str, tuple[Palette, bool]]:
     """Every palette of ours by theme name, and whether it is dark."""
     return {
-        "octavo-dark": (DARK, True),
-        "octavo-light": (LIGHT, False),
-        "octavo-cb-dark": (Palette(**{**vars(DARK), **_CB_DARK}), True),
-        "octavo-cb-light": (Palette(**{**vars(LIGHT), **_CB_LIGHT}), False),
+        "dark": (DARK, True),
+        "light": (LIGHT, False),
+        "cb-dark": (Palette(**{**vars(DARK), **_CB_DARK}), True),
+        "cb-light": (Palette(**{**vars(LIGHT), **_CB_LIGHT}), False),
     }
 
 

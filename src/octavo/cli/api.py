@@ -1,0 +1,116 @@
+"""`octavo api`: run one operation and print its answer."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import re
+import sys
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import SecretStr, ValidationError
+
+from octavo import settings as settings_module
+from octavo.api.errors import ApiError, Unauthorized
+from octavo.api.operation import Listing, Operation
+from octavo.api.text import json as safe_json
+from octavo.api.wire import Route, body_fields, build, query_fields
+from octavo.cli.access import signed_in
+from octavo.cli.arguments import NOT_SIGNED_IN, USAGE, Failure
+from octavo.cli.operations import all_routes
+from octavo.client.client import Client
+from octavo.settings import Settings
+
+
+def run(options: argparse.Namespace) -> int:
+    op = operation(options.name, values_of(options.values))
+    settings = settings_module.read(os.environ)
+    access, key = signed_in(settings, options)
+    try:
+        answer = asyncio.run(_ask(settings, access.origin, key, op, everything=options.all))
+    except Unauthorized as error:
+        raise Failure(str(error), NOT_SIGNED_IN) from error
+    except (ApiError, ValueError) as error:
+        raise Failure(str(error)) from error
+    if answer is not None:
+        # On a terminal the text of strangers must not command it; in a pipe it goes on as it came.
+        shown = safe_json(answer) if sys.stdout.isatty() else answer
+        sys.stdout.write(json.dumps(shown, indent=2, ensure_ascii=not _is_utf8()) + "\n")
+    return 0
+
+
+def values_of(arguments: list[str]) -> dict[str, Any]:
+    """`key=value` as text, `key:=value` as JSON; a name given again makes a list. Raises Failure."""
+    values: dict[str, Any] = {}
+    for argument in arguments:
+        name, sign, text = _split(argument)
+        value: Any = text
+        if sign == ":=":
+            try:
+                value = json.loads(text)
+            except ValueError:
+                raise Failure(f"{name}:= must be followed by JSON, but {text[:40]!r} is not", USAGE) from None
+        if name in values:
+            before = values[name] if isinstance(values[name], list) else [values[name]]
+            value = [*before, value]
+        values[name] = value
+    return values
+
+
+def operation(name: str, values: dict[str, Any]) -> Operation[Any]:
+    """The operation called `name` with these values under their wire names. Raises Failure with what is wrong."""
+    routes = [route for route in all_routes() if route.spec.name == name]
+    if not routes:
+        near = get_close_matches(name, {route.spec.name for route in all_routes()}, n=3)
+        hint = f" Did you mean {', '.join(near)}?" if near else " See: octavo operations"
+        raise Failure(f"there is no operation {name!r}.{hint}", USAGE)
+    fitting = [route for route in routes if _in_path(route) <= values.keys()]
+    if not fitting:
+        missing = min((sorted(_in_path(route) - values.keys()) for route in routes), key=len)
+        raise Failure(f"{name} needs {', '.join(f'{each}=…' for each in missing)}", USAGE)
+    route = max(fitting, key=lambda route: len(_in_path(route)))
+    known = _in_path(route) | query_fields(route.spec) | body_fields(route.spec)
+    if unknown := sorted(values.keys() - known):
+        raise Failure(f"{name} takes no {', '.join(unknown)}; it takes {', '.join(sorted(known))}", USAGE)
+    try:
+        return build(route, {key: _listed(route, key, value) for key, value in values.items()})
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or name
+        raise Failure(f"{where}: {first['msg'][0].lower()}{first['msg'][1:]}", USAGE) from None
+
+
+async def _ask(settings: Settings, origin: str, key: SecretStr, op: Operation[Any], *, everything: bool) -> Any:
+    client = Client(origin, key, ca_file=settings.ca_file)
+    try:
+        if everything and isinstance(op, Listing):
+            return {"items": [item async for item in client.raw_each(op)]}
+        return await client.raw(op)
+    finally:
+        await client.aclose()
+
+
+def _split(argument: str) -> tuple[str, str, str]:
+    found = re.match(r"([A-Za-z][\w.]*)(:=|=)", argument)
+    if found is None:
+        raise Failure(f"{argument[:40]!r} is not KEY=VALUE or KEY:=JSON", USAGE)
+    return found[1], found[2], argument[found.end() :]
+
+
+def _in_path(route: Route) -> set[str]:
+    return set(re.findall(r"{(\w+)}", route.path))
+
+
+def _listed(route: Route, name: str, value: Any) -> Any:
+    """One value given for a field that takes several is a list of one."""
+    schema = route.spec.operation.model_json_schema(by_alias=True)["properties"].get(name, {})
+    kinds = [schema, *schema.get("anyOf", ())]
+    takes_list = any(each.get("type") == "array" for each in kinds)
+    return [value] if takes_list and not isinstance(value, list) else value
+
+
+def _is_utf8() -> bool:
+    return (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"

@@ -1,0 +1,104 @@
+"""`octavo auth`: keys and accounts."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import getpass
+import os
+import sys
+
+from octavo import settings as settings_module
+from octavo.api.errors import ApiError, Unauthorized
+from octavo.cli.access import home_of
+from octavo.cli.arguments import NOT_SIGNED_IN, Failure
+from octavo.client import keys, profiles, signing_in
+from octavo.client.credentials import StoreUnavailable
+from octavo.client.origin import host_of
+from octavo.settings import Settings
+
+STORES = {
+    "keyring": "in the keyring of this system",
+    "file": "in a file, in the clear",
+    "env": "in OCTAVO_API_KEY",
+    "session": "for this session only",
+    "none": "nowhere",
+}
+
+
+def run(options: argparse.Namespace) -> int:
+    settings = settings_module.read(os.environ)
+    try:
+        return {"login": _login, "logout": _logout, "status": _status, "switch": _switch}[options.action](
+            settings, options
+        )
+    except Unauthorized as error:
+        raise Failure(str(error), NOT_SIGNED_IN) from error
+    except (ApiError, StoreUnavailable, ValueError, OSError) as error:
+        raise Failure(str(error)) from error
+
+
+def _login(settings: Settings, options: argparse.Namespace) -> int:
+    home = home_of(settings)
+    # The key comes from where it was asked for now, not from the environment.
+    quiet = {name: value for name, value in os.environ.items() if name != profiles.KEY_VARIABLE}
+    named = options.profile if options.profile in home.read().entries else None
+    access = profiles.resolve(home.read(), quiet, profile=named, base_url=options.base_url)
+    key = keys.accept(_typed(options, host_of(access.origin)))
+    signed = asyncio.run(
+        signing_in.login(home, access.origin, key, name=options.profile, insecure_storage=options.insecure_storage)
+    )
+    for fact in (*signed.identity.facts, *signed.identity.missing):
+        _say(fact)
+    _say(f"Profile {signed.profile.name} at {access.origin}; its key is kept {STORES[signed.profile.store]}.")
+    if signed.notice:
+        _say(signed.notice)
+    return 0
+
+
+def _typed(options: argparse.Namespace, host: str) -> str:
+    if options.with_token:
+        return sys.stdin.read(4096)
+    if not sys.stdin.isatty():
+        raise ValueError(
+            "There is no terminal to type a key in. Give it on standard input: octavo auth login --with-token"
+        )
+    if os.environ.get("TEXTUAL_LOG"):
+        raise ValueError("TEXTUAL_LOG is set, and would write down what you type. Unset it, then sign in.")
+    return getpass.getpass(f"Key for {host}: ")
+
+
+def _logout(settings: Settings, options: argparse.Namespace) -> int:
+    from octavo.cli.sessions import forget
+
+    gone = signing_in.logout(home_of(settings), options.profile)
+    forget(settings, f"{gone.profile.origin} {gone.profile.name}")
+    _say(f"Signed out {gone.profile.name} at {gone.profile.origin}. Its key and its saved pages are deleted here.")
+    if gone.current:
+        _say(f"{gone.current} is the current profile now.")
+    return 0
+
+
+def _status(settings: Settings, options: argparse.Namespace) -> int:
+    home = home_of(settings)
+    access = profiles.resolve(home.read(), os.environ, profile=options.profile, base_url=options.base_url)
+    found = signing_in.status(home, access)
+    for each in found:
+        mark = "*" if each.current else " "
+        name = each.profile.name if each.profile else "-"
+        who = each.profile.user_name if each.profile else ""
+        key = f"key …{each.ending} ({each.fingerprint}) {STORES[each.source]}" if each.fingerprint else each.problem
+        _say(f"{mark} {name:<12} {each.origin}  {who}  {key}")
+    if problem := home.read().problem:
+        _say(problem)
+    return 0 if any(each.current and each.fingerprint for each in found) else NOT_SIGNED_IN
+
+
+def _switch(settings: Settings, options: argparse.Namespace) -> int:
+    profile = signing_in.switch(home_of(settings), options.name)
+    _say(f"{profile.name} at {profile.origin} is the current profile now.")
+    return 0
+
+
+def _say(sentence: str) -> None:
+    sys.stdout.write(f"{sentence}\n")

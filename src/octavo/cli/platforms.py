@@ -1,0 +1,123 @@
+"""The embedded platforms: where each keeps its data, and how one is built."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import SecretStr
+
+from octavo.client.aside import aside
+from octavo.client.private_files import private_folder, read_private, write_private
+from octavo.settings import Settings
+
+if TYPE_CHECKING:
+    from octavo.server.app import Platform
+
+ORIGIN = "http://octavo.local"
+"""What addresses of a platform without a port start with. Nothing is ever sent there."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a platform keeps its database and the key of its default person."""
+
+    folder: Path
+
+    @property
+    def database(self) -> Path:
+        return self.folder / "platform.db"
+
+    @property
+    def key_file(self) -> Path:
+        return self.folder / "key"
+
+    def key(self) -> SecretStr:
+        """The key of the default person, made when there is none yet. Raises OSError."""
+        private_folder(self.folder)
+        if not self.key_file.exists():
+            write_private(self.key_file, secrets.token_urlsafe(32))
+        return SecretStr(read_private(self.key_file).strip())
+
+    def clear(self) -> None:
+        """Forget everything it held."""
+        for name in ("platform.db", "platform.db-wal", "platform.db-shm", "key"):
+            (self.folder / name).unlink(missing_ok=True)
+
+
+def demo_place(settings: Settings) -> Place:
+    return Place(settings.data_folder / "demo")
+
+
+def folder_place(settings: Settings, folder: Path) -> Place:
+    """Each folder has a platform of its own, so that its comments stay with it."""
+    name = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    return Place(settings.data_folder / "folders" / name)
+
+
+def build_demo(place: Place) -> Platform:
+    """The demo library, set out when it is new."""
+    from octavo.server.app import Platform
+    from octavo.server.demo.library import build
+    from octavo.server.demo.people import DEFAULT_PERSON
+    from octavo.server.store import Store
+    from octavo.server.world import World
+
+    store = Store(place.database)
+    world = World(store)
+    if store.setting("library") is None:
+        with store.transaction():
+            build(world, today=world.now())
+            store.set("library", "demo")
+    store.add_key(place.key().get_secret_value(), DEFAULT_PERSON.id)
+    return Platform(world)
+
+
+def build_folder(place: Place, folder: Path, name: str) -> Platform:
+    """A folder as a space: loaded when it is new, and what changed since when it is not. Raises OSError."""
+    from octavo.server.app import Platform
+    from octavo.server.household import ORGANIZATION, PERSON, move_in
+    from octavo.server.loader import load
+    from octavo.server.store import Store
+    from octavo.server.world import World
+
+    store = Store(place.database)
+    world = move_in(World(store), name)
+    load(world, folder, organization=ORGANIZATION, author=PERSON)
+    store.add_key(place.key().get_secret_value(), PERSON)
+    return Platform(world)
+
+
+class Late:
+    """A platform as an ASGI application, built aside when the first request comes."""
+
+    def __init__(self, build: Callable[[], Platform], *, latency: float = 0.0, fail: float = 0.0) -> None:
+        """`latency` in seconds; `fail` is the share of requests, 0 to 1, that fail."""
+        self._build = build
+        self._latency, self._fail = latency, fail
+        self._platform: Platform | None = None
+        self._building: Any = None
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await (await self.platform())(scope, receive, send)
+
+    async def platform(self) -> Platform:
+        """The platform, built when it is not yet. Raises what building it raised, each time it is asked for."""
+        import asyncio
+
+        if self._building is None:
+            self._building = asyncio.ensure_future(aside(self._build))
+        platform: Platform = await asyncio.shield(self._building)
+        platform.delay, platform.fail = self._latency, self._fail
+        self._platform = platform
+        return platform
+
+    def close(self) -> None:
+        """End its thread and let go of its file."""
+        if self._platform is not None:
+            self._platform.close()
+            self._platform.world.store.close()

@@ -1,0 +1,42 @@
+"""`octavo serve`: the embedded platform over HTTP, on this machine only."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from octavo import settings as settings_module
+from octavo.cli.arguments import Failure
+from octavo.cli.platforms import Place, build_demo, build_folder, demo_place, folder_place
+from octavo.cli.sessions import person
+
+
+def run(options: argparse.Namespace) -> int:
+    from octavo.server.serve import serve
+
+    settings = settings_module.read(os.environ)
+    load: Path | None = options.load
+    if load is not None and not load.is_dir():
+        raise Failure(f"{load} is not a folder. Name a folder that holds markdown pages.")
+    place = Place(options.data) if options.data else folder_place(settings, load) if load else demo_place(settings)
+    try:
+        platform = build_folder(place, load, person()) if load else build_demo(place)
+    except OSError as error:
+        raise Failure(f"the platform cannot keep its data in {place.folder}: {error.strerror}") from error
+
+    def announce(origin: str) -> None:
+        sys.stdout.write(f"Serving on {origin}\nThe key is in {place.key_file}\n")
+        sys.stdout.write(f'To use it: OCTAVO_API_KEY="$(cat {place.key_file})" octavo --base-url {origin}\n')
+        sys.stdout.flush()
+
+    try:
+        asyncio.run(serve(platform, options.port, announce))
+    except OSError as error:
+        raise Failure(f"port {options.port} cannot be used: {error.strerror}. Choose another with --port.") from error
+    finally:
+        platform.close()
+        platform.world.store.close()
+    return 0

@@ -1,0 +1,232 @@
+"""What connects the rooms: sessions for the demo, for a folder and for a server, and the ways in."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import SecretStr
+
+from octavo.api.errors import NotSent, Unauthorized
+from octavo.api.operation import Operation
+from octavo.cli import platforms
+from octavo.cli.platforms import Late, Place
+from octavo.client.activity import Activity
+from octavo.client.aside import aside
+from octavo.client.client import Client
+from octavo.data.drafts import Drafts
+from octavo.data.live import Live
+from octavo.data.outbox import Outbox
+from octavo.data.shelf import Shelf
+from octavo.data.state import State
+from octavo.settings import Settings
+from octavo.tui.session import Asked, Limits, Session, SignedIn
+
+T = TypeVar("T")
+
+SETTLE_AT_HOME = 2.0
+"""Seconds after which a platform of this process or machine has acted on a request, if it ever does."""
+
+
+class KeyedClient:
+    """A client whose key is fetched when the first request is made: a keyring may take seconds to answer."""
+
+    def __init__(self, origin: str, key: Callable[[], SecretStr | None], *, settings: Settings) -> None:
+        self._origin, self._key, self._settings = origin, key, settings
+        self._client: Client | None = None
+        self._lock = asyncio.Lock()
+
+    async def __call__(self, op: Operation[T]) -> T:
+        return await (await self.client())(op)
+
+    async def client(self) -> Client:
+        """The client, with its key. Raises Unauthorized when there is none, NotSent when it cannot be had."""
+        from octavo.client.credentials import StoreUnavailable
+
+        async with self._lock:
+            if self._client is None:
+                try:
+                    key = await aside(self._key)
+                except StoreUnavailable as error:
+                    raise NotSent(str(error)) from error
+                if key is None:
+                    raise Unauthorized("Nobody is signed in here. Sign in with: octavo auth login")
+                self._client = Client(self._origin, key, ca_file=self._settings.ca_file)
+            return self._client
+
+    @property
+    def activity(self) -> tuple[Activity, ...]:
+        return tuple(self._client.activity) if self._client else ()
+
+    @property
+    def limits(self) -> Limits | None:
+        known = self._client.limits if self._client else None
+        return Limits(known.remaining, known.limit) if known and known.remaining is not None else None
+
+    async def aclose(self) -> None:
+        if self._client is not None:
+            await self._client.aclose()
+
+
+def embedded(settings: Settings, place: Place, late: Late, *, kind: str, label: str, namespace: str) -> Session:
+    """A session on a platform of this process."""
+    client = Client(platforms.ORIGIN, place.key(), transport=late)
+
+    async def close() -> None:
+        await client.aclose()
+        late.close()
+
+    return _session(
+        settings,
+        client,
+        namespace,
+        kind="demo" if kind == "demo" else "folder",
+        label=label,
+        settle=SETTLE_AT_HOME,
+        activity=lambda: tuple(client.activity),
+        limits=lambda: None,
+        close=close,
+    )
+
+
+def demo(settings: Settings, *, reset: bool = False, latency: float = 0.0, fail: float = 0.0) -> Session:
+    """The demo library. Raises OSError when it cannot be kept."""
+    place = platforms.demo_place(settings)
+    namespace = f"demo {place.folder}"
+    if reset:
+        place.clear()
+        forget(settings, namespace)
+    late = Late(lambda: platforms.build_demo(place), latency=latency, fail=fail)
+    return embedded(settings, place, late, kind="demo", label="DEMO", namespace=namespace)
+
+
+def folder(settings: Settings, path: Path) -> Session:
+    """A folder of pages. Raises ValueError with a sentence when it is none."""
+    if not path.is_dir():
+        raise ValueError(f"{path} is not a folder. Name a folder that holds markdown pages.")
+    place = platforms.folder_place(settings, path)
+    late = Late(lambda: platforms.build_folder(place, path, person()))
+    label = path.resolve().name or str(path)
+    return embedded(settings, place, late, kind="folder", label=label, namespace=f"folder {place.folder}")
+
+
+def server(settings: Settings, origin: str, name: str, key: Callable[[], SecretStr | None]) -> Session:
+    """An account on a server."""
+    client = KeyedClient(origin, key, settings=settings)
+    host = origin.partition("//")[2]
+    at_home = host.startswith(("127.0.0.1", "localhost", "[::1]"))
+    return _session(
+        settings,
+        client,
+        f"{origin} {name}",
+        kind="server",
+        label=f"{name}@{host}" if name != host else host,
+        settle=SETTLE_AT_HOME if at_home else 30.0,
+        activity=lambda: client.activity,
+        limits=lambda: client.limits,
+        close=client.aclose,
+    )
+
+
+def forget(settings: Settings, namespace: str) -> None:
+    """Throw away what was kept for an account: answers, drafts, writes on their way."""
+    shelf = Shelf(settings.cache_folder, namespace)
+    shelf.forget()
+    shelf.close()
+    state = State(settings.state_folder, namespace)
+    state.forget()
+    state.close()
+
+
+@dataclass(frozen=True)
+class Ways:
+    """The ways in, as the sign-in screen has them."""
+
+    settings: Settings
+    origin: str
+    environ: Mapping[str, str]
+
+    @property
+    def host(self) -> str:
+        return self.origin.partition("//")[2]
+
+    @property
+    def keyring(self) -> str:
+        return "the keyring of this system"
+
+    async def sign_in(self, key: str) -> SignedIn:
+        from octavo.client import signing_in
+        from octavo.client.credentials import StoreUnavailable
+        from octavo.client.keys import accept
+
+        secret = accept(key)
+        home = signing_in.Home.of(self.settings.config_folder, self.settings.data_folder)
+        try:
+            signed = await signing_in.login(home, self.origin, secret)
+        except (StoreUnavailable, OSError) as error:
+            raise ValueError(str(error)) from error
+        facts = [("ok", each) for each in signed.identity.facts]
+        facts += [("care", each) for each in (*signed.identity.missing, signed.notice) if each]
+        session = server(self.settings, self.origin, signed.profile.name, lambda: secret)
+        return SignedIn(session, tuple(facts))  # type: ignore[arg-type]  # each is ok or care
+
+    async def demo(self) -> Session:
+        return await aside(lambda: demo(self.settings))
+
+    async def folder(self, path: str) -> Session:
+        return await aside(lambda: folder(self.settings, Path(path).expanduser()))
+
+
+def _session(
+    settings: Settings,
+    send: Client | KeyedClient,
+    namespace: str,
+    *,
+    kind: str,
+    label: str,
+    settle: float,
+    activity: Callable[[], tuple[Activity, ...]],
+    limits: Callable[[], Limits | None],
+    close: Callable[[], object],
+) -> Session:
+    state = State(settings.state_folder, namespace)
+    shelf = Shelf(settings.cache_folder, namespace)
+    drafts = Drafts(state)
+    outbox = Outbox(send, state, drafts, undo_seconds=settings.undo_seconds, settle=settle)
+    live = Live(send, shelf, outbox)
+
+    async def close_all() -> None:
+        await close()  # type: ignore[misc]  # a coroutine function
+        shelf.close()
+        state.close()
+
+    return Session(
+        live=live,
+        outbox=outbox,
+        drafts=drafts,
+        state=state,
+        kind=kind,  # type: ignore[arg-type]  # one of its three words
+        label=label,
+        activity=lambda: [_asked(each) for each in activity()],
+        limits=limits,
+        close=close_all,
+    )
+
+
+def _asked(each: Activity) -> Asked:
+    return Asked(
+        each.moment, each.method, each.route, each.status, each.ms, each.error or None, each.attempts, each.request_id
+    )
+
+
+def person() -> str:
+    """What to call the person at this machine."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return os.environ.get("USER", "Me")

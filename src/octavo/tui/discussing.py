@@ -1,0 +1,71 @@
+"""What every view with threads can do: comment on what the cursor is on, and open a thread."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from octavo.api.comments import Comment
+from octavo.api.places import Discussion
+from octavo.documents.blocks import Block
+from octavo.tui import talking
+from octavo.tui.screen import View
+
+
+class Discussing(View):
+    """A view of pages people talk about. A subclass says where, which page, and which block the cursor is on."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("c", "comment", "Comment", tooltip="Comment on the block the cursor is on", id="comment.block"),
+        Binding("C", "comment_page", "Comment on page", show=False, tooltip="Comment on the whole page", id="comment.page"),
+    ]  # fmt: skip
+
+    @property
+    def discussion(self) -> Discussion | None:
+        """Where comments go."""
+        raise NotImplementedError
+
+    @property
+    def page_on_show(self) -> tuple[str, str] | None:
+        """The id and title of the page comments are about."""
+        raise NotImplementedError
+
+    @property
+    def block_on_show(self) -> Block | None:
+        """The block the cursor is on."""
+        raise NotImplementedError
+
+    @property
+    def known_threads(self) -> tuple[Comment, ...]:
+        """The threads on show."""
+        raise NotImplementedError
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if action in ("comment", "comment_page"):
+            if self.discussion is None or self.page_on_show is None:
+                return "Open a page first: a comment is about one."
+            space = self.octavo.space(self.discussion.space_id)
+            if space is not None and not space.permissions.comment:
+                return f"Your role in {space.title} does not let you comment. Ask an administrator of the space."
+        return super().why_not(action, parameters)
+
+    def action_comment(self) -> None:
+        block, page, at = self.block_on_show, self.page_on_show, self.discussion
+        if at is not None and page is not None:
+            node = block.key if block is not None else None
+            excerpt = block.plain() if block is not None else page[1]
+            talking.start_thread(self.octavo, at, page=page[0], node=node, title=page[1], excerpt=excerpt)
+
+    def action_comment_page(self) -> None:
+        page, at = self.page_on_show, self.discussion
+        if at is not None and page is not None:
+            talking.start_thread(self.octavo, at, page=page[0], node=None, title=f"the page {page[1]}", excerpt=page[1])
+
+    def open_thread(self, comment_id: str) -> None:
+        """Show a thread over this view."""
+        from octavo.tui.screens.thread import ThreadSheet
+
+        threads = {each.id: each for each in self.known_threads}
+        if self.discussion is not None and comment_id in threads:
+            self.app.push_screen(ThreadSheet(self.discussion, list(threads.values()), comment_id))

@@ -1,0 +1,130 @@
+"""Merging: the dialog that shows live checks and what goes live, and what becomes of it (D16)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.errors import ApiError
+from octavo.api.places import ChangeRequestRef
+from octavo.data.once import MergeOutcome, merge
+from octavo.tui.checks import Checks, check, goes_out
+from octavo.tui.screens.confirm import Confirm, Confirmed
+from octavo.tui.widgets.facts import Fact
+from octavo.tui.widgets.notices import Tone
+
+if TYPE_CHECKING:
+    from octavo.tui.app import Octavo
+
+FRESH_SECONDS = 5.0
+"""Checks older than this are made again before anything is sent."""
+
+
+class MergeDialog(Confirm):
+    """Asks the server, says what would go live, names conflicts, and is confirmed by `y`: another key than opened it."""
+
+    def __init__(self, app: Octavo, at: ChangeRequestRef, change_request: ChangeRequest) -> None:
+        space = app.space(at.space_id)
+        self._space_title = space.title if space else "this space"
+        super().__init__(
+            f"Merge #{change_request.number} into {self._space_title}?",
+            verb="Merge",
+            intro=change_request.title,
+            facts=(Fact("asking", "checks", "asking the server"),),
+            blocked="The checks are not done yet.",
+            check_again=self._look,
+        )
+        self._octavo = app
+        self._at = at
+        self._number = change_request.number
+        self._checks: Checks | None = None
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._look()
+        self.set_interval(1.0, self._say_age)
+
+    def _look(self) -> None:
+        self.run_worker(self._ask(), exclusive=True, group="checks")
+
+    async def _ask(self) -> None:
+        try:
+            self._checks = await check(self._octavo.session.live, self._at)
+        except ApiError as error:
+            self.update(
+                facts=(Fact("bad", "checks", str(error)),),
+                blocked="Nothing can be merged without knowing how it stands. r asks again.",
+                foot="not checked · r check again",
+            )
+            return
+        checks = self._checks
+        published = checks.space.urls.published
+        live = (
+            f"Goes live at once on {published}."
+            if published
+            else f"Becomes the content of {checks.space.title} at once."
+        )
+        back = "A merge cannot be undone here; a change request that puts the pages back can."
+        typed = str(self._number) if checks.conflicts else ""
+        self.update(
+            facts=checks.facts,
+            intro=f"{checks.change_request.title}\n\n{live}",
+            after=f"What goes out   {goes_out(checks.changes) or 'nothing is changed'}\nIf it goes wrong   {back}",
+            blocked=""
+            if checks.can_merge
+            else next(
+                fact.text if isinstance(fact.text, str) else fact.text.plain
+                for fact in checks.facts
+                if fact.mark == "bad"
+            ),
+            typed=typed,
+            typed_why=f"Pages may conflict, so y is off: type {typed} and press enter to merge anyway."
+            if typed
+            else "",
+        )
+        self._say_age()
+
+    def _say_age(self) -> None:
+        if self._checks is not None:
+            seconds = int((datetime.now(UTC) - self._checks.checked_at).total_seconds())
+            self.update(foot=f"checked {seconds} s ago · r check again")
+
+    def action_yes(self) -> None:
+        if self._answered or self._checks is None:
+            return
+        if (datetime.now(UTC) - self._checks.checked_at).total_seconds() > FRESH_SECONDS:
+            # What was shown may not hold any more: look again, and go on only if it is still the same.
+            self.run_worker(self._confirm_fresh(), exclusive=True, group="checks")
+            return
+        self._go()
+
+    async def _confirm_fresh(self) -> None:
+        before = self._checks
+        await self._ask()
+        after = self._checks
+        if before is None or after is None or not after.can_merge:
+            return
+        same = (before.change_request.revision, before.conflicts, before.facts) == (
+            after.change_request.revision,
+            after.conflicts,
+            after.facts,
+        )
+        if same:
+            self._go()
+        else:
+            self._octavo.say("Something changed since you looked. Read the checks again, then merge.", tone="care")
+
+    def _go(self) -> None:
+        assert self._checks is not None
+        self._answered = True
+        self._octavo.background(send(self._octavo, self._at, self._checks.change_request))
+        self.dismiss(Confirmed())
+
+
+async def send(app: Octavo, at: ChangeRequestRef, change_request: ChangeRequest) -> None:
+    """Merge what was seen, once, and say what became of it."""
+    app.say(f"Merging #{change_request.number}…")
+    outcome: MergeOutcome = await merge(app.session.live, at, change_request.revision)
+    tones: dict[str, Tone] = {"merged": "done", "conflicts": "care"}
+    app.say(f"#{change_request.number}: {outcome.sentence}", tone=tones.get(outcome.kind, "failed"))

@@ -1,0 +1,26 @@
+"""Threads as a diff shows them, on the rail below the block they hang on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from octavo.api.comments import Comment
+from octavo.tui.ages import short_age
+from octavo.tui.page.diff_view import ThreadLine
+
+
+def thread_lines(threads: Mapping[str, Sequence[Comment]]) -> dict[str, list[ThreadLine]]:
+    """Threads by block as a diff shows them."""
+    return {
+        key: [
+            ThreadLine(
+                author=thread.posted_by.name,
+                age="sending" if thread.id.startswith("pending-") else short_age(thread.posted_at),
+                text=thread.body.text,
+                replies=thread.replies,
+                open=thread.is_open,
+            )
+            for thread in hanging
+        ]
+        for key, hanging in threads.items()
+    }

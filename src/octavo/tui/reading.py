@@ -1,0 +1,87 @@
+"""Pages, spaces and threads as trees and lists show them. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from octavo.api.collections import Collection
+from octavo.api.comments import Comment
+from octavo.api.content import Page
+from octavo.api.spaces import Space
+from octavo.documents.blocks import Block, Document
+from octavo.tui.emoji import emoji
+from octavo.tui.widgets.tree import Node
+
+
+def space_nodes(collections: Iterable[Collection], spaces: Iterable[Space]) -> list[Node]:
+    """Collections with what lies in them, then the spaces that lie in none."""
+    collections, spaces = list(collections), list(spaces)
+    known = {collection.id for collection in collections}
+
+    def within(parent: str | None, seen: frozenset[str]) -> list[Node]:
+        folders = [each for each in collections if (each.parent if each.parent in known else None) == parent]
+        nodes = [
+            Node(each.id, each.title or "Untitled", within(each.id, seen | {each.id}), kind="group")
+            for each in folders
+            if each.id not in seen
+        ]
+        here = [each for each in spaces if (each.parent if each.parent in known else None) == parent]
+        return nodes + [
+            Node(
+                each.id,
+                each.title or "Untitled",
+                sign=emoji(each.emoji),
+                count=each.comments,
+                dim=each.edit_mode == "locked",
+            )
+            for each in here
+        ]
+
+    return within(None, frozenset())
+
+
+def page_nodes(pages: Sequence[Page], counts: Mapping[str, int]) -> list[Node]:
+    """A page tree with the number of open threads on each page."""
+    return [
+        Node(
+            page.id,
+            page.title or "Untitled",
+            page_nodes(page.pages, counts),
+            kind=page.type if page.type in ("group", "link") else "page",
+            count=counts.get(page.id, 0),
+            sign=emoji(page.emoji),
+            dim=page.hidden,
+        )
+        for page in pages
+    ]
+
+
+def open_counts(threads: Iterable[Comment]) -> Mapping[str, int]:
+    """How many open threads each page has, by its id."""
+    return Counter(each.target.page.id for each in threads if each.is_open and each.target.page is not None)
+
+
+def anchored(document: Document, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
+    """The threads by the key of the block they hang on; "" for those on the page as a whole or on what is gone.
+
+    A block is known by its key, else by its words, which the target keeps as a preview.
+    """
+    blocks = list(document.walk())
+    keys = {block.key for block in blocks}
+    found: dict[str, list[Comment]] = {}
+    for thread in threads:
+        node = thread.target.node
+        key = ""
+        if node is not None:
+            key = node.id if node.id in keys else _by_words(blocks, node.preview)
+        found.setdefault(key, []).append(thread)
+    return found
+
+
+def _by_words(blocks: Sequence[Block], preview: str | None) -> str:
+    wanted = " ".join((preview or "").split())
+    if len(wanted) < 4:
+        return ""
+    leaves = (block for block in blocks if block.runs or block.text)
+    return next((block.key for block in leaves if wanted[:60] in " ".join(block.plain().split())), "")

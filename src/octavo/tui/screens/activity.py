@@ -1,0 +1,139 @@
+"""Activity: writes that wait or need a person, and the last requests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import Static
+
+from octavo.data.entry import Entry
+from octavo.tui.ages import short_age
+from octavo.tui.screens.dialog import Dialog, Frame
+from octavo.tui.session import Asked
+from octavo.tui.widgets.keybar import KeyBar
+from octavo.tui.widgets.lines import Lines
+from octavo.tui.widgets.rows import Column, Heading, Row, Rows
+
+if TYPE_CHECKING:
+    from octavo.tui.app import Octavo
+
+Line = tuple[str, Entry | Asked]
+STATES = {
+    "held": "held for undo",
+    "queued": "waiting",
+    "sending": "sending",
+    "unknown": "looking whether it arrived",
+    "failed": "failed",
+}
+
+
+class ActivityScreen(Dialog[None]):
+    """What is under way, what went wrong, and what can be done about it."""
+
+    CSS_PATH = "activity.tcss"
+    CONTEXT: ClassVar[str] = "activity"
+    HELP: ClassVar[str] = (
+        "Writes that wait are on top: r sends one again, X throws one away and keeps its text as a draft."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("r", "retry", "Send again", tooltip="Send this write again", id="activity.retry"),
+        Binding("X", "discard", "Discard", tooltip="Do not send it; its text stays as a draft", id="activity.discard"),
+        Binding("escape,q,exclamation_mark", "close", "Close", tooltip="Close", id="activity.close"),
+    ]
+
+    @property
+    def octavo(self) -> Octavo:
+        return cast("Octavo", self.app)
+
+    def compose(self) -> ComposeResult:
+        rows: Rows[Line] = Rows(
+            self._draw,
+            key=lambda line: line[0],
+            groups=lambda line: [Heading("WRITES" if isinstance(line[1], Entry) else "REQUESTS")],
+            columns=(
+                Column("", 26),
+                Column("", least=30),
+                Column("", 8, right=True),
+                Column("", 6, right=True, drop=1),
+            ),
+            empty="Nothing was asked of the server yet.",
+            id="lines",
+        )
+        with Frame() as frame:
+            frame.name_it("Activity")
+            yield rows
+            yield Static("", id="why")
+        yield KeyBar()
+
+    @property
+    def rows(self) -> Rows[Line]:
+        return self.query_one("#lines", Rows)
+
+    def on_mount(self) -> None:
+        self.octavo.frame_changed.subscribe(self, lambda _: self._show())
+        self._show()
+        self.rows.focus()
+
+    def _show(self) -> None:
+        session = self.octavo.session
+        lines: list[Line] = [(entry.id, entry) for entry in session.outbox.entries]
+        asked = list(enumerate(session.activity()))
+        lines += [(f"{number} {each.moment.timestamp()}", each) for number, each in reversed(asked)]
+        self.rows.show(lines)
+        self._say_why()
+
+    def _draw(self, line: Line) -> Row:
+        what = line[1]
+        if isinstance(what, Entry):
+            style = "$error" if what.asks else "$warning"
+            return Row(
+                cells=(
+                    Content.styled(STATES.get(what.state, what.state), style),
+                    what.doing,
+                    "",
+                    short_age(what.created_at),
+                )
+            )
+        status = str(what.status) if what.status else "no answer"
+        style = "$error" if what.error else "$success"
+        return Row(
+            cells=(
+                f"{what.method} {what.attempts}x" if what.attempts > 1 else what.method,
+                what.route,
+                Content.styled(status, style),
+                f"{what.milliseconds:.0f}ms",
+            )
+        )
+
+    @property
+    def entry(self) -> Entry | None:
+        """The write the cursor is on."""
+        what = self.rows.item[1] if self.rows.item else None
+        return what if isinstance(what, Entry) else None
+
+    @on(Lines.Highlighted)
+    def _say_why(self) -> None:
+        what = self.rows.item[1] if self.rows.item else None
+        said = what.reason if isinstance(what, Entry) else (what.error or "") if what else ""
+        self.query_one("#why", Static).update(Content(said))
+        self.refresh_bindings()
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if action in ("retry", "discard") and self.is_mounted and self.entry is None:
+            return "Only a write that waits can be sent again or discarded. This is a request that was made."
+        return None
+
+    def action_retry(self) -> None:
+        if self.entry is not None:
+            self.octavo.background(self.octavo.session.outbox.retry(self.entry.id))
+
+    def action_discard(self) -> None:
+        if self.entry is not None:
+            self.octavo.background(self.octavo.session.outbox.discard(self.entry.id))
+
+    def action_close(self) -> None:
+        self.dismiss(None)

@@ -1,0 +1,406 @@
+"""One change request: what it changes page by page, who looked, what people say, and the way to merge it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from octavo.api import change_requests, comments, content, reviews
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.comments import Comment
+from octavo.api.content import Change, Changes, Page
+from octavo.api.errors import ApiError, NotFound
+from octavo.api.operation import ListPage
+from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
+from octavo.api.reviews import RequestedReviewer, Review
+from octavo.data.live import Snapshot
+from octavo.documents.blocks import Block
+from octavo.documents.diff import diff
+from octavo.documents.parse import parse
+from octavo.tui.ages import short_age
+from octavo.tui.checks import name, sign
+from octavo.tui.discussing import Discussing
+from octavo.tui.page.diff_view import DiffView
+from octavo.tui.proposing import Proposing
+from octavo.tui.rail import thread_lines
+from octavo.tui.reading import anchored, open_counts
+from octavo.tui.widgets.lines import Lines
+from octavo.tui.widgets.rows import Row, Rows
+
+SIGN_STYLES = {"+": "$success", "−": "$error", "→": "$warning", "~": "$primary"}
+
+
+class ChangeRequestScreen(Discussing, Proposing):
+    """On the left what is changed and how it stands, on the right the diff of the page under the cursor."""
+
+    VIEW = "changes"
+    CONTEXT = "change request"
+    HELP = (
+        "Pages on the left, the diff on the right. n and N go through the changes, J and K through the pages, x marks a page "
+        "as looked at, c comments on the block under the cursor, a approves, m merges after showing what goes live."
+    )
+    CSS_PATH = "change_request.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("J", "page(1)", "Next page", show=False, tooltip="Next changed page", id="change.next_page"),
+        Binding("K", "page(-1)", "Page before", show=False, tooltip="Changed page before", id="change.previous_page"),
+        Binding("x", "viewed", "Viewed", tooltip="Mark this page as looked at; kept per revision", id="change.viewed"),
+        Binding("t", "thread(1)", "Thread", tooltip="Open the threads of this change request", id="change.threads"),
+        Binding("escape", "up", "Back", show=False, tooltip="To the pages, then back to the list", id="change.up"),
+    ]  # fmt: skip
+
+    def __init__(self, change_request: ChangeRequest, space: SpaceRef) -> None:
+        super().__init__()
+        self._change_request = change_request
+        self._space = space
+        self.at: ChangeRequestRef = change_request.ref(space)
+        self._changes: Changes | None = None
+        self._reviews: tuple[Review, ...] = ()
+        self._requested: tuple[RequestedReviewer, ...] = ()
+        self._threads: tuple[Comment, ...] = ()
+        self._shown = ""
+        self._fetched_changes_limit = 100
+
+    def body(self) -> Iterable[Widget]:
+        rows: Rows[Change] = Rows(
+            self._draw_change,
+            key=_key,
+            search=name,
+            empty="Nothing is changed yet.",
+            hint="Edit its pages, then r.",
+            id="changes",
+        )
+        yield Static("", id="head")
+        with Horizontal():
+            with Vertical(id="left", classes="hairline"):
+                yield Static("PAGES", classes="pane-title", id="changes-title")
+                yield rows
+                yield Static("", id="standing")
+            yield DiffView(id="diff")
+
+    @property
+    def rows(self) -> Rows[Change]:
+        return self.query_one("#changes", Rows)
+
+    @property
+    def view(self) -> DiffView:
+        return self.query_one(DiffView)
+
+    def on_mount(self) -> None:
+        self.rows.wait_for("what it changes")
+        self.follow("change request", change_requests.Get(at=self.at), self._show_change_request)
+        self._follow_changes()
+        self.follow("reviews", reviews.List(at=self.at, format="markdown", limit=100), self._show_reviews)
+        self.follow("requested", reviews.ListRequested(at=self.at, limit=100), self._show_requested)
+        threads = comments.List(at=self.at, status="all", format="markdown", limit=200)
+        self.follow("threads", threads, self._show_threads)
+        self.octavo.spaces_changed.subscribe(self, lambda _: self.refresh_bindings())
+        self._draw_head()
+        self.rows.focus()
+
+    def _follow_changes(self) -> None:
+        self.follow("changes", content.ListChanges(at=self.at, limit=self._fetched_changes_limit), self._show_changes)
+
+    # What arrives
+
+    def _show_change_request(self, snapshot: Snapshot[ChangeRequest]) -> None:
+        if snapshot.value is None:
+            return
+        before, self._change_request = self._change_request, snapshot.value
+        if before.revision != snapshot.value.revision or before.base != snapshot.value.base:
+            self._shown = ""
+            self._show_diff()
+        self._draw_head()
+        self.refresh_bindings()
+
+    def _show_changes(self, snapshot: Snapshot[Changes]) -> None:
+        if snapshot.error is not None:
+            self.rows.fail("What it changes did not load", str(snapshot.error))
+        if snapshot.value is None:
+            return
+        self._changes = snapshot.value
+        self.rows.show(snapshot.value.changes)
+        if snapshot.value.more and self._fetched_changes_limit < 1000:
+            # A page must never be hidden from its reviewer: ask until nothing is left out.
+            self._fetched_changes_limit = 1000
+            self.call_later(self._follow_changes)
+        self._draw_title()
+        self._show_diff()
+
+    def _show_reviews(self, snapshot: Snapshot[ListPage[Review]]) -> None:
+        self._reviews = snapshot.value.items if snapshot.value else ()
+        self._draw_head()
+
+    def _show_requested(self, snapshot: Snapshot[ListPage[RequestedReviewer]]) -> None:
+        self._requested = snapshot.value.items if snapshot.value else ()
+        self._draw_head()
+
+    def _show_threads(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
+        if snapshot.value is not None:
+            self._threads = snapshot.value.items
+            self.rows.redraw()
+            self._draw_threads()
+            self._draw_head()
+
+    # The head and the left
+
+    def _draw_head(self) -> None:
+        about = self._change_request
+        space = self.octavo.space(self._space.space_id)
+        author = about.created_by.name if about.created_by else ""
+        facts = " · ".join(each for each in (space.title if space else "", author, short_age(about.updated_at)) if each)
+        still_open = sum(thread.is_open for thread in self._threads)
+        signs: list[tuple[str, str]] = [(f" {about.status} ", "bold $foreground on $panel")]
+        approved = [review for review in self._reviews if not review.outdated and review.status == "approved"]
+        refused = [review for review in self._reviews if not review.outdated and review.status != "approved"]
+        if approved:
+            stale = all(review.revision != about.revision for review in approved)
+            signs.append(
+                (f"  ✓ {len(approved)} approved{' (stale)' if stale else ''}", "$warning" if stale else "$success")
+            )
+        if refused:
+            signs.append((f"  ✗ {refused[0].reviewer.name} asks for changes", "$error"))
+        if still_open:
+            signs.append((f"  ● {still_open} open", "$octavo-note"))
+        if about.outdated and about.status in ("open", "draft"):
+            signs.append(("  ✗ outdated", "$warning"))
+        head = Content.assemble(
+            (f" #{about.number} ", "$octavo-muted"), (about.title, "bold"), (f"  {facts}  ", "$octavo-muted"), *signs
+        )
+        if self.is_mounted:
+            self.query_one("#head", Static).update(head.truncate(max(20, self.size.width), ellipsis=True))
+            self.query_one("#standing", Static).update(self._standing())
+            self._say_where()
+
+    def _standing(self) -> Content:
+        about = self._change_request
+        lines: list[Content] = []
+        if about.about:
+            lines += [Content(about.about), Content("")]
+        current = [review for review in self._reviews if not review.outdated]
+        if current or self._requested:
+            lines.append(Content.styled("REVIEWERS", "bold $octavo-muted"))
+        for review in current:
+            ok = review.status == "approved"
+            stale = review.revision is not None and review.revision != about.revision
+            lines.append(
+                Content.assemble(
+                    ("✓ " if ok else "✗ ", "$success" if ok else "$error"),
+                    review.reviewer.name,
+                    (" · an earlier revision" if stale else "", "$warning"),
+                )
+            )
+        for asked in self._requested:
+            if asked.user is not None:
+                lines.append(Content.assemble(("○ ", "$octavo-muted"), asked.user.name, (" · asked", "$octavo-muted")))
+        return Content("\n").join(lines)
+
+    def _draw_title(self) -> None:
+        changes = self._changes.changes if self._changes else ()
+        viewed = self._viewed()
+        seen = sum(_key(each) in viewed for each in changes)
+        title = f"PAGES  {seen} of {len(changes)} viewed"
+        if self._changes and self._changes.more:
+            title += f" · {self._changes.more} more not listed by the server"
+        self.query_one("#changes-title", Static).update(Content(title))
+
+    def _draw_change(self, change: Change) -> Row:
+        mark = sign(change)
+        count = open_counts(self._threads).get(change.page.id, 0) if change.page else 0
+        seen = _key(change) in self._viewed()
+        return Row(
+            text=Content.assemble((mark, SIGN_STYLES[mark]), " ", name(change)),
+            right=Content.styled(f"●{count}", "$octavo-note") if count else "",
+            sign=Content.styled("✓", "$success") if seen else " ",
+            dim=seen,
+        )
+
+    def _say_where(self) -> None:
+        about = self._change_request
+        changes = self._changes.changes if self._changes else ()
+        index = next((number for number, each in enumerate(changes, 1) if _key(each) == self.rows.key), 0)
+        place = f"page {index} of {len(changes)}" if index else ""
+        self.status(
+            f"Changes › #{about.number} {about.title}", " · ".join(each for each in (place, self.view.facts) if each)
+        )
+
+    # The diff
+
+    @on(Lines.Highlighted, "#changes")
+    def _other_page(self) -> None:
+        self._show_diff()
+
+    def _show_diff(self) -> None:
+        change = self.rows.item
+        if change is None:
+            return
+        key = f"{_key(change)} {self._change_request.revision} {self._change_request.base}"
+        if key == self._shown:
+            return
+        self._shown = key
+        if change.page is None or change.page.type != "document":
+            self.view.say(f"{sign(change)} {name(change)}", _in_words(change))
+        else:
+            self.view.wait_for(name(change))
+            self.run_worker(self._compare(change, key), exclusive=True, group="diff")
+        self._say_where()
+        self.refresh_bindings()
+
+    async def _compare(self, change: Change, key: str) -> None:
+        assert change.page is not None
+        base = RevisionRef(space_id=self._space.space_id, revision_id=self._change_request.base or "")
+        now: ContentRef = self.at
+        if self._change_request.revision:
+            now = RevisionRef(space_id=self._space.space_id, revision_id=self._change_request.revision)
+        try:
+            before, after = await asyncio.gather(self._page(base, change.page.id), self._page(now, change.page.id))
+        except ApiError as error:
+            self.view.fail(f"{name(change)} did not load", str(error))
+            return
+        old, new = await asyncio.to_thread(lambda: (parse(before), parse(after)))
+        found = await asyncio.to_thread(diff, old, new)
+        if key == self._shown:
+            self.view.show(found, old=old, new=new, title=name(change), key=key)
+            self._draw_threads()
+            self._say_where()
+
+    async def _page(self, at: ContentRef, page_id: str) -> str:
+        """The markdown of a page there; nothing when it is not there. What a revision says never changes."""
+        op = content.GetPage(at=at, page_id=page_id, format="markdown")
+        known: Page | None = self.live.peek(op).value if isinstance(at, RevisionRef) else None
+        try:
+            page = known if known is not None else await self.live.fetch(op)
+        except NotFound:
+            return ""
+        return page.markdown or ""
+
+    def _draw_threads(self) -> None:
+        document = self.view.new
+        if document is not None:
+            self.view.set_threads(thread_lines(anchored(document, self._page_threads())))
+
+    def _page_threads(self) -> tuple[Comment, ...]:
+        change = self.rows.item
+        if change is None or change.page is None:
+            return ()
+        page = change.page.id
+        return tuple(thread for thread in self._threads if thread.target.page and thread.target.page.id == page)
+
+    @on(DiffView.BlockChosen)
+    def _block_chosen(self) -> None:
+        self.action_comment()
+
+    @on(DiffView.Moved)
+    def _diff_moved(self) -> None:
+        self._say_where()
+
+    @on(DiffView.ThreadWanted)
+    def _thread_wanted(self, message: DiffView.ThreadWanted) -> None:
+        found = anchored(self.view.new, self._page_threads()).get(message.block.key) if self.view.new else None
+        if found:
+            self.open_thread(found[0].id)
+
+    @on(DiffView.ReadOn)
+    def _read_on(self) -> None:
+        self.action_page(1)
+
+    @on(Lines.Chosen, "#changes")
+    def _chosen(self) -> None:
+        self.view.focus()
+
+    # What Discussing and Proposing ask
+
+    @property
+    def change_request(self) -> ChangeRequest | None:
+        return self._change_request
+
+    @property
+    def space_ref(self) -> SpaceRef | None:
+        return self._space
+
+    @property
+    def discussion(self) -> ChangeRequestRef:
+        return self.at
+
+    @property
+    def page_on_show(self) -> tuple[str, str] | None:
+        change = self.rows.item if self.is_mounted else None
+        return (change.page.id, change.page.title) if change and change.page else None
+
+    @property
+    def block_on_show(self) -> Block | None:
+        return self.view.block
+
+    @property
+    def known_threads(self) -> tuple[Comment, ...]:
+        here = self._page_threads()
+        return here + tuple(thread for thread in self._threads if thread not in here)
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if action == "thread" and not self._threads:
+            return "Nobody has commented on this change request. c comments on a block, C on all of it."
+        if action == "viewed" and self.is_mounted and self.rows.item is None:
+            return "There is no page here."
+        return super().why_not(action, parameters)
+
+    # Actions
+
+    def _viewed(self) -> set[str]:
+        kept = self.octavo.session.state.recall(f"viewed {self._change_request.id}", {})
+        return set(kept.get("keys", ())) if kept.get("revision") == self._change_request.revision else set()
+
+    def action_viewed(self) -> None:
+        change = self.rows.item
+        if change is None:
+            return
+        viewed = self._viewed() ^ {_key(change)}
+        kept = {"revision": self._change_request.revision, "keys": sorted(viewed)}
+        self.octavo.session.state.remember(f"viewed {self._change_request.id}", kept)
+        self.rows.redraw()
+        self._draw_title()
+        if _key(change) in viewed:
+            self.action_page(1)
+
+    def action_page(self, step: int) -> None:
+        self.rows.action_move(step)
+
+    def action_thread(self, step: int) -> None:
+        order = [thread for thread in self.known_threads if thread.is_open] or list(self.known_threads)
+        if order:
+            self.open_thread(order[0].id)
+
+    def action_up(self) -> None:
+        if self.focused is self.view:
+            self.rows.focus()
+        else:
+            self.app.pop_screen()
+
+
+def _key(change: Change) -> str:
+    about = change.page or change.file
+    return f"{change.type} {about.id if about else name(change)}"
+
+
+def _in_words(change: Change) -> str:
+    """What a change without a diff does."""
+    lines: list[str] = []
+    if change.parent is not None:
+        places = (change.parent.before, change.parent.after)
+        before, after = (place.title if place else "the top" for place in places)
+        lines.append(f"Moved from {before} to {after}.")
+    for attribute, sides in (change.attributes or {}).items() if isinstance(change.attributes, dict) else ():
+        if isinstance(sides, dict) and attribute != "document":
+            lines.append(f"{attribute}: {sides.get('before', '–')} → {sides.get('after', '–')}")
+    for variable, sides in (change.variables or {}).items() if isinstance(change.variables, dict) else ():
+        if isinstance(sides, dict):
+            lines.append(f"{variable}: {sides.get('before', '–')} → {sides.get('after', '–')}")
+    if change.file is not None:
+        lines.append(f"{change.file.name} · {change.file.content_type}")
+    return "\n".join(lines) or change.type.replace("_", " ").capitalize() + "."

@@ -1,0 +1,200 @@
+"""Change requests of the organization: a list by status, what each is about, and the way in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import ClassVar, get_args
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widget import Widget
+
+from octavo.api.change_requests import ChangeRequest, ListOfOrganization, Status
+from octavo.api.operation import ListPage
+from octavo.api.organizations import Organization
+from octavo.api.places import OrganizationRef, SpaceRef
+from octavo.data.live import Snapshot
+from octavo.tui.ages import short_age
+from octavo.tui.proposing import Proposing
+from octavo.tui.screen import View
+from octavo.tui.widgets.lines import Lines
+from octavo.tui.widgets.rows import Heading, Row, Rows
+from octavo.tui.widgets.sections import Section, Sections
+from octavo.tui.widgets.summary import Summary
+
+NAMES: dict[str, str] = {"open": "Open", "draft": "Drafts", "merged": "Merged", "archived": "Archived"}
+SIGNS = {
+    "open": ("◐", "$primary"),
+    "draft": ("○", "$octavo-muted"),
+    "merged": ("✓", "$success"),
+    "archived": ("✗", "$octavo-muted"),
+}
+
+
+class ChangesScreen(Proposing, View):
+    """Two-line rows on the left, the change request under the cursor on the right."""
+
+    VIEW = "changes"
+    HELP = (
+        "Change requests of all spaces here. Enter opens one with its diff and threads; "
+        "a approves, m merges after showing what would go live, [ and ] go through the states."
+    )
+    CSS_PATH = "changes.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left_square_bracket", "section(-1)", "Previous state", key_display="[", show=False, tooltip="Show those in the state before", id="list.previous_section"),
+        Binding("right_square_bracket", "section(1)", "Next state", key_display="]", tooltip="Show those in the next state", id="list.next_section"),
+        Binding("at", "mine", "Only mine", key_display="@", show=False, tooltip="Only those I made, or all", id="list.mine"),
+    ]  # fmt: skip
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lists: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
+        self._only_mine = False
+
+    def body(self) -> Iterable[Widget]:
+        rows: Rows[ChangeRequest] = Rows(
+            self._draw,
+            key=lambda each: each.id,
+            search=lambda each: (
+                f"{each.title} #{each.number} {self._space_title(each)} {each.created_by.name if each.created_by else ''}"
+            ),
+            groups=lambda each: [Heading(self._space_title(each).upper())],
+            two_lines=True,
+            empty="No change request is in this state.",
+            hint="] next state   ctrl+n new change request",
+            id="change-requests",
+        )
+        sections = tuple(Section(status, NAMES[status]) for status in ("open", "draft", "merged", "archived"))
+        yield Sections(sections, "open")
+        with Horizontal():
+            with Vertical(classes="hairline", id="left"):
+                yield rows
+            yield Summary(id="summary")
+
+    @property
+    def rows(self) -> Rows[ChangeRequest]:
+        return self.query_one("#change-requests", Rows)
+
+    @property
+    def sections(self) -> Sections:
+        return self.query_one(Sections)
+
+    def on_mount(self) -> None:
+        self.octavo.organization_changed.subscribe(self, self._enter)
+        self.octavo.spaces_changed.subscribe(self, lambda _: self.rows.redraw())
+        if self.octavo.organization is not None:
+            self._enter(self.octavo.organization)
+        self.rows.focus()
+
+    def _enter(self, organization: Organization) -> None:
+        self._lists.clear()
+        at = OrganizationRef(organization_id=organization.id)
+        for status in get_args(Status):
+            op = ListOfOrganization(at=at, status=status, limit=100)
+            self.follow(status, op, partial(self._show, status))
+        self._draw_list()
+
+    def _show(self, status: str, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
+        self._lists[status] = snapshot
+        self.sections.sections = tuple(
+            Section(each.key, each.name, self._count(each.key)) for each in self.sections.sections
+        )
+        if status == self.sections.current:
+            self._draw_list()
+
+    def _count(self, status: str) -> int | None:
+        value = self._lists[status].value if status in self._lists else None
+        return None if value is None else max(value.count or 0, len(value.items))
+
+    def _draw_list(self) -> None:
+        status = self.sections.current
+        snapshot = self._lists.get(status, Snapshot())
+        if snapshot.value is not None:
+            items = [each for each in snapshot.value.items if not self._only_mine or self._is_mine(each)]
+            items.sort(key=self._space_title)
+            total = snapshot.value.count if snapshot.value.next else None
+            self.rows.show(items, total=total)
+        else:
+            self.rows.show(())
+            self.rows.wait_for("change requests")
+        if snapshot.error is not None:
+            self.rows.fail("Change requests did not load", str(snapshot.error))
+        self._say_where()
+
+    def _say_where(self) -> None:
+        organization = self.octavo.organization.title if self.octavo.organization else ""
+        mine = " · only mine" if self._only_mine else ""
+        self.status(f"Changes · {organization} · {NAMES[self.sections.current].lower()}{mine}", self.rows.loaded)
+
+    def _is_mine(self, change_request: ChangeRequest) -> bool:
+        me, author = self.octavo.me, change_request.created_by
+        return me is not None and author is not None and me.id == author.id
+
+    def _space_title(self, change_request: ChangeRequest) -> str:
+        space = self.octavo.space(change_request.space) if change_request.space else None
+        return space.title if space else ""
+
+    def _draw(self, each: ChangeRequest) -> Row:
+        sign, style = SIGNS.get(each.status, ("?", "$octavo-muted"))
+        author = each.created_by.name if each.created_by else ""
+        facts = [author, "outdated" if each.outdated and each.status in ("open", "draft") else ""]
+        below = Content(" · ".join(fact for fact in facts if fact))
+        if each.comments:
+            below = below + Content.assemble("  ", (f"● {each.comments} open", "$octavo-note"))
+        return Row(
+            text=Content.assemble((f"#{each.number}  ", "$octavo-muted"), (each.title, "bold")),
+            right=Content.styled(short_age(each.updated_at), "$octavo-muted"),
+            below=below,
+            sign=Content.styled(sign, style),
+        )
+
+    # What Proposing asks
+
+    @property
+    def change_request(self) -> ChangeRequest | None:
+        return self.rows.item
+
+    @property
+    def space_ref(self) -> SpaceRef | None:
+        item = self.rows.item
+        return SpaceRef(space_id=item.space) if item and item.space else None
+
+    @on(Sections.Chosen)
+    def _other_section(self) -> None:
+        self._draw_list()
+
+    @on(Lines.Highlighted, "#change-requests")
+    def _other_change_request(self) -> None:
+        space = self.space_ref
+        if self.change_request is not None and space is not None:
+            self.query_one(Summary).show(self.change_request, space)
+        self.refresh_bindings()
+
+    @on(Lines.MoreWanted, "#change-requests")
+    def _more(self) -> None:
+        op = self.following.op(self.sections.current)
+        if isinstance(op, ListOfOrganization):
+            self.background(self.live.more(op))
+
+    @on(Lines.Filtered, "#change-requests")
+    def _filtered(self) -> None:
+        self._say_where()
+
+    @on(Lines.Chosen, "#change-requests")
+    def _open(self) -> None:
+        space = self.space_ref
+        if self.change_request is not None and space is not None:
+            self.octavo.open_change_request(self.change_request, space)
+
+    def action_section(self, step: int) -> None:
+        self.sections.go(step)
+
+    def action_mine(self) -> None:
+        self._only_mine = not self._only_mine
+        self._draw_list()
+
+
+SCREEN = ChangesScreen

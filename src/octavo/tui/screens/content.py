@@ -1,0 +1,439 @@
+"""Content: collections and spaces, the pages of one, the page itself, and the threads beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from octavo.api import comments, content
+from octavo.api.collections import Collection
+from octavo.api.collections import List as ListCollections
+from octavo.api.comments import Comment
+from octavo.api.content import Page, PageTree
+from octavo.api.operation import ListPage
+from octavo.api.organizations import Organization
+from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
+from octavo.api.spaces import Space
+from octavo.data.live import Snapshot
+from octavo.documents import links
+from octavo.documents.blocks import Block
+from octavo.tui import navigating
+from octavo.tui.discussing import Discussing
+from octavo.tui.emoji import emoji
+from octavo.tui.page.view import PageView
+from octavo.tui.reading import anchored, open_counts, page_nodes, space_nodes
+from octavo.tui.screen import View
+from octavo.tui.widgets.aside import Aside
+from octavo.tui.widgets.lines import Lines
+from octavo.tui.widgets.tree import Tree
+
+
+class ContentScreen(Discussing, View):
+    """Three panes: a tree of spaces or of pages, the page, and what people say of it."""
+
+    VIEW = "content"
+    CONTEXT = "content"
+    HELP = (
+        "Choose a space, then a page: Enter opens, h and l fold and unfold, / filters. On a page j and k scroll, "
+        "( and ) choose a block, c comments on it, t goes to the next thread, f follows a link."
+    )
+    CSS_PATH = "content.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "up", "Back", show=False, tooltip="Close what is open, then go up to the tree", id="content.up"),
+        Binding("backspace,less_than_sign", "back", "Back", key_display="<", show=False, tooltip="Back to where I was", id="content.back"),
+        Binding("greater_than_sign", "forward", "Forward", key_display=">", show=False, tooltip="Forward again", id="content.forward"),
+        Binding("S", "spaces", "Spaces", tooltip="Choose another space", id="content.spaces"),
+        Binding("O", "outline", "Outline", tooltip="Outline and threads beside the page, on or off", id="content.outline"),
+        Binding("J", "next_page(1)", "Next page", show=False, tooltip="Open the next page of the tree", id="content.next_page"),
+        Binding("K", "next_page(-1)", "Page before", show=False, tooltip="Open the page before in the tree", id="content.previous_page"),
+        Binding("z", "zoom", "Zoom", show=False, tooltip="Only the page, or all panes", id="content.zoom"),
+    ]  # fmt: skip
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.space: Space | None = None
+        self.pages: PageTree | None = None
+        self.page: Page | None = None
+        self.threads: tuple[Comment, ...] = ()
+        self._trail: list[tuple[str, str]] = []
+        self._ahead: list[tuple[str, str]] = []
+        self._collections: tuple[Collection, ...] = ()
+        self._anchor = ""
+        self._wanted_page: str | None = None
+
+    def body(self) -> Iterable[Widget]:
+        with Horizontal():
+            with Vertical(id="nav", classes="hairline"):
+                yield Static("", id="nav-title", classes="pane-title")
+                yield Tree(id="spaces", empty="There is no space here that you may see.", hint="1 organizations")
+                yield Tree(id="pages", fold_below=2, empty="This space has no pages yet.", hint="S spaces")
+            with Vertical(id="reading"):
+                yield PageView(id="page")
+            yield Aside(id="aside")
+
+    @property
+    def spaces_tree(self) -> Tree:
+        return self.query_one("#spaces", Tree)
+
+    @property
+    def pages_tree(self) -> Tree:
+        return self.query_one("#pages", Tree)
+
+    @property
+    def view(self) -> PageView:
+        return self.query_one("#page", PageView)
+
+    @property
+    def aside(self) -> Aside:
+        return self.query_one("#aside", Aside)
+
+    def on_mount(self) -> None:
+        self.octavo.organization_changed.subscribe(self, self._enter)
+        self.octavo.spaces_changed.subscribe(self, lambda _: self._show_spaces())
+        self._choose_nav("spaces")
+        if self.octavo.organization is not None:
+            self._enter(self.octavo.organization)
+
+    # Spaces
+
+    def _enter(self, organization: Organization) -> None:
+        if self.space is not None and self.space.organization != organization.id:
+            self._leave_space()
+        at = OrganizationRef(organization_id=organization.id)
+        self.follow("collections", ListCollections(at=at, nested=True, limit=1000), self._show_collections)
+        self._show_spaces()
+
+    def _show_collections(self, snapshot: Snapshot[ListPage[Collection]]) -> None:
+        if snapshot.value is not None:
+            self._collections = snapshot.value.items
+            self._show_spaces()
+
+    def _show_spaces(self) -> None:
+        snapshot = self.octavo.spaces
+        if snapshot.value is None:
+            self.spaces_tree.wait_for("spaces")
+            if snapshot.error is not None:
+                self.spaces_tree.fail("Spaces did not load", str(snapshot.error))
+            return
+        self.spaces_tree.show(space_nodes(self._collections, snapshot.value.items))
+        if snapshot.error is not None:
+            self.spaces_tree.fail("Spaces could not be refreshed", str(snapshot.error))
+        if self.space is not None:
+            self.space = self.octavo.space(self.space.id) or self.space
+            self._say_where()
+        elif self.octavo.wanted_space is None:
+            last = self.octavo.session.state.recall("space")
+            found = self.octavo.space(str(last)) if last else None
+            if found or snapshot.value.items:
+                self.show_space((found or snapshot.value.items[0]).id)
+        self.take_wanted()
+
+    def take_wanted(self) -> None:
+        """Show what another view asked for, as soon as its space is known."""
+        wanted = self.octavo.wanted_space
+        if wanted is not None and self.octavo.space(wanted[0]) is not None:
+            self.octavo.wanted_space = None
+            self.show_space(wanted[0], wanted[1], wanted[2])
+
+    def show_space(self, space_id: str, page_id: str | None = None, anchor: str = "") -> None:
+        """Show the pages of a space, and one of them: by default the one read last, else the first."""
+        space = self.octavo.space(space_id)
+        if space is None:
+            return
+        if self.space is None or self.space.id != space.id:
+            self._leave_space()
+            self.space = space
+            self.octavo.session.state.remember("space", space.id)
+            self._wanted_page = page_id or self.octavo.session.state.recall(f"page {space.id}")
+            self._anchor = anchor
+            self._choose_nav("pages")
+            self.pages_tree.wait_for(f"the pages of {space.title}")
+            self.follow("tree", content.ListPages(at=space.ref), self._show_tree)
+            threads = comments.List(at=space.ref, status="all", format="markdown", limit=200)
+            self.follow("threads", threads, self._show_threads)
+        else:
+            self._choose_nav("pages")
+            if page_id is not None:
+                self.open_page(page_id, anchor=anchor)
+                self.pages_tree.reveal(page_id)
+
+    def _leave_space(self) -> None:
+        for slot in ("tree", "threads", "page"):
+            self.follow(slot, None)
+        self.space, self.pages, self.page, self.threads = None, None, None, ()
+
+    def _choose_nav(self, which: str) -> None:
+        had_focus = self.focused in (self.spaces_tree, self.pages_tree, None)
+        for name in ("spaces", "pages"):
+            self.query_one(f"#{name}").display = name == which
+        title = "SPACES"
+        if which == "pages" and self.space is not None:
+            title = f"{emoji(self.space.emoji)} {self.space.title}".strip() + " ▾"
+        self.query_one("#nav-title", Static).update(Content(title))
+        if had_focus:
+            (self.spaces_tree if which == "spaces" else self.pages_tree).focus()
+
+    # Pages
+
+    def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
+        if snapshot.value is None:
+            if snapshot.error is not None:
+                self.pages_tree.fail("Pages did not load", str(snapshot.error))
+            return
+        self.pages = snapshot.value
+        self._draw_tree()
+        if snapshot.error is not None:
+            self.pages_tree.fail("Pages could not be refreshed", str(snapshot.error))
+        if self.page is None:
+            wanted = self.pages.find(self._wanted_page) if self._wanted_page else None
+            first = wanted or next((page for page in self.pages.walk() if page.type == "document"), None)
+            if first is not None:
+                self.open_page(first.id, anchor=self._anchor, remember=False)
+                self.pages_tree.reveal(first.id)
+
+    def _draw_tree(self) -> None:
+        if self.pages is not None:
+            self.pages_tree.show(page_nodes(self.pages.pages, open_counts(self.threads)))
+
+    def open_page(self, page_id: str, *, anchor: str = "", remember: bool = True) -> None:
+        """Show a page of this space, and the part of it that `anchor` names."""
+        if self.space is None or self.pages is None:
+            return
+        page = self.pages.find(page_id)
+        if page is None:
+            self.octavo.say("That page is not in this space any more.", tone="care")
+            return
+        if page.type == "link":
+            self._follow_link_page(page)
+            return
+        if page.type != "document":
+            return
+        if remember and self.page is not None and self.page.id != page.id:
+            self._trail.append((self.space.id, self.page.id))
+            self._ahead.clear()
+        self.page, self._anchor = page, anchor
+        self.octavo.session.state.remember(f"page {self.space.id}", page.id)
+        op = content.GetPage(at=self.space.ref, page_id=page.id, format="markdown")
+        if self.following.op("page") == op:
+            self._go_to_anchor()
+        else:
+            self.view.wait_for(page.title)
+            self.follow("page", op, self._show_page)
+        self._say_where()
+
+    def _follow_link_page(self, page: Page) -> None:
+        target = page.target if isinstance(page.target, dict) else {}
+        match target.get("kind"):
+            case "page" if self.pages is not None:
+                self.open_page(str(target.get("page")))
+            case "space":
+                self.octavo.open_space(str(target.get("space")))
+            case _:
+                navigating.open_outside(self.octavo, page.href or str(target.get("url") or ""))
+
+    def _show_page(self, snapshot: Snapshot[Page]) -> None:
+        if self.page is None or self.space is None:
+            return
+        if snapshot.value is not None:
+            self.page = snapshot.value
+            self.view.show_markdown(
+                snapshot.value.markdown or "",
+                title=f"{emoji(snapshot.value.emoji)} {snapshot.value.title}".strip(),
+                description=snapshot.value.description,
+                key=f"{self.space.id} {snapshot.value.id}",
+            )
+            self._draw_threads()
+            self._go_to_anchor()
+        elif snapshot.error is not None:
+            self.view.fail(f"{self.page.title} did not load", str(snapshot.error))
+        self._fetched = snapshot.fetched_at
+        self._say_where(str(snapshot.error) if snapshot.error else "")
+
+    def _go_to_anchor(self) -> None:
+        if self._anchor:
+            self.view.go_to_anchor(self._anchor)
+            self._anchor = ""
+
+    def _say_where(self, trouble: str = "") -> None:
+        if self.space is None:
+            self.status("Content")
+            return
+        trail = self.pages.trail(self.page.id) if self.pages and self.page else ()
+        crumbs = " › ".join([self.space.title, *(page.title or "Untitled" for page in trail)])
+        self.status(crumbs, trouble or self.view.facts)
+
+    # Threads
+
+    def _show_threads(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
+        if snapshot.value is not None:
+            self.threads = snapshot.value.items
+            self._draw_tree()
+            self._draw_threads()
+        if snapshot.error is not None:
+            self.aside.fail_threads(str(snapshot.error))
+
+    def page_threads(self) -> tuple[Comment, ...]:
+        """The threads of the page on show, open ones first."""
+        if self.page is None:
+            return ()
+        here = [each for each in self.threads if each.target.page and each.target.page.id == self.page.id]
+        return tuple(sorted(here, key=lambda each: not each.is_open))
+
+    def _draw_threads(self) -> None:
+        if self.page is None or self.view.document is None:
+            return
+        threads = self.page_threads()
+        self.view.set_threads(anchored(self.view.document, threads))
+        self.aside.show(self.view.document, threads, self.page)
+
+    # What Discussing asks
+
+    @property
+    def discussion(self) -> SpaceRef | None:
+        return self.space.ref if self.space else None
+
+    @property
+    def page_on_show(self) -> tuple[str, str] | None:
+        return (self.page.id, self.page.title or "this page") if self.page else None
+
+    @property
+    def block_on_show(self) -> Block | None:
+        stop = self.view.cursor_stop() if self.view.document is not None else None
+        return stop[3] if stop else None
+
+    @property
+    def known_threads(self) -> tuple[Comment, ...]:
+        return self.page_threads()
+
+    # Messages
+
+    @on(Lines.Chosen, "#spaces")
+    def _space_chosen(self, message: Lines.Chosen) -> None:
+        self.show_space(str(message.key))
+
+    @on(Lines.Chosen, "#pages")
+    def _page_chosen(self, message: Lines.Chosen) -> None:
+        self.open_page(str(message.key))
+        self.view.focus()
+
+    @on(Lines.Chosen, "#outline")
+    def _heading_chosen(self, message: Lines.Chosen) -> None:
+        self.view.go_to_anchor(str(message.key))
+        self.view.focus()
+
+    @on(Lines.Chosen, "#threads")
+    def _thread_chosen(self, message: Lines.Chosen) -> None:
+        self.open_thread(str(message.key))
+
+    @on(PageView.Loaded)
+    def _page_loaded(self) -> None:
+        self._draw_threads()
+        self._go_to_anchor()
+        self._say_where()
+
+    @on(PageView.Moved)
+    def _page_moved(self) -> None:
+        self._say_where()
+
+    @on(PageView.LinkFollowed)
+    def _link_followed(self, message: PageView.LinkFollowed) -> None:
+        self._follow_link(message.href, outside=message.outside)
+
+    def _follow_link(self, href: str, *, outside: bool) -> None:
+        space_id, page = (self.space.id if self.space else None), self.page
+        known = navigating.places(self.pages, space_id)
+        path = navigating.page_path(self.pages, page.id) if page else ""
+        match links.resolve(href, path, known):
+            case links.ToPage(page=page_id, anchor=anchor):
+                self.open_page(page_id, anchor=anchor or "")
+                self.pages_tree.reveal(page_id)
+            case links.ToAnchor(anchor=anchor):
+                self.view.go_to_anchor(anchor)
+            case links.ToSpace(space=other, page=wanted, anchor=anchor):
+                self.octavo.open_space(other, wanted, anchor or "")
+            case links.ToChangeRequest(space=other, number=number):
+                self.octavo.show_change_request(ChangeRequestRef(space_id=other, change_request_id=str(number)))
+            case links.ToUrl(url=url):
+                navigating.open_outside(self.octavo, url)
+            case links.ToFile(name=name):
+                self.octavo.say(f"{name} is a file. Files cannot be opened here yet.", tone="care")
+            case links.Blocked(scheme=scheme):
+                self.octavo.say(f"This link begins with {scheme}:, which is never opened.", tone="care")
+            case links.Broken(reason=reason):
+                self.octavo.say(f"This link is broken. {reason}", tone="care")
+
+    @on(PageView.BlockChosen)
+    def _block_chosen(self) -> None:
+        self.action_comment()
+
+    @on(PageView.ReadOn)
+    def _read_on(self) -> None:
+        self.action_next_page(1)
+
+    @on(PageView.Copied)
+    def _copied(self, message: PageView.Copied) -> None:
+        self.octavo.say(f"Copied the {message.what}.")
+
+    @on(PageView.ThreadWanted)
+    def _thread_wanted(self, message: PageView.ThreadWanted) -> None:
+        keys = anchored(self.view.document, self.page_threads()) if self.view.document else {}
+        if found := keys.get(message.block.key):
+            self.open_thread(found[0].id)
+
+    # Actions
+
+    def action_up(self) -> None:
+        if self.focused is self.view or self.aside.has_focus_within:
+            self.pages_tree.focus()
+        elif self.focused is self.pages_tree:
+            self.action_spaces()
+
+    def action_spaces(self) -> None:
+        self._choose_nav("spaces")
+        self.spaces_tree.focus()
+        if self.space is not None:
+            self.spaces_tree.reveal(self.space.id)
+
+    def action_outline(self) -> None:
+        self.toggle_class("-aside")
+        self.remove_class("-zoomed")
+
+    def action_zoom(self) -> None:
+        self.toggle_class("-zoomed")
+        self.view.focus()
+
+    def action_next_page(self, step: int) -> None:
+        if self.pages is None or self.page is None:
+            return
+        pages = [page.id for page in self.pages.walk() if page.type == "document"]
+        index = pages.index(self.page.id) + step if self.page.id in pages else 0
+        if 0 <= index < len(pages):
+            self.open_page(pages[index])
+            self.pages_tree.reveal(pages[index])
+
+    def action_back(self) -> None:
+        self._travel(self._trail, self._ahead)
+
+    def action_forward(self) -> None:
+        self._travel(self._ahead, self._trail)
+
+    def _travel(self, here: list[tuple[str, str]], there: list[tuple[str, str]]) -> None:
+        if not here or self.space is None or self.page is None:
+            return
+        there.append((self.space.id, self.page.id))
+        space_id, page_id = here.pop()
+        if space_id == self.space.id:
+            self.open_page(page_id, remember=False)
+            self.pages_tree.reveal(page_id)
+        else:
+            self.show_space(space_id, page_id)
+
+
+SCREEN = ContentScreen

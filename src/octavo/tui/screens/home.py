@@ -1,0 +1,227 @@
+"""Organizations: choose one, see what waits in it, and go to one of its spaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from octavo.api.operation import ListPage
+from octavo.api.organizations import GetMember, Member, Organization
+from octavo.api.places import OrganizationRef
+from octavo.api.spaces import List as ListSpaces
+from octavo.api.spaces import Space
+from octavo.data.live import Snapshot
+from octavo.tui.ages import short_age
+from octavo.tui.emoji import emoji
+from octavo.tui.screen import View
+from octavo.tui.widgets.lines import Lines
+from octavo.tui.widgets.rows import Column, Row, Rows
+
+
+@dataclass(frozen=True)
+class Seat:
+    """The caller in an organization: their role, and what waits there."""
+
+    organization: Organization
+    role: str | None = None
+    known: bool = False
+    spaces: tuple[Space, ...] | None = None
+
+    @property
+    def facts(self) -> str:
+        """What stands below its title."""
+        role = (self.role or "guest") if self.known else ""
+        if self.spaces is None:
+            return role
+        changes = sum(space.change_requests_open for space in self.spaces)
+        comments = sum(space.comments for space in self.spaces)
+        said = [
+            role,
+            _count(len(self.spaces), "space"),
+            _count(changes, "open change request"),
+            _count(comments, "open comment"),
+        ]
+        return " · ".join(each for each in said if each)
+
+
+class HomeScreen(View):
+    """All organizations of the account on the left, the spaces of the one under the cursor on the right."""
+
+    VIEW = "home"
+    HELP = (
+        "Organizations on the left, with your role and what waits in each. Enter shows one; "
+        "its spaces are on the right, and Enter on a space reads it."
+    )
+    CSS_PATH = "home.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("h,left", "pane('organizations')", "Organizations", show=False, tooltip="Go to the organizations", id="home.organizations"),
+        Binding("l,right", "pane('spaces')", "Spaces", show=False, tooltip="Go to the spaces", id="home.spaces"),
+    ]  # fmt: skip
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seats: dict[str, Seat] = {}
+
+    def body(self) -> Iterable[Widget]:
+        organizations: Rows[Seat] = Rows(
+            self._draw_seat,
+            key=lambda seat: seat.organization.id,
+            search=lambda seat: seat.organization.title,
+            two_lines=True,
+            empty="This key belongs to no organization.",
+            hint="Ask an administrator for an invitation, or sign in with another key: octavo auth login",
+            id="organizations",
+        )
+        spaces: Rows[Space] = Rows(
+            self._draw_space,
+            key=lambda space: space.id,
+            search=lambda space: space.title,
+            columns=(
+                Column("SPACE", least=20),
+                Column("YOU MAY", 8, drop=2),
+                Column("CHANGES", 8, right=True),
+                Column("COMMENTS", 8, right=True),
+                Column("UPDATED", 7, right=True, drop=1),
+            ),
+            empty="There is no space here that you may see.",
+            hint="2 content   s search",
+            id="spaces",
+        )
+        with Horizontal():
+            with Vertical(classes="hairline", id="left"):
+                yield Static("ORGANIZATIONS", classes="pane-title")
+                yield organizations
+            with Vertical(id="right"):
+                yield Static("SPACES", classes="pane-title", id="spaces-title")
+                yield spaces
+
+    @property
+    def organizations(self) -> Rows[Seat]:
+        return self.query_one("#organizations", Rows)
+
+    @property
+    def spaces(self) -> Rows[Space]:
+        return self.query_one("#spaces", Rows)
+
+    def on_mount(self) -> None:
+        self.organizations.wait_for("your organizations")
+        self.octavo.frame_changed.subscribe(self, lambda _: self._show_organizations())
+        self._show_organizations()
+        self.organizations.focus()
+
+    def _show_organizations(self) -> None:
+        snapshot = self.octavo.organizations
+        known = snapshot.value.items if snapshot.value else ()
+        if [seat.organization for seat in self._seats.values()] != list(known):
+            self._seats = {each.id: replace(self._seats.get(each.id, Seat(each)), organization=each) for each in known}
+            for organization in known[:50]:
+                at = OrganizationRef(organization_id=organization.id)
+                spaces = ListSpaces(at=at, limit=1000)
+                self.follow(f"spaces {organization.id}", spaces, partial(self._show_spaces, organization.id))
+                if self.octavo.me is not None:
+                    member = GetMember(at=at, user_id=self.octavo.me.id)
+                    self.follow(f"member {organization.id}", member, partial(self._show_member, organization.id))
+            self._draw()
+            if self.octavo.organization is not None:
+                self.organizations.go_to(self.octavo.organization.id)
+        elif snapshot.value is not None and not known:
+            self._draw()
+        if snapshot.error is not None:
+            self.organizations.fail("Organizations did not load", str(snapshot.error))
+
+    def _show_spaces(self, organization: str, snapshot: Snapshot[ListPage[Space]]) -> None:
+        if snapshot.value is not None:
+            self._seats[organization] = replace(self._seats[organization], spaces=snapshot.value.items)
+            self._draw()
+        elif snapshot.error is not None and organization == self.organizations.key:
+            self.spaces.fail("Spaces did not load", str(snapshot.error))
+
+    def _show_member(self, organization: str, snapshot: Snapshot[Member]) -> None:
+        if snapshot.value is not None:
+            self._seats[organization] = replace(self._seats[organization], role=snapshot.value.role, known=True)
+            self._draw()
+
+    def _draw(self) -> None:
+        self.organizations.show(list(self._seats.values()))
+        self._draw_spaces()
+
+    def _draw_spaces(self) -> None:
+        seat = self.organizations.item
+        if seat is None:
+            return
+        self.query_one("#spaces-title", Static).update(Content(f"SPACES OF {seat.organization.title.upper()}"))
+        if seat.spaces is None:
+            self.spaces.wait_for(f"the spaces of {seat.organization.title}")
+        else:
+            self.spaces.show(seat.spaces)
+        self.status(f"Home · {seat.organization.title}", f"{self.organizations.loaded} organizations")
+
+    def _draw_seat(self, seat: Seat) -> Row:
+        here = self.octavo.organization is not None and self.octavo.organization.id == seat.organization.id
+        return Row(
+            text=Content(seat.organization.title).stylize("bold"),
+            right=Content.styled("here", "$success") if here else "",
+            below=seat.facts,
+            sign=Content.styled("◆", "$primary"),
+        )
+
+    def _draw_space(self, space: Space) -> Row:
+        may = space.permissions
+        verb = (
+            "merge"
+            if may.merge
+            else "review"
+            if may.review
+            else "edit"
+            if may.edit
+            else "comment"
+            if may.comment
+            else "read"
+        )
+        title = f"{emoji(space.emoji)} {space.title}" if space.emoji else space.title
+        return Row(
+            cells=(
+                title,
+                Content.styled(verb, "$octavo-muted"),
+                str(space.change_requests_open or ""),
+                Content.styled(f"● {space.comments}", "$octavo-note") if space.comments else "",
+                Content.styled(short_age(space.updated_at), "$octavo-muted"),
+            )
+        )
+
+    @on(Lines.Highlighted, "#organizations")
+    def _other_organization(self) -> None:
+        self._draw_spaces()
+
+    @on(Lines.Chosen, "#organizations")
+    def _choose(self) -> None:
+        if (seat := self.organizations.item) is not None:
+            self.octavo.choose_organization(seat.organization)
+            self._draw()
+            self.spaces.focus()
+
+    @on(Lines.Chosen, "#spaces")
+    def _open_space(self) -> None:
+        seat, space = self.organizations.item, self.spaces.item
+        if seat is not None and space is not None:
+            self.octavo.choose_organization(seat.organization)
+            self.octavo.open_space(space.id)
+
+    def action_pane(self, pane: str) -> None:
+        self.query_one(f"#{pane}").focus()
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}" if number else ""
+
+
+SCREEN = HomeScreen

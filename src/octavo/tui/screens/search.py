@@ -1,0 +1,266 @@
+"""Search everywhere: pages of all spaces, change requests and spaces, as one types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.timer import Timer
+from textual.widgets import Input, Static
+
+from octavo.api import search
+from octavo.api.change_requests import ChangeRequest, ListOfOrganization
+from octavo.api.operation import ListPage
+from octavo.api.organizations import Organization
+from octavo.api.places import OrganizationRef, SpaceRef
+from octavo.data.live import Snapshot
+from octavo.tui.ages import short_age
+from octavo.tui.screen import Following
+from octavo.tui.screens.dialog import Dialog, Frame
+from octavo.tui.widgets.content import marked
+from octavo.tui.widgets.lines import Lines
+from octavo.tui.widgets.rows import Heading, Row, Rows
+from octavo.tui.widgets.writing import Line
+
+if TYPE_CHECKING:
+    from octavo.tui.app import Octavo
+
+ASK_AFTER = 0.15
+"""Seconds after the last key before the server is asked."""
+LONGEST = 512
+
+
+@dataclass(frozen=True)
+class Hit:
+    """Something that was found."""
+
+    kind: Literal["page", "change request", "space"]
+    space: str
+    id: str
+    title: str
+    where: str
+    words: str = ""
+    anchor: str = ""
+    right: str = ""
+
+    @property
+    def key(self) -> str:
+        return f"{self.kind} {self.space} {self.id} {self.anchor}"
+
+
+class SearchScreen(Dialog[None]):
+    """One line to type in; pages, change requests and spaces below. Tab asks only the space one is in."""
+
+    CSS_PATH = "search.tcss"
+    CONTEXT: ClassVar[str] = "search"
+    HELP: ClassVar[str] = (
+        "Type words; the last may be the beginning of one. Enter opens, tab searches this space only or all of them."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,ctrl+n", "move(1)", "Next", show=False, tooltip="Next result", id="search.next", priority=True),
+        Binding("up", "move(-1)", "Before", show=False, tooltip="Result before", id="search.previous", priority=True),
+        Binding("enter", "open", "Open", tooltip="Open the result", id="search.open", priority=True),
+        Binding("tab", "scope", "Scope", tooltip="This space only, or all of them", id="search.scope", priority=True),
+        Binding("escape", "close", "Close", tooltip="Close", id="search.close", priority=True),
+    ]
+
+    def __init__(self, organization: Organization) -> None:
+        super().__init__()
+        self._organization = organization
+        self._following = Following(lambda: self.octavo.session.live)
+        self._pages: Snapshot[ListPage[search.SpaceHit]] = Snapshot()
+        self._of_space: Snapshot[ListPage[search.PageHit]] = Snapshot()
+        self._changes: dict[str, tuple[ChangeRequest, ...]] = {}
+        self._only_space: SpaceRef | None = None
+        self._timer: Timer | None = None
+
+    @property
+    def octavo(self) -> Octavo:
+        return cast("Octavo", self.app)
+
+    def compose(self) -> ComposeResult:
+        rows: Rows[Hit] = Rows(
+            self._draw,
+            key=lambda hit: hit.key,
+            groups=lambda hit: [
+                Heading({"page": "PAGES", "change request": "CHANGE REQUESTS", "space": "SPACES"}[hit.kind])
+            ],
+            two_lines=True,
+            empty="Type to search.",
+            id="hits",
+        )
+        rows.can_focus = False
+        with Frame() as frame:
+            frame.name_it("Search everywhere", "enter open · tab scope · esc close")
+            yield Line(placeholder="words on a page, a subject, a space", id="query")
+            yield Static("", id="scope")
+            yield rows
+
+    @property
+    def rows(self) -> Rows[Hit]:
+        return self.query_one("#hits", Rows)
+
+    @property
+    def words(self) -> str:
+        """What is typed."""
+        return self.query_one("#query", Line).value.strip()[:LONGEST]
+
+    def on_mount(self) -> None:
+        at = OrganizationRef(organization_id=self._organization.id)
+        for status in ("open", "draft", "merged"):
+            op = ListOfOrganization(at=at, status=status, limit=100)
+
+            def show(snapshot: Snapshot[ListPage[ChangeRequest]], status: str = status) -> None:
+                self._changes[status] = snapshot.value.items if snapshot.value else ()
+
+            self._following.follow(status, op, show)
+        self.query_one("#query", Line).focus()
+        self._say_scope()
+
+    def on_unmount(self) -> None:
+        self._following.stop()
+
+    @on(Input.Changed)
+    def _typed(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(ASK_AFTER, self._ask)
+        self._show()
+
+    def _ask(self) -> None:
+        words = self.words
+        if not words:
+            self._following.follow("pages", None)
+            self._following.follow("pages of a space", None)
+            self._pages, self._of_space = Snapshot(), Snapshot()
+        elif self._only_space is not None:
+            self._following.follow("pages", None)
+            self._pages = Snapshot()
+            op = search.InSpace(at=self._only_space, query=words, limit=30)
+            self._following.follow("pages of a space", op, self._found_in_space)
+        else:
+            self._following.follow("pages of a space", None)
+            self._of_space = Snapshot()
+            at = OrganizationRef(organization_id=self._organization.id)
+            self._following.follow("pages", search.InOrganization(at=at, query=words, limit=30), self._found)
+        self._show()
+
+    def _found(self, snapshot: Snapshot[ListPage[search.SpaceHit]]) -> None:
+        self._pages = snapshot
+        self._show()
+
+    def _found_in_space(self, snapshot: Snapshot[ListPage[search.PageHit]]) -> None:
+        self._of_space = snapshot
+        self._show()
+
+    def _show(self) -> None:
+        if not self.words:
+            self.rows.empty = "Type to search."
+            self.rows.show(())
+            return
+        hits = [*self._page_hits(), *self._change_hits(), *self._space_hits()]
+        error, loading = self._pages.error or self._of_space.error, self._pages.loading or self._of_space.loading
+        self.rows.empty = "Searching…" if loading else f"Nothing holds “{self.words[:60]}”."
+        self.rows.show(hits)
+        if error is not None:
+            self.rows.fail("The server could not search", str(error))
+        self._say_scope(f"{len(hits)} results" if hits else "")
+
+    def _page_hits(self) -> list[Hit]:
+        hits: list[Hit] = []
+        for space in self._pages.value.items if self._pages.value else ():
+            for page in space.pages:
+                hits += self._hits_of(page, space.id, space.title)
+        if self._only_space is not None:
+            known = self.octavo.space(self._only_space.space_id)
+            for page in self._of_space.value.items if self._of_space.value else ():
+                hits += self._hits_of(page, self._only_space.space_id, known.title if known else "")
+        return hits
+
+    def _hits_of(self, page: search.PageHit, space: str, title: str) -> list[Hit]:
+        sections = page.sections[:3]
+        if not sections:
+            return [Hit("page", space, page.id, page.title, title, page.description or "")]
+        return [
+            Hit(
+                "page",
+                space,
+                page.id,
+                page.title if not each.title or each.title == page.title else f"{page.title} › {each.title}",
+                title,
+                " ".join(each.body.split()),
+                each.path.partition("#")[2],
+            )
+            for each in sections
+        ]
+
+    def _change_hits(self) -> list[Hit]:
+        words = self.words.lower().split()
+        found = [each for items in self._changes.values() for each in items]
+        return [
+            Hit(
+                "change request",
+                each.space or "",
+                each.id,
+                f"#{each.number}  {each.title}",
+                f"{each.status} · {each.created_by.name if each.created_by else ''}",
+                right=short_age(each.updated_at),
+            )
+            for each in found
+            if each.space and all(word in f"#{each.number} {each.title}".lower() for word in words)
+        ][:8]
+
+    def _space_hits(self) -> list[Hit]:
+        words = self.words.lower().split()
+        spaces = self.octavo.spaces.value.items if self.octavo.spaces.value else ()
+        return [
+            Hit("space", each.id, each.id, each.title, "space")
+            for each in spaces
+            if all(word in each.title.lower() for word in words)
+        ][:5]
+
+    def _draw(self, hit: Hit) -> Row:
+        words = tuple(self.words.lower().split())
+        return Row(
+            text=marked(Content(hit.title).stylize("bold"), words, "$primary"),
+            right=Content.styled(hit.right or (hit.where if hit.kind == "page" else ""), "$octavo-muted"),
+            below=marked(Content(hit.words or (hit.where if hit.kind != "page" else "")), words, "$primary"),
+        )
+
+    def _say_scope(self, found: str = "") -> None:
+        where = "all spaces"
+        if self._only_space is not None:
+            known = self.octavo.space(self._only_space.space_id)
+            where = known.title if known else "this space"
+        self.query_one("#scope", Static).update(Content.assemble((f"{where}   {found}", "$octavo-muted")))
+
+    def action_scope(self) -> None:
+        last = self.octavo.session.state.recall("space")
+        self._only_space = SpaceRef(space_id=str(last)) if last and self._only_space is None else None
+        self._ask()
+
+    def action_move(self, step: int) -> None:
+        self.rows.action_move(step)
+
+    def action_open(self) -> None:
+        hit = self.rows.item
+        if hit is None:
+            return
+        self.dismiss(None)
+        if hit.kind == "change request":
+            from octavo.api.places import ChangeRequestRef
+
+            self.octavo.show_change_request(ChangeRequestRef(space_id=hit.space, change_request_id=hit.id))
+        else:
+            self.octavo.open_space(hit.space, hit.id if hit.kind == "page" else None, anchor=hit.anchor)
+
+    @on(Lines.Chosen)
+    def _clicked(self) -> None:
+        self.action_open()
+
+    def action_close(self) -> None:
+        self.dismiss(None)

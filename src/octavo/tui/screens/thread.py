@@ -1,0 +1,96 @@
+"""One thread over the view it was opened from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+
+from octavo.api import comments
+from octavo.api.comments import Comment
+from octavo.api.operation import ListPage
+from octavo.api.places import Discussion
+from octavo.data.live import Snapshot
+from octavo.tui.screen import Following
+from octavo.tui.screens.dialog import Dialog, Frame
+from octavo.tui.widgets.keybar import KeyBar
+from octavo.tui.widgets.notices import Notices
+from octavo.tui.widgets.thread import ThreadView
+
+if TYPE_CHECKING:
+    from octavo.tui.app import Octavo
+
+
+class ThreadSheet(Dialog[None]):
+    """A thread and its keys. `t` and `T` go to the next and the one before without closing it."""
+
+    CSS_PATH = "thread.tcss"
+    CONTEXT: ClassVar[str] = "thread sheet"
+    HELP: ClassVar[str] = "Read the thread and answer it here. t and T go to the next and the one before, esc closes."
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("t", "go(1)", "Next", tooltip="Next thread", id="thread.next"),
+        Binding("T", "go(-1)", "Before", show=False, tooltip="Thread before", id="thread.previous"),
+        Binding("escape,q", "close", "Close", tooltip="Back to the page", id="thread.close"),
+        Binding("r", "refresh", "Refresh", show=False, tooltip="Ask the server again", id="thread.refresh"),
+    ]
+
+    def __init__(self, at: Discussion, threads: Sequence[Comment], comment_id: str) -> None:
+        super().__init__()
+        self._at = at
+        self._threads = {thread.id: thread for thread in threads}
+        self._order = list(self._threads)
+        self._current = comment_id
+        self._following = Following(lambda: self.octavo.session.live)
+
+    @property
+    def octavo(self) -> Octavo:
+        return cast("Octavo", self.app)
+
+    def compose(self) -> ComposeResult:
+        with Frame():
+            yield ThreadView(id="thread")
+        yield KeyBar()
+        yield Notices(self.octavo.notices)
+
+    def on_mount(self) -> None:
+        self.query_one(ThreadView).focus()
+        op = comments.List(at=self._at, status="all", format="markdown", limit=200)
+        self._following.follow("threads", op, self._show)
+        self._draw()
+
+    def on_unmount(self) -> None:
+        self._following.stop()
+
+    def _show(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
+        if snapshot.value is None:
+            return
+        for thread in snapshot.value.items:
+            if thread.id in self._threads:
+                self._threads[thread.id] = thread
+        self._draw()
+
+    def _draw(self) -> None:
+        thread = self._threads[self._current]
+        number = self._order.index(self._current) + 1
+        page = thread.target.page.title if thread.target.page and thread.target.page.title else "Thread"
+        self.query_one(Frame).name_it(page, f"{number} of {len(self._order)}")
+        self.query_one(ThreadView).show(self._at, thread)
+
+    @on(ThreadView.Changed)
+    def _changed(self) -> None:
+        self.refresh_bindings()
+
+    def action_go(self, step: int) -> None:
+        index = (self._order.index(self._current) + step) % len(self._order)
+        self._current = self._order[index]
+        self._draw()
+
+    def action_refresh(self) -> None:
+        for op in self._following.ops():
+            self.octavo.background(self.octavo.session.live.refresh(op))
+
+    def action_close(self) -> None:
+        self.dismiss(None)

@@ -1,0 +1,191 @@
+"""What people do in threads: write, reply, resolve, react, edit, delete. Every write goes through the outbox."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from octavo.api import comments
+from octavo.api.bodies import Markdown
+from octavo.api.comments import Comment, Reply
+from octavo.api.operation import Operation
+from octavo.api.places import Discussion
+from octavo.tui.emoji import emoji
+
+if TYPE_CHECKING:
+    from octavo.tui.app import Octavo
+
+REACTIONS = (
+    ("1f44d", "agreed"),
+    ("2764", "thank you"),
+    ("1f389", "hooray"),
+    ("1f440", "looking"),
+    ("1f604", "made me smile"),
+    ("1f914", "not sure"),
+    ("2705", "done"),
+    ("1f680", "ship it"),
+)
+
+
+def start_thread(app: Octavo, at: Discussion, *, page: str | None, node: str | None, title: str, excerpt: str) -> None:
+    """Write a comment on a block of a page, on a page, or on the whole place."""
+
+    def send(text: str) -> Operation[Comment]:
+        target = {name: value for name, value in (("page", page), ("node", node)) if value is not None}
+        return comments.Create(at=at, body=Markdown(markdown=text), **target)
+
+    place = f"comment {_where(at)} {page or ''} {node or ''}"
+    _compose(app, place, f"Comment on {title}", excerpt, send, doing="comment", said="Comment written")
+
+
+def reply(app: Octavo, at: Discussion, comment: Comment, *, resolve: bool = False) -> None:
+    """Reply to a thread, and with `resolve` resolve it when the reply is sent."""
+
+    def send(text: str) -> Operation[Reply]:
+        return comments.CreateReply(at=at, comment_id=comment.id, body=Markdown(markdown=text))
+
+    def then() -> None:
+        if resolve and comment.is_open:
+            app.queue(
+                comments.Update(at=at, comment_id=comment.id, resolved=True),
+                doing="resolve the thread",
+                said="Reply written, thread resolved",
+            )
+
+    _compose(
+        app,
+        f"reply {_where(at)} {comment.id}",
+        f"Reply to {comment.posted_by.name}" + (", then resolve" if resolve else ""),
+        comment.body.text,
+        send,
+        doing="reply",
+        said="Reply written",
+        then=then,
+    )
+
+
+def toggle_resolved(app: Octavo, at: Discussion, comment: Comment) -> None:
+    """Resolve an open thread, reopen a resolved one."""
+    op = comments.Update(at=at, comment_id=comment.id, resolved=comment.is_open)
+    if comment.is_open:
+        app.queue(op, doing="resolve the thread", said="Thread resolved")
+    else:
+        app.queue(op, doing="reopen the thread", said="Thread reopened")
+
+
+def react(app: Octavo, at: Discussion, comment: Comment, to: Comment | Reply, chosen: str) -> None:
+    """React with an emoji, or take the reaction back when it is there already."""
+    mine = chosen in my_reactions(app, to)
+    change = {"removed_reactions" if mine else "added_reactions": (chosen,)}
+    op: Operation[Comment] | Operation[Reply]
+    if isinstance(to, Reply):
+        op = comments.UpdateReply(at=at, comment_id=comment.id, comment_reply_id=to.id, **change)
+    else:
+        op = comments.Update(at=at, comment_id=comment.id, **change)
+    doing = "take the reaction back" if mine else "react"
+    app.queue(op, doing=doing, said=f"{emoji(chosen)} taken back" if mine else f"Reacted with {emoji(chosen)}")
+
+
+def choose_reaction(app: Octavo, at: Discussion, comment: Comment, to: Comment | Reply) -> None:
+    """Ask which emoji, then react with it."""
+    from octavo.tui.screens.chooser import Choice
+    from octavo.tui.screens.picker import Picker
+
+    mine = my_reactions(app, to)
+    names = dict(REACTIONS) | {each.emoji: "" for each in to.reactions if each.emoji not in dict(REACTIONS)}
+    choices = [
+        Choice(code, name or code, sign=emoji(code), right="yours: takes it back" if code in mine else "")
+        for code, name in names.items()
+    ]
+
+    def chosen(code: str | None) -> None:
+        if code is not None:
+            react(app, at, comment, to, code)
+
+    app.push_screen(Picker("React", choices), chosen)
+
+
+def my_reactions(app: Octavo, to: Comment | Reply) -> set[str]:
+    """The emoji the caller reacted with."""
+    me = app.me.id if app.me else None
+    return {each.emoji for each in to.reactions if any(user.user.id == me for user in each.users)}
+
+
+def edit(app: Octavo, at: Discussion, comment: Comment, what: Comment | Reply) -> None:
+    """Change the words of a comment or reply of one's own."""
+
+    def send(text: str) -> Operation[Comment] | Operation[Reply]:
+        body = Markdown(markdown=text)
+        if isinstance(what, Reply):
+            return comments.UpdateReply(at=at, comment_id=comment.id, comment_reply_id=what.id, body=body)
+        return comments.Update(at=at, comment_id=comment.id, body=body)
+
+    kind = "reply" if isinstance(what, Reply) else "comment"
+    place = f"edit {_where(at)} {comment.id} {what.id}"
+    _compose(app, place, f"Edit my {kind}", "", send, doing=f"edit the {kind}", said="Edited", start=what.body.text)
+
+
+def delete(app: Octavo, at: Discussion, comment: Comment, what: Comment | Reply) -> None:
+    """Delete a comment with its replies, or one reply, once the person said yes."""
+    from octavo.tui.screens.confirm import Confirm, Confirmed
+
+    op: Operation[None]
+    if isinstance(what, Reply):
+        kind, goes = "reply", "this reply"
+        op = comments.DeleteReply(at=at, comment_id=comment.id, comment_reply_id=what.id)
+    else:
+        kind, goes = "comment", "this comment" + (f" and its {what.replies} replies" if what.replies else "")
+        op = comments.Delete(at=at, comment_id=comment.id)
+
+    def decided(answer: Confirmed | None) -> None:
+        if answer is not None:
+            app.queue(op, doing=f"delete the {kind}", said=f"{kind.capitalize()} deleted")
+
+    said = f"“{_excerpt(what.body.text)}”"
+    app.push_screen(
+        Confirm(f"Delete {goes}?", verb="Delete", intro=said, after="Others will not see it any more."), decided
+    )
+
+
+def _compose(
+    app: Octavo,
+    place: str,
+    title: str,
+    excerpt: str,
+    send: Callable[[str], Operation[Comment] | Operation[Reply]],
+    *,
+    doing: str,
+    said: str,
+    start: str = "",
+    then: Callable[[], None] | None = None,
+) -> None:
+    from octavo.tui.widgets.preview import Preview
+    from octavo.tui.screens.composer import Composer
+
+    drafts = app.session.drafts
+
+    def written(text: str | None) -> None:
+        if text:
+            app.queue(send(text), doing=doing, place=place, said=said)
+            if then is not None:
+                then()
+
+    draft = drafts.get(place)
+    composer = Composer(
+        title,
+        quoted=_excerpt(excerpt),
+        draft=start if draft is None else draft,
+        save_draft=lambda text: drafts.save_now(place, text),
+        preview=Preview,
+        editing_folder=app.settings.state_folder / "editing",
+    )
+    app.push_screen(composer, written)
+
+
+def _where(at: Discussion) -> str:
+    return " ".join(str(value) for value in at.model_dump().values())
+
+
+def _excerpt(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= 240 else words[:239] + "…"

@@ -1,0 +1,16 @@
+"""A text as it will look once it is sent."""
+
+from __future__ import annotations
+
+from octavo.tui.page.view import PageView
+
+
+class Preview(PageView):
+    """Shows markdown that is still being written."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._text = text
+
+    def on_mount(self) -> None:
+        self.show_markdown(self._text, key="preview")

@@ -1,0 +1,78 @@
+"""A line of sections with their counts, one of them chosen: `▌Open 6▐  Drafts 3   Merged`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.app import RenderResult
+from textual.content import Content
+from textual.events import Click
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widget import Widget
+
+
+@dataclass(frozen=True)
+class Section:
+    """One section. `count` stands after its name when it is known and not nothing."""
+
+    key: str
+    name: str
+    count: int | None = None
+
+
+class Sections(Widget):
+    """The sections of a view. It never has the focus: `[` and `]` of its screen go to the next."""
+
+    DEFAULT_CSS = "Sections { height: 1; padding: 0 1; background: $background; color: $octavo-muted; }"
+
+    current: reactive[str] = reactive("")
+    sections: reactive[tuple[Section, ...]] = reactive(())
+    note: reactive[str] = reactive("")
+    """What stands at the right: a filter, a hint."""
+
+    class Chosen(Message):
+        """Another section is wanted."""
+
+        def __init__(self, sections: Sections, key: str) -> None:
+            super().__init__()
+            self.sections = sections
+            self.key = key
+
+        @property
+        def control(self) -> Sections:
+            return self.sections
+
+    def __init__(self, sections: tuple[Section, ...], current: str, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.set_reactive(Sections.sections, sections)
+        self.set_reactive(Sections.current, current)
+        self._spans: list[tuple[int, int, str]] = []
+
+    def go(self, step: int) -> None:
+        """Choose the section `step` further, around the ends."""
+        keys = [section.key for section in self.sections]
+        self.choose(keys[(keys.index(self.current) + step) % len(keys)])
+
+    def choose(self, key: str) -> None:
+        """Choose a section, and say so."""
+        if key != self.current:
+            self.current = key
+            self.post_message(self.Chosen(self, key))
+
+    def render(self) -> RenderResult:
+        line, self._spans = Content(""), []
+        for section in self.sections:
+            words = Content(f" {section.name} {section.count} " if section.count else f" {section.name} ")
+            if section.key == self.current:
+                words = words.stylize("bold $foreground on $panel")
+            self._spans.append((line.cell_length, line.cell_length + words.cell_length, section.key))
+            line = line + words + Content(" ")
+        width = self.content_size.width
+        gap = width - line.cell_length - len(self.note)
+        return line + Content(" " * gap + self.note) if self.note and gap > 0 else line.truncate(width, ellipsis=True)
+
+    def on_click(self, event: Click) -> None:
+        for start, end, key in self._spans:
+            if start <= event.x - 1 < end:
+                self.choose(key)

@@ -1,0 +1,121 @@
+"""What a change request is about, at a glance: who, why, what it changes, who reviewed it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual.content import Content
+from textual.timer import Timer
+from textual.widget import Widget
+
+from octavo.api import content, reviews
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.operation import ListPage
+from octavo.api.places import SpaceRef
+from octavo.api.reviews import Review
+from octavo.data.live import Snapshot
+from octavo.tui.ages import long_age
+from octavo.tui.checks import name, sign
+
+if TYPE_CHECKING:
+    from octavo.tui.screen import View
+
+ASK_AFTER = 0.12
+"""Seconds the cursor rests on a change request before its details are asked for."""
+
+
+class Summary(Widget):
+    """The right side of the list of change requests."""
+
+    DEFAULT_CSS: ClassVar[str] = """
+    Summary { width: 1fr; padding: 0 2; background: $background; color: $foreground; }
+    """
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._about: ChangeRequest | None = None
+        self._space: SpaceRef | None = None
+        self._changes: Snapshot[content.Changes] = Snapshot()
+        self._reviews: Snapshot[ListPage[Review]] = Snapshot()
+        self._timer: Timer | None = None
+
+    @property
+    def view(self) -> View:
+        return cast("View", self.screen)
+
+    def show(self, change_request: ChangeRequest, space: SpaceRef) -> None:
+        """Show `change_request`; its details follow when the cursor rests on it."""
+        if self._about is None or self._about.id != change_request.id:
+            self._changes, self._reviews = Snapshot(loading=True), Snapshot(loading=True)
+            if self._timer is not None:
+                self._timer.stop()
+            self._timer = self.set_timer(ASK_AFTER, self._ask)
+        self._about, self._space = change_request, space
+        self.refresh()
+
+    def _ask(self) -> None:
+        if self._about is None or self._space is None:
+            return
+        at = self._about.ref(self._space)
+        self.view.follow("summary changes", content.ListChanges(at=at, limit=1000), self._show_changes)
+        self.view.follow("summary reviews", reviews.List(at=at, format="markdown", limit=100), self._show_reviews)
+
+    def _show_changes(self, snapshot: Snapshot[content.Changes]) -> None:
+        self._changes = snapshot
+        self.refresh()
+
+    def _show_reviews(self, snapshot: Snapshot[ListPage[Review]]) -> None:
+        self._reviews = snapshot
+        self.refresh()
+
+    def render(self) -> Content:
+        about = self._about
+        if about is None:
+            return Content("")
+        author = about.created_by.name if about.created_by else "somebody"
+        lines = [
+            Content.assemble((f"#{about.number}  ", "$octavo-muted"), (about.title, "bold")),
+            Content.styled(f"{author} · {long_age(about.updated_at)} · {about.status}", "$octavo-muted"),
+            Content(""),
+        ]
+        if about.about:
+            lines += [Content(about.about), Content("")]
+        if about.outdated and about.status in ("open", "draft"):
+            lines += [Content.styled("✗ outdated: the primary content moved on since", "$warning"), Content("")]
+        lines += self._changed_lines()
+        lines += self._review_lines()
+        if about.comments:
+            lines.append(Content.styled(f"● {about.comments} open threads", "$octavo-note"))
+        return Content("\n").join(lines)
+
+    def _changed_lines(self) -> list[Content]:
+        heading = Content.styled("PAGES", "bold $octavo-muted")
+        if self._changes.value is None:
+            said = str(self._changes.error) if self._changes.error else "…"
+            return [heading, Content.styled(said, "$octavo-muted"), Content("")]
+        styles = {"+": "$success", "−": "$error", "→": "$warning", "~": "$primary"}
+        changes = self._changes.value.changes
+        room = max(4, self.size.height - 16)
+        lines = [Content.assemble((sign(each), styles[sign(each)]), " ", name(each)) for each in changes[:room]]
+        if len(changes) > room:
+            lines.append(Content.styled(f"  and {len(changes) - room} more", "$octavo-muted"))
+        if not changes:
+            lines = [Content.styled("Nothing is changed yet.", "$octavo-muted")]
+        return [heading, *lines, Content("")]
+
+    def _review_lines(self) -> list[Content]:
+        given = self._reviews.value.items if self._reviews.value else ()
+        current = [review for review in given if not review.outdated]
+        if not current:
+            return []
+        about = self._about
+        lines = [Content.styled("REVIEWS", "bold $octavo-muted")]
+        for review in current:
+            approved = review.status == "approved"
+            stale = about is not None and review.revision is not None and review.revision != about.revision
+            mark = ("✓ ", "$success") if approved else ("✗ ", "$error")
+            word = "approved" if approved else "asks for changes"
+            lines.append(
+                Content.assemble(mark, f"{review.reviewer.name} {word}", (" · stale" if stale else "", "$warning"))
+            )
+        return [*lines, Content("")]

@@ -1,0 +1,322 @@
+"""A thread, whole: the comment, its replies, and what can be done with the one the cursor is on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.binding import Binding, BindingType
+from textual.events import Click, Resize
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from octavo.api import comments
+from octavo.api.comments import Comment, Reply
+from octavo.api.operation import ListPage
+from octavo.api.places import Discussion
+from octavo.data.live import Snapshot
+from octavo.tui import talking
+from octavo.tui.ages import long_age
+from octavo.tui.commands import Explained
+from octavo.tui.emoji import emoji
+from octavo.tui.page.lines import Line, Piece, fit
+from octavo.tui.page.look import Look
+from octavo.tui.screen import Following
+
+if TYPE_CHECKING:
+    from octavo.tui.app import Octavo
+
+
+@dataclass(frozen=True)
+class Part:
+    """A message of the thread as it is drawn: its lines, from `top`."""
+
+    message: Comment | Reply
+    top: int
+    lines: tuple[Line, ...]
+
+
+class ThreadView(Explained, ScrollView, can_focus=True, inherit_bindings=False):
+    """One thread. The cursor goes from message to message; the keys act on the thread or on that message."""
+
+    CONTEXT: ClassVar[str] = "threads"
+    HELP: ClassVar[str] = (
+        "c replies, d resolves or reopens, + reacts to the message under the cursor, e edits and X deletes your own."
+    )
+    DEFAULT_CSS: ClassVar[str] = """
+    ThreadView {
+        background: $background; color: $foreground; overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1;
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("c", "reply", "Reply", tooltip="Reply to this thread", id="thread.reply"),
+        Binding("d", "resolve", "Done", tooltip="Resolve the thread; reopen it when it is resolved", id="comment.resolve"),
+        Binding("D", "reply_resolve", "Reply, done", show=False, tooltip="Reply, and resolve when the reply is sent", id="thread.reply_resolve"),
+        Binding("plus", "react", "React", key_display="+", tooltip="React with an emoji; the same again takes it back", id="comment.react"),
+        Binding("e", "edit", "Edit", tooltip="Edit this message of mine", id="comment.edit"),
+        Binding("X", "delete", "Delete", show=False, tooltip="Delete this message", id="comment.delete"),
+        Binding("y", "copy", "Copy", show=False, tooltip="Copy the text of this message", id="comment.copy"),
+        Binding("j,down", "move(1)", "Down", show=False, tooltip="Next message", id="thread.down"),
+        Binding("k,up", "move(-1)", "Up", show=False, tooltip="Message before", id="thread.up"),
+        Binding("g,home", "move(-999)", "Top", show=False, tooltip="First message", id="thread.top"),
+        Binding("G,end", "move(999)", "Bottom", show=False, tooltip="Last message", id="thread.bottom"),
+        Binding("ctrl+d,pagedown,space", "page(1)", "Page down", show=False, tooltip="Scroll down", id="thread.page_down"),
+        Binding("ctrl+u,pageup,b", "page(-1)", "Page up", show=False, tooltip="Scroll up", id="thread.page_up"),
+    ]  # fmt: skip
+
+    class Changed(Message):
+        """What is known of the thread is different, or the cursor is on another message."""
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.at: Discussion | None = None
+        self.comment: Comment | None = None
+        self._replies: Snapshot[ListPage[Reply]] = Snapshot()
+        self._parts: list[Part] = []
+        self._cursor = 0
+        self._following = Following(lambda: self.octavo.session.live)
+        self._look = Look()
+
+    @property
+    def octavo(self) -> Octavo:
+        return cast("Octavo", self.app)
+
+    @property
+    def message(self) -> Comment | Reply | None:
+        """The message the cursor is on."""
+        return self._parts[self._cursor].message if self._cursor < len(self._parts) else self.comment
+
+    def show(self, at: Discussion, comment: Comment) -> None:
+        """Show the thread that `comment` begins. The same thread again keeps the cursor."""
+        if self.comment is None or self.comment.id != comment.id:
+            self._cursor = 0
+            self._replies = Snapshot(loading=True)
+            self.scroll_to(y=0, animate=False)
+        self.at, self.comment = at, comment
+        if comment.id.startswith("pending-"):
+            self._following.follow("replies", None)
+            self._replies = Snapshot()
+        else:
+            op = comments.ListReplies(at=at, comment_id=comment.id, format="markdown", limit=200)
+            self._following.follow("replies", op, self._show_replies)
+        self._arrange()
+
+    def clear(self) -> None:
+        """Show nothing."""
+        self._following.stop()
+        self.comment, self._parts = None, []
+        self._arrange()
+
+    def _show_replies(self, snapshot: Snapshot[ListPage[Reply]]) -> None:
+        self._replies = snapshot
+        self._arrange()
+
+    def on_unmount(self) -> None:
+        self._following.stop()
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        if self.is_mounted:
+            self._look = Look.of(self.app.theme_variables, ascii=self.octavo.settings.ascii)
+            self._arrange()
+
+    def on_mount(self) -> None:
+        self._look = Look.of(self.app.theme_variables, ascii=self.octavo.settings.ascii)
+
+    def on_resize(self, event: Resize) -> None:
+        self._arrange()
+
+    # Setting
+
+    def _arrange(self) -> None:
+        width = max(20, min(self.size.width - 1, 90))
+        self._parts = []
+        top = 0
+        if self.comment is not None:
+            replies = self._replies.value.items if self._replies.value else ()
+            messages: list[Comment | Reply] = [self.comment, *replies]
+            for message in messages:
+                lines = tuple(self._set(message, width))
+                self._parts.append(Part(message, top, lines))
+                top += len(lines) + 1
+        self._cursor = min(self._cursor, max(0, len(self._parts) - 1))
+        self.virtual_size = Size(self.size.width, top + len(self._foot()))
+        self.refresh()
+        self.refresh_bindings()
+        if self.is_mounted:
+            self.post_message(self.Changed())
+
+    def _set(self, message: Comment | Reply, width: int) -> list[Line]:
+        from octavo.documents.parse import parse
+        from octavo.tui.page.layout import lay_out
+
+        look, is_reply = self._look, isinstance(message, Reply)
+        indent = 3 if is_reply else 0
+        sign = (
+            Piece(f"{look.glyphs.reply} ", look.note)
+            if is_reply
+            else Piece(f"{self._state_sign()} ", self._state_style())
+        )
+        pending = message.id.startswith("pending-")
+        said = " · sending" if pending else (f" · {long_age(message.posted_at)}" if message.posted_at else "")
+        edited = " · edited" if message.edited_at else ""
+        head = [
+            Piece(" " * max(0, indent - 2)),
+            sign,
+            Piece(message.posted_by.name, look.strong),
+            Piece(said + edited, look.muted),
+        ]
+        if isinstance(message, Comment):
+            word = "open" if message.is_open else message.status
+            who = f" by {message.resolved_by.name}" if message.resolved_by and not message.is_open else ""
+            head.append(Piece(f" · {word}{who}", self._state_style()))
+        lines = [Line(fit(head, width))]
+        document = parse(message.body.text or "(no words)")
+        for line in lay_out(document.blocks, max(16, width - indent - 2), look).lines:
+            lines.append(Line([Piece(" " * (indent + 2)), *line.pieces]))
+        if message.reactions:
+            said = "  ".join(f"{emoji(each.emoji)} {each.count}" for each in message.reactions)
+            lines.append(Line([Piece(" " * (indent + 2)), Piece(said, look.muted)]))
+        return lines
+
+    def _state_sign(self) -> str:
+        glyphs = self._look.glyphs
+        return glyphs.dot if self.comment is None or self.comment.is_open else glyphs.yes
+
+    def _state_style(self) -> Style:
+        return self._look.note if self.comment is None or self.comment.is_open else self._look.success
+
+    def _foot(self) -> list[Line]:
+        if self.comment is None:
+            return []
+        look, more = self._look, self._replies.value.next if self._replies.value else None
+        if self._replies.error is not None:
+            return [
+                Line(
+                    [
+                        Piece("✗ ", look.error),
+                        Piece(f"Replies did not load: {self._replies.error}  r retry", look.muted),
+                    ]
+                )
+            ]
+        if self._replies.loading and self._replies.value is None and self.comment.replies:
+            return [Line([Piece(f"  loading {self.comment.replies} replies", look.muted)])]
+        return [Line([Piece("  more replies: G loads on", look.muted)])] if more else []
+
+    # Drawing
+
+    def render_line(self, y: int) -> Strip:
+        width, line_number = self.size.width, y + self.scroll_offset.y
+        if self.comment is None:
+            return Strip.blank(width, self.rich_style)
+        here: Part | None = None
+        for part in self._parts:
+            if part.top <= line_number < part.top + len(part.lines):
+                here = part
+                break
+        if here is None:
+            last = self._parts[-1] if self._parts else None
+            after = line_number - (last.top + len(last.lines) + 1) if last else -1
+            foot = self._foot()
+            pieces = foot[after].pieces if 0 <= after < len(foot) else []
+            return self._strip(pieces, width, chosen=False)
+        chosen = self._parts.index(here) == self._cursor and len(self._parts) > 1
+        return self._strip(here.lines[line_number - here.top].pieces, width, chosen=chosen)
+
+    def _strip(self, pieces: list[Piece], width: int, *, chosen: bool) -> Strip:
+        look = self._look
+        bar = Segment(
+            look.glyphs.bar if chosen else " ", (look.accent if self.has_focus else look.muted) if chosen else None
+        )
+        segments = [bar, *(Segment(piece.text, piece.style) for piece in pieces)]
+        return Strip(segments).adjust_cell_length(width).apply_style(self.rich_style)
+
+    def on_click(self, event: Click) -> None:
+        line = event.y + self.scroll_offset.y
+        for index, part in enumerate(self._parts):
+            if part.top <= line <= part.top + len(part.lines):
+                self._go(index)
+
+    # Acting
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if action not in ("reply", "resolve", "reply_resolve", "react", "edit", "delete", "copy"):
+            return None
+        message, comment = self.message, self.comment
+        if message is None or comment is None:
+            return "There is no thread here."
+        if action == "copy":
+            return None
+        if message.id.startswith("pending-") or comment.id.startswith("pending-"):
+            return "This is on its way to the server. u takes it back while it waits."
+        space = self.octavo.space(self.at.space_id) if self.at else None
+        if action in ("reply", "reply_resolve", "react"):
+            if space is not None and not space.permissions.comment:
+                return f"Your role in {space.title} does not let you comment. Ask an administrator of the space."
+            return None
+        if action == "resolve" or action == "reply_resolve":
+            if not comment.permissions.edit and not (space and space.permissions.edit):
+                return "Only the author of a thread or an editor of the space can resolve it."
+            return None
+        if action == "edit" and (not message.permissions.edit or not self._is_mine(message)):
+            return f"Only {message.posted_by.name} can edit this."
+        if action == "delete" and not message.permissions.delete:
+            return f"Only {message.posted_by.name} or an administrator can delete this."
+        return None
+
+    def _is_mine(self, message: Comment | Reply) -> bool:
+        return self.octavo.me is None or self.octavo.me.id == message.posted_by.id
+
+    def _go(self, index: int) -> None:
+        self._cursor = max(0, min(index, len(self._parts) - 1))
+        if self._parts:
+            part = self._parts[self._cursor]
+            height, offset = self.size.height, self.scroll_offset.y
+            if part.top < offset or len(part.lines) >= height:
+                self.scroll_to(y=part.top, animate=False)
+            elif part.top + len(part.lines) > offset + height:
+                self.scroll_to(y=part.top + len(part.lines) - height, animate=False)
+        self.refresh()
+        self.refresh_bindings()
+        self.post_message(self.Changed())
+
+    def action_move(self, step: int) -> None:
+        self._go(self._cursor + step)
+        if step > 1 and self._replies.value and self._replies.value.next and (op := self._following.op("replies")):
+            self.octavo.background(self.octavo.session.live.more(op))  # type: ignore[arg-type]  # the slot holds a listing
+
+    def action_page(self, direction: int) -> None:
+        self.scroll_relative(y=direction * max(1, self.size.height - 2), animate=False)
+
+    def action_reply(self) -> None:
+        if self.at is not None and self.comment is not None:
+            talking.reply(self.octavo, self.at, self.comment)
+
+    def action_reply_resolve(self) -> None:
+        if self.at is not None and self.comment is not None:
+            talking.reply(self.octavo, self.at, self.comment, resolve=True)
+
+    def action_resolve(self) -> None:
+        if self.at is not None and self.comment is not None:
+            talking.toggle_resolved(self.octavo, self.at, self.comment)
+
+    def action_react(self) -> None:
+        if self.at is not None and self.comment is not None and self.message is not None:
+            talking.choose_reaction(self.octavo, self.at, self.comment, self.message)
+
+    def action_edit(self) -> None:
+        if self.at is not None and self.comment is not None and self.message is not None:
+            talking.edit(self.octavo, self.at, self.comment, self.message)
+
+    def action_delete(self) -> None:
+        if self.at is not None and self.comment is not None and self.message is not None:
+            talking.delete(self.octavo, self.at, self.comment, self.message)
+
+    def action_copy(self) -> None:
+        if self.message is not None:
+            self.app.copy_to_clipboard(self.message.body.text)
+            self.octavo.say("Copied the text of this message.")
