@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from octavo.api import collections, spaces
-from octavo.api.places import CollectionRef, OrganizationRef, SpaceRef
+from octavo.api import collections
+from octavo.api.places import CollectionRef, OrganizationRef
 from octavo.server import behaviour
+from octavo.server.behaviour import spaces
 from octavo.server.demo import people, register
 from octavo.server.demo.history import Deed, deeds
 from octavo.server.gate import answer
@@ -124,7 +125,7 @@ def _found(world: World, today: datetime) -> None:
 
 
 def _arrange(world: World, names: Names) -> None:
-    """Collections and spaces, still without their pages."""
+    """Collections, and spaces still without a revision: loading their folders gives them the first one."""
     at = OrganizationRef(organization_id=people.ORGANIZATION)
     for shelf in SHELVES:
         names.name = shelf.id
@@ -133,9 +134,8 @@ def _arrange(world: World, names: Names) -> None:
         answer(collections.Update(at=CollectionRef(collection_id=shelf.id), description=shelf.about), world)
     for manual in MANUALS:
         names.name = manual.id
-        answer(spaces.Create(at=at, title=manual.title, emoji=manual.emoji, parent=manual.parent), world)
-        if manual.level != "inherit":
-            answer(spaces.Update(at=SpaceRef(space_id=manual.id), default_level=manual.level), world)
+        placed = {"emoji": manual.emoji, "parent": manual.parent, "defaultLevel": manual.level}
+        spaces.new(world, people.ORGANIZATION, title=manual.title, **placed)
 
 
 def _write(world: World, names: Names) -> None:
@@ -148,7 +148,8 @@ def _write(world: World, names: Names) -> None:
             (written / path).write_text(text, encoding="utf-8")
         for manual in MANUALS:
             names.name = f"{manual.id}-page"
-            load(world, written if manual.id == "stations" else _FOLDER / manual.id, space_id=manual.id)
+            folder = written if manual.id == "stations" else _FOLDER / manual.id
+            load(world, folder, organization=people.ORGANIZATION, author=world.caller, space_id=manual.id)
 
 
 def _do(deed: Deed, world: World) -> None:

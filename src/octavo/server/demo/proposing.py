@@ -56,11 +56,15 @@ def _insert(edit: Any, at: ChangeRequestRef, world: World) -> content.InsertPage
 
 
 def _rename(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[Any]]:
-    """One name for another on every page of a folder that has it."""
+    """One name for another on every page of a folder that has it, in its text and its description."""
+
+    def renamed(says: str) -> str:
+        return says.replace(step["find"], step["put"])
+
     changes = [
-        content.UpdatePage(page=page["id"], document=DocumentBody(markdown=text.replace(step["find"], step["put"])))
+        content.UpdatePage(page=page["id"], document=DocumentBody(markdown=renamed(text)), description=renamed(about))
         for page in pages.pages_below(world, at, step["under"])
-        if step["find"] in (text := revisions.text(world, page))
+        if step["find"] in (text := revisions.text(world, page)) and (about := page["description"])
     ]
     for place in range(0, len(changes), _MOST_CHANGES):
         yield content.Edit(at=at, changes=tuple(changes[place : place + _MOST_CHANGES]), compat=False)
