@@ -1,0 +1,96 @@
+"""Backends for the keyring library, real subclasses of its own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+from keyring.backend import KeyringBackend
+from keyring.errors import KeyringLocked, PasswordDeleteError
+
+HERE = frozenset({__name__})
+"""For `Keyring(trusted=HERE)`: the tests trust what is in this module."""
+
+
+class Memory(KeyringBackend):
+    """Keeps passwords as long as the process lives."""
+
+    priority = 1
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]  # the library does not say
+        self.kept: dict[tuple[str, str], str] = {}
+        self.calls: list[str] = []
+
+    def get_password(self, service: str, username: str) -> str | None:
+        self.calls.append("get")
+        return self.kept.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self.calls.append("set")
+        self.kept[service, username] = password
+
+    def delete_password(self, service: str, username: str) -> None:
+        self.calls.append("delete")
+        if self.kept.pop((service, username), None) is None:
+            raise PasswordDeleteError("not found")
+
+
+class Forgetful(Memory):
+    """Takes passwords and gives others back."""
+
+    def get_password(self, service: str, username: str) -> str | None:
+        return "gb_api_somebody_elses"
+
+
+class Locked(Memory):
+    """Refuses, quoting what it was given."""
+
+    def get_password(self, service: str, username: str) -> str | None:
+        raise KeyringLocked("locked")
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        raise KeyringLocked(f"cannot keep {password}")
+
+
+class Waiting(Memory):
+    """Waits for a prompt that nobody answers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answered = threading.Event()
+
+    def get_password(self, service: str, username: str) -> str | None:
+        self.answered.wait()
+        return super().get_password(service, username)
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self.answered.wait()
+        super().set_password(service, username, password)
+
+
+class Chain(KeyringBackend):
+    """Asks one backend after the other, as the library's own chain does."""
+
+    priority = 10
+
+    def __init__(self, backends: Iterable[KeyringBackend]) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]  # the library does not say
+        self.backends = list(backends)
+
+    def get_password(self, service: str, username: str) -> str | None:
+        return next((found for each in self.backends if (found := each.get_password(service, username))), None)
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self.backends[0].set_password(service, username, password)
+
+    def delete_password(self, service: str, username: str) -> None:
+        self.backends[0].delete_password(service, username)
+
+
+def elsewhere(kind: type[Memory]) -> Memory:
+    """A backend of a module that nobody trusts, such as those that keep passwords in clear."""
+    module: dict[str, Any] = {"__module__": "keyrings.alt.file"}
+    made: Memory = type("PlaintextKeyring", (kind,), module)()
+    return made

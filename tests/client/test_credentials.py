@@ -1,0 +1,302 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import keyring
+import keyring.backends.fail
+import keyring.backends.null
+import pytest
+from keyring.backend import KeyringBackend
+from pydantic import SecretStr
+
+from octavo.client import keys
+from octavo.client.aside import Overdue, aside, within
+from octavo.client.credentials import TRUSTED, KeyFiles, Keyring, StoreTimeout, StoreUnavailable
+from octavo.client.private_files import NotPrivate, read_private, write_private
+from tests.client.backends import HERE, Chain, Forgetful, Locked, Memory, Waiting, elsewhere
+from tests.client.conftest import KEY
+from tests.client.peer import KEY_TEXT
+
+ORIGIN = "https://api.example.com"
+NULL = keyring.backends.null.Keyring()  # type: ignore[no-untyped-call]  # the library does not say
+FAIL = keyring.backends.fail.Keyring()  # type: ignore[no-untyped-call]  # the library does not say
+
+
+@pytest.fixture(autouse=True)
+def own_keyring() -> Iterator[None]:
+    """Whatever a test chooses, the one of before is back at its end."""
+    before = keyring.core._keyring_backend
+    yield
+    keyring.core._keyring_backend = before
+
+
+def using(backend: KeyringBackend, seconds: float = 3.0) -> Keyring:
+    keyring.set_keyring(backend)
+    return Keyring(trusted=HERE, seconds=seconds)
+
+
+def text(key: SecretStr | None) -> str | None:
+    return None if key is None else key.get_secret_value()
+
+
+def test_a_key_is_kept_and_given_back_and_forgotten() -> None:
+    store = using(Memory())
+    assert store.get(ORIGIN, "work") is None
+    store.put(ORIGIN, "work", KEY)
+    assert text(store.get(ORIGIN, "work")) == KEY_TEXT
+    assert store.delete(ORIGIN, "work")
+    assert store.get(ORIGIN, "work") is None
+    assert not store.delete(ORIGIN, "work")
+
+
+def test_a_key_belongs_to_its_origin_and_profile() -> None:
+    store = using(Memory())
+    store.put(ORIGIN, "work", KEY)
+    assert store.get("https://evil.example", "work") is None
+    assert store.get(ORIGIN + ":8443", "work") is None
+    assert store.get(ORIGIN, "other") is None
+
+
+@pytest.mark.parametrize(
+    "backend",
+    [
+        NULL,
+        FAIL,
+        elsewhere(Memory),
+        Chain([]),
+        Chain([elsewhere(Memory), NULL]),
+        Memory(),
+    ],
+    ids=["null", "fail", "plaintext", "empty chain", "chain of untrusted", "ours, in production"],
+)
+def test_no_other_backend_is_trusted(backend: KeyringBackend) -> None:
+    keyring.set_keyring(backend)
+    store = Keyring()
+    for call in (lambda: store.put(ORIGIN, "work", KEY), lambda: store.get(ORIGIN, "work"), store.title):
+        with pytest.raises(StoreUnavailable, match="no keyring that keeps keys encrypted"):
+            call()
+    for each in (backend, *getattr(backend, "backends", ())):
+        assert not getattr(each, "kept", None)
+        assert not getattr(each, "calls", None)
+
+
+def test_those_that_encrypt_are_trusted_by_their_very_module() -> None:
+    assert "keyring.backends.SecretService" in TRUSTED
+    assert not any(name.startswith("keyrings.alt") for name in TRUSTED)
+    lookalike = type("Keyring", (Memory,), {"__module__": "keyring.backends.SecretServiceless"})()
+    keyring.set_keyring(lookalike)
+    with pytest.raises(StoreUnavailable):
+        Keyring().put(ORIGIN, "work", KEY)
+
+
+def test_of_a_chain_the_first_trusted_one_is_used_and_no_other() -> None:
+    plain, good = elsewhere(Memory), Memory()
+    using(Chain([plain, good])).put(ORIGIN, "work", KEY)
+    assert (plain.calls, len(good.kept)) == ([], 1)
+
+
+def test_a_backend_that_cannot_be_found_is_no_store() -> None:
+    program = (
+        "from octavo.client.credentials import *\n"
+        "from pydantic import SecretStr\n"
+        "try: Keyring().put('https://x', 'work', SecretStr('gb_api_0123456789'))\n"
+        "except StoreUnavailable as error: print(type(error).__name__, error)"
+    )
+    environ = {**os.environ, "PYTHON_KEYRING_BACKEND": "nope.Keyring"}
+    done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("StoreUnavailable The keyring refused (ModuleNotFoundError)")
+    environ = {**os.environ, "DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent"}
+    done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("StoreUnavailable")
+
+
+def test_what_does_not_come_back_is_not_kept() -> None:
+    with pytest.raises(StoreUnavailable, match="does not give it back"):
+        using(Forgetful()).put(ORIGIN, "work", KEY)
+
+
+def test_a_backend_that_refuses_is_named_and_not_quoted() -> None:
+    with pytest.raises(StoreUnavailable, match="KeyringLocked") as caught:
+        using(Locked()).put(ORIGIN, "work", KEY)
+    error: BaseException | None = caught.value
+    assert KEY_TEXT not in str(error)
+    assert caught.value.__suppress_context__
+
+
+def test_a_keyring_that_waits_is_not_waited_for() -> None:
+    backend = Waiting()
+    store = using(backend, seconds=0.05)
+    with pytest.raises(StoreTimeout, match="did not answer within 0"):
+        store.get(ORIGIN, "work")
+    with pytest.raises(StoreTimeout):
+        store.put(ORIGIN, "work", KEY)
+    backend.answered.set()
+
+
+def test_for_a_person_there_is_more_time() -> None:
+    store = using(Memory())
+    assert store._seconds == 3.0
+    assert store.patient()._seconds == 60.0
+    assert store.patient()._trusted is HERE
+
+
+async def test_the_event_loop_goes_on_while_a_keyring_waits() -> None:
+    backend = Waiting()
+    store = using(backend)
+    asking = asyncio.create_task(aside(lambda: store.get(ORIGIN, "work")))
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert not asking.done()
+    backend.answered.set()
+    assert await asking is None
+
+
+def test_a_keyring_that_waits_does_not_keep_the_program_from_ending() -> None:
+    program = (
+        "import asyncio, keyring\n"
+        "from octavo.client.aside import aside\n"
+        "from octavo.client.credentials import *\n"
+        "from tests.client.backends import *\n"
+        "keyring.set_keyring(Waiting())\n"
+        "store = Keyring(trusted=HERE, seconds=0.05)\n"
+        "async def main():\n"
+        "    try: await aside(lambda: store.get('https://x', 'work'))\n"
+        "    except StoreTimeout: print('told')\n"
+        "    asyncio.ensure_future(aside(lambda: Keyring(trusted=HERE, seconds=9e5).get('https://x', 'work')))\n"
+        "    await asyncio.sleep(0.05)\n"
+        "    print('ends')\n"
+        "asyncio.run(main())"
+    )
+    root = Path(__file__).parent.parent.parent
+    done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout.split()) == (0, ["told", "ends"]), done.stderr
+
+
+async def test_what_runs_aside_answers_or_raises_where_it_is_awaited() -> None:
+    assert await aside(lambda: 7) == 7
+    with pytest.raises(ZeroDivisionError):
+        await aside(lambda: 1 // 0)
+    assert within(60, lambda: None) is None
+    with pytest.raises(ZeroDivisionError):
+        within(60, lambda: 1 // 0)
+    with pytest.raises(Overdue):
+        within(0.01, threading.Event().wait)
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o777 & ~0o700])
+def test_key_files_are_their_owners_alone(tmp_path: Path, umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        KeyFiles(tmp_path / "a" / "keys").put(ORIGIN, "work", KEY)
+    finally:
+        os.umask(before)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.rglob("*")}
+    assert modes == {"a": 0o700, "keys": 0o700, "work.json": 0o600}
+
+
+def test_a_key_file_belongs_to_its_origin(tmp_path: Path) -> None:
+    files = KeyFiles(tmp_path)
+    assert files.get(ORIGIN, "work") is None
+    files.put(ORIGIN, "work", KEY)
+    assert text(files.get(ORIGIN, "work")) == KEY_TEXT
+    assert files.get("https://evil.example", "work") is None
+    assert files.delete(ORIGIN, "work")
+    assert not files.delete(ORIGIN, "work")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_key_file_that_others_could_touch_is_refused(tmp_path: Path) -> None:
+    files = KeyFiles(tmp_path)
+    files.put(ORIGIN, "work", KEY)
+    path = tmp_path / "work.json"
+    for mode in (0o644, 0o660, 0o602, 0o610):
+        path.chmod(mode)
+        with pytest.raises(StoreUnavailable, match="chmod 600"):
+            files.get(ORIGIN, "work")
+    path.chmod(0o600)
+    path.rename(tmp_path / "real.json")
+    path.symlink_to(tmp_path / "real.json")
+    with pytest.raises(StoreUnavailable, match="is a link"):
+        files.get(ORIGIN, "work")
+    path.unlink()
+    os.mkfifo(path, 0o600)
+    with pytest.raises(StoreUnavailable, match="not a file Octavo wrote"):
+        files.get(ORIGIN, "work")
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(StoreUnavailable):
+        files.get(ORIGIN, "work")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file away")
+def test_a_key_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
+    write_private(tmp_path / "work.json", "{}")
+    os.chown(tmp_path / "work.json", 12345, 12345)
+    with pytest.raises(NotPrivate, match="belongs to someone else"):
+        read_private(tmp_path / "work.json")
+
+
+@pytest.mark.parametrize(
+    "kept", ["", "[]", "null", "{}", '{"origin":"https://api.example.com","key":"a b"}', "\x00", "x" * 2_000_000]
+)
+def test_a_key_file_with_something_else_in_it_is_a_sentence(tmp_path: Path, kept: str) -> None:
+    write_private(tmp_path / "work.json", kept)
+    with pytest.raises(StoreUnavailable, match="in again"):
+        KeyFiles(tmp_path).get(ORIGIN, "work")
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    write_private(path, "before")
+    with pytest.raises(UnicodeEncodeError):
+        write_private(path, "after\ud800")
+    assert path.read_text() == "before"
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreUnavailable, match="cannot be written"):
+        KeyFiles(tmp_path / "file" / "keys").put(ORIGIN, "work", KEY)
+
+
+@pytest.mark.parametrize("given", [KEY_TEXT, f"  {KEY_TEXT}\r\n", f"Bearer {KEY_TEXT}", f"bearer\t{KEY_TEXT}\n"])
+def test_a_key_is_taken_as_it_is_pasted(given: str) -> None:
+    assert keys.accept(given).get_secret_value() == KEY_TEXT
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "",
+        "   ",
+        "short",
+        "gb_api_one gb_api_two",
+        "gb_api_one\ngb_api_two",
+        "schlüssel_mit_umlaut",
+        "k" * 10_000,
+        "\x1b]0;titlelong\x07",
+        "bearer ",
+    ],
+)
+def test_what_is_no_key_is_refused_without_an_echo(given: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        keys.accept(given)
+    error = str(caught.value)
+    assert error.endswith(".")
+    assert not any(part in error for part in given.split() if part != "bearer")
+    assert caught.value.__context__ is None
+
+
+def test_little_is_shown_of_a_key() -> None:
+    assert keys.ending(KEY) == "ghij"
+    assert keys.ending(SecretStr("12345678")) == ""
+    assert len(keys.fingerprint(KEY)) == 8
+    assert keys.fingerprint(KEY) != keys.fingerprint(SecretStr("another_key"))

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import stat
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.client import profiles
+from octavo.client.profiles import Profile, Profiles, resolve
+from tests.client.peer import KEY_TEXT
+
+WORK = Profile("work", "https://api.example.com", "keyring", "u1", "Mia Chen", "0a1b2c3d")
+HOME = Profile("home", "http://127.0.0.1:8080", "file")
+BOTH = Profiles("work", {"work": WORK, "home": HOME})
+
+
+def test_profiles_are_written_and_read_back(tmp_path: Path) -> None:
+    path = tmp_path / "octavo" / "profiles.toml"
+    assert profiles.read(path) == Profiles()
+    profiles.write(path, BOTH)
+    assert profiles.read(path) == BOTH
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+@given(st.text(max_size=50))
+def test_any_name_of_a_person_is_written_so_that_it_can_be_read(name: str) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "profiles.toml"
+        profiles.write(path, Profiles("work", {"work": Profile("work", WORK.origin, "session", user_name=name)}))
+        found = profiles.read(path)
+        assert found.problem == ""
+        assert found.entries["work"].user_name.isprintable() or not name.isprintable()
+        tomllib.loads(path.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("text", ["current = ", "\x00", "[profiles", "current = 'x'\ncurrent = 'x'"])
+def test_a_broken_file_is_a_sentence_and_is_set_aside(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "profiles.toml"
+    path.write_text(text)
+    found = profiles.read(path)
+    assert (found.entries, found.current) == ({}, "")
+    assert found.problem == f"{path} cannot be read. Correct it, or sign in again."
+    profiles.write(path, found.with_current(WORK))
+    assert profiles.read(path) == Profiles("work", {"work": WORK})
+    assert (tmp_path / "profiles.unreadable").read_text() == text
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        'origin = "http://evil.example"\nstore = "keyring"',
+        'origin = "https://x"\nstore = "nowhere"',
+        'store = "keyring"',
+        'origin = "https://x"',
+        "origin = 7\nstore = 7",
+    ],
+)
+def test_a_profile_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path, entry: str) -> None:
+    path = tmp_path / "profiles.toml"
+    path.write_text(f'current = "bad"\n[profiles.bad]\n{entry}\n[profiles.work]\norigin = "https://x"\nstore = "env"\n')
+    found = profiles.read(path)
+    assert list(found.entries) == ["work"]
+    assert found.current == ""
+    assert "bad cannot be read" in found.problem
+
+
+def test_anything_in_the_file_is_read_without_a_crash(tmp_path: Path) -> None:
+    path = tmp_path / "profiles.toml"
+    for text in (
+        "profiles = 7",
+        "profiles = []",
+        "[profiles]\nwork = 7",
+        "current = 7\n[profiles.work]",
+        '[profiles."A B"]\nstore="env"',
+    ):
+        path.write_text(text)
+        assert profiles.read(path).entries == {}
+    path.unlink()
+    path.mkdir()
+    assert "cannot be read" in profiles.read(path).problem
+
+
+def test_the_next_profile_takes_the_place_of_one_that_goes() -> None:
+    left = BOTH.without("work")
+    assert (left.current, list(left.entries)) == ("home", ["home"])
+    assert left.without("home").current == ""
+    assert BOTH.without("home").current == "work"
+
+
+KEY = {"OCTAVO_API_KEY": KEY_TEXT}
+THERE = {"OCTAVO_BASE_URL": "https://there.example/v1"}
+
+
+@pytest.mark.parametrize(
+    ("known", "environ", "options", "origin", "profile", "source"),
+    [
+        (Profiles(), {}, {}, "https://api.gitbook.com", None, "none"),
+        (Profiles(), KEY, {}, "https://api.gitbook.com", None, "env"),
+        (Profiles(), {"OCTAVO_API_KEY": " "}, {}, "https://api.gitbook.com", None, "none"),
+        (Profiles(), {**KEY, **THERE}, {}, "https://there.example", None, "env"),
+        (Profiles(), {**KEY, **THERE}, {"base_url": "https://here.example"}, "https://here.example", None, "env"),
+        (BOTH, {}, {}, WORK.origin, WORK, "keyring"),
+        (BOTH, KEY, {}, WORK.origin, WORK, "env"),
+        (BOTH, KEY, {"profile": "home"}, HOME.origin, HOME, "env"),
+        (BOTH, {}, {"profile": "home"}, HOME.origin, HOME, "file"),
+        (BOTH, THERE, {}, "https://there.example", None, "none"),
+        (BOTH, {**KEY, **THERE}, {}, "https://there.example", None, "env"),
+        (BOTH, {}, {"base_url": "http://127.0.0.1:8080/v1"}, HOME.origin, HOME, "file"),
+        (BOTH, {"OCTAVO_BASE_URL": "https://api.example.com/"}, {"profile": "work"}, WORK.origin, WORK, "keyring"),
+        (Profiles("e", {"e": Profile("e", WORK.origin, "env")}), {}, {}, WORK.origin, Profile("e", WORK.origin, "env"), "none"),
+        (Profiles("", {"work": WORK}), {}, {}, "https://api.gitbook.com", None, "none"),
+    ],
+)  # fmt: skip
+def test_a_key_belongs_to_the_base_url_beside_it_or_to_the_profile_or_to_the_default(
+    known: Profiles, environ: dict[str, str], options: dict[str, str], origin: str, profile: Profile | None, source: str
+) -> None:
+    access = resolve(known, environ, **options)
+    assert (access.origin, access.profile, access.source) == (origin, profile, source)
+    assert (access.key is not None) is (source == "env")
+
+
+@pytest.mark.parametrize(
+    ("environ", "options", "sentence"),
+    [
+        ({}, {"profile": "nobody"}, "There is no profile 'nobody'; there are: work, home. Sign in to make one."),
+        (THERE, {"profile": "work"}, "Profile work belongs to https://api.example.com, not to https://there.example. "),
+        ({"OCTAVO_BASE_URL": "http://there.example"}, {}, "there.example would be asked without encryption"),
+        ({"OCTAVO_API_KEY": "two words"}, {}, "OCTAVO_API_KEY cannot be used. This is not a key"),
+    ],
+)
+def test_what_cannot_be_resolved_is_a_sentence(environ: dict[str, str], options: dict[str, str], sentence: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        resolve(BOTH, environ, **options)
+    assert str(caught.value).startswith(sentence)
+
+
+@pytest.mark.parametrize("name", ["", "A", "-x", "a b", "a" * 33, "../x", "ä", "a\n"])
+def test_a_name_that_could_be_more_than_a_name_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="cannot be the name of a profile"):
+        profiles.check_name(name)
