@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from octavo.api.places import ContentRef
+from octavo.documents.blocks import Document
+from octavo.documents.parse import parse
 from octavo.server import trees
 from octavo.server.behaviour import revisions
-from octavo.server.behaviour.threads import blocks
 from octavo.server.store import Json
 from octavo.server.world import World
 
@@ -21,13 +23,15 @@ def page_at(world: World, at: ContentRef, file: str) -> Json:
 
 
 def block_at(world: World, page: Json, words: str) -> str:
-    """The key of the smallest block of a page that has these words. Raises LookupError when there is none."""
+    """The key of the smallest block of a page that has these words; in a table, the row. Raises LookupError for none."""
     found = [
-        (len(says), key) for key, says in blocks(world.store, page["text"]).items() if words in " ".join(says.split())
+        (len(says), place, block.key)
+        for place, block in enumerate(_read(world.store.text(page["text"])).walk())
+        if block.kind != "cell" and words in " ".join((says := block.plain()).split())
     ]
     if not found:
         raise LookupError(f"“{words}” is not on the page “{page['title']}”.")
-    return min(found)[1]
+    return min(found)[2]
 
 
 def pages_below(world: World, at: ContentRef, folder: str) -> Iterator[Json]:
@@ -49,6 +53,11 @@ def replaced(text: str, words: str, others: str) -> str:
     if text.count(words) != 1:
         raise LookupError(f"“{words[:60]}” is there {text.count(words)} times, not once.")
     return text.replace(words, others)
+
+
+@lru_cache(maxsize=64)
+def _read(text: str) -> Document:
+    return parse(text)
 
 
 def _file_of(page: Json) -> str:
