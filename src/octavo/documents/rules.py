@@ -20,11 +20,12 @@ from octavo.documents.html import Finder
 from octavo.documents.html_rule import html_block
 from octavo.documents.tags import Tag, TagScanner
 
-DEEPEST = 60
+DEEPEST = 32
 """Below this many nested lists, items and quotes the source is shown as it is."""
 
 _FORMULA_LINES = 200
 _INLINE_FORMULA = 4000
+_LOOSE_BRACKETS = 500
 _FORMULA_END = re.compile(r"\$\$[ \t]*$", re.MULTILINE)
 
 
@@ -41,7 +42,7 @@ class _Markdown(MarkdownIt):
 @cache
 def parser() -> MarkdownIt:
     """The parser. Its `parse` wants an environment made by `environment`."""
-    markdown = _Markdown("commonmark", {"html": True, "maxNesting": DEEPEST + 40})
+    markdown = _Markdown("commonmark", {"html": True, "maxNesting": DEEPEST + 4})
     markdown.enable(["table", "strikethrough"])
     markdown.use(footnote_plugin)
     interrupts: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list", "table"]}
@@ -51,6 +52,7 @@ def parser() -> MarkdownIt:
     markdown.block.ruler.at("html_block", html_block, {"alt": ["paragraph", "reference", "blockquote"]})
     markdown.inline.ruler.before("escape", "platform_math", _inline_math)
     markdown.inline.ruler.before("escape", "platform_tag", _inline_tag)
+    markdown.inline.ruler.before("link", "many_brackets", _many_brackets)
     markdown.core.ruler.before("footnote_tail", "keep_footnotes", _keep_footnotes)
     return markdown
 
@@ -148,6 +150,22 @@ def _inline_tag(state: StateInline, silent: bool) -> bool:
             state.push("platform_tag_in_text", "", 0).content = words
     state.pos = tag.end
     return True
+
+
+def _many_brackets(state: StateInline, silent: bool) -> bool:
+    """Of text with hundreds of brackets that make no links, brackets are words: to look for links takes too long."""
+    if not state.src.startswith(("[", "!["), state.pos):
+        return False
+    known: tuple[str, bool] | None = state.env.get("brackets")
+    if known is None or known[0] is not state.src:
+        made = state.src.count("](") + state.src.count("][") + state.src.count("[^")
+        known = (state.src, state.src.count("[") > _LOOSE_BRACKETS + 3 * made)
+        state.env["brackets"] = known
+    if known[1]:
+        if not silent:
+            state.pending += state.src[state.pos]
+        state.pos += 1
+    return known[1]
 
 
 def _math(state: StateBlock, start: int, end: int, silent: bool) -> bool:

@@ -73,7 +73,8 @@ class Tree:
         for index in range(len(self._open) - 1, 0, -1):
             if self._open[index][0] == key:
                 for inner, _ in self._open[index + 1 :]:
-                    self.note(line - 1, f"{_shown(inner)} is not closed before {_shown(key)} is.")
+                    ends = "goes on over the end of" if inner.startswith("markdown:") else "is not closed before"
+                    self.note(line - 1, f"{_shown(inner)} {ends} {_shown(key)}.")
                 self._cut(index, line)
                 return True
         return False

@@ -10,15 +10,14 @@ from octavo.documents.html import decode
 
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 _FENCE = re.compile(r"[ \t>*+-]*(`{3,}|~{3,})")
-_TAG = re.compile(r"\{%-?[ \t]*[\w@/.:-]++([^%]*+(?:%(?!\})[^%]*+)*+)%\}")
+_TAG = re.compile(r"\{%-?[ \t]*+[\w@/.:-]++((?:[^%{]++|%(?!\})|\{(?!%))*+)%\}")
 _TAG_WORDS = re.compile(r"(?:title|description|caption|summary|content)=\"([^\"]*)\"")
-_ELEMENT = re.compile(r"<!--.*?-->|</?[a-zA-Z][^<>]*+>")
+_ELEMENT = re.compile(r"<!--(?:(?!<!--|-->).)*+-->|</?[a-zA-Z][^<>]*+>")
 _OWN_ID = re.compile(r"<a\b[^<>]*?\bid=\"([^\"]+)\"")
 _BRACED_ID = re.compile(r"\s*\{#([\w.:-]+)\}\s*$")
 _LINK = re.compile(r"!?\[([^\[\]]*+)\]\((?:<[^<>]*+>|[^()\s]*+(?:\([^()\s]*+\))?[^()\s]*+)(?:\s+\"[^\"]*+\")?\)")
 _ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+.!|<>~$-])")
 _MARKS = re.compile(r"(?<!\w)[*_~`]+|[*~`]+|(?<=\w)_+(?!\w)")
-_ROW_RULE = re.compile(r"^[ \t]*\|?[ \t:|-]*-{2,}[ \t:|-]*$")
 _START = re.compile(r"^[ \t]*(?:[>*+-][ \t]+|\d+[.)][ \t]+)*(?:\[[ xX]\][ \t]+)?")
 
 
@@ -42,7 +41,7 @@ def plain_sections(markdown: str) -> list[tuple[str, str, str]]:
             own = _OWN_ID.search(heading[2]) or _BRACED_ID.search(heading[2])
             title = plain(_BRACED_ID.sub("", heading[2]))
             sections.append((anchors.take(title, own[1] if own else None), title, []))
-        elif (words := plain(line)) and not _ROW_RULE.match(line):
+        elif (words := plain(line)) and not _is_rule(line):
             sections[-1][2].append(words)
     found = [(anchor, title, "\n".join(body)) for anchor, title, body in sections]
     return found if found[0][2] else found[1:]
@@ -58,3 +57,8 @@ def plain(line: str) -> str:
         line = _LINK.sub(r"\1", line)
     line = _MARKS.sub("", _START.sub("", line.replace("|", " ")))
     return " ".join(decode(_ESCAPE.sub(r"\1", line)).split())
+
+
+def _is_rule(line: str) -> bool:
+    """Whether a line only divides: a rule, or what stands below the head of a table."""
+    return "--" in line and not line.strip(" \t|:-")
