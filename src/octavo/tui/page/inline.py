@@ -9,7 +9,7 @@ from rich.style import Style
 from octavo.documents.blocks import Run
 from octavo.tui.page.addresses import Leads, leads
 from octavo.tui.page.lines import Piece, Spot
-from octavo.tui.page.look import PLAIN, Look
+from octavo.tui.page.look import Look
 from octavo.tui.page.maths import SUBSCRIPTS, SUPERSCRIPTS, in_one_line
 
 _MARKS = {
@@ -56,17 +56,23 @@ def icon(name: str, look: Look) -> str:
 
 def inline(runs: Iterable[Run], look: Look, base: Style | None = None) -> list[Piece]:
     """The pieces of `runs`, on text of style `base`. A break is a line feed in a piece."""
+    return [piece for part in inline_parts(runs, look, base) for piece in part]
+
+
+def inline_parts(runs: Iterable[Run], look: Look, base: Style | None = None) -> list[list[Piece]]:
+    """The pieces of `runs`, those of each run by themselves."""
     ground = look.text if base is None else base
-    out: list[Piece] = []
+    out: list[list[Piece]] = []
     spot: Spot | None = None
-    for index, run in enumerate(runs_ := list(runs)):
+    every = list(runs)
+    for index, run in enumerate(every):
         if run.link and run.kind != "image":
-            if spot is None or spot.target != run.link or not _same_link(runs_[index - 1], run):
+            if spot is None or spot.target != run.link or not _same_link(every[index - 1], run):
                 spot = _spot(run.link)
         else:
             spot = None
-        last = index + 1 == len(runs_) or not _same_link(run, runs_[index + 1])
-        out += _pieces(run, look, ground, spot, last)
+        last = index + 1 == len(every) or not _same_link(run, every[index + 1])
+        out.append(_pieces(run, look, ground, spot, last))
     return out
 
 
@@ -148,8 +154,3 @@ def raised(text: str) -> str:
 def lowered(text: str) -> str:
     """`text` in subscript signs where there are some for all of it, else behind `_`."""
     return text.translate(SUBSCRIPTS) if all(ord(c) in SUBSCRIPTS for c in text) else f"_{text}"
-
-
-def plain_words(text: str, style: Style = PLAIN) -> list[Piece]:
-    """`text` as one piece on one line, whatever it holds."""
-    return [Piece(" ".join(text.split()), style)] if text.strip() else []

@@ -23,8 +23,8 @@ from octavo.tui.page.lines import Line, cells
 from octavo.tui.page.look import Look
 from octavo.tui.page.painting import painted, restyled, words_between
 
-SLICE, EVERY, MOST_REFINED = 0.005, 0.03, 3000
-"""Seconds of work at a time, seconds between, and how many units are set ahead of being looked at."""
+SLICE, EVERY, REACH = 0.005, 0.03, 300
+"""Seconds of work at a time, seconds between, and how many units on each side are set ahead of being looked at."""
 
 
 class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
@@ -208,7 +208,7 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
         until = time.perf_counter() + seconds
         count = len(self.galley)
         here = self.galley.at(self.scroll_offset.y)[0] if count else 0
-        reach = MOST_REFINED // 2 if count > MOST_REFINED else count
+        reach = REACH if count > 4 * REACH else count
         for unit in (*range(here, min(count, here + reach)), *range(here - 1, max(-1, here - reach), -1)):
             if not self.galley.is_exact(unit):
                 if time.perf_counter() >= until:

@@ -85,6 +85,7 @@ class Reader(GalleyPane):
     ) -> None:
         super().__init__(ascii=ascii, mono=mono, name=name, id=id, classes=classes)
         self._marks: dict[int, list[Mark]] = {}
+        self._stops: dict[int, tuple[list[Line], list[Stop]]] = {}
 
     cursor: tuple[int, Block] | None = None
     needle: str = ""
@@ -117,7 +118,11 @@ class Reader(GalleyPane):
 
     def stops_of(self, unit: int) -> list[Stop]:
         """The blocks of a unit the cursor may be on."""
-        return [(unit, first, last, block) for first, last, block in stops(self.galley.lines(unit))]
+        lines = self.galley.lines(unit)
+        known = self._stops.get(unit)
+        if known is None or known[0] is not lines:
+            known = self._stops[unit] = (lines, [(unit, first, last, block) for first, last, block in stops(lines)])
+        return known[1]
 
     def stops_from(self, unit: int, block: Block | None, step: int, among: Callable[[int], bool]) -> Iterator[Stop]:
         """The stops after (or before) a block, units that are not `among` left out without being set."""
@@ -314,7 +319,7 @@ class Reader(GalleyPane):
         self._marks = {}
 
     def relaid(self) -> None:
-        self._marks = {}
+        self._marks, self._stops = {}, {}
         self._hints = None
 
     # Keys that are typed

@@ -77,10 +77,22 @@ def grid(block: Block, look: Look, room: int) -> Grid:
             for index, column in columns
         ]
         (head if bold and not body else body).append(cells_)
+    aligns = [column.align for _, column in columns]
+    return fitted(head, body, aligns, room, len(block.children) - len(rows))
+
+
+def fitted(
+    head: list[list[list[Piece]]],
+    body: list[list[list[Piece]]],
+    aligns: list[str | None],
+    room: int,
+    cut_rows: int = 0,
+) -> Grid:
+    """Rows of cells with widths for `room` cells."""
     every = head + body
-    natural = [max((_natural(row[at]) for row in every), default=1) for at in range(len(columns))]
+    natural = [max((_natural(row[at]) for row in every), default=1) for at in range(len(aligns))]
     widths = _narrowed(natural, [_least(every, at, wide) for at, wide in enumerate(natural)], room)
-    return Grid(head, body, [column.align for _, column in columns], widths, len(block.children) - len(rows))
+    return Grid(head, body, aligns, widths, cut_rows)
 
 
 def _natural(pieces: list[Piece]) -> int:
@@ -131,7 +143,7 @@ def table(setting: Setting, block: Block, width: int) -> list[Line]:
     elif room > width and any(_wraps(row, set_table.widths) for row in set_table.body):
         set_table = grid(block, look, min(room, 100) - 2)
     full = max(width, min(set_table.width + 2, room))
-    lines = [line for row in set_table.head for line in _row(row, set_table)]
+    lines = [line for row in set_table.head for line in row_lines(row, set_table)]
     hair = Piece(glyphs.across * set_table.width, look.line, None, True)
     if lines:
         lines.append([hair])
@@ -139,7 +151,7 @@ def table(setting: Setting, block: Block, width: int) -> list[Line]:
     for index, row in enumerate(set_table.body):
         if airy and index:
             lines.append([Piece(glyphs.across * set_table.width, look.line, None, True)])
-        lines += _row(row, set_table)
+        lines += row_lines(row, set_table)
     if set_table.cut_rows:
         lines.append([Piece(f"{glyphs.more} {set_table.cut_rows} more rows in the source", look.muted, None, True)])
     over = max(0, set_table.width - (full - 2))
@@ -159,7 +171,8 @@ def _wraps(row: list[list[Piece]], widths: list[int]) -> bool:
     )
 
 
-def _row(row: list[list[Piece]], set_table: Grid) -> list[list[Piece]]:
+def row_lines(row: list[list[Piece]], set_table: Grid) -> list[list[Piece]]:
+    """The lines of one row."""
     parts: list[list[list[Piece]]] = [
         wrap(cell, width) if cell else [[]] for cell, width in zip(row, set_table.widths, strict=True)
     ]

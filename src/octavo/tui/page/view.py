@@ -19,7 +19,7 @@ from octavo.tui.page.addresses import Leads, leads
 from octavo.tui.page.finding import Find, Finder
 from octavo.tui.page.galley import Galley
 from octavo.tui.page.highlight import Highlights
-from octavo.tui.page.layout import Unit, guess, set_block, set_unit, stops, units
+from octavo.tui.page.layout import Unit, guess, set_block, set_unit, units
 from octavo.tui.page.lines import Hot, Line
 from octavo.tui.page.painting import over
 from octavo.tui.page.reader import Reader, Stop, motions
@@ -356,11 +356,8 @@ class PageView(Reader):
         strip = super().decorate(strip, unit, place, line)
         if self._owners and line.block is not None:
             count = self.threads_in(unit).get(line.block.key)
-            if (
-                count
-                and next((first for first, _, block in stops(self.galley.lines(unit)) if block is line.block), -1)
-                == place
-            ):
+            first = next((stop[1] for stop in self.stops_of(unit) if stop[3] is line.block), -1)
+            if count and first == place:
                 mark = f"{self.look.glyphs.dot} {count}"
                 at = min(self._width - len(mark) - 1, self.margin_of(unit) + max(self._set_width, line.width) + 1)
                 strip = over(strip, at, mark, self.ground + self.look.note + Style(bold=True))
@@ -524,10 +521,12 @@ class PageView(Reader):
 
 def beginning(markdown: str, length: int = LONG // 4) -> str:
     """The first part of a page, up to a blank line that no fence spans."""
-    cut = markdown.find("\n\n", length)
+    cut = markdown.find("\n\n", length, 2 * length)
     while cut >= 0 and markdown.count("\n```", 0, cut) % 2:
-        cut = markdown.find("\n\n", cut + 2)
-    return markdown if cut < 0 else markdown[:cut]
+        cut = markdown.find("\n\n", cut + 2, 2 * length)
+    if cut < 0:
+        cut = markdown.find("\n", length, 2 * length)
+    return markdown[: cut if cut >= 0 else 2 * length]
 
 
 def source_blocks(source: str) -> list[Block]:
