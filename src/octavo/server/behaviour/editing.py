@@ -305,7 +305,7 @@ def _depth(page: Json) -> int:
 
 def _link_to(ref: str) -> re.Pattern[str]:
     """A markdown or HTML address that is a temporary name, from what comes before it to its end."""
-    return re.compile(rf"""(\]\(<?|\]:\s*<?|(?:href|src|url)=["'])\./{re.escape(ref)}(?:\.md)?(?=[)>#\s"'])""")
+    return re.compile(rf"""(\]\(<?|\]:\s*<?|(?:href|src|url)=["'])\./{re.escape(ref)}(?:\.md)?(?=[)>#\s"']|$)""")
 
 
 def _leading(leads: str) -> Callable[[re.Match[str]], str]:

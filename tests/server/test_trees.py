@@ -1,0 +1,127 @@
+"""Page trees: finding, placing and naming pages."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.server import trees
+from octavo.server.trees import Json
+
+
+def page(title: str, *below: Json, kind: str = "document", slug: str = "") -> Json:
+    fields = {} if kind == "link" else {"slug": slug or trees.slug_of(title), "pages": list(below)}
+    return {"id": title, "type": kind, "title": title, **fields}
+
+
+TREE = trees.placed(
+    [
+        page("Home", page("Inside")),
+        page("Guides", page("Setup", page("Linux")), page("Setup 2", slug="setup"), kind="group"),
+        page("Elsewhere", kind="link"),
+    ]
+)
+
+
+def test_paths_are_the_slugs_from_the_root_and_the_home_page_has_none() -> None:
+    assert {each["id"]: each.get("path") for each in trees.walk(TREE)} == {
+        "Home": "",
+        "Inside": "home/inside",
+        "Guides": "guides",
+        "Setup": "guides/setup",
+        "Linux": "guides/setup/linux",
+        "Setup 2": "guides/setup-2",
+        "Elsewhere": None,
+    }
+
+
+def test_a_page_is_found_at_its_path_and_the_home_page_by_its_slug_too() -> None:
+    def found(path: str) -> str | None:
+        at = trees.at_path(TREE, path)
+        return at["id"] if at else None
+
+    assert found("guides/setup/linux") == "Linux"
+    assert found("/guides/") == "Guides"
+    assert found("home") == found("") == "Home"
+    assert found("nowhere") is None
+
+
+def test_a_trail_leads_from_the_root() -> None:
+    assert [each["id"] for each in trees.trail(TREE, "Linux")] == ["Guides", "Setup", "Linux"]
+    assert trees.trail(TREE, "Nobody") == []
+
+
+def test_changing_a_tree_leaves_the_old_one_as_it_was() -> None:
+    before = str(TREE)
+    changed = trees.inserted(trees.without(TREE, {"Setup"}), page("New"), "Guides", 0)
+    changed = trees.changed(changed, {**page("Inside"), "title": "Changed"})
+    assert [each["title"] for each in trees.walk(changed)] == [
+        "Home",
+        "Changed",
+        "Guides",
+        "New",
+        "Setup 2",
+        "Elsewhere",
+    ]
+    assert str(TREE) == before
+
+
+@given(st.text(max_size=150))
+def test_a_slug_is_one_step_of_a_path(title: str) -> None:
+    slug = trees.slug_of(title)
+    assert 0 < len(slug) <= trees.LONGEST_SLUG
+    assert "/" not in slug
+    assert trees.slug_of(slug) == slug
+
+
+@given(st.lists(st.text("ab -", max_size=3), max_size=8))
+def test_slugs_are_unique_among_siblings_and_stay(titles: list[str]) -> None:
+    placed = trees.placed([page(title) | {"id": str(number)} for number, title in enumerate(titles)])
+    slugs = [each["slug"] for each in placed]
+    assert len(set(slugs)) == len(slugs)
+    assert trees.placed(placed) == placed
+
+
+@pytest.mark.parametrize(
+    ("markdown", "title"),
+    [
+        ("# Set up\n\nwords", "Set up"),
+        ("\n\n# Set *up* `now` ##\n", "Set up now"),
+        ("# A [link](x.md) and snake\\_case", "A link and snake_case"),
+        ('# Top <a href="#top" id="top"></a>', "Top"),
+        ("## Second", None),
+        ("words\n\n# Late", None),
+        ("#hashtag", None),
+        ("", None),
+    ],
+)
+def test_the_leading_heading_is_the_title(markdown: str, title: str | None) -> None:
+    assert trees.leading_heading(markdown) == title
+
+
+@pytest.mark.parametrize(
+    ("markdown", "title"),
+    [
+        ("import X\n\n# Late", "Late"),
+        ("```sh\n# comment\n```\n\n# Real", "Real"),
+        ("Old style\n=========\n", "Old style"),
+        ("````\n```\n# no\n````\n# Yes", "Yes"),
+        ("## Only second", None),
+    ],
+)
+def test_the_first_heading_is_not_in_code(markdown: str, title: str | None) -> None:
+    assert trees.first_heading(markdown) == title
+
+
+@given(st.text(min_size=1, max_size=40))
+def test_a_new_title_is_what_the_heading_then_says(title: str) -> None:
+    title = " ".join(title.split())
+    if title and title.isprintable():
+        retitled = trees.retitled("# Old\n\nwords\n", "Old", title)
+        assert retitled.endswith("\n\nwords\n")
+        assert trees.leading_heading(retitled) == title
+
+
+def test_a_heading_that_says_something_else_is_left_alone() -> None:
+    assert trees.retitled("# Other\n", "Old", "New") == "# Other\n"
