@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
+from octavo.api.errors import NotSent
 from octavo.client.aside import aside
 from octavo.client.private_files import private_folder, read_private, write_private
 from octavo.settings import Settings
@@ -103,7 +104,11 @@ class Late:
         self._building: Any = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        await (await self.platform())(scope, receive, send)
+        try:
+            platform = await self.platform()
+        except OSError as error:
+            raise NotSent(f"The embedded platform cannot be opened: {error}. Mend that, then start again.") from error
+        await platform(scope, receive, send)
 
     async def platform(self) -> Platform:
         """The platform, built when it is not yet. Raises what building it raised, each time it is asked for."""

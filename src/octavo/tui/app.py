@@ -137,6 +137,7 @@ class Octavo(Explaining[int]):
         loop = asyncio.get_running_loop()
         for number in (signal.SIGHUP, signal.SIGTERM):
             loop.add_signal_handler(number, self._terminated)
+        loop.set_exception_handler(self._seen)
         if self._session is not None:
             self._follow()
 
@@ -160,6 +161,8 @@ class Octavo(Explaining[int]):
     def _show_organizations(self, snapshot: Snapshot[ListPage[Organization]]) -> None:
         self.organizations = snapshot
         known = snapshot.value.items if snapshot.value else ()
+        if not known:
+            self.spaces_changed.publish(None)
         if known and self.organization is None:
             last = self.session.state.recall("organization")
             self.choose_organization(next((each for each in known if each.id == last), known[0]))
@@ -373,6 +376,14 @@ class Octavo(Explaining[int]):
         """The terminal is gone or we were asked to end: keep what is being typed, then go (D6)."""
         self._keep_what_is_typed()
         self.exit(0)
+
+    def _seen(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """A task that nobody waits for failed: a bug, which must be seen."""
+        error = context.get("exception")
+        if isinstance(error, Exception):
+            self._handle_exception(error)
+        else:
+            loop.default_exception_handler(context)
 
     def _keep_what_is_typed(self) -> None:
         for keep in tuple(self.before_end):

@@ -19,6 +19,9 @@ class Discussing(View):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("c", "comment", "Comment", tooltip="Comment on the block the cursor is on", id="comment.block"),
         Binding("C", "comment_page", "Comment on page", show=False, tooltip="Comment on the whole page", id="comment.page"),
+        Binding("d", "resolve_here", "Done", show=False, tooltip="Resolve the thread on the block the cursor is on", id="comment.resolve_here"),
+        Binding("D", "reply_resolve_here", "Reply, done", show=False, tooltip="Reply to the thread on this block, and resolve it", id="comment.reply_resolve_here"),
+        Binding("plus", "react_here", "React", key_display="+", show=False, tooltip="React to the thread on this block", id="comment.react_here"),
     ]  # fmt: skip
 
     @property
@@ -48,7 +51,31 @@ class Discussing(View):
             space = self.octavo.space(self.discussion.space_id)
             if space is not None and not space.permissions.comment:
                 return f"Your role in {space.title} does not let you comment. Ask an administrator of the space."
+        if action in ("resolve_here", "reply_resolve_here", "react_here") and self._thread_here() is None:
+            return "No thread hangs on the block under the cursor. t goes to the next one."
         return super().why_not(action, parameters)
+
+    def threads_on(self, block: Block) -> list[Comment]:
+        """The threads that hang on a block."""
+        raise NotImplementedError
+
+    def _thread_here(self) -> Comment | None:
+        """The thread on the block under the cursor: an open one before a resolved one."""
+        block = self.block_on_show
+        found = self.threads_on(block) if block is not None else []
+        return next((thread for thread in found if thread.is_open), found[0] if found else None)
+
+    def action_resolve_here(self) -> None:
+        if (thread := self._thread_here()) is not None and self.discussion is not None:
+            talking.toggle_resolved(self.octavo, self.discussion, thread)
+
+    def action_reply_resolve_here(self) -> None:
+        if (thread := self._thread_here()) is not None and self.discussion is not None:
+            talking.reply(self.octavo, self.discussion, thread, resolve=True)
+
+    def action_react_here(self) -> None:
+        if (thread := self._thread_here()) is not None and self.discussion is not None:
+            talking.choose_reaction(self.octavo, self.discussion, thread, thread)
 
     def action_comment(self) -> None:
         block, page, at = self.block_on_show, self.page_on_show, self.discussion

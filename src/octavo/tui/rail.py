@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from octavo.api.comments import Comment
 from octavo.tui.ages import short_age
-from octavo.tui.page.diff_view import ThreadLine
+from octavo.tui.page.threads import ThreadLine
 
 
 def thread_lines(threads: Mapping[str, Sequence[Comment]]) -> dict[str, list[ThreadLine]]:

@@ -22,7 +22,7 @@ from octavo.api.operation import ListPage
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
 from octavo.api.reviews import RequestedReviewer, Review
 from octavo.data.live import Snapshot
-from octavo.documents.blocks import Block
+from octavo.documents.blocks import Block, Document
 from octavo.documents.diff import diff
 from octavo.documents.parse import parse
 from octavo.tui.ages import short_age
@@ -66,6 +66,7 @@ class ChangeRequestScreen(Discussing, Proposing):
         self._requested: tuple[RequestedReviewer, ...] = ()
         self._threads: tuple[Comment, ...] = ()
         self._shown = ""
+        self._sides: tuple[Document, Document] | None = None
         self._fetched_changes_limit = 100
 
     def body(self) -> Iterable[Widget]:
@@ -84,6 +85,7 @@ class ChangeRequestScreen(Discussing, Proposing):
                 yield rows
                 yield Static("", id="standing")
             yield DiffView(id="diff")
+            yield Static("", id="words")
 
     @property
     def rows(self) -> Rows[Change]:
@@ -246,8 +248,12 @@ class ChangeRequestScreen(Discussing, Proposing):
             return
         self._shown = key
         if change.page is None or change.page.type != "document":
-            self.view.say(f"{sign(change)} {name(change)}", _in_words(change))
+            self._sides = None
+            self.workers.cancel_group(self, "diff")
+            self.query_one("#words", Static).update(Content(f"{sign(change)} {name(change)}\n\n{_in_words(change)}"))
+            self.add_class("-words")
         else:
+            self.remove_class("-words")
             self.view.wait_for(name(change))
             self.run_worker(self._compare(change, key), exclusive=True, group="diff")
         self._say_where()
@@ -267,7 +273,8 @@ class ChangeRequestScreen(Discussing, Proposing):
         old, new = await asyncio.to_thread(lambda: (parse(before), parse(after)))
         found = await asyncio.to_thread(diff, old, new)
         if key == self._shown:
-            self.view.show(found, old=old, new=new, title=name(change), key=key)
+            self._sides = (old, new)
+            self.view.show(found, old=before, new=after, title=name(change), key=key)
             self._draw_threads()
             self._say_where()
 
@@ -282,9 +289,18 @@ class ChangeRequestScreen(Discussing, Proposing):
         return page.markdown or ""
 
     def _draw_threads(self) -> None:
-        document = self.view.new
-        if document is not None:
-            self.view.set_threads(thread_lines(anchored(document, self._page_threads())))
+        if self._sides is not None:
+            self.view.set_threads(thread_lines(self._hanging()))
+
+    def _hanging(self) -> dict[str, list[Comment]]:
+        """The threads of the page by block: of the new side, else of the old one, else the page as a whole."""
+        if self._sides is None:
+            return {}
+        old, new = self._sides
+        found = anchored(new, self._page_threads())
+        for key, threads in anchored(old, found.pop("", [])).items():
+            found.setdefault(key, []).extend(threads)
+        return found
 
     def _page_threads(self) -> tuple[Comment, ...]:
         change = self.rows.item
@@ -303,8 +319,7 @@ class ChangeRequestScreen(Discussing, Proposing):
 
     @on(DiffView.ThreadWanted)
     def _thread_wanted(self, message: DiffView.ThreadWanted) -> None:
-        found = anchored(self.view.new, self._page_threads()).get(message.block.key) if self.view.new else None
-        if found:
+        if found := self.threads_on(message.block):
             self.open_thread(found[0].id)
 
     @on(DiffView.ReadOn)
@@ -336,7 +351,11 @@ class ChangeRequestScreen(Discussing, Proposing):
 
     @property
     def block_on_show(self) -> Block | None:
-        return self.view.block
+        stop = self.view.cursor_stop() if self._sides is not None else None
+        return stop[3] if stop is not None and stop[3].kind != "fold" else None
+
+    def threads_on(self, block: Block) -> list[Comment]:
+        return self._hanging().get(block.key, [])
 
     @property
     def known_threads(self) -> tuple[Comment, ...]:

@@ -62,7 +62,6 @@ class CommentsScreen(View):
         Binding("c", "reply", "Reply", tooltip="Reply to the thread", id="comments.reply"),
         Binding("D", "reply_resolve", "Reply, done", show=False, tooltip="Reply, and resolve when the reply is sent", id="comments.reply_resolve"),
         Binding("plus", "react", "React", key_display="+", show=False, tooltip="React with an emoji", id="comments.react"),
-        Binding("o", "open_page", "Open page", tooltip="Show the page it is about", id="comments.open_page"),
         Binding("left_square_bracket", "section(-1)", "Before", key_display="[", show=False, tooltip="Section before", id="list.previous_section"),
         Binding("right_square_bracket", "section(1)", "Next section", key_display="]", tooltip="Next section", id="list.next_section"),
         Binding("at", "mine", "Only mine", key_display="@", show=False, tooltip="Only those I began, or all", id="list.mine"),
@@ -210,12 +209,6 @@ class CommentsScreen(View):
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         if action in ("resolve", "reply", "reply_resolve", "react") and self.is_mounted:
             return self.thread.why_not(action, parameters)
-        if (
-            action == "open_page"
-            and self.is_mounted
-            and (self.rows.item is None or self.rows.item.comment.target.page is None)
-        ):
-            return "This thread is not about a page."
         return super().why_not(action, parameters)
 
     @on(Lines.Highlighted, "#list")
@@ -229,6 +222,21 @@ class CommentsScreen(View):
     @on(Sections.Chosen)
     def _other_section(self) -> None:
         self._draw_list()
+
+    @on(ThreadView.PlaceWanted)
+    def _place_wanted(self) -> None:
+        item = self.rows.item
+        if item is None:
+            return
+        if isinstance(item.at, ChangeRequestRef):
+            self.octavo.show_change_request(item.at)
+        elif item.comment.target.page is not None:
+            self.octavo.open_space(item.at.space_id, item.comment.target.page.id, self._node(item.comment))
+        else:
+            self.octavo.open_space(item.at.space_id)
+
+    def _node(self, comment: Comment) -> str:
+        return comment.target.node.id if comment.target.node else ""
 
     @on(ThreadView.Changed)
     def _thread_changed(self) -> None:
@@ -258,15 +266,6 @@ class CommentsScreen(View):
 
     def action_react(self) -> None:
         self.thread.action_react()
-
-    def action_open_page(self) -> None:
-        item = self.rows.item
-        if item is None or item.comment.target.page is None:
-            return
-        if isinstance(item.at, ChangeRequestRef):
-            self.octavo.show_change_request(item.at)
-        else:
-            self.octavo.open_space(item.at.space_id, item.comment.target.page.id)
 
 
 SCREEN = CommentsScreen

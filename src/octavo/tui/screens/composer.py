@@ -88,7 +88,7 @@ class Composer(Dialog[str | None]):
         """
         super().__init__()
         self._title, self._quoted, self._verb, self._placeholder = title, quoted, verb, placeholder
-        self._begun = self._saved = draft
+        self._begun = self._saved = self._typed_last = draft
         self._save_draft, self._preview, self._folder, self._limit = save_draft, preview, editing_folder, limit
         self._clock = DraftClock()
         self._timer: Timer | None = None
@@ -142,13 +142,13 @@ class Composer(Dialog[str | None]):
         if not self._done and self._current != self._saved:
             self._save_draft(self._current)
             self._saved = self._current
-            if self.is_attached:
-                self._say("draft kept")
+            self._say("draft kept")
 
     @property
     def _current(self) -> str:
+        # While the app ends, the widget is gone before this screen is.
         found = self.query(Writing)
-        return found.first().text if found else self._saved
+        return found.first().text if found else self._typed_last
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         if action == "send" and self.query(Writing):
@@ -176,6 +176,7 @@ class Composer(Dialog[str | None]):
 
     @on(TextArea.Changed)
     def _typed(self) -> None:
+        self._typed_last = self.text
         self._count()
         if self._timer is not None:
             self._timer.stop()
@@ -190,8 +191,9 @@ class Composer(Dialog[str | None]):
     def on_screen_suspend(self, event: ScreenSuspend) -> None:
         self.keep()
 
-    def _say(self, words: str) -> None:
-        self.query_one(".composer--draft", Static).update(Content(words))
+    def _say(self, words: str, style: str = "") -> None:
+        for each in self.query(".composer--draft").results(Static):
+            each.update(safe(words).stylize(style))
 
     def _count(self) -> None:
         count = len(self.text)
@@ -226,7 +228,7 @@ class Composer(Dialog[str | None]):
             self.writing.move_cursor(self.writing.document.end)
             self.keep()
         else:
-            self.notify(result.sentence, severity="error", markup=False, timeout=10)
+            self._say(result.sentence, "$warning")
 
     async def action_preview(self) -> None:
         if self._preview is None:

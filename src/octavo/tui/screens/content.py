@@ -46,10 +46,9 @@ class ContentScreen(Discussing, View):
     )
     CSS_PATH = "content.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "up", "Back", show=False, tooltip="Close what is open, then go up to the tree", id="content.up"),
+        Binding("escape", "up", "Spaces", tooltip="From the page to the tree, from the tree to the spaces", id="content.up"),
         Binding("backspace,less_than_sign", "back", "Back", key_display="<", show=False, tooltip="Back to where I was", id="content.back"),
         Binding("greater_than_sign", "forward", "Forward", key_display=">", show=False, tooltip="Forward again", id="content.forward"),
-        Binding("S", "spaces", "Spaces", tooltip="Choose another space", id="content.spaces"),
         Binding("O", "outline", "Outline", tooltip="Outline and threads beside the page, on or off", id="content.outline"),
         Binding("J", "next_page(1)", "Next page", show=False, tooltip="Open the next page of the tree", id="content.next_page"),
         Binding("K", "next_page(-1)", "Page before", show=False, tooltip="Open the page before in the tree", id="content.previous_page"),
@@ -72,8 +71,8 @@ class ContentScreen(Discussing, View):
         with Horizontal():
             with Vertical(id="nav", classes="hairline"):
                 yield Static("", id="nav-title", classes="pane-title")
-                yield Tree(id="spaces", empty="There is no space here that you may see.", hint="1 organizations")
-                yield Tree(id="pages", fold_below=2, empty="This space has no pages yet.", hint="S spaces")
+                yield Tree(id="spaces", empty="There is no space here that you may see.", hint="1 home")
+                yield Tree(id="pages", fold_below=2, empty="This space has no pages yet.", hint="esc spaces")
             with Vertical(id="reading"):
                 yield PageView(id="page")
             yield Aside(id="aside")
@@ -100,6 +99,8 @@ class ContentScreen(Discussing, View):
         self._choose_nav("spaces")
         if self.octavo.organization is not None:
             self._enter(self.octavo.organization)
+        else:
+            self._show_spaces()
 
     # Spaces
 
@@ -119,8 +120,8 @@ class ContentScreen(Discussing, View):
         snapshot = self.octavo.spaces
         if snapshot.value is None:
             self.spaces_tree.wait_for("spaces")
-            if snapshot.error is not None:
-                self.spaces_tree.fail("Spaces did not load", str(snapshot.error))
+            if error := snapshot.error or self.octavo.organizations.error:
+                self.spaces_tree.fail("Spaces did not load", str(error))
             return
         self.spaces_tree.show(space_nodes(self._collections, snapshot.value.items))
         if snapshot.error is not None:
@@ -308,6 +309,10 @@ class ContentScreen(Discussing, View):
         stop = self.view.cursor_stop() if self.view.document is not None else None
         return stop[3] if stop else None
 
+    def threads_on(self, block: Block) -> list[Comment]:
+        document = self.view.document
+        return anchored(document, self.page_threads()).get(block.key, []) if document is not None else []
+
     @property
     def known_threads(self) -> tuple[Comment, ...]:
         return self.page_threads()
@@ -383,9 +388,10 @@ class ContentScreen(Discussing, View):
 
     @on(PageView.ThreadWanted)
     def _thread_wanted(self, message: PageView.ThreadWanted) -> None:
-        keys = anchored(self.view.document, self.page_threads()) if self.view.document else {}
-        if found := keys.get(message.block.key):
+        if found := self.threads_on(message.block):
             self.open_thread(found[0].id)
+        elif threads := self.page_threads():
+            self.open_thread(threads[0].id)
 
     # Actions
 
@@ -393,9 +399,9 @@ class ContentScreen(Discussing, View):
         if self.focused is self.view or self.aside.has_focus_within:
             self.pages_tree.focus()
         elif self.focused is self.pages_tree:
-            self.action_spaces()
+            self._to_spaces()
 
-    def action_spaces(self) -> None:
+    def _to_spaces(self) -> None:
         self._choose_nav("spaces")
         self.spaces_tree.focus()
         if self.space is not None:

@@ -79,6 +79,10 @@ class ThreadSheet(Dialog[None]):
         self.query_one(Frame).name_it(page, f"{number} of {len(self._order)}")
         self.query_one(ThreadView).show(self._at, thread)
 
+    @on(ThreadView.PlaceWanted)
+    def _place_wanted(self) -> None:
+        self.dismiss(None)
+
     @on(ThreadView.Changed)
     def _changed(self) -> None:
         self.refresh_bindings()

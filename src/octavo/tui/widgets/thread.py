@@ -53,6 +53,7 @@ class ThreadView(Explained, ScrollView, can_focus=True, inherit_bindings=False):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open_place", "Where", show=False, tooltip="Show the page or change request it is about", id="thread.open"),
         Binding("c", "reply", "Reply", tooltip="Reply to this thread", id="thread.reply"),
         Binding("d", "resolve", "Done", tooltip="Resolve the thread; reopen it when it is resolved", id="comment.resolve"),
         Binding("D", "reply_resolve", "Reply, done", show=False, tooltip="Reply, and resolve when the reply is sent", id="thread.reply_resolve"),
@@ -70,6 +71,9 @@ class ThreadView(Explained, ScrollView, can_focus=True, inherit_bindings=False):
 
     class Changed(Message):
         """What is known of the thread is different, or the cursor is on another message."""
+
+    class PlaceWanted(Message):
+        """The person wants to see what the thread is about."""
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -291,6 +295,9 @@ class ThreadView(Explained, ScrollView, can_focus=True, inherit_bindings=False):
 
     def action_page(self, direction: int) -> None:
         self.scroll_relative(y=direction * max(1, self.size.height - 2), animate=False)
+
+    def action_open_place(self) -> None:
+        self.post_message(self.PlaceWanted())
 
     def action_reply(self) -> None:
         if self.at is not None and self.comment is not None:
