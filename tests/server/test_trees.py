@@ -71,8 +71,7 @@ def test_changing_a_tree_leaves_the_old_one_as_it_was() -> None:
 def test_a_slug_is_one_step_of_a_path(title: str) -> None:
     slug = trees.slug_of(title)
     assert 0 < len(slug) <= trees.LONGEST_SLUG
-    assert "/" not in slug
-    assert trees.slug_of(slug) == slug
+    assert slug.replace("-", "").isalnum()
 
 
 @given(st.lists(st.text("ab -", max_size=3), max_size=8))
@@ -114,13 +113,12 @@ def test_the_first_heading_is_not_in_code(markdown: str, title: str | None) -> N
     assert trees.first_heading(markdown) == title
 
 
-@given(st.text(min_size=1, max_size=40))
-def test_a_new_title_is_what_the_heading_then_says(title: str) -> None:
-    title = " ".join(title.split())
-    if title and title.isprintable():
-        retitled = trees.retitled("# Old\n\nwords\n", "Old", title)
-        assert retitled.endswith("\n\nwords\n")
-        assert trees.leading_heading(retitled) == title
+@given(st.text(st.characters(exclude_categories=["Cc", "Cs", "Co", "Zl", "Zp"]), min_size=1, max_size=40))
+def test_a_new_title_is_what_the_heading_then_says(words: str) -> None:
+    title = " ".join(words.split()) or "Blank"
+    retitled = trees.retitled("# Old\n\nwords\n", "Old", title)
+    assert retitled.endswith("\n\nwords\n")
+    assert trees.leading_heading(retitled) == title
 
 
 def test_a_heading_that_says_something_else_is_left_alone() -> None:

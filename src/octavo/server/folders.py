@@ -30,8 +30,10 @@ _INDEXES = ("readme", "index")
 _NEVER = {"node_modules"}
 _DIGITS = re.compile(r"(\d+)")
 _ADDRESS = re.compile(
-    r"""!?\[[^\]\n]{0,2000}\]\(\s*(?:<([^>\n]+)>|([^\s)]+(?:\([^\s)]*\)[^\s)]*)*))|(?:src|href|srcset)=["']([^"'\n]+)["']"""
+    r"""\]\(\s{0,9}(?:<([^<>\n]{1,1000})>|([^\s()]{1,1000}(?:\([^\s()]{0,99}\)[^\s()]{0,99}){0,9}))"""
+    r"""|(?:src|href|srcset)=["']([^"'\n]{1,1000})["']"""
 )
+"""What is longer is no path."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ A group stands at the root, links and computed pages have nothing below them.
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterator
@@ -16,18 +17,24 @@ Json = dict[str, Any]
 Pages = list[Json]
 
 LONGEST_SLUG = 100
+LONGEST_HEADING = 1000
+"""What comes after this many characters of a heading is no part of a title."""
 
 _HEADING = re.compile(r"(?:[ ]{0,3})#(?!#)[ \t]+(.+?)(?:[ \t]+#+)?[ \t]*")
 _UNDERLINE = re.compile(r" {0,3}=+[ \t]*")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
-_SLUG_BREAK = re.compile(r"[^\w]+|_+")
+_SLUG_BREAK = re.compile(r"[\W_]+")
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+_HIDDEN = 0xE000
 _INLINE = (
     (re.compile(r"<a\b[^>]*>.*?</a>|<[^>\s][^>]*>", re.S), ""),
     (re.compile(r"!?\[([^\]]*)\]\([^)]*\)"), r"\1"),
     (re.compile(r"(\*\*|__|~~|`)(.+?)\1"), r"\2"),
     (re.compile(r"(?<![\w\\])([*_])(?!\s)(.+?)(?<![\s\\])\1(?!\w)"), r"\2"),
-    (re.compile(r"\\([!-/:-@\[-`{-~])"), r"\1"),
 )
+
+
+_SHOWN = {_HIDDEN + code: code for code in range(0x21, 0x7F)}
 
 
 def walk(pages: Pages) -> Iterator[Json]:
@@ -141,14 +148,14 @@ def _free(slug: str, taken: set[str]) -> str:
 
 def slug_of(title: str) -> str:
     """`title` as one step of a path: its letters and digits in small, joined by hyphens, at most 100 characters."""
-    words = _SLUG_BREAK.sub("-", unicodedata.normalize("NFKC", title).lower())
+    words = _SLUG_BREAK.sub("-", unicodedata.normalize("NFKC", title.lower()))
     return words[:LONGEST_SLUG].strip("-") or "page"
 
 
 def leading_heading(markdown: str) -> str | None:
     """The words of the first line that is not blank, when it is a heading of level 1."""
-    line = markdown.lstrip("\ufeff \t\r\n").split("\n", 1)[0].rstrip("\r")
-    found = _HEADING.fullmatch(line)
+    line = markdown.lstrip("\ufeff \t\r\n").split("\n", 1)[0].rstrip()
+    found = _HEADING.fullmatch(line[:LONGEST_HEADING])
     return (plain(found[1]) or None) if found else None
 
 
@@ -156,7 +163,8 @@ def first_heading(markdown: str) -> str | None:
     """The words of the first heading of level 1 that is not in a code block."""
     fence = ""
     before = ""
-    for line in markdown.split("\n"):
+    for whole in markdown.split("\n"):
+        line = whole[:LONGEST_HEADING]
         if mark := _FENCE.match(line):
             if not fence:
                 fence = mark[1]
@@ -183,14 +191,16 @@ def retitled(markdown: str, before: str, title: str) -> str:
 
 def plain(inline: str) -> str:
     """The words of one line of markdown: without marks, anchors and escapes."""
+    # What is escaped is hidden among private characters while marks are looked for.
+    inline = _ESCAPE.sub(lambda found: chr(_HIDDEN + ord(found[1])), inline)
     for pattern, replacement in _INLINE:
         inline = pattern.sub(replacement, inline)
-    return " ".join(inline.split())
+    return " ".join(html.unescape(inline).translate(_SHOWN).split())
 
 
 def escaped(words: str) -> str:
     """Words as one line of markdown that says just them."""
-    return re.sub(r"([\\`*_\[\]<>])", r"\\\1", " ".join(words.split()))
+    return re.sub(r"([\\`*_\[\]<>#&~!])", r"\\\1", " ".join(words.split()))
 
 
 def _with_below(page: Json, change: Callable[[Pages], Pages]) -> Json:
