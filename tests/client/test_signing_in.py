@@ -1,0 +1,238 @@
+"""Signing in and out, on the embedded platform and a real backend of the keyring library."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import keyring
+import keyring.backends.fail
+import pytest
+from pydantic import SecretStr
+
+from octavo.api import organizations, users
+from octavo.api.errors import Unauthorized
+from octavo.client import profiles, signing_in
+from octavo.client.client import Client
+from octavo.client.credentials import Keyring, StoreTimeout, StoreUnavailable
+from octavo.client.profiles import Profile, resolve
+from octavo.client.signing_in import Home, check, key_of, login, logout, status, switch
+from octavo.server.app import Platform
+from tests.client.backends import HERE, Locked, Memory, Waiting
+from tests.client.conftest import Connect
+from tests.server.asking import Clock, small_world
+
+ORIGIN = "http://127.0.0.1:8080"
+
+
+def files_in(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def key_of_person(name: str) -> SecretStr:
+    return SecretStr(f"gb_api_0123456789_{name}")
+
+
+@pytest.fixture
+def platform() -> Iterator[Platform]:
+    world = small_world(Clock())
+    for name in ("ada", "mia", "sam", "eve"):
+        world.store.add_key(key_of_person(name).get_secret_value(), name)
+    platform = Platform(world)
+    yield platform
+    platform.close()
+    world.store.close()
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    before = keyring.core._keyring_backend
+    backend = Memory()
+    keyring.set_keyring(backend)
+    yield backend
+    keyring.core._keyring_backend = before
+
+
+@pytest.fixture
+def home(tmp_path: Path, memory: Memory) -> Home:
+    return Home.of(tmp_path / "config", tmp_path / "data", Keyring(trusted=HERE))
+
+
+SignIn = Callable[..., Awaitable[signing_in.SignedIn]]
+
+
+@pytest.fixture
+def sign_in(home: Home, platform: Platform, connect: Connect) -> SignIn:
+    async def go(person: str = "mia", origin: str = ORIGIN, **options: Any) -> signing_in.SignedIn:
+        def make(where: str, key: SecretStr) -> Client:
+            return connect(where, key, transport=platform)
+
+        return await login(home, origin, key_of_person(person), connect=make, **options)
+
+    return go
+
+
+async def test_a_key_says_who_it_belongs_to(connect: Connect, platform: Platform) -> None:
+    identity = await check(connect(ORIGIN, key_of_person("mia"), transport=platform))
+    assert identity.user.name == "Mia Lund"
+    assert identity.facts == ("You are Mia Lund, mia@acme.example.", "1 organization: Acme.")
+    assert [each.id for each in identity.organizations] == ["acme"]
+
+
+async def test_what_a_key_may_not_do_is_a_fact(connect: Connect, platform: Platform) -> None:
+    client = connect(ORIGIN, key_of_person("sam"), transport=platform)
+    acme = (await client(organizations.List())).items[0]
+    identity = await check(client)
+    expected = [] if acme.permissions.create_content else ["Acme: this key may not create content."]
+    assert list(identity.missing)[-1:] == expected
+    platform.refuse_next(organizations.List, 403, "No.")
+    identity = await check(client)
+    assert identity.missing == ("This key may not list organizations.",)
+    assert identity.facts == ("You are Sam Lund, sam@acme.example.",)
+    platform.refuse_next(organizations.List, 500, "Out of order.", times=9)
+    identity = await check(client)
+    assert identity.missing[0].startswith("Organizations could not be read. 127.0.0.1:8080 failed (500): Out of order.")
+
+
+async def test_a_stranger_has_no_organization(connect: Connect, platform: Platform) -> None:
+    identity = await check(connect(ORIGIN, key_of_person("eve"), transport=platform))
+    assert identity.facts[1] == "This key belongs to no organization."
+
+
+async def test_a_wrong_key_is_not_kept(sign_in: SignIn, home: Home, memory: Memory) -> None:
+    with pytest.raises(Unauthorized, match="does not accept the key"):
+        await sign_in("nobody")
+    assert not home.profiles.exists()
+    assert memory.kept == {}
+
+
+async def test_signing_in_keeps_the_key_and_makes_a_profile(sign_in: SignIn, home: Home, memory: Memory) -> None:
+    signed = await sign_in()
+    key = key_of_person("mia")
+    assert signed.notice == ""
+    assert signed.profile == Profile("default", ORIGIN, "keyring", "mia", "Mia Lund", signed.profile.fingerprint)
+    assert memory.kept == {(f"octavo:{ORIGIN}", "default"): key.get_secret_value()}
+    text = home.profiles.read_text()
+    assert key.get_secret_value() not in text
+    access = resolve(home.read(), {})
+    assert (access.origin, access.source) == (ORIGIN, "keyring")
+    assert key_of(home, access) == key
+
+
+async def test_the_same_account_keeps_its_profile_and_another_gets_its_own(sign_in: SignIn, home: Home) -> None:
+    assert [(await sign_in(person)).profile.name for person in ("mia", "ada", "mia")] == [
+        "default",
+        "default-2",
+        "default",
+    ]
+    assert home.read().current == "default"
+    assert (await sign_in("mia", origin="http://127.0.0.1:9090")).profile.name == "default-3"
+    with pytest.raises(ValueError, match="Profile default belongs to Mia Lund at 127"):
+        await sign_in("ada", name="default")
+    with pytest.raises(ValueError, match="cannot be the name"):
+        await sign_in("ada", name="../x")
+
+
+async def test_without_a_keyring_the_key_is_for_this_session(sign_in: SignIn, home: Home, tmp_path: Path) -> None:
+    keyring.set_keyring(keyring.backends.fail.Keyring())  # type: ignore[no-untyped-call]  # the library does not say
+    signed = await sign_in()
+    assert signed.profile.store == "session"
+    assert "OCTAVO_API_KEY" in signed.notice
+    assert "--insecure-storage" in signed.notice
+    everything = b"".join(path.read_bytes() for path in files_in(tmp_path))
+    assert key_of_person("mia").get_secret_value().encode() not in everything
+    assert key_of(home, resolve(home.read(), {})) is None
+
+
+async def test_a_keyring_that_waits_is_not_replaced_by_anything(
+    sign_in: SignIn, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = Waiting()
+    keyring.set_keyring(backend)
+    monkeypatch.setattr(Keyring, "patient", lambda self: Keyring(trusted=HERE, seconds=0.05))
+    with pytest.raises(StoreTimeout):
+        await sign_in()
+    assert not home.profiles.exists()
+    backend.answered.set()
+
+
+async def test_a_plain_file_is_used_when_asked_for(sign_in: SignIn, home: Home, memory: Memory, tmp_path: Path) -> None:
+    assert (await sign_in(insecure_storage=True)).profile.store == "file"
+    assert memory.calls == []
+    assert key_of(home, resolve(home.read(), {})) == key_of_person("mia")
+    assert (await sign_in()).profile.store == "keyring"
+    assert list((tmp_path / "data" / "keys").iterdir()) == []
+
+
+async def test_a_key_may_be_for_this_session_only(sign_in: SignIn, memory: Memory) -> None:
+    signed = await sign_in(keep=False)
+    assert (signed.profile.store, signed.notice, memory.calls) == ("session", "", [])
+
+
+async def test_signing_out_deletes_the_key_and_then_the_profile(sign_in: SignIn, home: Home, memory: Memory) -> None:
+    await sign_in("mia")
+    await sign_in("ada")
+    out = logout(home)
+    assert (out.profile.user_id, out.had_key, out.current) == ("ada", True, "default")
+    keyring.set_keyring(Locked())
+    with pytest.raises(StoreUnavailable):
+        logout(home)
+    assert home.read().current == "default"
+    keyring.set_keyring(memory)
+    assert logout(home, "default").current == ""
+    assert memory.kept == {}
+    with pytest.raises(ValueError, match="Nobody is signed in"):
+        logout(home)
+
+
+async def test_switching_changes_the_current_profile(sign_in: SignIn, home: Home) -> None:
+    await sign_in("mia")
+    await sign_in("ada")
+    assert switch(home, "default").user_id == "mia"
+    assert home.read().current == "default"
+    with pytest.raises(ValueError, match=r"There is no profile 'x'\. There are: default, default-2\."):
+        switch(home, "x")
+
+
+async def test_status_says_where_a_key_is_and_little_of_it(sign_in: SignIn, home: Home, memory: Memory) -> None:
+    await sign_in("mia")
+    await sign_in("ada", insecure_storage=True)
+    first, second = status(home, resolve(home.read(), {}))
+    assert (first.current, first.source, first.ending, first.problem) == (True, "file", "_ada", "")
+    assert first.profile is not None
+    assert first.fingerprint == first.profile.fingerprint
+    assert (second.current, second.source, second.ending) == (False, "keyring", "_mia")
+    memory.kept.clear()
+    assert "Sign in again" in status(home, resolve(home.read(), {}))[1].problem
+    keyring.set_keyring(Locked())
+    assert "KeyringLocked" in status(home, resolve(home.read(), {}))[1].problem
+    given = {"OCTAVO_API_KEY": key_of_person("sam").get_secret_value(), "OCTAVO_BASE_URL": "https://there.example"}
+    used = status(home, resolve(home.read(), given))[0]
+    assert (used.profile, used.origin, used.source, used.ending) == (None, "https://there.example", "env", "_sam")
+
+
+def test_nobody_is_signed_in_at_first(home: Home) -> None:
+    (only,) = status(home, resolve(home.read(), {}))
+    assert (only.origin, only.problem) == ("https://api.gitbook.com", "Nobody is signed in. Sign in first.")
+    assert key_of(home, resolve(home.read(), {})) is None
+
+
+async def test_two_profiles_of_one_server_never_mix(
+    sign_in: SignIn, home: Home, connect: Connect, platform: Platform
+) -> None:
+    await sign_in("mia")
+    await sign_in("ada")
+    for _ in range(20):
+        for name, person in (("default", "mia"), ("default-2", "ada")):
+            access = resolve(home.read(), {}, profile=name)
+            client = connect(access.origin, key_of(home, access), transport=platform)
+            assert (await client(users.Me())).id == person
+
+
+def test_a_profile_file_that_is_broken_lets_people_sign_in_again(home: Home) -> None:
+    home.profiles.parent.mkdir(parents=True)
+    home.profiles.write_text("[[[")
+    assert home.read().problem
+    home.write(home.read().with_current(Profile("x", ORIGIN, "session")))
+    assert profiles.read(home.profiles).current == "x"

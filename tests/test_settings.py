@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+
+from octavo import settings
+from octavo.settings import Settings
+
+
+def read(folder: Path, text: str = "", **environ: str) -> Settings:
+    """The settings with `text` as the file, in `folder`."""
+    folders = {f"OCTAVO_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+    if text:
+        (folder / "config").mkdir(exist_ok=True)
+        (folder / "config" / "config.toml").write_text(text, "utf-8")
+    return settings.read({**folders, **environ})
+
+
+def test_without_a_file_everything_is_at_its_default(tmp_path: Path) -> None:
+    found = read(tmp_path)
+    assert found == Settings(tmp_path / "config", tmp_path / "data", tmp_path / "state", tmp_path / "cache")
+    assert (found.undo_seconds, found.motion, found.ascii, found.editor, found.problems) == (5.0, True, False, (), ())
+
+
+def test_the_folders_are_those_of_the_system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    found = settings.read({"OCTAVO_STATE_DIR": "/elsewhere"})
+    assert "octavo" in found.config_folder.parts
+    assert len({found.config_folder, found.data_folder, found.cache_folder}) >= 2
+    assert found.state_folder == Path("/elsewhere")
+
+
+def test_the_file_says_what_a_person_chose(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").touch()
+    found = read(
+        tmp_path,
+        f"""
+        theme = "octavo-light"
+        ascii = true
+        motion = false
+        undo_seconds = 0
+        editor = "code --wait 'a b'"
+        ca_file = "{tmp_path / "ca.pem"}"
+        [keys]
+        "comment.resolve" = "d,ctrl+d"
+        """,
+        EDITOR="vi",
+    )
+    assert found.problems == ()
+    assert (found.theme, found.ascii, found.motion, found.undo_seconds) == ("octavo-light", True, False, 0.0)
+    assert found.editor == ("code", "--wait", "a b")
+    assert found.ca_file == tmp_path / "ca.pem"
+    assert found.keys == {"comment.resolve": "d,ctrl+d"}
+
+
+def test_the_environment_counts_more(tmp_path: Path) -> None:
+    text = 'theme = "octavo-light"\nundo_seconds = 9\nascii = false'
+    found = read(tmp_path, text, OCTAVO_THEME="nord", OCTAVO_UNDO_SECONDS="2.5", OCTAVO_ASCII="1")
+    assert (found.theme, found.undo_seconds, found.ascii) == ("nord", 2.5, True)
+
+
+@pytest.mark.parametrize(
+    ("environ", "editor"),
+    [({"EDITOR": "vi"}, ("vi",)), ({"EDITOR": "vi", "VISUAL": "nvim -f"}, ("nvim", "-f")), ({"VISUAL": "'x"}, ())],
+)
+def test_the_usual_variables_name_the_editor(tmp_path: Path, environ: dict[str, str], editor: tuple[str, ...]) -> None:
+    found = read(tmp_path, **environ)
+    assert found.editor == editor
+    assert len(found.problems) == (0 if editor else 1)
+
+
+@pytest.mark.parametrize(
+    ("environ", "ascii_only"),
+    [
+        ({}, False),
+        ({"LANG": "C"}, True),
+        ({"LANG": "en_GB.UTF-8"}, False),
+        ({"LANG": "en_GB.UTF-8", "LC_ALL": "POSIX"}, True),
+        ({"LANG": "C", "LC_CTYPE": "C.utf8"}, False),
+        ({"LANG": "C", "OCTAVO_ASCII": "no"}, False),
+    ],
+)
+def test_a_locale_without_utf8_gets_ascii(tmp_path: Path, environ: dict[str, str], ascii_only: bool) -> None:
+    assert read(tmp_path, **environ).ascii is ascii_only
+
+
+def test_nothing_moves_for_those_who_ask_for_access(tmp_path: Path) -> None:
+    assert not read(tmp_path, ACCESSIBLE="1").motion
+    assert read(tmp_path, ACCESSIBLE="0").motion
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("theme = 7", "theme"),
+        ('theme = "../x"', "theme"),
+        ('ascii = "perhaps"', "ascii"),
+        ("motion = []", "motion"),
+        ("undo_seconds = 31", "undo_seconds"),
+        ("undo_seconds = -1", "undo_seconds"),
+        ("undo_seconds = nan", "undo_seconds"),
+        ("undo_seconds = true", "undo_seconds"),
+        ('undo_seconds = "soon"', "undo_seconds"),
+        ('editor = "unclosed \'"', "editor"),
+        ("editor = ['vi']", "editor"),
+        ('ca_file = "/nonexistent"', "ca_file"),
+        ('ca_file = "\\u0000"', "ca_file"),
+        ("keys = 7", "keys"),
+        ('[keys]\nquit = "q"', "keys.'quit'"),
+        ('[keys]\n"app.quit" = 7', "keys.'app.quit'"),
+        ('[keys]\n"app.quit" = ""', "keys.'app.quit'"),
+    ],
+)
+def test_a_bad_value_is_a_sentence_and_not_a_crash(tmp_path: Path, text: str, name: str) -> None:
+    found = read(tmp_path, text)
+    assert len(found.problems) == 1
+    assert found.problems[0].startswith(f"{name} in {tmp_path}")
+    assert found.problems[0].endswith("It is left at its default; correct or remove it.")
+    assert found == Settings(
+        found.config_folder, found.data_folder, found.state_folder, found.cache_folder, problems=found.problems
+    )
+
+
+def test_a_bad_variable_is_named(tmp_path: Path) -> None:
+    assert read(tmp_path, OCTAVO_UNDO_SECONDS="1e9").problems[0].startswith("OCTAVO_UNDO_SECONDS is not a number")
+
+
+@pytest.mark.parametrize("text", ["theme = ", "[[[", "\x00", "theme = 'a'\ntheme = 'b'"])
+def test_a_broken_file_is_a_sentence(tmp_path: Path, text: str) -> None:
+    found = read(tmp_path, text)
+    assert "config.toml cannot be read" in found.problems[0]
+    assert found.undo_seconds == 5.0
+
+
+def test_a_folder_in_its_place_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "config" / "config.toml").mkdir(parents=True)
+    assert "cannot be read" in read(tmp_path).problems[0]
+
+
+@examples(max_examples=50, deadline=None)
+@given(
+    st.dictionaries(
+        st.sampled_from(["OCTAVO_THEME", "OCTAVO_ASCII", "OCTAVO_UNDO_SECONDS", "EDITOR", "LANG"]), st.text()
+    )
+)
+def test_no_environment_keeps_the_program_from_starting(environ: dict[str, str]) -> None:
+    found = read(Path("/nonexistent"), **environ)
+    assert 0 <= found.undo_seconds <= 30
+
+
+def test_reading_them_loads_nothing_heavy() -> None:
+    program = (
+        "import sys\nfrom octavo import settings\n"
+        "settings.read({f'OCTAVO_{n}_DIR': '/nonexistent' for n in ('CONFIG', 'DATA', 'STATE', 'CACHE')})\n"
+        "print([name for name in ('pydantic', 'httpx', 'platformdirs', 'tomllib', 'textual') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
