@@ -48,19 +48,19 @@ def _view(name: str) -> Callable[[], Screen[Any]]:
 class Octavo(Explaining[int]):
     """Shows one session at a time. Without one it starts at the sign-in screen."""
 
-    CSS_PATH: ClassVar[str] = "app.tcss"
+    CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = False
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
         name: _view(name) for name in ("sign_in", "home", "content", "changes", "comments")
     }
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012  # Textual declares it for instances
         (0, "-tiny"),
         (80, "-narrow"),
         (100, "-medium"),
         (120, "-wide"),
         (150, "-huge"),
     ]
-    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-short"), (24, "-tall")]
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (24, "-tall")]
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark", "help", "Help", key_display="?", tooltip="Help for what has focus", id="app.help"),
         Binding("colon,ctrl+p", "palette", "Commands", key_display=":", tooltip="Every command, with its key", id="app.palette", show=False),
