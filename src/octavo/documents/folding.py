@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
@@ -24,21 +24,24 @@ _SPACE = re.compile(r"\s+")
 def fold(root: Draft) -> tuple[tuple[Block, ...], tuple[Heading, ...]]:
     """The blocks of a page whose tree is complete, and the headings among them."""
     seal = _Seal()
-    blocks = tuple(seal.block(child) for child in _folded(root.children))
+    blocks = tuple(seal.block(child) for child in _folded(root).children)
     return blocks, tuple(seal.headings)
 
 
-def _folded(drafts: Iterable[Draft]) -> list[Draft]:
-    return [folded for draft in drafts for folded in _fold(draft)]
+def _folded(draft: Draft) -> Draft:
+    """The draft, with what is in it folded."""
+    draft.children = [folded for child in draft.children for folded in _fold(child)]
+    if draft.kind != "expandable":
+        for child in draft.children:
+            child.kind = "paragraph" if child.kind == "title" else child.kind
+    return draft
 
 
 def _fold(draft: Draft) -> list[Draft]:
-    draft.children = _folded(draft.children)
-    if folder := _FOLDERS.get(draft.kind):
-        return folder(draft)
-    if draft.kind in _CHILD_OF:
-        return _fold_series(draft)
-    return [draft]
+    """What a draft becomes: itself, others, or nothing."""
+    folder = _FOLDERS.get(draft.kind) or (_fold_series if draft.kind in _CHILD_OF else None)
+    folded = _folded(draft)
+    return folder(folded) if folder else [folded]
 
 
 def _fold_paragraph(draft: Draft) -> list[Draft]:
@@ -121,23 +124,24 @@ def _fold_code(draft: Draft) -> list[Draft]:
 def _fold_expandable(draft: Draft) -> list[Draft]:
     kept: list[Draft] = []
     for child in draft.children:
-        if child.kind == "paragraph" and child.attrs.pop("summary", False) and not draft.runs:
+        if child.kind == "title" and not draft.runs:
             draft.runs = child.runs
         else:
+            child.kind = "paragraph" if child.kind == "title" else child.kind
             kept.append(child)
     draft.children = kept
     return [draft]
 
 
 def _fold_summary(draft: Draft) -> list[Draft]:
-    """The title of an expandable, as a marked paragraph that the expandable takes."""
+    """The title of an expandable, which takes it. Elsewhere it is a paragraph."""
     rest = []
     for child in draft.children:
         if child.kind in ("paragraph", "heading"):
             draft.runs = _joined(draft.runs, child.runs)
         else:
             rest.append(child)
-    title = Draft("paragraph", {"summary": True}, runs=draft.runs, first=draft.first, last=draft.last)
+    title = Draft("title", runs=draft.runs, first=draft.first, last=draft.last)
     return [title, *rest] if draft.runs else rest
 
 
@@ -240,7 +244,6 @@ class _Seal:
         self._given[digest] = number
         blocks = tuple(block for block, _ in children)
         last = max(draft.last, draft.first + 1, blocks[-1].lines[1] if blocks else 0)
-        draft.attrs.pop("summary", None)
         key = digest if number == 1 else f"{digest}-{number}"
         if draft.kind != "heading":
             attrs = draft.attrs or NOTHING

@@ -1,0 +1,264 @@
+"""Every construct of platform markdown, with the ways it is written."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from octavo.documents.parse import parse
+from tests.documents.outline import outline
+
+CASES = {
+    "hint": (
+        '{% hint style="warning" icon="bolt" %}\ntext\n{% endhint %}',
+        "hint [style=warning icon=bolt]\n  paragraph text",
+    ),
+    "hint without attributes": ("{% hint %}\ntext\n{% endhint %}", "hint [style=info]\n  paragraph text"),
+    "hint in single quotes": ("{% hint style='danger' %}\na\n{% endhint %}", "hint [style=danger]\n  paragraph a"),
+    "hint unquoted": ("{% hint style=success %}\na\n{% endhint %}", "hint [style=success]\n  paragraph a"),
+    "end tag right after a list": (
+        '{% hint style="info" %}\n* item\n{% endhint %}\nafter',
+        "hint [style=info]\n  list\n    item\n      paragraph item\nparagraph after",
+    ),
+    "tag ends a quote": ("{% hint %}\n> q\n{% endhint %}", "hint [style=info]\n  quote\n    paragraph q"),
+    "tag ends html": (
+        '{% columns %}\n{% column %}\n<figure><img src="a.png" alt=""></figure>\n{% endcolumn %}\n{% endcolumns %}',
+        "columns\n  column\n    figure\n      image [src=a.png]",
+    ),
+    "html hint": (
+        '<div data-gb-custom-block data-tag="hint" data-style="danger" class="hint"><p>#### Head</p><p>text</p></div>',
+        "hint [style=danger]\n  paragraph <bold|Head>\n  paragraph text",
+    ),
+    "tabs": (
+        '{% tabs %}\n{% tab title="A" icon="apple" %}\none\n{% endtab %}\n\n{% tab title="B b" %}\ntwo\n{% endtab %}\n{% endtabs %}',
+        "tabs\n  tab [title=A icon=apple]\n    paragraph one\n  tab [title=B b]\n    paragraph two",
+    ),
+    "tab on one line": (
+        '{% tabs %}{% tab title="x" %} text `{% code %}` {% endtab %}{% endtabs %}',
+        "tabs\n  tab [title=x]\n    paragraph text  <code;code|{% code %}>",
+    ),
+    "tab without tabs": ('{% tab title="x" %}\na\n{% endtab %}', "tabs\n  tab [title=x]\n    paragraph a"),
+    "tab not closed": (
+        '{% tabs %}\n{% tab title="x" %}\na\n{% tab title="y" %}\nb\n{% endtabs %}',
+        "tabs\n  tab [title=x]\n    paragraph a\n  tab [title=y]\n    paragraph b",
+    ),
+    "words between tabs": (
+        '{% tabs %}\nlost\n{% tab title="x" %}\na\n{% endtab %}\nfound\n{% endtabs %}',
+        "tabs\n  tab\n    paragraph lost\n  tab [title=x]\n    paragraph a\n    paragraph found",
+    ),
+    "stepper": (
+        "{% stepper %}\n{% step %}\n### One\n\ntext\n{% endstep %}\n{% endstepper %}",
+        "stepper\n  step\n    heading [level=3] One\n    paragraph text",
+    ),
+    "end tags in a list item": (
+        "{% stepper %}\n{% step %}\n- a\n  {% endstep %}\n  {% endstepper %}\n\nafter",
+        "stepper\n  step\n    list\n      item\n        paragraph a\nparagraph after",
+    ),
+    "columns": (
+        '{% columns %}\n{% column width="66.66%" valign="top" %}\na\n{% endcolumn %}\n{% column %}\nb\n{% endcolumn %}\n{% endcolumns %}',
+        "columns\n  column [width=66.66 valign=top]\n    paragraph a\n  column\n    paragraph b",
+    ),
+    "expandable": (
+        "<details open>\n\n<summary>A <strong>b</strong></summary>\n\nbody\n\n* item\n\n</details>",
+        "expandable [open=True] A  <bold|b>\n  paragraph body\n  list\n    item\n      paragraph item",
+    ),
+    "expandable on few lines": (
+        "<details>\n<summary>T</summary>\n**body**\n</details>\nafter",
+        "expandable T\n  paragraph <bold|body>\nparagraph after",
+    ),
+    "expandable with a title over lines": (
+        "<details>\n\n<summary>\n\nA *b*\n\n</summary>\n\nbody\n\n</details>",
+        "expandable A  <italic|b>\n  paragraph body",
+    ),
+    "updates": (
+        '{% updates format="full" %}\n{% update date="2026-01-02" tags="new, fix" %}\n# T\n{% endupdate %}\n{% endupdates %}',
+        "updates [format=full]\n  update [date=2026-01-02 tags=('new', 'fix')]\n    heading [level=1] T",
+    ),
+    "prompt with curly quotes": (
+        '{% prompt description="D" icon="i" defaultExpanded="full” %}\n```\nsay\n```\n{% endprompt %}',
+        "prompt [description=D icon=i expanded=full]\n  code 'say'",
+    ),
+    "code wrapper": (
+        '{% code title="a.py" overflow="wrap" lineNumbers="true" expandable="true" %}\n```python\nx = 1\n```\n{% endcode %}',
+        "code [language=python title=a.py numbers=True expandable=True wrap=True] 'x = 1'",
+    ),
+    "escaped underscore in a title": ('{% code title="a\\_b" %}\n```\nx\n```\n{% endcode %}', "code [title=a_b] 'x'"),
+    "entity in an address": ('{% embed url="https://a.b/?x=1&#x26;y=2" %}', "embed [url=https://a.b/?x=1&y=2]"),
+    "content-ref": (
+        '{% content-ref url="a/b.md" %}\n[b.md](a/b.md)\n{% endcontent-ref %}',
+        "content-ref [url=a/b.md] <b.md→a/b.md>".replace("<b.md", "<|b.md"),
+    ),
+    "legacy page-ref": ('{% page-ref page="a.md" %}\n\nx', "content-ref [url=a.md]\nparagraph x"),
+    "embed with caption": (
+        '{% embed url="https://a.b" %}\ncaption\n{% endembed %}',
+        "embed [url=https://a.b] caption",
+    ),
+    "embed with caption attribute": ('{% embed url="https://a.b" caption="c" %}', "embed [url=https://a.b] c"),
+    "embed alone": ('{% embed url="https://a.b" %}\n\nafter', "embed [url=https://a.b]\nparagraph after"),
+    "file": (
+        '{% file src="x.pdf" %}\ncap\n{% endfile %}\n\n{% file src="y" caption="" %}',
+        "file [src=x.pdf] cap\nfile [src=y]",
+    ),
+    "openapi operation": (
+        '{% openapi-operation spec="pets" path="/pet" method="POST" %}\n[OpenAPI pets](https://a.b)\n{% endopenapi-operation %}',
+        "openapi [variant=operation spec=pets path=/pet method=post] <|OpenAPI pets→https://a.b>",
+    ),
+    "openapi schemas": (
+        '{% openapi-schemas spec="pets" schemas="A,B" grouped="true" %}\n{% endopenapi-schemas %}',
+        "openapi [variant=schemas spec=pets schemas=('A', 'B') grouped=True]",
+    ),
+    "legacy openapi": (
+        '{% openapi src="a.json" path="/x" method="get" %}\n[a.json](a.json)\n{% endopenapi %}',
+        "openapi [variant=file src=a.json path=/x method=get] <|a.json→a.json>",
+    ),
+    "swagger with src": (
+        '{% swagger src="a.yaml" path="/x" method="get" expanded="true" %}\n[a](a)\n{% endswagger %}',
+        "openapi [variant=file src=a.yaml path=/x method=get expanded=True] <|a→a>",
+    ),
+    "inline swagger": (
+        '{% swagger method="get" path="/a" baseUrl="https://h" summary="S" %}\n{% swagger-description %}\ntext\n'
+        '{% endswagger-description %}\n\n{% swagger-parameter in="path" name="id" type="string" required="true" %}\n'
+        "the id\n{% endswagger-parameter %}\n\n"
+        '{% swagger-response status="200: OK" description="" %}\n```javascript\n{}\n```\n{% endswagger-response %}\n{% endswagger %}',
+        "api-method [method=get path=/a summary=S host=https://h]\n  api-section [name=description]\n    paragraph text\n"
+        "  api-parameter [name=id type=string required=True in=path]\n    paragraph the id\n"
+        "  api-response [status=200 description=OK]\n    code [language=javascript] '{}'",
+    ),
+    "oldest api method": (
+        '{% api-method method="get" host="h" path="/p" %}\n{% api-method-summary %}\nS\n{% endapi-method-summary %}\n'
+        "{% api-method-spec %}\n{% api-method-request %}\n{% api-method-path-parameters %}\n"
+        '{% api-method-parameter name="id" type="string" required=false %}\nd\n{% endapi-method-parameter %}\n'
+        "{% endapi-method-path-parameters %}\n{% endapi-method-request %}\n{% api-method-response %}\n"
+        "{% api-method-response-example httpCode=200 %}\nok\n{% endapi-method-response-example %}\n"
+        "{% endapi-method-response %}\n{% endapi-method-spec %}\n{% endapi-method %}",
+        "api-method [method=get path=/p host=h]\n  api-section [name=summary]\n    paragraph S\n  api-section [name=request]\n"
+        "    api-section [name=path-parameters]\n      api-parameter [name=id type=string]\n        paragraph d\n"
+        "  api-section [name=response]\n    api-response [status=200]\n      paragraph ok",
+    ),
+    "include": ('{% include "../.gitbook/includes/x.md" %}', "include [target=../.gitbook/includes/x.md]"),
+    "condition": (
+        "{% if visitor.claims.beta %}\na\n{% else %}\nb\n{% endif %}",
+        "if [expression=visitor.claims.beta]\n  paragraph a\n  else\n    paragraph b",
+    ),
+    "integration with quotes and blank lines": (
+        '{% @mermaid/diagram content="graph TB\n A("x") --> B["y"]\n\n %% note" %}\n\nafter',
+        "integration [name=mermaid/diagram arguments="
+        "{'content': 'graph TB\\n A(\"x\") --> B[\"y\"]\\n\\n %% note'}]"
+        ' \'graph TB\\n A("x") --> B["y"]\\n\\n %% note\'\nparagraph after',
+    ),
+    "unknown tag": (
+        '{% frob b a="1" %}\nx\n{% endfrob %}',
+        "unknown [name=frob arguments={'a': '1', '': 'b'}]\n  paragraph x",
+    ),
+    "unknown tag without end": ("{% frob %}\nx", "unknown [name=frob arguments={}]\nparagraph x"),
+    "raw": ("{% raw %}\n{{ x }}\n{% endraw %}", "paragraph {{ x }}"),
+    "escaped tag": ("\\{% code %\\}", "paragraph {% code %}"),
+    "tag in code": ("```\n{% hint %}\n```", "code '{% hint %}'"),
+    "tag after words": ("text {% endhint %} more", "paragraph text\nparagraph more"),
+    "unknown tag after words": ("text {% url x %} more", "paragraph text  <expression|url x>  more"),
+    "block formula": ("$$\na^2\n$$", "math 'a^2'"),
+    "formula on one line": ("$$a^2$$", "math 'a^2'"),
+    "fence of math": ("```math\nx\n```", "math 'x'"),
+    "divider": ("a\n\n***\n\nb", "paragraph a\ndivider\nparagraph b"),
+    "lists": (
+        "3. a\n4. b\n   * [x] done\n   * [ ] open\n",
+        "list [ordered=3]\n  item\n    paragraph a\n  item\n    paragraph b\n    list\n      task [checked=True]\n"
+        "        paragraph done\n      task\n        paragraph open",
+    ),
+    "html list": (
+        "<ul><li>a <b>b</b></li><li>c</li></ul>",
+        "list\n  item\n    paragraph a  <bold|b>\n  item\n    paragraph c",
+    ),
+    "html heading": ('<h2 align="center">T</h2>', "heading [level=2] T"),
+    "html heading around markdown": ('<h2 align="center">\n\nT\n\n</h2>', "heading [level=2] T"),
+    "aligned paragraph": ('<p align="center">a</p>', "paragraph [align=center] a"),
+    "group passes its direction on": ('<div dir="rtl">\n\na\n\n</div>', "paragraph [dir=rtl] a"),
+    "iframe": ('<iframe src="https://a.b"></iframe>', "embed [url=https://a.b html=iframe]"),
+    "comment and script": ("<!-- no -->\n\n<script>alert(1)</script>\n\na<!-- x -->b", "paragraph ab"),
+    "footnote": (
+        "word[^1]\n\n[^1]: the *note*",
+        "paragraph word <footnote;label=1|1>\nfootnotes\n  footnote [label=1]\n    paragraph the  <italic|note>",
+    ),
+    "footnote only html refers to": (
+        '<p>a <a data-footnote-ref href="#user-content-fn-1">word</a></p>\n\n[^1]: note',
+        "paragraph a  <footnote;label=1,inline=True|word>\nfootnotes\n  footnote [label=1]\n    paragraph note",
+    ),
+    "conflict": (
+        "a\n\n<<<<<<< main\n\n* x\n\n=======\n\n* y\n\n>>>>>>> #12\n\nb",
+        "paragraph a\nconflict\n  side [name=main]\n    list\n      item\n        paragraph x\n"
+        "  side [name=#12]\n    list\n      item\n        paragraph y\nparagraph b",
+    ),
+    "half a conflict is words": ("<<<<<<< main\na", "paragraph <<<<<<< main a"),
+}
+
+
+@pytest.mark.parametrize(("markdown", "expected"), CASES.values(), ids=CASES.keys())
+def test_construct(markdown: str, expected: str) -> None:
+    assert outline(markdown) == expected
+
+
+@pytest.mark.parametrize(
+    ("markdown", "line", "message"),
+    [
+        ("{% hint %}\na", 0, "{% hint %} is not closed."),
+        ("a\n\n{% endhint %}", 2, "{% endhint %} closes nothing."),
+        ('{% tab title="x" %}\na\n{% endtab %}', 0, "{% tab %} stands outside {% tabs %}."),
+        ("a\n\n</details>", 2, "</details> closes nothing."),
+        ('a\n\n{% hint style="x"', 2, "This tag does not end: shown as text."),
+        ("{% tabs %}\n{% hint %}\n{% endtabs %}", 2, "{% hint %} is not closed before {% tabs %}."),
+    ],
+)
+def test_what_is_wrong_is_said(markdown: str, line: int, message: str) -> None:
+    diagnostics = parse(markdown).diagnostics
+    assert (line, message) in [(each.line, each.message) for each in diagnostics]
+
+
+def test_deep_containers_become_siblings_and_keep_their_words() -> None:
+    document = parse("".join(f"{{% hint %}}\nword{number}\n" for number in range(100)) + "{% endhint %}\n" * 100)
+    words = "\n".join(block.plain() for block in document.blocks)
+    assert all(f"word{number}" in words for number in range(100))
+    assert any("too deeply" in each.message for each in document.diagnostics)
+    assert not any("closes nothing" in each.message for each in document.diagnostics)
+
+
+def test_too_many_levels_are_shown_as_source() -> None:
+    document = parse(">" * 200 + " deep\n\nafter")
+    sources = [block for block in document.walk() if block.attrs.get("source")]
+    assert "deep" in sources[0].text
+    assert document.blocks[-1].plain() == "after"
+
+
+def test_a_page_that_is_too_large_is_shown_as_source() -> None:
+    document = parse("a\n" * 200_002)
+    assert [block.kind for block in document.blocks] == ["code"]
+    assert document.diagnostics[0].message.startswith("This page is too large")
+
+
+def test_lines_point_into_the_source() -> None:
+    source = dedent(
+        """\
+        ---
+        title: T
+        ---
+
+        # Head
+
+        {% hint style="info" %}
+        one
+
+        two
+        {% endhint %}
+
+        <table><thead><tr><th>a</th></tr></thead>
+        <tbody><tr><td>b</td></tr></tbody></table>
+        """
+    )
+    document = parse(source)
+    lines = source.split("\n")
+    found = {block.kind: lines[slice(*block.lines)] for block in document.walk()}
+    assert found["heading"] == ["# Head"]
+    assert (found["hint"][0], found["hint"][-1]) == ('{% hint style="info" %}', "{% endhint %}")
+    assert found["table"][0].startswith("<table>")
+    assert found["table"][-1].endswith("</table>")
+    assert document.title == "T"
