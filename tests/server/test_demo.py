@@ -1,0 +1,356 @@
+"""The demo library: complete, sound and the same every time."""
+
+from __future__ import annotations
+
+import posixpath
+import shutil
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from octavo.api import change_requests, comments, content, organizations, reviews, spaces
+from octavo.api.operation import Operation
+from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef, SpaceRef
+from octavo.documents import links
+from octavo.documents.blocks import Block, Document
+from octavo.documents.parse import parse
+from octavo.server import trees
+from octavo.server.behaviour import revisions
+from octavo.server.demo import library, people, register
+from octavo.server.gate import answer
+from octavo.server.store import Json, Store
+from octavo.server.world import World
+
+SPACES = [SpaceRef(space_id=manual.id) for manual in library.MANUALS]
+BROKEN = [("harbour-api", "build/guides/berth-planning.md", "tide-clock.md")]
+"""The one link that leads nowhere."""
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with the demo library."""
+    return _built(tmp_path_factory.mktemp("demo") / "demo.db")
+
+
+@pytest.fixture(scope="module")
+def demo(built: Path) -> Iterator[World]:
+    """The demo as its default person finds it. Only for looking."""
+    store = Store(built)
+    yield World(store).asked_by(people.DEFAULT_PERSON.id)
+    store.close()
+
+
+@pytest.fixture
+def copy(built: Path, tmp_path: Path) -> Iterator[World]:
+    """A demo to change."""
+    store = Store(Path(shutil.copy(built, tmp_path / "copy.db")))
+    yield World(store, now=lambda: library.TODAY).asked_by(people.DEFAULT_PERSON.id)
+    store.close()
+
+
+@pytest.fixture(scope="module")
+def documents(demo: World) -> dict[tuple[str, str], Document]:
+    """Every page of the primary content, read, by space and file."""
+    return {(space, page["git"]["path"]): parse(revisions.text(demo, page)) for space, page in _pages(demo)}
+
+
+def _built(path: Path, today: datetime = library.TODAY) -> Path:
+    store = Store(path)
+    library.build(World(store), today)
+    store.close()
+    return path
+
+
+def _contents(path: Path) -> dict[str, list[Any]]:
+    """The rows of every table but the settings, where the loader keeps which folder it read."""
+    with sqlite3.connect(path) as database:
+        tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'settings'")
+        return {name: database.execute(f"SELECT * FROM {name} ORDER BY 1, 2").fetchall() for (name,) in tables}
+
+
+def _pages(world: World) -> Iterator[tuple[str, Json]]:
+    for at in SPACES:
+        for page in trees.walk(revisions.current(world, at.space_id)["pages"]):
+            if page["type"] == "document":
+                yield at.space_id, page
+
+
+def _items(op: Operation[Any], world: World) -> list[Json]:
+    items: list[Json] = answer(op, world)["items"]
+    return items
+
+
+def _change_requests(world: World) -> list[Json]:
+    found: list[Json] = []
+    for at in SPACES:
+        for status in ("draft", "open", "merged", "archived"):
+            found += _items(change_requests.List(at=at, status=status), world)
+    return found
+
+
+def _ref(change_request: Json) -> ChangeRequestRef:
+    return ChangeRequestRef(space_id=change_request["space"], change_request_id=change_request["id"])
+
+
+def _threads(world: World) -> list[Json]:
+    places: list[Discussion] = [*SPACES, *(_ref(each) for each in _change_requests(world))]
+    return [each for at in places for each in _items(comments.List(at=at, limit=1000), world)]
+
+
+def test_two_builds_are_equal(built: Path, tmp_path: Path) -> None:
+    assert _contents(_built(tmp_path / "again.db")) == _contents(built)
+
+
+def test_ages_are_counted_from_today(tmp_path: Path) -> None:
+    later = library.TODAY + timedelta(days=400)
+    store = Store(_built(tmp_path / "later.db", later))
+    posted = [datetime.fromisoformat(each["postedAt"]) for each in store.all("/spaces/harbour-api/comments")]
+    store.close()
+    assert timedelta() < later - max(posted) < timedelta(hours=1)
+
+
+def test_there_are_four_spaces_in_nested_collections(demo: World) -> None:
+    shelves = {shelf.id: shelf for shelf in library.SHELVES}
+    assert len(SPACES) == 4
+    assert len(shelves) >= 3
+    assert any(shelf.parent in shelves for shelf in shelves.values())
+    assert {demo.store.get(f"/spaces/{at.space_id}")["parent"] for at in SPACES} <= set(shelves)
+
+
+def test_there_are_sixty_pages_written_by_hand_and_one_of_5000_lines(demo: World) -> None:
+    by_rule = {("stations", path) for path in register.files()}
+    files = {(space, page["git"]["path"]): page for space, page in _pages(demo)}
+    assert len(files.keys() - by_rule) >= 60
+    assert revisions.text(demo, files["stations", "log.md"]).count("\n") > 4900
+    assert register.files()["log.md"].count("\n") == register.LOG_LINES
+
+
+def test_there_are_people_of_every_role_and_three_hundred_members(demo: World) -> None:
+    at = OrganizationRef(organization_id=people.ORGANIZATION)
+    members = _items(organizations.ListMembers(at=at, limit=1000), demo)
+    assert len(members) == 6 + 300
+    assert len({member["user"]["displayName"] for member in members}) == 306
+    assert [person.role for person in people.PEOPLE] == ["admin", "create", "review", "edit", "comment", "read"]
+    seen = [member for member in members if "lastSeenAt" in member]
+    assert 250 < len(seen) < 306
+    assert all(member["joinedAt"] <= member["lastSeenAt"] for member in seen)
+
+
+def test_who_opens_the_demo_may_merge_but_not_everywhere(demo: World) -> None:
+    may = {at.space_id: answer(spaces.Get(at=at), demo)["permissions"] for at in SPACES}
+    assert [space for space, permissions in may.items() if not permissions["merge"]] == ["limpet"]
+    assert all(permissions["comment"] and not permissions["admin"] for permissions in may.values())
+
+
+def test_change_requests_are_in_every_state(demo: World) -> None:
+    found = _change_requests(demo)
+    assert len(found) == 14
+    statuses = Counter(each["status"] for each in found)
+    assert statuses == {"open": 7, "merged": 4, "draft": 2, "archived": 1}
+    assert sum(each["outdated"] and each["status"] == "open" for each in found) == 2
+    subjects = [each["subject"] for each in found]
+    assert "" in subjects
+    assert max(map(len, subjects)) >= 90
+    assert any("🎬" in subject for subject in subjects)
+    assert sum("description" in each for each in found) > 8
+
+
+def test_reviews_approve_ask_for_changes_and_grow_stale(demo: World) -> None:
+    given, asked = Counter[tuple[str, bool]](), Counter[str]()
+    for each in _change_requests(demo):
+        for review in _items(reviews.List(at=_ref(each)), demo):
+            given[review["status"], review["revision"] == each["revision"]] += 1
+        asked.update(every["user"]["id"] for every in _items(reviews.ListRequested(at=_ref(each)), demo))
+    assert given["approved", True] >= 2
+    assert given["approved", False] == 1
+    assert given["changes-requested", True] >= 2
+    assert asked[people.DEFAULT_PERSON.id] >= 3
+
+
+def test_the_rename_touches_every_sheet(demo: World) -> None:
+    at = ChangeRequestRef(space_id="stations", change_request_id="limpet-classic")
+    changes = answer(content.ListChanges(at=at, limit=1000), demo)["changes"]
+    assert len(changes) == 60
+    assert {change["type"] for change in changes} == {"page_edited"}
+
+
+def test_one_change_request_conflicts_and_loses_nothing(copy: World) -> None:
+    at = ChangeRequestRef(space_id="harbour-api", change_request_id="retry-schedule")
+    assert answer(change_requests.Merge(at=at), copy)["result"] == "conflicts"
+    page = next(page for _, page in _pages(copy) if page["git"]["path"] == "build/guides/webhooks/retries.md")
+    text = revisions.text(copy, page)
+    assert "but you can [turn retries off]" in text
+    assert "pauses vary by up to 10 %" in text
+    assert "67 h 11 min" in text
+
+
+def test_an_approved_change_request_merges_cleanly(copy: World) -> None:
+    at = ChangeRequestRef(space_id="harbour-api", change_request_id="refused-times")
+    assert answer(change_requests.Merge(at=at), copy)["result"] == "merge"
+    page = next(page for _, page in _pages(copy) if page["git"]["path"] == "concepts/time.md")
+    assert "has no zone" in revisions.text(copy, page)
+
+
+def test_there_are_eighty_threads_with_replies_and_reactions(demo: World) -> None:
+    threads = _threads(demo)
+    assert len(threads) >= 80
+    assert sum(thread["replies"] for thread in threads) >= 80
+    assert sum(len(thread["reactions"]) for thread in threads) >= 25
+    assert sum(thread["status"] == "resolved" for thread in threads) >= 15
+    assert len({thread["postedBy"]["id"] for thread in threads}) >= 10
+    on_blocks = [thread for thread in threads if "node" in thread["target"]]
+    assert len(on_blocks) >= 60
+    assert all(thread["target"]["node"]["preview"] for thread in on_blocks)
+    assert sum("page" not in thread["target"] for thread in threads) >= 4
+
+
+def test_some_threads_are_about_what_is_gone(demo: World) -> None:
+    pages = [
+        thread["target"]["page"]
+        for at in SPACES
+        for thread in _items(comments.List(at=at, limit=1000), demo)
+        if "page" in thread["target"]
+    ]
+    assert {page["title"] for page in pages if page["outdated"]} >= {"Retries", "Release days of 2026"}
+
+
+def test_a_hostile_text_is_kept_as_it_is(demo: World) -> None:
+    said = [each["body"]["markdown"] for each in _threads(demo)]
+    assert any("[/b]" in text and "[@click=app.quit]" in text for text in said)
+
+
+def test_counters_are_those_of_the_threads(demo: World) -> None:
+    for at in SPACES:
+        threads = _items(comments.List(at=at, limit=1000, status="open"), demo)
+        assert answer(spaces.Get(at=at), demo)["comments"] == len(threads)
+
+
+CONSTRUCTS = {
+    *("heading", "paragraph", "list", "item", "task", "quote", "code", "math", "divider", "table", "cards", "hint"),
+    *("tabs", "stepper", "step", "columns", "expandable", "updates", "prompt", "figure", "image", "file", "embed"),
+    *("content-ref", "openapi", "include", "if", "integration", "footnotes"),
+    *("api-method", "api-parameter", "api-response"),
+}
+RUNS = {"text", "code", "math", "image", "icon", "emoji", "mention", "button", "footnote", "break", "expression"}
+MARKS = {"bold", "italic", "code", "kbd", "sub", "sup", "mark"}
+LANGUAGES = {"python", "bash", "json", "yaml", "sql", "http", "mermaid", "javascript", "html"}
+COLUMNS = {"text", "number", "checkbox", "select", "rating", "users", "files", "content-ref", "image"}
+
+
+def test_the_pages_use_every_block(documents: dict[tuple[str, str], Document]) -> None:
+    blocks = [block for document in documents.values() for block in document.walk()]
+    assert CONSTRUCTS - {block.kind for block in blocks} == set()
+    assert RUNS - {run.kind for block in blocks for run in block.runs} == set()
+    assert MARKS - {mark for block in blocks for run in block.runs for mark in run.marks} == set()
+    assert LANGUAGES - {block.attrs.get("language") for block in blocks} == set()
+    assert {block.attrs["style"] for block in blocks if block.kind == "hint"} == {
+        "info",
+        "success",
+        "warning",
+        "danger",
+    }
+    assert {block.attrs.get("variant") for block in blocks if block.kind == "openapi"} >= {
+        "operation",
+        "schemas",
+        "webhook",
+    }
+    columns = [column for block in blocks for column in block.attrs.get("columns") or ()]
+    assert COLUMNS - {column.type for column in columns} == set()
+    assert {"left", "center", "right"} <= {column.align for column in columns}
+
+
+def test_code_has_titles_numbers_long_lines_and_marked_lines(documents: dict[tuple[str, str], Document]) -> None:
+    codes = [block for document in documents.values() for block in document.walk() if block.kind == "code"]
+    for attribute in ("title", "numbers", "wrap", "expandable", "highlighted"):
+        assert any(block.attrs.get(attribute) for block in codes), attribute
+    assert max(len(line) for block in codes for line in block.text.split("\n")) > 150
+
+
+def test_the_pages_are_sound(documents: dict[tuple[str, str], Document]) -> None:
+    assert {place: document.diagnostics for place, document in documents.items() if document.diagnostics} == {}
+    assert [block for document in documents.values() for block in document.walk() if block.kind == "unknown"] == []
+
+
+def test_there_are_pages_in_japanese_and_hebrew(demo: World) -> None:
+    titles = {page["title"] for _, page in _pages(demo)}
+    assert {"クイックスタート", "התחלה מהירה"} <= titles
+
+
+def test_every_link_leads_somewhere_but_one(demo: World, documents: dict[tuple[str, str], Document]) -> None:
+    maps = {at.space_id: _places(revisions.current(demo, at.space_id), at.space_id) for at in SPACES}
+    anchors = {place: {heading.anchor for heading in document.headings} for place, document in documents.items()}
+    broken, spaces_met, outside = [], set(), set()
+    for (space, file), document in documents.items():
+        for href in _links(document):
+            match links.resolve(href, file, maps[space]):
+                case links.ToPage(page, anchor):
+                    there = (space, _file(demo, space, page))
+                    assert not anchor or anchor in anchors[there], f"{file} leads to {href}, which has no such heading"
+                case links.ToSpace(other, page, _):
+                    assert not page or page in maps[other].pages, f"{file} leads to {href}, which is not there"
+                    spaces_met.add((space, other))
+                case links.ToUrl(_, host):
+                    outside.add(host)
+                    assert host.endswith((".example", "github.com")), host
+                case links.Broken() | links.Blocked():
+                    broken.append((space, file, href))
+                case _:
+                    pass
+    assert broken == BROKEN
+    assert len(spaces_met) >= 6
+    assert len(outside) >= 5
+
+
+def test_every_file_and_picture_is_there(demo: World, documents: dict[tuple[str, str], Document]) -> None:
+    wanted = 0
+    for (space, file), document in documents.items():
+        revision = revisions.current(demo, space)
+        have = {each["git"]["path"]: each for each in revision["files"]}
+        have |= {f".gitbook/includes/{each['id']}.md": each for each in revision["reusableContents"]}
+        for block in document.walk():
+            address = block.attrs.get("src") or block.attrs.get("target")
+            if block.kind in ("image", "file", "include") and address:
+                wanted += 1
+                path = posixpath.normpath(posixpath.join(posixpath.dirname(file), str(address)))
+                assert path in have, f"{file} wants {address}"
+    assert wanted >= 15
+
+
+def test_files_are_small_and_real(demo: World) -> None:
+    files = [each for at in SPACES for each in revisions.current(demo, at.space_id)["files"]]
+    assert {each["contentType"] for each in files} >= {"image/svg+xml", "image/png", "application/pdf", "text/csv"}
+    assert max(each["size"] for each in files) < 20_000
+    pictures = [each for each in files if each["contentType"] == "image/png"]
+    assert all(each["dimensions"]["width"] > 0 for each in pictures)
+
+
+def _places(revision: Json, space: str) -> links.Places:
+    pages = [page for page in trees.walk(revision["pages"]) if page["type"] == "document"]
+    by_path = {page["git"]["path"].removesuffix(".md"): page["id"] for page in pages}
+    by_path |= {page["path"]: page["id"] for page in pages}
+    files = {file["name"]: file["id"] for file in revision["files"]}
+    return links.Places(by_path, frozenset(page["id"] for page in pages), files, space)
+
+
+def _file(world: World, space: str, page_id: str) -> str:
+    page = trees.find(revisions.current(world, space)["pages"], page_id)
+    assert page
+    return str(page["git"]["path"])
+
+
+def _links(document: Document) -> Iterator[str]:
+    for block in document.walk():
+        yield from _links_of(block)
+
+
+def _links_of(block: Block) -> Iterator[str]:
+    yield from (run.link for run in block.runs if run.link)
+    if block.kind in ("content-ref", "embed"):
+        yield str(block.attrs["url"])
+    if block.kind == "card":
+        yield from (str(block.attrs[name]) for name in ("target", "cover") if block.attrs.get(name))
