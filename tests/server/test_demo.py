@@ -27,7 +27,7 @@ from octavo.server.store import Json, Store
 from octavo.server.world import World
 
 SPACES = [SpaceRef(space_id=manual.id) for manual in library.MANUALS]
-BROKEN = [("harbour-api", "build/guides/berth-planning.md", "tide-clock.md")]
+BROKEN = [("harbour-api", "how-to/guides/berth-planning.md", "tide-clock.md")]
 """The one link that leads nowhere."""
 
 
@@ -182,7 +182,7 @@ def test_the_rename_touches_every_sheet(demo: World) -> None:
 def test_one_change_request_conflicts_and_loses_nothing(copy: World) -> None:
     at = ChangeRequestRef(space_id="harbour-api", change_request_id="retry-schedule")
     assert answer(change_requests.Merge(at=at), copy)["result"] == "conflicts"
-    page = next(page for _, page in _pages(copy) if page["git"]["path"] == "build/guides/webhooks/retries.md")
+    page = next(page for _, page in _pages(copy) if page["git"]["path"] == "how-to/guides/webhooks/retries.md")
     text = revisions.text(copy, page)
     assert "but you can [turn retries off]" in text
     assert "pauses vary by up to 10 %" in text
