@@ -60,7 +60,7 @@ class Octavo(Explaining[int]):
         (120, "-wide"),
         (150, "-huge"),
     ]
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (24, "-tall")]
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (24, "-tall")]  # noqa: RUF012  # as above
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark", "help", "Help", key_display="?", tooltip="Help for what has focus", id="app.help"),
         Binding("colon,ctrl+p", "palette", "Commands", key_display=":", tooltip="Every command, with its key", id="app.palette", show=False),

@@ -73,7 +73,7 @@ class CommentsScreen(View):
     def __init__(self) -> None:
         super().__init__()
         self._found: dict[str, tuple[Discussion, str, Snapshot[ListPage[Comment]]]] = {}
-        self._expected = 0
+        self._complete = False
 
     def body(self) -> Iterable[Widget]:
         rows: Rows[Thread] = Rows(
@@ -114,6 +114,7 @@ class CommentsScreen(View):
     def _enter(self, organization: Organization) -> None:
         self.following.stop()
         self._found.clear()
+        self._complete = False
         self.rows.wait_for("threads")
         at = OrganizationRef(organization_id=organization.id)
         for status in ("open", "draft"):
@@ -171,6 +172,10 @@ class CommentsScreen(View):
             for each in sections.sections
         )
         self.rows.show([thread for thread in threads if self._belongs(thread, sections.current)])
+        if not self._complete:
+            # Places arrive one by one: until all are here the cursor waits at the top.
+            self.rows.action_first()
+            self._complete = all(snapshot.value or snapshot.error for _, _, snapshot in self._found.values())
         loading = any(snapshot.loading and snapshot.value is None for _, _, snapshot in self._found.values())
         failed = [snapshot.error for _, _, snapshot in self._found.values() if snapshot.error is not None]
         if loading and not threads:

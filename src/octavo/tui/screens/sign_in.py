@@ -10,11 +10,14 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Button, Input, Static
+from textual.widgets import Input, Static
 
 from octavo.api.errors import ApiError
 from octavo.tui.session import Session, SignedIn
-from octavo.tui.widgets.secret import SecretInput
+from octavo.tui.widgets.buttons import TextButton
+from octavo.tui.widgets.keybar import KeyBar
+from octavo.tui.widgets.secret import SecretCount, SecretInput
+from octavo.tui.widgets.writing import Line
 
 if TYPE_CHECKING:
     from octavo.tui.app import Octavo
@@ -31,6 +34,7 @@ class SignInScreen(Screen[None]):
         Binding("ctrl+d", "demo", "Try the demo", tooltip="Real screens, a made-up library, no account", id="sign_in.demo", priority=True),
         Binding("ctrl+o", "folder", "Open a folder", tooltip="Read and review a folder of pages", id="sign_in.folder", priority=True),
         Binding("ctrl+q", "app.quit", "Quit", tooltip="Leave Octavo", id="sign_in.quit", priority=True),
+        Binding("f1", "app.help", "Help", tooltip="Help for this screen", id="sign_in.help"),
     ]  # fmt: skip
 
     def __init__(self) -> None:
@@ -43,40 +47,42 @@ class SignInScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         doors = self.octavo.doors
-        yield Static("◆", id="mark")
-        yield Static("Docs review, without the tabs.", id="motto")
-        with Vertical(id="card") as card:
-            card.border_title = "Sign in"
-            yield Static(
-                Content(
-                    f"Paste a personal access key for {doors.host}. It is kept in {doors.keyring}, and sent nowhere else."
-                )
-            )
-            yield SecretInput(placeholder="key", id="key")
-            yield Static("", id="facts")
-            with Horizontal(id="next"):
-                yield Button("Check the key", id="check", variant="primary")
-                yield Button("Start", id="start", variant="success", disabled=True)
-        with Horizontal(classes="way"):
-            yield Button("Try the demo", id="demo")
-            yield Static("real screens, a made-up library, no account, offline", classes="why")
-        with Horizontal(classes="way"):
-            yield Button("Open a folder", id="open")
-            yield Input(placeholder="path of a folder of markdown pages", id="folder", compact=True)
-        yield Static("tab next   enter press   ctrl+d demo   ctrl+o folder   ctrl+q quit", id="keys")
+        with Vertical(id="middle"):
+            yield Static("◆", id="mark")
+            yield Static("Docs review, without the tabs.", id="motto")
+            with Vertical(id="card") as card:
+                card.border_title = " Sign in "
+                said = f"Paste a personal access key for {doors.host}. It is kept in {doors.keyring}, and sent nowhere else."
+                yield Static(Content(said), id="said")
+                with Horizontal(id="typing"):
+                    yield Static("key  ", id="label")
+                    yield (secret := SecretInput(id="key"))
+                    yield SecretCount(secret, id="count")
+                yield Static("", id="facts")
+                with Horizontal(id="next"):
+                    yield TextButton("Check the key", id="check", classes="-primary")
+                    yield TextButton("Start", id="start")
+            with Horizontal(classes="way"):
+                yield TextButton("Try the demo", "ctrl+d", id="demo")
+                yield Static("a made-up library, no account, offline", classes="why")
+            with Horizontal(classes="way"):
+                yield TextButton("Open a folder", "ctrl+o", id="open")
+                yield Line(placeholder="path of a folder of markdown pages", id="folder")
+        yield KeyBar()
 
     def on_mount(self) -> None:
+        self.query_one("#start", TextButton).off = True
         self.query_one("#key", SecretInput).focus()
 
     @on(Input.Submitted, "#key")
-    @on(Button.Pressed, "#check")
+    @on(TextButton.Pressed, "#check")
     def _check(self) -> None:
-        key = self.query_one("#key", SecretInput).value.strip()
-        if not key:
+        secret = self.query_one("#key", SecretInput).secret
+        if secret is None:
             self._say(("care", "There is no key here yet. Paste one, or try the demo."))
             return
-        self._say(("ok", "checking…"))
-        self.octavo.background(self._sign_in(key))
+        self._say(("asking", "checking…"))
+        self.octavo.background(self._sign_in(secret.get_secret_value()))
 
     async def _sign_in(self, key: str) -> None:
         try:
@@ -85,23 +91,25 @@ class SignInScreen(Screen[None]):
             self._say(("care", str(error)))
             return
         self._say(*self._signed_in.facts)
-        start = self.query_one("#start", Button)
-        start.disabled = False
+        start = self.query_one("#start", TextButton)
+        start.off = False
         start.focus()
 
-    @on(Button.Pressed, "#start")
+    @on(TextButton.Pressed, "#start")
     def _start(self) -> None:
-        if self._signed_in is not None:
+        if self._signed_in is None:
+            self._say(("care", "Paste a key and check it first, or try the demo."))
+        else:
             self.octavo.background(self.octavo.start(self._signed_in.session, "home"))
 
-    @on(Button.Pressed, "#demo")
+    @on(TextButton.Pressed, "#demo")
     def action_demo(self) -> None:
-        self._say(("ok", "Setting out the demo library…"))
+        self._say(("asking", "Setting out the demo library…"))
         self.octavo.background(self._enter("demo"))
 
-    @on(Button.Pressed, "#open")
+    @on(TextButton.Pressed, "#open")
     def action_folder(self) -> None:
-        field = self.query_one("#folder", Input)
+        field = self.query_one("#folder", Line)
         if field.value.strip():
             self.octavo.background(self._enter(field.value.strip()))
         else:
@@ -121,7 +129,7 @@ class SignInScreen(Screen[None]):
         await self.octavo.start(session)
 
     def _say(self, *facts: tuple[str, str]) -> None:
-        marks = {"ok": ("✓ ", "$success"), "care": ("! ", "$warning")}
+        marks = {"ok": ("✓ ", "$success"), "care": ("! ", "$warning"), "asking": ("… ", "$octavo-muted")}
         lines = [Content.assemble(marks[kind], Content(sentence)) for kind, sentence in facts]
         self.query_one("#facts", Static).update(Content("\n").join(lines))
 
