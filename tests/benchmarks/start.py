@@ -1,0 +1,219 @@
+"""How fast Octavo starts, answers a key and ends, beside the smallest Textual app, in one run.
+
+    .venv/bin/python tests/benchmarks/start.py [--rounds 9] [--keys 12] [--size 120x36]
+
+Starts, in turn, each round anew and under a pseudo terminal:
+
+- python       the interpreter, which prints a word: the least a Python program can take
+- version      `octavo --version`
+- hello        the smallest Textual app (hello.py)
+- demo         a second start of `octavo demo`: its library is known from an earlier run, and the page tree and the
+               page read last are on the first screen
+
+and presses keys in the demo and in an app of ready-made lines (floor.py). The table gives medians, and the median of
+the ratios taken inside each round, which is what holds on a busy machine: wall time doubles when others work,
+processor time hardly moves. Everything is compiled to bytecode first, and PYTHONDONTWRITEBYTECODE is not passed on:
+compiling costs more than all that is measured here. The first round is thrown away.
+
+- painted: the first moment at which all that is waited for is on the screen
+- a key: from pressing it to the first byte the app writes, and processor time to the last byte
+- left: from ctrl+q until the alternate screen is left; gone: until the process is
+"""
+
+from __future__ import annotations
+
+import argparse
+import compileall
+import statistics
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import octavo
+from tests.benchmarks.terminal import Painted, Pressed, Terminal, peak_memory
+
+HERE = Path(__file__).resolve().parent
+PYTHON = sys.executable
+OCTAVO = (PYTHON, "-m", "octavo")
+CTRL_Q = b"\x11"
+PAGE = "The Harbour API answers"
+TREE = "Your first tide table"
+
+
+@dataclass
+class Started:
+    """One program: a figure for each round."""
+
+    painted: list[Painted] = field(default_factory=list)
+    memory: list[float] = field(default_factory=list)
+    left: list[float] = field(default_factory=list)
+    gone: list[float] = field(default_factory=list)
+
+
+@dataclass
+class Bench:
+    """What was measured so far."""
+
+    environ: dict[str, str]
+    columns: int
+    rows: int
+    started: dict[str, Started] = field(default_factory=dict)
+    pressed: dict[str, list[list[Pressed]]] = field(default_factory=dict)
+
+    @contextmanager
+    def running(self, *command: str) -> Iterator[Terminal]:
+        terminal = Terminal(command, self.environ, columns=self.columns, rows=self.rows)
+        try:
+            yield terminal
+        finally:
+            if terminal.running:
+                terminal.kill()
+
+    def start(
+        self,
+        name: str,
+        command: Sequence[str],
+        *texts: str,
+        quit_with: bytes | None = None,
+        then: Callable[[Terminal], None] = lambda terminal: None,
+    ) -> None:
+        """Measure one start: until `texts` are on the screen, and from `quit_with` to the end."""
+        figures = self.started.setdefault(name, Started())
+        with self.running(*command) as terminal:
+            figures.painted.append(terminal.wait_for(*texts))
+            if quit_with is None:
+                return
+            terminal.settle(1.0)
+            figures.memory.append(peak_memory(terminal.pid))
+            then(terminal)
+            left, gone = terminal.quit(quit_with)
+            figures.left.append(left)
+            figures.gone.append(gone)
+
+    def press(self, name: str, terminal: Terminal, keys: Sequence[bytes]) -> None:
+        """Measure what each of `keys` leads to. They belong to one round."""
+        pressed = [each for key in keys if (each := terminal.press(key)) is not None]
+        self.pressed.setdefault(name, []).append(pressed)
+
+    def forget(self) -> None:
+        """Begin again with nothing: what was measured was for warming up."""
+        self.started.clear()
+        self.pressed.clear()
+
+
+def main() -> None:
+    """Measure, and print the tables."""
+    options = _parser().parse_args()
+    columns, rows = (int(part) for part in options.size.split("x"))
+    _compile()
+    with tempfile.TemporaryDirectory(prefix="octavo-bench-") as folder:
+        environ = {f"OCTAVO_{name}_DIR": f"{folder}/{name.lower()}" for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+        bench = Bench({**environ, "HOME": folder, "OCTAVO_EDITOR": "true"}, columns, rows)
+        _first_start(bench)
+        for number in range(options.rounds + 1):
+            _round(bench, options.keys)
+            if number == 0:
+                bench.forget()
+            print(f"\rround {number} of {options.rounds}", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    print("\n".join(_report(bench)))
+
+
+def _round(bench: Bench, keys: int) -> None:
+    bench.start("python", (PYTHON, "-c", "print('HELLO'); input()"), "HELLO")
+    bench.start("version", (*OCTAVO, "--version"), octavo.__version__)
+    bench.start("hello", (PYTHON, str(HERE / "hello.py")), "HELLO, TERMINAL", quit_with=CTRL_Q)
+    bench.start("demo", (*OCTAVO, "demo"), PAGE, TREE, quit_with=CTRL_Q, then=lambda demo: _keys(bench, demo, keys))
+    with bench.running(PYTHON, str(HERE / "floor.py")) as floor:
+        floor.wait_for("     0 the line")
+        floor.settle(0.5)
+        bench.press("floor: cursor", floor, [b"j"] * keys)
+        bench.press("floor: scroll", floor, [b"n"] * keys)
+
+
+def _keys(bench: Bench, demo: Terminal, keys: int) -> None:
+    """Begins and ends in the page tree."""
+    bench.press("j in the tree", demo, [b"j"] * keys)
+    demo.write(b"\t")
+    demo.settle(0.3)
+    bench.press("j in the page", demo, [b"j"] * keys)
+    for _ in range(2):
+        # The first time a view is shown it is imported and built: that is another figure.
+        for view in (b"3", b"4", b"1", b"2"):
+            demo.write(view)
+            demo.settle(0.6)
+    bench.press("switch views", demo, [b"3", b"2"] * max(keys // 4, 1))
+
+
+def _first_start(bench: Bench) -> None:
+    """Let the demo set out its library, and read until all that the first screen shows is kept."""
+    with bench.running(*OCTAVO, "demo") as demo:
+        demo.wait_for(PAGE, TREE, "live")
+        demo.settle(2.0)
+        demo.quit(CTRL_Q)
+
+
+def _report(bench: Bench) -> Iterator[str]:
+    hello = bench.started["hello"]
+    rounds = len(hello.painted)
+    yield f"Python {sys.version.split()[0]}, {bench.columns}x{bench.rows}, {rounds} rounds. Milliseconds: median [least-most]."
+    yield ""
+    yield f"{'first paint':14} {'wall':>20} {'cpu':>20} {'MiB':>6} {'wall/hello':>18} {'cpu/hello':>18} {'MiB/hello':>10}"
+    for name, figures in bench.started.items():
+        wall, cpu = [each.wall for each in figures.painted], [each.cpu for each in figures.painted]
+        memory = f"{statistics.median(figures.memory):.1f}" if figures.memory else ""
+        of_memory = f"{statistics.median(_ratios(figures.memory, hello.memory)):.2f}" if figures.memory else ""
+        ratio_wall = _spread(_ratios(wall, [each.wall for each in hello.painted]), 1, 2)
+        ratio_cpu = _spread(_ratios(cpu, [each.cpu for each in hello.painted]), 1, 2)
+        yield f"{name:14} {_spread(wall):>20} {_spread(cpu):>20} {memory:>6} {ratio_wall:>18} {ratio_cpu:>18} {of_memory:>10}"
+    yield ""
+    yield f"{'quit':14} {'screen left':>20} {'process gone':>20}"
+    for name, figures in bench.started.items():
+        if figures.left:
+            yield f"{name:14} {_spread(figures.left):>20} {_spread(figures.gone):>20}"
+    yield ""
+    yield f"{'key':14} {'to first byte':>20} {'to last byte':>20} {'cpu':>20} {'bytes':>7} {'cpu/floor':>18}"
+    for name, by_round in bench.pressed.items():
+        every = [each for pressed in by_round for each in pressed]
+        floor = bench.pressed["floor: scroll" if name == "j in the page" else "floor: cursor"]
+        ratio = _spread(_ratios(_cpu_by_round(by_round), _cpu_by_round(floor)), 1, 2)
+        yield (
+            f"{name:14} {_spread([each.first for each in every]):>20} {_spread([each.last for each in every]):>20} "
+            f"{_spread([each.cpu for each in every]):>20} {statistics.median(each.size for each in every):>7.0f} {ratio:>18}"
+        )
+
+
+def _cpu_by_round(by_round: list[list[Pressed]]) -> list[float]:
+    return [statistics.median(each.cpu for each in pressed) for pressed in by_round if pressed]
+
+
+def _ratios(values: Sequence[float], beside: Sequence[float]) -> list[float]:
+    return [value / other for value, other in zip(values, beside, strict=True)]
+
+
+def _spread(values: Sequence[float], scale: float = 1000.0, digits: int = 1) -> str:
+    shown = [f"{value * scale:.{digits}f}" for value in (statistics.median(values), min(values), max(values))]
+    return f"{shown[0]} [{shown[1]}-{shown[2]}]"
+
+
+def _compile() -> None:
+    for folder in (sysconfig.get_path("purelib"), str(Path(octavo.__file__).parent)):
+        compileall.compile_dir(folder, quiet=2, workers=1)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description="Start, keys and quit of Octavo beside the smallest Textual app.")
+    parser.add_argument("--rounds", type=int, default=9, help="times each program is started")
+    parser.add_argument("--keys", type=int, default=12, help="times each key is pressed in a round")
+    parser.add_argument("--size", default="120x36", help="of the terminal: columns x rows")
+    return parser
+
+
+if __name__ == "__main__":
+    main()

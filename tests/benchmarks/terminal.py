@@ -1,0 +1,197 @@
+"""Programs under a pseudo terminal, for measuring: what they wrote, when, and the processor time spent by then.
+
+Linux only: processor time comes from `/proc/PID/task/TID/schedstat`, in nanoseconds, and counts every thread of the
+program and of its children. Times are in seconds from the start of the program.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import termios
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyte
+
+QUIET = 0.15
+"""Seconds of silence after which a program is taken to have drawn all it wants to."""
+
+_ALTERNATE_SCREEN_LEFT = b"\x1b[?1049l"
+_TERMINAL = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
+_NOT_PASSED = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "PYTHONSTARTUP", "PYTHONPATH", "PYTHONASYNCIODEBUG")
+
+_ANSWERS = (
+    (re.compile(rb"\x1b\[0?c"), b"\x1b[?62;22c"),
+    (re.compile(rb"\x1b\[6n"), b"\x1b[1;1R"),
+    (re.compile(rb"\x1b\[\?2026\$p"), b"\x1b[?2026;2$y"),
+    (re.compile(rb"\x1b\[\?2048\$p"), b"\x1b[?2048;0$y"),
+)
+"""What a terminal answers to questions: who it is, where the cursor is, whether it draws whole frames at once."""
+
+_UNKNOWN_TO_PYTE = re.compile(rb"\x1b\[[<=>][0-9;]*[A-Za-z]|\x1b\[\?[0-9;]*\$p|\x1b[PX^_].*?\x1b\\", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Something the program wrote: `cpu` is the processor time it had spent by then."""
+
+    at: float
+    cpu: float
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Painted:
+    """When something was first on the screen, in seconds, and the processor time spent by then."""
+
+    wall: float
+    cpu: float
+
+
+@dataclass(frozen=True)
+class Pressed:
+    """What a key led to: seconds to the first and the last byte, processor time, bytes written."""
+
+    first: float
+    last: float
+    cpu: float
+    size: int
+
+
+class Terminal:
+    """Starts `command` under a pseudo terminal of `columns` by `rows`."""
+
+    def __init__(
+        self, command: Sequence[str], environ: Mapping[str, str] | None = None, *, columns: int = 120, rows: int = 36
+    ) -> None:
+        environment = {name: value for name, value in os.environ.items() if name not in _NOT_PASSED}
+        environment |= {**_TERMINAL, **(environ or {})}
+        self.columns, self.rows = columns, rows
+        self.chunks: list[Chunk] = []
+        self.running = True
+        self._start = time.perf_counter()
+        self.pid, self._end = pty.fork()
+        if self.pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+            try:
+                os.execvpe(command[0], list(command), environment)
+            finally:
+                os._exit(127)
+
+    def now(self) -> float:
+        """Seconds since the program was started."""
+        return time.perf_counter() - self._start
+
+    def write(self, data: bytes) -> None:
+        """Send `data` as if it were typed."""
+        os.write(self._end, data)
+
+    def read(self, timeout: float) -> bool:
+        """Take what the program writes next. False when that was nothing."""
+        if not self.running or not select.select([self._end], [], [], timeout)[0]:
+            return False
+        try:
+            data = os.read(self._end, 1 << 20)
+        except OSError:
+            data = b""
+        if not data:
+            self.running = False
+            return False
+        self.chunks.append(Chunk(self.now(), processor_time(self.pid), data))
+        for question, answer in _ANSWERS:
+            for _ in question.findall(data):
+                self.write(answer)
+        return True
+
+    def settle(self, quiet: float = QUIET, *, wait: float = 0.0, limit: float = 30.0) -> None:
+        """Read until nothing has come for `quiet` seconds; `wait` that long for the first bytes."""
+        end = self.now() + limit
+        waiting = max(wait, quiet)
+        while self.running and self.now() < end and self.read(waiting):
+            waiting = quiet
+
+    def press(self, key: bytes, *, quiet: float = QUIET) -> Pressed | None:
+        """What `key` led to. None when the program wrote nothing within a second."""
+        before, spent, at = len(self.chunks), processor_time(self.pid), self.now()
+        self.write(key)
+        self.settle(quiet, wait=1.0)
+        drawn = self.chunks[before:]
+        if not drawn:
+            return None
+        return Pressed(
+            drawn[0].at - at, drawn[-1].at - at, drawn[-1].cpu - spent, sum(len(chunk.data) for chunk in drawn)
+        )
+
+    def wait_for(self, *texts: str, limit: float = 60.0) -> Painted:
+        """When all of `texts` were first on the screen. Raises TimeoutError with what was there instead."""
+        screen = pyte.Screen(self.columns, self.rows)
+        stream = pyte.ByteStream(screen)
+        fed = 0
+        while True:
+            # Reading goes before looking: what the emulator takes must not delay the time stamps.
+            while self.read(0.0 if fed < len(self.chunks) else 0.05):
+                pass
+            for chunk in self.chunks[fed:]:
+                fed += 1
+                stream.feed(_UNKNOWN_TO_PYTE.sub(b"", chunk.data))
+                shown = "\n".join(screen.display)
+                if all(text in shown for text in texts):
+                    return Painted(chunk.at, chunk.cpu)
+            if not self.running or self.now() > limit:
+                raise TimeoutError(f"{texts} did not appear. There was:\n" + "\n".join(screen.display))
+
+    def quit(self, key: bytes) -> tuple[float, float]:
+        """Seconds from `key` until the alternate screen was left, and until the program was gone."""
+        before, at = len(self.chunks), self.now()
+        self.write(key)
+        while self.running and self.now() < at + 10:
+            self.read(0.5)
+        os.waitpid(self.pid, 0)
+        gone = self.now() - at
+        os.close(self._end)
+        left = next((chunk.at - at for chunk in self.chunks[before:] if _ALTERNATE_SCREEN_LEFT in chunk.data), gone)
+        return left, gone
+
+    def kill(self) -> None:
+        """End the program whatever it does."""
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self._end)
+
+
+def processor_time(pid: int) -> float:
+    """Seconds of processor time of a process, its threads and its children, user and system together."""
+    spent = 0
+    for each in _family(pid):
+        try:
+            for task in os.listdir(f"/proc/{each}/task"):
+                with open(f"/proc/{each}/task/{task}/schedstat", encoding="ascii") as file:
+                    spent += int(file.read().split()[0])
+        except OSError:
+            continue  # gone since it was listed
+    return spent / 1e9
+
+
+def peak_memory(pid: int) -> float:
+    """The most memory a process has had, in MiB."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return next(int(line.split()[1]) / 1024 for line in file if line.startswith("VmHWM"))
+
+
+def _family(pid: int) -> list[int]:
+    found = [pid]
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as file:
+                for child in file.read().split():
+                    found += _family(int(child))
+    except OSError:
+        pass  # gone
+    return found
