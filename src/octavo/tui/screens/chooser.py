@@ -15,7 +15,7 @@ from textual.content import Content
 from textual.screen import ScreenResultType
 from textual.widgets import Input, Static
 
-from octavo.tui.screens.dialog import Dialog, Frame
+from octavo.tui.screens.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.content import Words, fit, safe
 from octavo.tui.widgets.filter import FilterInput
 from octavo.tui.widgets.match import Match, match
@@ -51,7 +51,7 @@ class Found(Generic[T]):
 class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     """Choices that get fewer as one types. Enter takes the one at the cursor: `take`."""
 
-    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = ["dialog.tcss", "chooser.tcss"]
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss", STYLES / "chooser.tcss"]
     CONTEXT: ClassVar[str] = "palette and pickers"
     PLACEHOLDER: ClassVar[str] = "Type to find"
     FOOT: ClassVar[str] = "enter choose · esc close"

@@ -18,7 +18,7 @@ from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from octavo.tui.editing import Edited, edit_text
-from octavo.tui.screens.dialog import Dialog, Frame
+from octavo.tui.screens.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.content import safe
 from octavo.tui.widgets.writing import Writing
 
@@ -58,7 +58,10 @@ class Composer(Dialog[str | None]):
     `save_draft` is called with what is typed, and has kept it when it returns. Whoever sends the text removes the draft.
     """
 
-    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = ["dialog.tcss", "composer.tcss"]
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
+        STYLES / "dialog.tcss",
+        STYLES / "composer.tcss",
+    ]
     CONTEXT: ClassVar[str] = "composer"
     HELP: ClassVar[str] = "Write in markdown. What you type is kept as a draft, also when you close this."
     BINDINGS: ClassVar[list[BindingType]] = [

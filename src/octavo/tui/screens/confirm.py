@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Input, Static, TextArea
 
-from octavo.tui.screens.dialog import Dialog, Frame
+from octavo.tui.screens.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.content import Words, safe, safe_lines
 from octavo.tui.widgets.facts import Fact, Facts
@@ -47,7 +47,7 @@ class Confirm(Dialog[Confirmed | None]):
     What is shown may change while it is open: `update`.
     """
 
-    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = ["dialog.tcss", "confirm.tcss"]
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss", STYLES / "confirm.tcss"]
     CONTEXT: ClassVar[str] = "confirm dialog"
     HELP: ClassVar[str] = "Read what it would do. y does it, n or esc leaves everything as it is."
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -11,6 +11,9 @@ from textual.screen import ModalScreen, ScreenResultType
 from octavo.tui.commands import Explained
 from octavo.tui.widgets.content import Words, safe
 
+STYLES = PurePath(__file__).parent
+"""Where the styles of dialogs are: a path relative to a class is looked for beside its subclasses."""
+
 
 class Frame(Vertical):
     """The box of a dialog. `title` stands in its upper border, `foot` in its lower one."""
@@ -27,4 +30,4 @@ class Dialog(Explained, ModalScreen[ScreenResultType]):
 
     CONTEXT: ClassVar[str] = "dialogs"
     HELP: ClassVar[str] = ""
-    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = "dialog.tcss"
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss"]

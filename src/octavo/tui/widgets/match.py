@@ -56,20 +56,34 @@ def _substring(word: str, text: str) -> Match | None:
 
 
 def _in_order(word: str, text: str) -> Match | None:
-    """The letters of `word` in this order, the first at the beginning of a word, each as near as can be."""
+    """The letters of `word` in this order: each begins a word, or stands near the one before it."""
     for start, letter in enumerate(text):
         if letter != word[0] or not _begins(text, start):
             continue
-        places = [start]
+        places, far = [start], 0
         for wanted in word[1:]:
-            next_place = text.find(wanted, places[-1] + 1)
-            if next_place < 0:
-                return None
-            places.append(next_place)
-        gaps = places[-1] - places[0] + 1 - len(word)
-        if gaps <= 3 * len(word):
-            return Match(30.0 - gaps, tuple(places))
+            found = _next(wanted, text, places[-1] + 1)
+            if found is None:
+                break
+            places.append(found[0])
+            far += found[1]
+        if len(places) == len(word) and far <= 3 * len(word):
+            return Match(30.0 - far, tuple(places))
     return None
+
+
+def _next(letter: str, text: str, start: int) -> tuple[int, int] | None:
+    """Where `letter` stands next from `start` on, and how far that is: in letters, or in words it leaves out."""
+    nearest = text.find(letter, start)
+    if nearest < 0:
+        return None
+    words = 0
+    for place in range(start, len(text)):
+        if text[place].isalnum() and _begins(text, place):
+            if text[place] == letter and 2 * words < nearest - start:
+                return place, 2 * words
+            words += 1
+    return nearest, nearest - start
 
 
 def _begins(text: str, place: int) -> bool:

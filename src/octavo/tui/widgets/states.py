@@ -73,7 +73,8 @@ def failed(what: str, cause: str, *, shown: int = 0) -> list[Content]:
     first = Content.assemble(("  ✗ ", "$error"), safe(what))
     why = Content.assemble("    ", safe(cause)).stylize("$octavo-muted")
     if shown:
-        return [first, Content.assemble(why, (f" · showing {shown} from before   ", "$octavo-muted"), keys)]
+        older = Content.styled(f"    showing {shown} from before   ", "$octavo-muted")
+        return [Content.assemble(first, (" · ", "$octavo-muted"), safe(cause).stylize("$octavo-muted")), older + keys]
     return [Content(""), first, why, Content("    ") + keys]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -130,7 +131,24 @@ class Tree(Lines):
         else:
             self._matches = frozenset()
             self._shown = list(_walk(self._roots, lambda depth, node: not self._is_folded(depth, node)))
-        self.lay_out([node.key for _, node in self._shown], unfiltered=self._size_of_all)
+        keys = [node.key for _, node in self._shown]
+        sections = [index for index, (_, node) in enumerate(self._shown) if node.kind == "section"]
+        if not sections:
+            self.lay_out(keys, unfiltered=self._size_of_all)
+            return
+        # A free line before each section.
+        firsts: list[int] = []
+        between: dict[int, tuple[Content, Content]] = {}
+        for number, (start, end) in enumerate(pairwise([0, *sections, len(keys)])):
+            firsts += range(start + number, end + number)
+            between[end + number] = (Content(""), Content(""))
+        self.lay_out(
+            keys,
+            firsts=firsts,
+            between=between,
+            line_count=len(keys) + len(sections),
+            unfiltered=self._size_of_all,
+        )
 
     def matching(self) -> int:
         return len(self._matches) if self.query_text else len(self._shown)
@@ -145,8 +163,8 @@ class Tree(Lines):
         muted = self.part("line--muted")
         label = safe(node.label)
         if node.kind == "section":
-            rule = "─" * max(1, width - label.cell_length - 5)
-            return [(Content(" ─ ") + label + Content(f" {rule}")).stylize_before(muted)]
+            rule = "─" * max(1, width - label.cell_length - 4)
+            return [(Content("─ ") + label + Content(f" {rule}")).stylize_before(muted)]
         if node.key in self._matches:
             label = marked(label, self.words, self.part("line--hit"))
         sign = safe(node.sign)

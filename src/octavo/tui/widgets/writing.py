@@ -5,6 +5,7 @@ from __future__ import annotations
 from textual.events import Paste
 from textual.widgets import Input, TextArea
 
+from octavo.api.text import line as safe_line
 from octavo.api.text import text as safe_text
 from octavo.tui.widgets.filter import cleaned
 
@@ -22,6 +23,10 @@ class Line(Input):
         & > .input--placeholder { color: $octavo-muted; }
     }
     """
+
+    def __init__(self, value: str = "", *, placeholder: str = "", id: str | None = None) -> None:
+        super().__init__(safe_line(value), placeholder=safe_line(placeholder), id=id)
+        self.cursor_blink = False
 
     def on_paste(self, event: Paste) -> None:
         event.prevent_default()
@@ -47,7 +52,7 @@ class Writing(TextArea):
     def __init__(self, text: str = "", *, placeholder: str = "", id: str | None = None) -> None:
         super().__init__(
             safe_text(text),
-            placeholder=placeholder,
+            placeholder=safe_line(placeholder),
             soft_wrap=True,
             tab_behavior="focus",
             highlight_cursor_line=False,

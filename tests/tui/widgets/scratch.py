@@ -1,0 +1,102 @@
+"""An app around the widgets under test, and what its screen looks like as text."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Iterable
+from pathlib import Path
+from typing import Any
+
+from textual.app import ComposeResult
+from textual.message import Message
+from textual.pilot import Pilot
+from textual.screen import Screen
+from textual.strip import Strip
+from textual.widget import Widget
+from textual.widgets import Static
+
+from octavo.tui.commands import Explained, Explaining
+from octavo.tui.themes import themes
+from octavo.tui.widgets.lines import Lines
+
+PICTURES = Path(__file__).parent / "pictures"
+
+HOSTILE = (
+    "[@click=app.quit]x[/]",
+    "[/x]",
+    "[bold",
+    "a\x1b]52;c;aGk=\x07b",
+    "\x1b[2J\x1b[31mred",
+    "\x9b31m",
+    "\u202eevil\u2066",
+    "$octavo-note[$primary]x",
+)
+
+
+class Scratch(Explained, Explaining[None]):
+    """Shows widgets one above the other, and keeps the messages it gets."""
+
+    ENABLE_COMMAND_PALETTE = False
+
+    def __init__(self, *widgets: Widget) -> None:
+        super().__init__()
+        self._widgets = widgets
+        self.got: list[Message] = []
+        self.explained: list[str] = []
+        for theme in themes():
+            self.register_theme(theme)
+        self.theme = themes()[0].name
+
+    def compose(self) -> ComposeResult:
+        yield from self._widgets or (Static(),)
+
+    def explain(self, sentence: str) -> None:
+        self.explained.append(sentence)
+
+    def keep(self, message: Message) -> None:
+        """Remember a message."""
+        self.got.append(message)
+
+    def got_of(self, kind: type[Any]) -> list[Any]:
+        """The messages of one kind, in order."""
+        return [message for message in self.got if type(message) is kind]
+
+
+def strips(screen: Screen[Any]) -> list[Strip]:
+    """What the terminal shows of `screen`, with styles."""
+    return screen._compositor.render_strips()
+
+
+def lines(app: Scratch) -> list[str]:
+    """What the terminal shows, line by line, without the space at the ends."""
+    return [strip.text.rstrip() for strip in strips(app.screen)]
+
+
+def shown(app: Scratch) -> str:
+    """What the terminal shows."""
+    return "\n".join(lines(app)).rstrip() + "\n"
+
+
+def check_picture(name: str, app: Scratch) -> None:
+    """Hold the screen against its picture. OCTAVO_PICTURES=new writes the picture instead."""
+    path = PICTURES / f"{name}.txt"
+    if os.environ.get("OCTAVO_PICTURES") == "new":
+        path.write_text(shown(app), encoding="utf-8")
+    assert shown(app) == path.read_text(encoding="utf-8")
+
+
+async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
+    """Let the app run until something holds. The test's time limit ends a wait in vain."""
+    while not holds():
+        await pilot.pause(0.01)
+
+
+def harmless(texts: Iterable[str]) -> bool:
+    """Whether no text holds a character that is a command to a terminal."""
+    bad = {*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
+    return not any(ord(character) in bad for text in texts for character in text)
+
+
+def at(lines: Lines) -> Hashable | None:
+    """The key the cursor is on now."""
+    return lines.key

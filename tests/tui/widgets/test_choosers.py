@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.widget import Widget
+
+from octavo.tui.commands import Explained
+from octavo.tui.screens.chooser import Choice
+from octavo.tui.screens.help import HelpScreen
+from octavo.tui.screens.palette import PaletteScreen
+from octavo.tui.screens.picker import ManyPicker, Picker
+from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown
+
+PEOPLE = [
+    Choice("ada", "Ada Lovelace", detail="ada@acme.com"),
+    Choice("tom", "Tom Ward", detail="tom@acme.com", right="reviewer"),
+    Choice("jun", "Jun K.", detail="jun@acme.com", off="Jun K. may only read this space."),
+    Choice("zoe", "Zoe M.", detail="zoe@acme.com"),
+]
+
+
+class Page(Explained, Widget, can_focus=True):
+    CONTEXT = "page view"
+    HELP = "Reads one page. c writes a comment on the block at the bar."
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("c", "comment", "Comment", tooltip="Write a comment on this block", id="page.comment"),
+        Binding("m", "merge", "Merge", tooltip="Merge the change request", id="page.merge"),
+        Binding("t,T", "thread", "Next thread", tooltip="Go to the next open thread", id="page.thread"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.done: list[str] = []
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        return "Merging needs the create role; you have review." if action == "merge" else None
+
+    def action_comment(self) -> None:
+        self.done.append("comment")
+
+    def action_thread(self) -> None:
+        self.done.append("thread")
+
+
+class App(Scratch):
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("colon,ctrl+p", "palette", "Commands", tooltip="Every command", id="app.palette"),
+        Binding("question_mark", "help", "Help", tooltip="Help for what has focus", id="app.help"),
+    ]
+
+    async def action_palette(self) -> None:
+        await self.push_screen(PaletteScreen())
+
+    async def action_help(self) -> None:
+        await self.push_screen(HelpScreen())
+
+
+async def test_the_palette_runs_a_command_where_it_was_opened() -> None:
+    page = Page()
+    app = App(page)
+    async with app.run_test(size=(90, 18)) as pilot:
+        await pilot.press(":")
+        await pilot.pause()
+        check_picture("palette", app)
+        await pilot.press(*"thr", "enter")
+        await pilot.pause()
+        assert page.done == ["thread"]
+        assert not isinstance(app.screen, PaletteScreen)
+        assert page.has_focus
+
+
+async def test_a_command_that_cannot_run_says_why_and_the_palette_stays() -> None:
+    page = Page()
+    app = App(page)
+    async with app.run_test(size=(90, 18)) as pilot:
+        await pilot.press("ctrl+p", *"mer", "enter")
+        await pilot.pause()
+        assert isinstance(app.screen, PaletteScreen)
+        assert "Merging needs the create role; you have review. ─╯" in shown(app)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert page.has_focus
+
+
+async def test_the_help_says_what_one_does_here_and_does_it() -> None:
+    page = Page()
+    app = App(page)
+    async with app.run_test(size=(90, 18)) as pilot:
+        await pilot.press("?")
+        await pilot.pause()
+        check_picture("help", app)
+        await pilot.press(*"block", "enter")
+        await pilot.pause()
+        assert page.done == ["comment"]
+
+
+async def test_picking_one() -> None:
+    app = App(Page())
+    picked: list[str | None] = []
+    looked: list[str] = []
+    async with app.run_test(size=(70, 14)) as pilot:
+        await app.push_screen(Picker("Ask whom?", PEOPLE, look=looked.append), picked.append)
+        await pilot.press("down", "up", "down", "enter")
+        await pilot.pause()
+        assert picked == ["tom"]
+        assert looked == ["ada", "tom", "ada", "tom"]
+        await app.push_screen(Picker("Ask whom?", PEOPLE), picked.append)
+        await pilot.press(*"zm", "enter")
+        await pilot.pause()
+        assert picked == ["tom", "zoe"]
+        await app.push_screen(Picker("Ask whom?", PEOPLE), picked.append)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert picked == ["tom", "zoe", None]
+
+
+async def test_nothing_to_pick_and_nothing_that_matches() -> None:
+    app = App(Page())
+    async with app.run_test(size=(70, 14)) as pilot:
+        await app.push_screen(Picker("Ask whom?", PEOPLE))
+        await pilot.press(*"nobody", "enter")
+        await pilot.pause()
+        assert "Nothing matches “nobody”." in shown(app)
+        assert "0 of 4" in shown(app)
+        await app.push_screen(Picker[str]("Ask whom?", [], empty="There is nobody else."))
+        await pilot.press("enter")
+        assert "There is nobody else." in shown(app)
+
+
+async def test_picking_several() -> None:
+    app = App(Page())
+    picked: list[tuple[str, ...] | None] = []
+    async with app.run_test(size=(70, 14)) as pilot:
+        await app.push_screen(ManyPicker("Request a review from", PEOPLE, ticked=["zoe"]), picked.append)
+        await pilot.press("tab", "down", "tab")
+        await pilot.pause()
+        check_picture("picker", app)
+        await pilot.press(*"tom", "tab", "enter")
+        await pilot.pause()
+        assert picked == [("ada", "tom", "zoe")]
+        await app.push_screen(ManyPicker("Request a review from", PEOPLE), picked.append)
+        await pilot.press("down", "enter")
+        await pilot.pause()
+        assert picked[-1] == ("tom",)
+
+
+async def test_a_click_picks() -> None:
+    app = App(Page())
+    picked: list[str | None] = []
+    async with app.run_test(size=(70, 14)) as pilot:
+        await app.push_screen(Picker("Ask whom?", PEOPLE), picked.append)
+        await pilot.click("Rows", offset=(4, 1), times=2)
+        await pilot.pause()
+        assert picked == ["tom"]
+
+
+async def test_ten_thousand_choices_are_found_without_drawing_them() -> None:
+    app = App(Page())
+    picked: list[int | None] = []
+    drawn: list[int] = []
+
+    class Counting(Picker[int]):
+        def draw(self, found):  # type: ignore[no-untyped-def]  # as its base
+            drawn.append(found.number)
+            return super().draw(found)
+
+    async with app.run_test(size=(70, 14)) as pilot:
+        await app.push_screen(Counting("Which?", [Choice(n, f"person {n}") for n in range(10_000)]), picked.append)
+        await pilot.pause()
+        assert len(set(drawn)) < 20
+        await pilot.press(*"9876", "enter")
+        await pilot.pause()
+        assert picked == [9876]
+
+
+async def test_what_is_hostile_is_text() -> None:
+    app = App(Page())
+    async with app.run_test(size=(120, 30)) as pilot:
+        choices = [Choice(text, text, detail=text, right=text, group=text, sign=text, off=text) for text in HOSTILE]
+        for text in HOSTILE:
+            await app.push_screen(Picker(text, choices, empty=text))
+            await pilot.press("down", "enter", "x")
+            await pilot.pause()
+            assert harmless(lines(app))
+        assert "[@click=app.quit]x[/]" in shown(app)

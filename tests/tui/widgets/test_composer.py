@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.events import AppBlur, Paste
+from textual.widgets import Static
+
+from octavo.tui.screens.composer import Composer, DraftClock
+from octavo.tui.widgets.content import safe_lines
+from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown, until
+
+
+class Writing(Scratch):
+    """Opens composers and keeps what they answer and what they keep."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: list[str] = []
+        self.answers: list[str | None] = []
+        self.before_end: set[object] = set()
+
+    async def write(
+        self, draft: str = "", *, limit: int | None = None, quoted: str = "", title: str = "Reply"
+    ) -> Composer:
+        composer = Composer(
+            title,
+            quoted=quoted,
+            draft=draft,
+            save_draft=self.kept.append,
+            preview=lambda text: Static(safe_lines(f"as it looks: {text}")),
+            editing_folder=Path("unused"),
+            limit=limit,
+        )
+        await self.push_screen(composer, self.answers.append)
+        return composer
+
+
+async def test_a_reply() -> None:
+    app = Writing()
+    async with app.run_test(size=(70, 16)) as pilot:
+        await app.write(
+            quoted="Since May it can, for Enterprise. See the plan page.\n\nIs it 24 h, or until it is revoked?",
+            title="Reply to Tom Ward",
+        )
+        await pilot.press(*"Until")
+        await until(pilot, lambda: "draft kept" in shown(app))
+        check_picture("composer", app)
+
+
+@pytest.mark.parametrize("key", ["ctrl+s", "ctrl+enter"])
+async def test_what_is_sent_is_the_answer(key: str) -> None:
+    app = Writing()
+    async with app.run_test() as pilot:
+        await app.write()
+        await pilot.press(*"yes", "enter", *"no", key, key)
+        await pilot.pause()
+        assert app.answers == ["yes\nno"]
+        assert app.kept[-1] == "yes\nno", "it is the draft until whoever sends it has it"
+
+
+async def test_closing_keeps_the_draft() -> None:
+    app = Writing()
+    async with app.run_test() as pilot:
+        await app.write()
+        await pilot.press(*"half a", "escape")
+        await pilot.pause()
+        assert app.answers == [None]
+        assert app.kept == ["half a"]
+
+
+async def test_a_draft_comes_back_and_is_not_kept_again_unchanged() -> None:
+    app = Writing()
+    async with app.run_test() as pilot:
+        composer = await app.write("half a")
+        await pilot.pause()
+        assert composer.text == "half a"
+        await pilot.press("escape")
+        await pilot.pause()
+        await app.write("half a")
+        await pilot.press(*" day", "escape")
+        await pilot.pause()
+        assert app.kept == ["half a day"]
+
+
+async def test_what_is_typed_is_kept_when_the_app_ends_or_is_left() -> None:
+    app = Writing()
+    async with app.run_test() as pilot:
+        composer = await app.write()
+        await pilot.press(*"one")
+        assert len(app.before_end) == 1
+        for keep in tuple(app.before_end):
+            assert callable(keep)
+            keep()
+        assert app.kept[-1] == "one"
+        await pilot.press(*" two")
+        composer.post_message(AppBlur())
+        await until(pilot, lambda: app.kept[-1] == "one two")
+        await pilot.press(*" three")
+    assert app.kept[-1] == "one two three", "the app ended while it was open"
+
+
+async def test_nothing_is_not_sent_and_it_says_so() -> None:
+    app = Writing()
+    async with app.run_test() as pilot:
+        await app.write(limit=10)
+        await pilot.press("space", "ctrl+s")
+        assert app.explained == ["There is nothing to send yet."]
+        await pilot.press(*"eleven chars", "ctrl+s")
+        await pilot.pause()
+        assert app.explained[-1] == "It is 3 characters too long to send."
+        assert "13 of 10 characters" in shown(app)
+        assert app.answers == []
+
+
+async def test_the_preview_shows_it_and_comes_back_to_writing() -> None:
+    app = Writing()
+    async with app.run_test() as pilot:
+        composer = await app.write("**bold**")
+        await pilot.press("ctrl+r")
+        await pilot.pause()
+        assert "as it looks: **bold**" in shown(app)
+        await pilot.press("escape", "!")
+        await pilot.pause()
+        assert composer.text == "**bold**!"
+        assert "as it looks" not in shown(app)
+        assert app.answers == []
+
+
+async def test_without_a_terminal_there_is_no_editor_and_nothing_is_lost() -> None:
+    app = Writing()
+    async with app.run_test() as pilot:
+        composer = await app.write("text")
+        await pilot.press("ctrl+e")
+        await pilot.pause()
+        assert composer.text == "text"
+        assert "An editor cannot be started from this terminal." in shown(app)
+
+
+async def test_what_is_pasted_or_quoted_is_text() -> None:
+    app = Writing()
+    async with app.run_test(size=(120, 30)) as pilot:
+        for text in HOSTILE:
+            composer = await app.write(text, quoted=text, title=text)
+            await pilot.pause()
+            composer.writing.post_message(Paste(text + "\nand on"))
+            await until(pilot, lambda composer=composer: "and on" in composer.text)  # type: ignore[misc]  # bound now
+            assert harmless(lines(app))
+            assert harmless(composer.text.split("\n"))
+            await pilot.press("escape")
+            await pilot.pause()
+        assert len(app.answers) == len(HOSTILE)
+
+
+def test_drafts_are_kept_soon_after_the_last_key_and_never_late() -> None:
+    clock = DraftClock()
+    assert clock.typed(10.0) == pytest.approx(0.3)
+    assert clock.typed(10.2) == pytest.approx(0.3)
+    assert clock.typed(10.9) == pytest.approx(0.1)
+    assert clock.typed(11.5) == 0.0
+    clock.kept()
+    assert clock.typed(12.0) == pytest.approx(0.3)

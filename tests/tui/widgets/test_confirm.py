@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import pytest
+from textual.content import Content
+from textual.events import Paste
+
+from octavo.tui.screens.confirm import Confirm, Confirmed, Field
+from octavo.tui.widgets.facts import Fact
+from octavo.tui.widgets.writing import Line
+from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown, until
+
+FACTS = (
+    Fact("ok", "merge rules", "5 of 5 (space rules: up to date, 1 approval)"),
+    Fact("care", "approval", "Tom W. approved rev 16, this is rev 18: 2 blocks are newer than what he has seen of it"),
+    Fact("bad", "conflicts", Content.assemble(("Webhooks", "bold"), " changed on main since the update")),
+    Fact("asking", "links"),
+)
+
+
+class Asking(Scratch):
+    def __init__(self) -> None:
+        super().__init__()
+        self.answers: list[Confirmed | None] = []
+
+    async def ask(self, dialog: Confirm) -> Confirm:
+        await self.push_screen(dialog, self.answers.append)
+        return dialog
+
+
+async def test_a_merge() -> None:
+    app = Asking()
+    async with app.run_test(size=(90, 24)) as pilot:
+        await app.ask(
+            Confirm(
+                "Merge #42 into Payments API?",
+                verb="Merge",
+                intro="Goes live at once on docs.acme.com. There is no un-merge.",
+                facts=FACTS,
+                after="What goes out   ~ Webhooks   + Webhook rotation",
+                foot="checked 3 s ago · r check again",
+            )
+        )
+        await pilot.pause()
+        check_picture("confirm", app)
+
+
+@pytest.mark.parametrize(
+    ("keys", "answers"),
+    [
+        (["y"], [Confirmed()]),
+        (["y", "y"], [Confirmed()]),
+        (["n"], [None]),
+        (["escape"], [None]),
+        (["enter"], [None]),
+        (["tab", "enter"], [Confirmed()]),
+        (["right", "enter"], [Confirmed()]),
+        (["right", "left", "enter"], [None]),
+        (["m"], []),
+    ],
+)
+async def test_keys_answer_and_cancel_has_the_focus(keys: list[str], answers: list[Confirmed | None]) -> None:
+    app = Asking()
+    async with app.run_test() as pilot:
+        await app.ask(Confirm("Merge?", verb="Merge"))
+        await pilot.press(*keys)
+        await pilot.pause()
+        assert app.answers == answers
+
+
+async def test_a_click_answers() -> None:
+    app = Asking()
+    async with app.run_test() as pilot:
+        await app.ask(Confirm("Merge?", verb="Merge"))
+        await pilot.pause()
+        await pilot.click("#yes")
+        await pilot.pause()
+        assert app.answers == [Confirmed()]
+
+
+async def test_typing_a_word_stands_in_for_y() -> None:
+    app = Asking()
+    async with app.run_test() as pilot:
+        why = "With conflicts the y key is off: type 42 to merge anyway."
+        await app.ask(Confirm("Merge?", verb="Merge", typed="42", typed_why=why))
+        await pilot.press("y", "enter")
+        assert app.explained == [why]
+        assert app.answers == []
+        await pilot.press("backspace", *"42", "enter")
+        await pilot.pause()
+        assert app.answers == [Confirmed()]
+
+
+async def test_facts_change_while_it_is_open() -> None:
+    app = Asking()
+    asked: list[str] = []
+    async with app.run_test() as pilot:
+        dialog = await app.ask(
+            Confirm("Merge?", verb="Merge", facts=FACTS[:1], check_again=lambda: asked.append("again"))
+        )
+        await pilot.press("r")
+        assert asked == ["again"]
+        dialog.update(facts=FACTS, typed="42", typed_why="Type 42.", foot="checked now")
+        await pilot.pause()
+        assert "conflicts" in shown(app)
+        assert "checked now" in shown(app)
+        await pilot.press("y")
+        assert app.explained == ["Type 42."]
+        dialog.update(facts=FACTS[:2], typed="", typed_why="", blocked="It was merged by Tom W. a moment ago.")
+        await pilot.press("y")
+        assert app.explained[-1] == "It was merged by Tom W. a moment ago."
+        dialog.update(blocked="")
+        await pilot.press("y")
+        await pilot.pause()
+        assert app.answers == [Confirmed()]
+
+
+async def test_a_line_to_fill_in_confirms_with_enter() -> None:
+    app = Asking()
+    async with app.run_test() as pilot:
+        await app.ask(Confirm("Rename", verb="Rename", field=Field("Subject", required="A subject, please.")))
+        await pilot.press("enter")
+        assert app.explained == ["A subject, please."]
+        await pilot.press(*"  yes, no ", "enter")
+        await pilot.pause()
+        assert app.answers == [Confirmed("yes, no")]
+
+
+async def test_a_text_to_fill_in_confirms_with_ctrl_s() -> None:
+    app = Asking()
+    async with app.run_test(size=(60, 14)) as pilot:
+        await app.ask(Confirm("Approve", verb="Approve", field=Field("Comment", lines=4), facts=FACTS * 3))
+        await pilot.press(*"yes", "enter", *"no")
+        assert "Approve  (ctrl+s)" in shown(app), "the buttons stay on a low screen, the facts scroll"
+        await pilot.press("ctrl+s")
+        await pilot.pause()
+        assert app.answers == [Confirmed("yes\nno")]
+
+
+async def test_what_is_hostile_is_text() -> None:
+    app = Asking()
+    async with app.run_test(size=(120, 40)) as pilot:
+        for text in HOSTILE:
+            dialog = await app.ask(
+                Confirm(
+                    text,
+                    verb=text,
+                    cancel=text,
+                    intro=text,
+                    facts=[Fact("ok", text, text)],
+                    after=text,
+                    field=Field(text, text, placeholder=text),
+                    typed="x",
+                    typed_why=text,
+                    foot=text,
+                )
+            )
+            await pilot.pause()
+            line = dialog.query_one("#typed", Line)
+            line.post_message(Paste(text))
+            await until(pilot, lambda line=line: bool(line.value))  # type: ignore[misc]  # bound now
+            assert harmless(lines(app))
+            if text == HOSTILE[0]:
+                assert shown(app).count(text) >= 9
+            await pilot.press("escape")
+            await pilot.pause()
+        assert app.answers == [None] * len(HOSTILE)

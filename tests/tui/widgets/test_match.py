@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import pytest
+from textual.content import Content
+
+from octavo.tui.widgets.match import match
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "places"),
+    [
+        ("mer", "Merge the change request", "Mer"),
+        ("change", "Merge the change request", "change"),
+        ("req mer", "Merge the change request", "Merreq"),
+        ("mcr", "Merge change request", "Mcr"),
+        ("ünd", "Ändern und Ünder", "Ünd"),
+        ("日本", "これは日本語", "日本"),
+    ],
+)
+def test_what_matches(query: str, text: str, places: str) -> None:
+    found = match(query, text)
+    assert found is not None
+    assert "".join(text[place] for place in found.places) == places
+
+
+@pytest.mark.parametrize(
+    ("query", "text"), [("xyz", "Merge"), ("egrem", "Merge"), ("mt", "Merge a very long sentence t")]
+)
+def test_what_does_not(query: str, text: str) -> None:
+    assert match(query, text) is None
+
+
+def test_words_before_parts_before_letters() -> None:
+    texts = ["compare threads", "next thread", "three reads", "thread"]
+
+    def score(text: str) -> float:
+        found = match("thread", text)
+        return found.score if found else -1
+
+    assert sorted(texts, key=score, reverse=True) == ["thread", "next thread", "compare threads", "three reads"]
+
+
+def test_everything_answers_nothing() -> None:
+    assert match("  ", "anything") is not None
+
+
+def test_letters_that_change_their_length_do_no_harm() -> None:
+    found = match("ist", "İstanbul ŞEHRİ straße")
+    assert found is None or all(0 <= place < 21 for place in found.places)
+
+
+def test_what_matches_is_marked() -> None:
+    found = match("mcr", "Merge change request")
+    assert found is not None
+    marked = found.shown(Content("Merge change request"), "bold")
+    assert [(span.start, span.end) for span in marked.spans] == [(0, 1), (6, 7), (13, 14)]

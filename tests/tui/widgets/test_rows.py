@@ -1,0 +1,372 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from textual.content import Content
+from textual.events import MouseScrollDown
+
+from octavo.tui.widgets.lines import Lines
+from octavo.tui.widgets.rows import Column, Heading, Row, Rows
+from tests.tui.widgets.scratch import HOSTILE, Scratch, at, check_picture, harmless, lines, shown, strips, until
+
+
+@dataclass(frozen=True)
+class Thing:
+    number: int
+    title: str
+    when: str = "TODAY"
+    kind: str = "reply"
+
+
+def things(count: int, first: int = 0) -> list[Thing]:
+    return [Thing(number, f"thing {number}") for number in range(first, first + count)]
+
+
+def row(thing: Thing) -> Row:
+    return Row(
+        text=thing.title,
+        sign=Content.styled("●", "$octavo-note"),
+        right=Content.styled(thing.kind, "$octavo-muted"),
+        below=f"about {thing.title}",
+    )
+
+
+def rows(*, two_lines: bool = False, ticks: bool = False, grouped: bool = False) -> Rows[Thing]:
+    return Rows(
+        row,
+        key=lambda thing: thing.number,
+        groups=(lambda thing: [Heading(thing.when)]) if grouped else None,
+        search=lambda thing: thing.title,
+        two_lines=two_lines,
+        ticks=ticks,
+        empty="Nothing needs you.",
+        hint="3 change requests",
+    )
+
+
+class Listening(Scratch):
+    def on_lines_highlighted(self, message: Lines.Highlighted) -> None:
+        self.keep(message)
+
+    def on_lines_chosen(self, message: Lines.Chosen) -> None:
+        self.keep(message)
+
+    def on_lines_more_wanted(self, message: Lines.MoreWanted) -> None:
+        self.keep(message)
+
+    def on_rows_ticked(self, message: Rows.Ticked) -> None:
+        self.keep(message)
+
+
+async def test_of_a_hundred_thousand_rows_only_those_on_screen_are_drawn() -> None:
+    drawn: list[int] = []
+
+    def counting(thing: Thing) -> Row:
+        drawn.append(thing.number)
+        return row(thing)
+
+    listed: Rows[Thing] = Rows(counting, key=lambda thing: thing.number)
+    app = Listening(listed)
+    async with app.run_test(size=(60, 20)) as pilot:
+        listed.show(things(100_000))
+        await pilot.pause()
+        assert set(drawn) <= set(range(20))
+        drawn.clear()
+        await pilot.press("G")
+        assert "thing 99999" in shown(app)
+        assert set(drawn) <= {0, *range(99_979, 100_000)}
+        drawn.clear()
+        await pilot.press("k")
+        assert set(drawn) <= {99_998, 99_999}, "a step draws two rows, not the screen"
+
+
+async def test_the_cursor_stays_on_its_row_and_its_line_while_rows_come_above() -> None:
+    listed = rows()
+    app = Listening(listed)
+    async with app.run_test(size=(60, 10)) as pilot:
+        listed.show(things(50, first=100))
+        await pilot.pause()
+        listed.go_to(130)
+        await pilot.pause()
+        line = next(number for number, text in enumerate(lines(app)) if text.startswith("▌"))
+        listed.show([*things(7), *things(50, first=100)])
+        await pilot.pause()
+        assert at(listed) == 130
+        assert lines(app)[line].startswith("▌")
+        assert "thing 130" in lines(app)[line]
+
+
+async def test_a_row_that_goes_leaves_the_cursor_where_it_is_and_does_not_take_it_back() -> None:
+    listed = rows()
+    app = Listening(listed)
+    async with app.run_test(size=(60, 10)) as pilot:
+        listed.show(things(5))
+        await pilot.press("j", "j")
+        listed.show([thing for thing in things(5) if thing.number != 2])
+        assert at(listed) == 3
+        listed.show(things(5))
+        assert at(listed) == 3
+
+
+async def test_it_says_which_row_the_cursor_is_on_and_which_was_chosen() -> None:
+    listed = rows()
+    app = Listening(listed)
+    async with app.run_test(size=(60, 10)) as pilot:
+        listed.show(things(5))
+        await pilot.press("j", "down", "k", "enter")
+        await pilot.pause()
+        assert [message.key for message in app.got_of(Lines.Highlighted)] == [0, 1, 2, 1]
+        assert [message.key for message in app.got_of(Lines.Chosen)] == [1]
+        assert listed.item == Thing(1, "thing 1")
+
+
+@pytest.mark.parametrize(
+    ("keys", "where"),
+    [
+        (["G"], 99),
+        (["end"], 99),
+        (["G", "g"], 0),
+        (["G", "home"], 0),
+        (["ctrl+d"], 5),
+        (["pagedown", "pagedown", "ctrl+u"], 5),
+        (["k"], 0),
+        (["G", "j"], 99),
+    ],
+)
+async def test_keys_move_the_cursor(keys: list[str], where: int) -> None:
+    listed = rows()
+    app = Listening(listed)
+    async with app.run_test(size=(60, 10)) as pilot:
+        listed.show(things(100))
+        await pilot.press(*keys)
+        assert at(listed) == where
+
+
+async def test_groups_and_two_lines() -> None:
+    listed = rows(two_lines=True, ticks=True, grouped=True)
+    app = Listening(listed)
+    async with app.run_test(size=(64, 16)) as pilot:
+        listed.show(
+            [
+                Thing(1, "CR #42  Rotate webhook secrets", kind="review  8m"),
+                Thing(2, "设置 webhook 的重试策略，直到被撤销为止的全部规则说明", kind="thread  21m"),
+                Thing(3, "A title that is a good deal longer than the room there is", "THIS WEEK", "conflicts  2d"),
+            ]
+        )
+        await pilot.press("j", "x")
+        check_picture("rows-two-lines", app)
+
+
+async def test_the_first_heading_comes_back_into_view() -> None:
+    listed = rows(grouped=True)
+    app = Listening(listed)
+    async with app.run_test(size=(60, 6)) as pilot:
+        listed.show(things(30))
+        await pilot.press("G", *["k"] * 29)
+        assert at(listed) == 0
+        assert "TODAY" in shown(app)
+
+
+async def test_columns_share_the_width_and_give_way_when_it_is_small() -> None:
+    columns = (Column("SPACE", least=16), Column("YOU MAY", 8, drop=2), Column("UPDATED", 7, right=True, drop=1))
+    listed: Rows[Thing] = Rows(
+        lambda thing: Row(cells=(thing.title, thing.kind, "3d")), key=lambda thing: thing.number, columns=columns
+    )
+    app = Listening(listed)
+    async with app.run_test(size=(50, 6)) as pilot:
+        listed.show([*things(9), Thing(10, "日本語のスペース名はとても長い場合があります")])
+        await pilot.press("G")
+        check_picture("rows-columns", app)
+        await pilot.resize_terminal(30, 6)
+        await pilot.pause()
+        assert "YOU MAY" not in lines(app)[0]
+        assert "UPDATED" in lines(app)[0]
+
+
+async def test_ticks() -> None:
+    listed = rows(ticks=True)
+    app = Listening(listed)
+    async with app.run_test(size=(60, 10)) as pilot:
+        listed.show(things(5))
+        await pilot.press("x", "x")
+        assert listed.ticked == {0, 1}
+        assert at(listed) == 2
+        listed.set_filter("thing 3")
+        await pilot.press("*")
+        assert listed.ticked == {0, 1, 3}
+        listed.set_filter("")
+        await pilot.press("*")
+        assert listed.ticked == {0, 1, 2, 3, 4}
+        listed.show(things(3))
+        assert listed.ticked == {0, 1, 2}, "what is not there any more is not ticked"
+        await pilot.press("*")
+        assert listed.ticked == frozenset()
+        assert app.got_of(Rows.Ticked)[0].keys == {0}
+
+
+async def test_a_list_that_is_not_whole_says_so_and_asks_once_for_more() -> None:
+    listed = rows()
+    app = Listening(listed)
+    async with app.run_test(size=(60, 8)) as pilot:
+        listed.show(things(30), total=812)
+        await pilot.pause()
+        assert lines(app)[-1] == "  30 of 812 loaded   G loads on"
+        assert listed.loaded == "30 of 812 loaded"
+        assert not app.got_of(Lines.MoreWanted)
+        await pilot.press("G", "k", "j")
+        await pilot.pause()
+        assert len(app.got_of(Lines.MoreWanted)) == 1
+        assert "thing 29" in lines(app)[-2]
+        listed.show(things(60), total=60)
+        await pilot.pause()
+        assert listed.loaded == "60 of 60"
+        assert "loaded" not in shown(app)
+
+
+async def test_a_first_load_shows_grey_lines_then_what_it_waits_for() -> None:
+    listed = rows()
+    app = Listening(listed)
+    async with app.run_test(size=(60, 10)) as pilot:
+        listed.wait_for("the comments of Mobile SDK", cancel="esc stops")
+        await pilot.pause()
+        assert "Nothing needs you" not in shown(app), "waiting is not being empty"
+        await until(pilot, lambda: "░░░" in shown(app))
+        await until(pilot, lambda: "loading the comments of Mobile SDK" in shown(app))
+        listed.show(things(2))
+        await pilot.pause()
+        assert "░" not in shown(app)
+        listed.wait_for("the comments of Mobile SDK")
+        await pilot.pause()
+        assert "thing 1" in shown(app), "what was there stays while it is asked for again"
+
+
+async def test_a_failed_load_is_no_empty_list() -> None:
+    listed = rows()
+    app = Listening(listed)
+    async with app.run_test(size=(60, 8)) as pilot:
+        listed.fail("Comments of Mobile SDK did not load", "503 from the server, 12 s ago")
+        await pilot.pause()
+        check_picture("rows-failed", app)
+        listed.show(things(20))
+        listed.fail("Comments of Mobile SDK did not load", "503 from the server")
+        await pilot.press("G")
+        check_picture("rows-failed-below", app)
+        listed.show(things(20))
+        await pilot.pause()
+        assert "✗" not in shown(app)
+
+
+async def test_an_empty_list_says_why_and_what_next() -> None:
+    listed = rows()
+    app = Listening(listed)
+    async with app.run_test(size=(60, 5)) as pilot:
+        listed.show([])
+        await pilot.press("enter")
+        assert lines(app)[1:3] == ["  Nothing needs you.", "  3 change requests"]
+        assert app.explained == ["There is nothing here to open."]
+
+
+async def test_the_filter_line() -> None:
+    listed = rows()
+    app = Listening(listed)
+    async with app.run_test(size=(60, 8)) as pilot:
+        listed.show(things(31))
+        await pilot.press("j", "j", "/", *"thing 1")
+        await pilot.pause()
+        assert lines(app)[0].startswith(" / thing 1")
+        assert lines(app)[0].endswith("12 of 31 match")
+        assert at(listed) == 1
+        await pilot.press(*"23")
+        await pilot.pause()
+        assert "  0 of 31 match “thing 123”." in lines(app)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert at(listed) == 2, "the cursor is back where it was"
+        await pilot.press("escape")
+        assert listed.has_focus
+        assert not lines(app)[0].startswith(" /")
+        await pilot.press("/", *"29", "enter")
+        assert listed.has_focus
+        await pilot.press("escape")
+        await pilot.pause()
+        assert at(listed) == 29, "enter kept it"
+        assert not lines(app)[0].startswith(" /")
+
+
+async def test_a_click_puts_the_cursor_and_a_second_one_opens() -> None:
+    listed = rows(two_lines=True)
+    app = Listening(listed)
+    async with app.run_test(size=(60, 10)) as pilot:
+        listed.show(things(9))
+        await pilot.pause()
+        await pilot.click(Rows, offset=(5, 5))
+        assert at(listed) == 2
+        assert not app.got_of(Lines.Chosen)
+        await pilot.click(Rows, offset=(5, 5), times=2)
+        await pilot.pause()
+        assert [message.key for message in app.got_of(Lines.Chosen)] == [2]
+
+
+async def test_the_wheel_scrolls_and_leaves_the_cursor() -> None:
+    listed = rows()
+    app = Listening(listed)
+    async with app.run_test(size=(60, 10)) as pilot:
+        listed.show(things(99))
+        await pilot.pause()
+        listed.post_message(MouseScrollDown(listed, 5, 5, 0, 1, 0, False, False, False))
+        await pilot.pause()
+        assert listed.scroll_offset.y > 0
+        assert at(listed) == 0
+
+
+async def test_the_cursor_is_a_bar_on_a_soft_ground_and_no_inversion() -> None:
+    listed = rows()
+    app = Listening(listed)
+    async with app.run_test(size=(60, 10)) as pilot:
+        listed.show(things(9))
+        await pilot.pause()
+
+        def text_style(line: int) -> tuple[object, object, bool]:
+            segment = next(each for each in strips(app.screen)[line] if "thing" in each.text)
+            assert segment.style is not None
+            return segment.style.color, segment.style.bgcolor, bool(segment.style.reverse)
+
+        on, off = text_style(0), text_style(1)
+        assert on[0] == off[0]
+        assert on[1] != off[1]
+        assert not on[2]
+        app.set_focus(None)
+        await pilot.pause()
+        blurred = text_style(0)
+        assert lines(app)[0].startswith("▌")
+        assert blurred[1] not in (on[1], off[1])
+
+
+async def test_what_is_hostile_is_text() -> None:
+    listed: Rows[str] = Rows(
+        lambda text: Row(text=text, right=text, below=Content(text), sign="●"),
+        key=lambda text: text,
+        groups=lambda text: [Heading(text, text)],
+        two_lines=True,
+        empty=HOSTILE[0],
+        hint=HOSTILE[3],
+    )
+    app = Listening(listed)
+    async with app.run_test(size=(100, 45)) as pilot:
+        listed.show(HOSTILE)
+        await pilot.pause()
+        assert shown(app).count("[@click=app.quit]x[/]") == 5
+        assert harmless(lines(app))
+        listed.show(())
+        await pilot.pause()
+        assert "[@click=app.quit]x[/]" in shown(app)
+        assert harmless(lines(app))
+        listed.fail(HOSTILE[0], HOSTILE[3])
+        await pilot.pause()
+        assert "✗ [@click=app.quit]x[/]" in shown(app)
+        assert harmless(lines(app))
+        listed.show(HOSTILE)
+        listed.set_filter("[@click=app.quit]x[/] no")
+        await pilot.pause()
+        assert "[@click=app.quit]x[/]" in shown(app)

@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+from textual.content import Content
+
+from octavo.tui.widgets import tree as tree_module
+from octavo.tui.widgets.lines import Lines
+from octavo.tui.widgets.tree import Node, Tree
+from tests.tui.widgets.scratch import HOSTILE, Scratch, at, check_picture, harmless, lines, shown
+
+SPACE = (
+    Node("start", "Getting started", (Node("quick", "Quickstart"), Node("auth", "Authentication", count=1)), "group"),
+    Node(
+        "guides",
+        "Guides",
+        (
+            Node("pay", "Accept a payment"),
+            Node(
+                "hooks",
+                "Webhooks",
+                (Node("sign", "Signing"), Node("retry", "Retries", count=2), Node("local", "Local testing")),
+                count=3,
+            ),
+            Node("refunds", "Refunds", count=12),
+        ),
+        "group",
+    ),
+    Node("api", "API reference", (Node("get", "Get a payment"),), right="112"),
+    Node("go", "Launch", sign="🚀"),
+    Node("glossary", "Glossary", kind="link"),
+    Node("reusable", "Reusable content", kind="section"),
+    Node("note", "rate-limit-note"),
+    Node("hidden", "Hidden", kind="section"),
+    Node("old", "Retries (2023)", dim=True),
+)
+
+
+class Listening(Scratch):
+    def on_lines_highlighted(self, message: Lines.Highlighted) -> None:
+        self.keep(message)
+
+    def on_lines_chosen(self, message: Lines.Chosen) -> None:
+        self.keep(message)
+
+    def on_tree_folded(self, message: Tree.Folded) -> None:
+        self.keep(message)
+
+
+async def test_a_space() -> None:
+    tree = Tree()
+    app = Listening(tree)
+    async with app.run_test(size=(32, 24)) as pilot:
+        tree.show(SPACE)
+        tree.go_to("retry")
+        await pilot.pause()
+        check_picture("tree", app)
+
+
+async def test_of_many_nodes_only_those_on_screen_are_drawn() -> None:
+    drawn: list[int] = []
+
+    class Counting(Tree):
+        def draw_item(self, index: int, width: int) -> list[Content]:
+            drawn.append(index)
+            return super().draw_item(index, width)
+
+    tree = Counting()
+    app = Listening(tree)
+    async with app.run_test(size=(40, 20)) as pilot:
+        tree.show([Node(a, f"group {a}", [Node((a, b), f"page {b}") for b in range(99)]) for a in range(1000)])
+        await pilot.pause()
+        assert set(drawn) <= set(range(20))
+        drawn.clear()
+        await pilot.press("G")
+        assert "page 98" in shown(app)
+        assert set(drawn) <= {0, *range(99_979, 100_000)}
+
+
+async def test_keys_fold_and_unfold() -> None:
+    tree = Tree()
+    app = Listening(tree)
+    async with app.run_test(size=(32, 24)) as pilot:
+        tree.show(SPACE)
+        tree.go_to("retry")
+        await pilot.press("h")
+        assert at(tree) == "hooks"
+        await pilot.press("left")
+        assert "Retries  " not in shown(app)
+        assert "▸ Webhooks" in shown(app)
+        await pilot.press("l")
+        assert "▾ Webhooks" in shown(app)
+        await pilot.press("right")
+        assert at(tree) == "sign"
+        await pilot.press("h", "h", "h", "-")
+        assert "▸ Guides" in shown(app)
+        assert "Webhooks" not in shown(app)
+        await pilot.press("l", "j", "j")
+        assert "▸ Webhooks" in shown(app), "what was below was folded as well"
+        await pilot.press("k", "k", "=")
+        assert "Retries  " in shown(app)
+        assert app.got_of(Tree.Folded)[-1].folded == frozenset()
+
+
+async def test_folds_and_cursor_outlive_a_reload() -> None:
+    tree = Tree()
+    app = Listening(tree)
+    async with app.run_test(size=(32, 24)) as pilot:
+        tree.show(SPACE)
+        tree.go_to("hooks")
+        await pilot.press("h", "j")
+        assert at(tree) == "refunds"
+        tree.show([Node("new", "A new page"), *SPACE])
+        await pilot.pause()
+        assert at(tree) == "refunds"
+        assert "▸ Webhooks" in shown(app)
+        kept = tree.folded
+        again = Tree()
+        await app.mount(again)
+        again.show(SPACE, folded=kept)
+        assert "retry" not in again.keys
+
+
+async def test_what_begins_folded_and_how_it_is_reached() -> None:
+    tree = Tree(fold_below=1)
+    app = Listening(tree)
+    async with app.run_test(size=(32, 24)) as pilot:
+        tree.show(SPACE)
+        await pilot.pause()
+        assert "▾ Guides" in shown(app)
+        assert "▸ Webhooks" in shown(app)
+        assert tree.reveal("local")
+        await pilot.pause()
+        assert at(tree) == "local"
+        assert [node.key for node in tree.path("local")] == ["guides", "hooks", "local"]
+        assert not tree.reveal("nowhere")
+
+
+async def test_a_group_folds_and_a_page_opens_on_enter() -> None:
+    tree = Tree()
+    app = Listening(tree)
+    async with app.run_test(size=(32, 24)) as pilot:
+        tree.show(SPACE)
+        await pilot.press("enter")
+        assert "▸ Getting started" in shown(app)
+        tree.go_to("hooks")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert [message.key for message in app.got_of(Lines.Chosen)] == ["hooks"]
+
+
+async def test_the_cursor_passes_sections_by() -> None:
+    tree = Tree()
+    app = Listening(tree)
+    async with app.run_test(size=(32, 24)) as pilot:
+        tree.show(SPACE)
+        tree.go_to("glossary")
+        await pilot.press("j")
+        assert at(tree) == "note"
+        await pilot.press("k")
+        assert at(tree) == "glossary"
+
+
+async def test_a_filter_keeps_what_is_above_and_goes_to_the_first_match() -> None:
+    tree = Tree(fold_below=1)
+    app = Listening(tree)
+    async with app.run_test(size=(40, 24)) as pilot:
+        tree.show(SPACE)
+        await pilot.press("/", *"retri")
+        await pilot.pause()
+        check_picture("tree-filter", app)
+        assert at(tree) == "retry"
+        await pilot.press("enter", "escape")
+        await pilot.pause()
+        assert at(tree) == "retry", "what was found stays, with what is above it unfolded"
+        assert "▸ API reference" not in shown(app)
+        await pilot.press("/", *"nothing like it")
+        await pilot.pause()
+        assert "0 of 16 match" in shown(app)
+
+
+async def test_a_click_on_the_mark_folds() -> None:
+    tree = Tree()
+    app = Listening(tree)
+    async with app.run_test(size=(32, 24)) as pilot:
+        tree.show(SPACE)
+        await pilot.pause()
+        line = next(number for number, text in enumerate(lines(app)) if "▾ Webhooks" in text)
+        await pilot.click(Tree, offset=(3, line))
+        assert "▸ Webhooks" in shown(app)
+        await pilot.click(Tree, offset=(8, line), times=2)
+        await pilot.pause()
+        assert [message.key for message in app.got_of(Lines.Chosen)] == ["hooks"]
+
+
+async def test_a_deep_tree_is_no_recursion() -> None:
+    node = Node("leaf", "leaf")
+    for depth in range(3000):
+        node = Node(depth, f"level {depth}", (node,))
+    tree = Tree()
+    app = Listening(tree)
+    async with app.run_test(size=(32, 8)) as pilot:
+        tree.show([node])
+        assert tree.reveal("leaf")
+        await pilot.press("h", "k", "=", "-")
+        assert [node.key for node in tree_module._path([node], "leaf") or ()][-1] == "leaf"
+
+
+async def test_what_is_hostile_is_text() -> None:
+    tree = Tree()
+    app = Listening(tree)
+    async with app.run_test(size=(90, 30)) as pilot:
+        tree.show([Node(text, text, kind=text, sign="[b]", right=text) for text in HOSTILE])
+        await pilot.pause()
+        assert shown(app).count("[@click=app.quit]x[/]") == 2
+        assert harmless(lines(app))
