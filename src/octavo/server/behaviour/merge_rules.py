@@ -53,9 +53,9 @@ class _Asked:
                 others = [each["reviewer"] for each in reviews if each["status"] != "approved"]
                 yield f"{self._names(others)} asked for changes. Ask again for a review when they are made."
             case "require_specific_reviewers" if lacking := [user for user in users if user not in approving]:
-                yield f"{self._names(lacking)} has to approve it. Ask for that review."
+                yield f"it waits to be approved by {self._names(lacking)}. Ask for that review."
             case "require_one_of_specific_reviewers" if not set(users) & set(approving):
-                yield f"one of {self._names(users)} has to approve it. Ask for that review."
+                yield f"it waits to be approved by one of {self._names(users)}. Ask for that review."
             case "require_up_to_date_change_request" if self.outdated:
                 yield "the primary content moved on. Update the change request first."
             case "require_change_request_subject" if not self.change_request["subject"].strip():

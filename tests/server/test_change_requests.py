@@ -1,0 +1,348 @@
+"""The life of a change request: started, described, kept up to date, merged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from octavo.api import change_requests, comments, content, reviews, search, spaces
+from octavo.api.bodies import Markdown
+from octavo.api.content import DeletePage
+from octavo.api.places import ChangeRequestRef
+from tests.server.asking import Ask, Clock, Refusal
+from tests.server.writing import ACME, Desk, insert, update
+
+WORDS = {
+    "object": "document",
+    "data": {},
+    "nodes": [
+        {
+            "object": "block",
+            "type": "paragraph",
+            "nodes": [{"object": "text", "leaves": [{"object": "leaf", "text": "Why.", "marks": []}]}],
+        }
+    ],
+}
+
+
+async def test_a_new_one_is_a_draft_of_the_primary_content(ask: Ask) -> None:
+    desk = await Desk.open(ask, "# Home")
+    main = await ask(content.Get(at=desk.space))
+    made = await ask(change_requests.Create(at=desk.space, subject="Words"), "jun")
+    assert (made.number, made.status, made.subject, made.created_by and made.created_by.id) == (
+        2,
+        "draft",
+        "Words",
+        "jun",
+    )
+    assert made.revision == made.revision_initial == main.id
+    assert made.space == desk.space.space_id
+    assert not made.outdated
+    assert made.urls.app == f"http://octavo.test/o/acme/s/{desk.space.space_id}/~/changes/2"
+    assert (await ask(change_requests.Create(at=desk.space))).number == 3
+
+
+async def test_who_may_not_edit_cannot_start_one(ask: Ask) -> None:
+    desk = await Desk.open(ask, "# Home")
+    with pytest.raises(Refusal, match="takes the role edit"):
+        await ask(change_requests.Create(at=desk.space), "zoe")
+
+
+async def test_a_list_has_one_status_and_begins_with_what_was_touched_last(ask: Ask, clock: Clock) -> None:
+    desk = await Desk.open(ask)
+    refs = []
+    for number in range(3):
+        clock.forward(seconds=1)
+        refs.append(await desk.propose(subject=f"Number {number}", user="ada" if number else "jun"))
+    for at in refs:
+        clock.forward(seconds=1)
+        await ask(change_requests.Update(at=at, status="open"))
+    clock.forward(seconds=1)
+    await ask(change_requests.Update(at=refs[0], subject="Touched"))
+    listed = await ask(change_requests.List(at=desk.space))
+    assert [each.subject for each in listed.items] == ["Touched", "Number 2", "Number 1"]
+    assert (await ask(change_requests.List(at=desk.space, status="draft"))).items == ()
+    mine = await ask(change_requests.List(at=desk.space, creator="jun"))
+    assert [each.subject for each in mine.items] == ["Touched"]
+    first = await ask(change_requests.List(at=desk.space, limit=2))
+    assert first.next is not None
+    rest = await ask(change_requests.List(at=desk.space, limit=2, page=first.next.page))
+    assert [each.subject for each in (*first.items, *rest.items)] == ["Touched", "Number 2", "Number 1"]
+    assert rest.next is None
+
+
+async def test_the_list_of_an_organization_has_those_of_all_spaces_one_may_see(ask: Ask) -> None:
+    one, two = await Desk.open(ask), await Desk.open(ask)
+    await one.propose(subject="In one")
+    await two.propose(subject="In two")
+    drafts = change_requests.ListOfOrganization(at=ACME, status="draft")
+    assert {each.subject for each in (await ask(drafts, "sam")).items} == {"In one", "In two"}
+    await ask(spaces.Update(at=two.space, default_level=None))
+    assert {each.subject for each in (await ask(drafts, "sam")).items} == {"In one"}
+
+
+async def test_contributors_are_those_who_edited_or_commented(ask: Ask, clock: Clock) -> None:
+    desk = await Desk.open(ask, "# Home")
+    at = await desk.propose(insert("# A"))
+    clock.forward(seconds=1)
+    await desk.edit(at, insert("# B"))
+    clock.forward(seconds=1)
+    await ask(comments.Create(at=at, body=Markdown(markdown="Good.")), "zoe")
+    await ask(comments.Create(at=at, body=Markdown(markdown="Thanks.")), "jun")
+    found = await ask(change_requests.ListContributors(at=at))
+    assert {(each.user.id, each.count, each.action_type) for each in found.items} == {
+        ("jun", 3, "edit"),
+        ("zoe", 1, "comment"),
+    }
+    listed = change_requests.List(at=desk.space, status="draft", contributor="zoe")
+    assert [each.id for each in (await ask(listed)).items] == [at.change_request_id]
+    nobody = change_requests.List(at=desk.space, status="draft", contributor="tom")
+    assert (await ask(nobody)).items == ()
+
+
+async def test_open_comments_are_counted(ask: Ask) -> None:
+    desk = await Desk.open(ask)
+    at = await desk.propose()
+    comment = await ask(comments.Create(at=at, body=Markdown(markdown="Hm.")), "zoe")
+    assert (await desk.get(at)).comments == 1
+    await ask(comments.Update(at=at, comment_id=comment.id, resolved=True))
+    assert (await desk.get(at)).comments == 0
+
+
+async def test_it_is_described_and_the_description_taken_away(ask: Ask) -> None:
+    desk = await Desk.open(ask)
+    at = await desk.propose()
+    described = await ask(change_requests.Update(at=at, description=WORDS), "jun")
+    assert described.about == "Why."
+    assert (await ask(change_requests.Update(at=at, description=None), "jun")).description is None
+    with pytest.raises(Refusal, match="must be a JSON document"):
+        await ask(change_requests.Update(at=at, description="words"), "jun")
+
+
+async def test_it_is_opened_archived_and_opened_again(ask: Ask) -> None:
+    desk = await Desk.open(ask)
+    at = await desk.propose()
+    for status in ("open", "draft", "archived", "open", "archived", "draft"):
+        assert (await ask(change_requests.Update(at=at, status=status), "jun")).status == status
+
+
+async def test_a_subject_has_at_most_100_characters(ask: Ask) -> None:
+    desk = await Desk.open(ask)
+    at = await desk.propose()
+    url = f"/v1/spaces/{at.space_id}/change-requests/{at.change_request_id}"
+    response = await ask.http("PATCH", url, json={"subject": "x" * 101})
+    assert response.status_code == 400
+    assert "at most 100 characters" in response.json()["error"]["message"]
+
+
+async def test_merged_is_final(ask: Ask) -> None:
+    desk = await Desk.open(ask, "# Home")
+    at = await desk.propose(insert("# More"))
+    done = await desk.merge(at)
+    merged = await desk.get(at)
+    assert (merged.status, merged.revision_merged) == ("merged", done.revision)
+    for op in (change_requests.Merge(at=at), change_requests.UpdateFromMain(at=at)):
+        with pytest.raises(Refusal, match="merged already") as refused:
+            await ask(op)
+        assert refused.value.status == 409
+    with pytest.raises(Refusal, match="final") as refused:
+        await ask(change_requests.Update(at=at, status="open"))
+    assert refused.value.status == 400
+
+
+async def test_an_archived_one_is_not_merged(ask: Ask) -> None:
+    desk = await Desk.open(ask, "# Home")
+    at = await desk.propose(insert("# More"))
+    await ask(change_requests.Update(at=at, status="archived"))
+    with pytest.raises(Refusal, match="Reopen it first") as refused:
+        await desk.merge(at)
+    assert refused.value.status == 409
+
+
+async def test_merging_takes_the_role_create(ask: Ask) -> None:
+    desk = await Desk.open(ask, "# Home")
+    at = await desk.propose(insert("# More"))
+    with pytest.raises(Refusal, match="takes the role create") as refused:
+        await desk.merge(at, "tom")
+    assert refused.value.status == 403
+    assert (await desk.merge(at, "mia")).result == "merge"
+
+
+async def test_what_is_merged_is_found_by_search(ask: Ask) -> None:
+    desk = await Desk.open(ask, "# Home")
+    at = await desk.propose(insert("# Walrus\n\nTusks and whiskers."))
+    found = search.InSpace(at=desk.space, query="whiskers")
+    assert (await ask(found)).items == ()
+    await desk.merge(at)
+    assert [each.title for each in (await ask(found)).items] == ["Walrus"]
+
+
+async def test_edits_of_different_paragraphs_are_merged(ask: Ask) -> None:
+    desk = await Desk.open(ask, "# Home\n\none\n\ntwo\n\nthree\n")
+    home = await desk.id("Home")
+    at = await desk.propose(update(home, "# Home\n\none\n\ntwo\n\nTHREE\n"))
+    await desk.publish(update(home, "# Home\n\nONE\n\ntwo\n\nthree\n"), insert("# Other"))
+    assert (await desk.get(at)).outdated
+    assert (await desk.merge(at)).result == "merge"
+    assert (await desk.page("Home")).markdown == "# Home\n\nONE\n\ntwo\n\nTHREE\n"
+    assert await desk.outline() == "Home Other"
+    assert not (await desk.get(at)).outdated
+
+
+async def test_a_conflict_keeps_both_sides_and_is_applied(ask: Ask) -> None:
+    desk = await Desk.open(ask, "# Home\n\nsame\n\nold words\n")
+    home = await desk.id("Home")
+    at = await desk.propose(update(home, "# Home\n\nsame\n\ntheir words\n"))
+    await desk.publish(update(home, "# Home\n\nsame\n\nour words\n"))
+    number = (await desk.get(at)).number
+    result = await desk.merge(at)
+    assert result.result == "conflicts"
+    assert (await desk.get(at)).status == "merged"
+    page = await desk.page("Home")
+    assert page.markdown == (
+        f"# Home\n\nsame\n\n<<<<<<< main\n\nour words\n\n=======\n\ntheir words\n\n>>>>>>> #{number}\n"
+    )
+
+
+async def test_updating_brings_the_primary_content_in(ask: Ask) -> None:
+    desk = await Desk.open(ask, "# Home\n\none\n\ntwo\n")
+    home = await desk.id("Home")
+    at = await desk.propose(update(home, "# Home\n\none\n\nTWO\n"))
+    await desk.publish(update(home, "# Home\n\nONE\n\ntwo\n"))
+    main = await ask(content.Get(at=desk.space))
+    before = await desk.get(at)
+    result = await ask(change_requests.UpdateFromMain(at=at), "jun")
+    after = await desk.get(at)
+    assert (result.result, result.revision) == ("update", after.revision)
+    assert (after.outdated, after.revision_merged_ancestor, after.status) == (False, main.id, "draft")
+    revision = await ask(content.Get(at=at))
+    assert (revision.type, revision.parents) == ("update", (before.revision, main.id))
+    assert (await desk.page("Home", at)).markdown == "# Home\n\nONE\n\nTWO\n"
+    assert len((await ask(content.ListChanges(at=at))).changes) == 1
+    assert (await desk.merge(at)).result == "merge"
+    assert (await desk.page("Home")).markdown == "# Home\n\nONE\n\nTWO\n"
+
+
+async def test_a_conflict_can_be_settled_in_the_change_request(ask: Ask) -> None:
+    desk = await Desk.open(ask, "# Home\n\nold\n")
+    home = await desk.id("Home")
+    at = await desk.propose(update(home, "# Home\n\ntheirs\n"))
+    await desk.publish(update(home, "# Home\n\nours\n"))
+    assert (await ask(change_requests.UpdateFromMain(at=at))).result == "conflicts"
+    assert "<<<<<<< main" in ((await desk.page("Home", at)).markdown or "")
+    await desk.edit(at, update(home, "# Home\n\nboth\n"))
+    assert (await desk.merge(at)).result == "merge"
+    assert (await desk.page("Home")).markdown == "# Home\n\nboth\n"
+
+
+async def test_updating_what_is_up_to_date_does_nothing(ask: Ask) -> None:
+    desk = await Desk.open(ask, "# Home")
+    at = await desk.propose(insert("# More"))
+    before = await desk.get(at)
+    result = await ask(change_requests.UpdateFromMain(at=at))
+    assert (result.result, result.revision) == ("update", before.revision)
+    assert await desk.get(at) == before
+
+
+async def test_trees_are_merged(ask: Ask) -> None:
+    desk = await Desk.open(ask, "# A", "# B", "# C", "# D")
+    a, b, c, d = [page.id for page in (await desk.tree()).pages]
+    at = await desk.propose(update(c, into=a), DeletePage(page=d), insert("# New"))
+    await desk.publish(update(b, title="Renamed"), insert("# Also new"))
+    assert (await desk.merge(at)).result == "merge"
+    assert await desk.outline() == "A(C) Renamed Also new New"
+
+
+async def test_a_deleted_page_that_was_edited_meanwhile_stays(ask: Ask) -> None:
+    desk = await Desk.open(ask, "# A", "# B")
+    b = await desk.id("B")
+    at = await desk.propose(DeletePage(page=b))
+    await desk.publish(update(b, "# B\n\nimportant"))
+    assert (await desk.merge(at)).result == "conflicts"
+    assert (await desk.page("B")).markdown == "# B\n\nimportant"
+
+
+async def test_a_change_request_of_60_pages_is_merged(ask: Ask) -> None:
+    desk = await Desk.open(ask, *(f"# Page {number}\n\nfirst\n\nsecond\n" for number in range(30)))
+    await desk.publish(*(insert(f"# Page {number}\n\nfirst\n\nsecond\n") for number in range(30, 60)))
+    pages = list((await desk.tree()).pages)
+    theirs = [update(page.id, f"# {page.title}\n\nfirst\n\nSECOND\n") for page in pages]
+    ours = [update(page.id, f"# {page.title}\n\nFIRST\n\nsecond\n") for page in pages]
+    at = await desk.propose(*theirs[:30])
+    await desk.edit(at, *theirs[30:])
+    await desk.publish(*ours[:30])
+    await desk.publish(*ours[30:])
+    assert (await desk.merge(at)).result == "merge"
+    texts = [(await desk.page(page.title)).markdown for page in pages[::20]]
+    assert texts == [f"# {page.title}\n\nFIRST\n\nSECOND\n" for page in pages[::20]]
+
+
+async def rules(ask: Ask, desk: Desk, *each: dict[str, Any]) -> None:
+    await ask(spaces.Update(at=desk.space, merge_rules={"type": "rules", "rules": list(each)}))
+
+
+@pytest.mark.parametrize(
+    ("rule", "sentence"),
+    [
+        ({"rule": "require_at_least_one_review"}, "nobody has reviewed it"),
+        ({"rule": "require_at_least_one_approved_review"}, "nobody has approved it"),
+        ({"rule": "require_specific_reviewers", "users": ["tom", "mia"]}, "approved by Tom Lund and Mia Lund"),
+        ({"rule": "require_one_of_specific_reviewers", "users": ["tom"]}, "approved by one of Tom Lund"),
+        ({"rule": "require_change_request_subject"}, "no subject"),
+        ({"rule": "require_change_request_description"}, "no description"),
+        ({"rule": "require_author_to_merge"}, "only Jun Lund"),
+        ({"rule": "require_up_to_date_change_request"}, "Update the change request first"),
+    ],
+)
+async def test_a_rule_that_is_not_met_is_named(ask: Ask, rule: dict[str, Any], sentence: str) -> None:
+    desk = await Desk.open(ask, "# Home")
+    at = await desk.propose(insert("# More"), subject="")
+    await desk.publish(insert("# Meanwhile"))
+    await rules(ask, desk, rule)
+    with pytest.raises(Refusal, match=sentence) as refused:
+        await desk.merge(at)
+    assert refused.value.status == 409
+    assert rule["rule"] in refused.value.message
+    assert (await desk.get(at)).status == "draft"
+    await rules(ask, desk, rule, {"rule": "allow_bypass", "users": ["ada"]})
+    assert (await desk.merge(at)).result == "merge"
+
+
+async def approve(ask: Ask, at: ChangeRequestRef, user: str, status: Any = "approved") -> None:
+    await ask(reviews.Submit(at=at, status=status), user)
+
+
+async def test_rules_that_are_met_let_it_through(ask: Ask) -> None:
+    desk = await Desk.open(ask, "# Home")
+    at = await desk.propose(insert("# More"))
+    await ask(change_requests.Update(at=at, description=WORDS))
+    await rules(
+        ask,
+        desk,
+        {"rule": "require_at_least_one_review"},
+        {"rule": "require_all_reviews_approved"},
+        {"rule": "require_specific_reviewers", "users": ["tom"]},
+        {"rule": "require_up_to_date_change_request"},
+        {"rule": "require_change_request_subject"},
+        {"rule": "require_change_request_description"},
+        {"rule": "custom", "expression": "reviews.length > 9"},
+    )
+    await approve(ask, at, "mia", "changes-requested")
+    await approve(ask, at, "tom")
+    with pytest.raises(Refusal, match="Mia Lund asked for changes"):
+        await desk.merge(at)
+    await approve(ask, at, "mia")
+    assert (await desk.merge(at)).result == "merge"
+
+
+async def test_rules_of_the_organization_are_inherited(ask: Ask) -> None:
+    desk = await Desk.open(ask, "# Home")
+    at = await desk.propose(insert("# More"))
+    ask.platform.world.store.change(
+        "/orgs/acme", mergeRules={"type": "rules", "rules": [{"rule": "require_at_least_one_review"}]}
+    )
+    with pytest.raises(Refusal, match="require_at_least_one_review"):
+        await desk.merge(at)
+    await ask(spaces.Update(at=desk.space, merge_rules={"type": "none"}))
+    assert (await desk.merge(at)).result == "merge"

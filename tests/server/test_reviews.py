@@ -1,0 +1,136 @@
+"""Reviews of change requests, and who is asked for one."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.api import change_requests, comments, reviews
+from octavo.api.bodies import Markdown
+from tests.server.asking import Ask, Clock, Refusal
+from tests.server.writing import Desk, insert
+
+
+async def test_a_review_is_of_the_revision_it_was_given_for(ask: Ask) -> None:
+    desk = await Desk.open(ask, "# Home")
+    at = await desk.propose(insert("# A"))
+    review = await ask(reviews.Submit(at=at, status="approved"), "tom")
+    assert (review.reviewer.id, review.status, review.outdated) == ("tom", "approved", False)
+    assert review.revision == (await desk.get(at)).revision
+    await desk.edit(at, insert("# B"))
+    listed = (await ask(reviews.List(at=at))).items
+    assert [(each.revision, each.outdated) for each in listed] == [(review.revision, False)]
+
+
+async def test_a_newer_review_of_the_same_person_outdates_the_older(ask: Ask) -> None:
+    desk = await Desk.open(ask)
+    at = await desk.propose()
+    await ask(reviews.Submit(at=at, status="changes-requested"), "tom")
+    await ask(reviews.Submit(at=at, status="approved"), "mia")
+    await ask(reviews.Submit(at=at, status="approved"), "tom")
+    listed = [(each.reviewer.id, each.status, each.outdated) for each in (await ask(reviews.List(at=at))).items]
+    assert listed == [
+        ("tom", "approved", False),
+        ("mia", "approved", False),
+        ("tom", "changes-requested", True),
+    ]
+    current = (await ask(reviews.List(at=at, outdated=False))).items
+    assert [each.reviewer.id for each in current] == ["tom", "mia"]
+    old = (await ask(reviews.List(at=at, outdated=True))).items
+    assert [each.status for each in old] == ["changes-requested"]
+
+
+async def test_what_a_review_says_is_a_comment_too(ask: Ask) -> None:
+    desk = await Desk.open(ask)
+    at = await desk.propose()
+    op = reviews.Submit(at=at, status="changes-requested", comment=Markdown(markdown="Too **long**."))
+    review = await ask(op, "tom")
+    assert review.comment is not None
+    assert review.comment.body.markdown == "Too **long**."
+    threads = (await ask(comments.List(at=at))).items
+    assert [(each.id, each.target.review) for each in threads] == [(review.comment.id, review.id)]
+    as_document = (await ask(reviews.List(at=at, format="document"))).items[0]
+    assert as_document.comment is not None
+    assert "long" in as_document.comment.body.text
+    await ask(comments.Delete(at=at, comment_id=review.comment.id))
+    assert (await ask(reviews.List(at=at))).items[0].comment is None
+
+
+async def test_who_was_asked_is_asked_no_more_once_they_reviewed(ask: Ask, clock: Clock) -> None:
+    desk = await Desk.open(ask)
+    at = await desk.propose()
+    asked = await ask(reviews.Request(at=at, users=("tom", "mia", "tom")), "jun")
+    assert [each.user and each.user.id for each in asked.users] == ["tom", "mia"]
+    review = await ask(reviews.Submit(at=at, status="approved"), "tom")
+    assert review.requested_by is not None
+    assert review.requested_by.id == "jun"
+    left = (await ask(reviews.ListRequested(at=at))).items
+    assert [(each.user and each.user.id, each.kind) for each in left] == [("mia", "user")]
+
+
+async def test_being_asked_again_outdates_the_review(ask: Ask) -> None:
+    desk = await Desk.open(ask)
+    at = await desk.propose()
+    await ask(reviews.Submit(at=at, status="changes-requested"), "tom")
+    await ask(reviews.Request(at=at, users=("tom",)), "jun")
+    assert [each.outdated for each in (await ask(reviews.List(at=at))).items] == [True]
+    assert len((await ask(reviews.ListRequested(at=at))).items) == 1
+
+
+async def test_a_request_may_say_what_the_change_is_about(ask: Ask) -> None:
+    desk = await Desk.open(ask)
+    at = await desk.propose(subject="")
+    await ask(reviews.Request(at=at, users=("tom",), subject="Please look"), "jun")
+    assert (await desk.get(at)).subject == "Please look"
+
+
+async def test_a_request_is_taken_back_by_editors_and_by_who_was_asked(ask: Ask) -> None:
+    desk = await Desk.open(ask)
+    at = await desk.propose()
+    await ask(reviews.Request(at=at, users=("tom", "mia")), "jun")
+    with pytest.raises(Refusal, match="takes the role edit"):
+        await ask(reviews.Withdraw(at=at, user_id="tom"), "zoe")
+    await ask(reviews.Withdraw(at=at, user_id="tom"), "tom")
+    await ask(reviews.Withdraw(at=at, user_id="mia"), "jun")
+    await ask(reviews.Withdraw(at=at, user_id="mia"), "jun")
+    assert (await ask(reviews.ListRequested(at=at))).items == ()
+
+
+@pytest.mark.parametrize(
+    ("user", "status", "sentence"),
+    [("eve", 404, "can see"), ("nobody", 404, "can see"), ("sam", 400, "Sam Lund has the role read")],
+)
+async def test_only_those_who_may_review_are_asked(ask: Ask, user: str, status: int, sentence: str) -> None:
+    desk = await Desk.open(ask)
+    at = await desk.propose()
+    with pytest.raises(Refusal, match=sentence) as refused:
+        await ask(reviews.Request(at=at, users=("tom", user)), "jun")
+    assert refused.value.status == status
+    assert (await ask(reviews.ListRequested(at=at))).items == ()
+
+
+async def test_reviewing_takes_the_role_review(ask: Ask) -> None:
+    desk = await Desk.open(ask)
+    at = await desk.propose()
+    with pytest.raises(Refusal, match="takes the role review") as refused:
+        await ask(reviews.Submit(at=at, status="approved"), "jun")
+    assert refused.value.status == 403
+
+
+async def test_an_empty_review_comment_is_refused_with_the_review(ask: Ask) -> None:
+    desk = await Desk.open(ask)
+    at = await desk.propose()
+    with pytest.raises(Refusal, match="empty"):
+        await ask(reviews.Submit(at=at, status="approved", comment=Markdown(markdown=" ")), "tom")
+    assert (await ask(reviews.List(at=at))).items == ()
+
+
+async def test_what_is_closed_is_not_reviewed(ask: Ask) -> None:
+    desk = await Desk.open(ask)
+    at = await desk.propose()
+    await ask(change_requests.Update(at=at, status="archived"))
+    with pytest.raises(Refusal, match="archived") as refused:
+        await ask(reviews.Submit(at=at, status="approved"), "tom")
+    assert refused.value.status == 409
+    with pytest.raises(Refusal, match="archived") as refused:
+        await ask(reviews.Request(at=at, users=("tom",)), "jun")
+    assert refused.value.status == 409

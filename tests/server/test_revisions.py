@@ -1,0 +1,99 @@
+"""Revisions: made once, never changed, and where the primary content stands."""
+
+from __future__ import annotations
+
+from octavo.server import trees
+from octavo.server.behaviour import revisions, spaces
+from octavo.server.behaviour.change_requests import create, edited, merge
+from octavo.server.changes import NOTHING, differences
+from octavo.server.store import Json
+from octavo.server.world import World
+
+
+def space_with(world: World, markdown: str) -> Json:
+    space = spaces.new(world, "acme", title="Docs")
+    return revisions.move_primary(world, space["id"], revisions.first(world, space, markdown))
+
+
+def test_the_first_one_holds_one_page_called_by_its_heading(world: World) -> None:
+    space = space_with(world.asked_by("ada"), "# Welcome\n\nwords")
+    revision = revisions.current(world, space["id"])
+    (page,) = revision["pages"]
+    assert (page["title"], page["slug"], page["path"]) == ("Welcome", "welcome", "")
+    assert revisions.text(world, page) == "# Welcome\n\nwords"
+    assert (revision["author"], revision["parents"]) == ("ada", [])
+
+
+def test_one_that_follows_keeps_what_is_not_changed(world: World) -> None:
+    space = space_with(world.asked_by("ada"), "# Welcome")
+    before = revisions.current(world, space["id"])
+    page = revisions.new_page(world, "Second", "words")
+    after = revisions.next_after(world.asked_by("jun"), before, pages=[*before["pages"], page])
+    assert (after["parents"], after["author"], after["type"]) == ([before["id"]], "jun", "edits")
+    assert [each["title"] for each in trees.walk(after["pages"])] == ["Welcome", "Second"]
+    assert revisions.get(world, space["id"], before["id"]) == before
+    assert revisions.current(world, space["id"]) == before
+
+
+def test_equal_texts_are_kept_once(world: World) -> None:
+    one, two = (revisions.new_page(world, title, "the same words") for title in ("One", "Two"))
+    assert one["text"] == two["text"]
+    assert "text" not in revisions.written(world, one, "")
+
+
+def test_moving_the_primary_content_dates_the_space(world: World) -> None:
+    space = space_with(world, "# Welcome")
+    before = revisions.current(world, space["id"])
+    after = revisions.next_after(world, before, pages=[])
+    moved = revisions.move_primary(world, space["id"], after)
+    assert (moved["revision"], moved["updatedAt"]) == (after["id"], world.timestamp())
+
+
+def test_what_a_change_request_holds_is_not_in_the_space_before_it_is_merged(world: World) -> None:
+    world = world.asked_by("ada")
+    space = space_with(world, "# Welcome")
+    change_request = create(world, space["id"], "More")
+    before = revisions.current(world, space["id"])
+    page = revisions.new_page(world, "Second", "words")
+    change_request = edited(world, change_request, revisions.next_after(world, before, pages=[*before["pages"], page]))
+    assert revisions.current(world, space["id"]) == before
+    merge(world, change_request)
+    merged = revisions.current(world, space["id"])
+    assert [each["title"] for each in merged["pages"]] == ["Welcome", "Second"]
+    assert merged["mergedFrom"] == change_request["id"]
+
+
+def test_everything_of_the_first_one_is_new(world: World) -> None:
+    space = space_with(world, "# Welcome")
+    revision = revisions.current(world, space["id"])
+    assert [each["type"] for each in differences(NOTHING, revision, str)] == ["page_created"]
+    assert differences(revision, revision, str) == []
+
+
+def test_files_variables_and_reusable_content_are_told_apart() -> None:
+    before = {
+        **NOTHING,
+        "files": [{"id": "f1", "name": "a.png", "blob": "1", "size": 1}, {"id": "f2", "name": "b.png", "blob": "2"}],
+        "reusableContents": [{"id": "r1", "title": "Note", "text": "a" * 64}],
+        "variables": {"version": "1", "beta": True},
+    }
+    after = {
+        **NOTHING,
+        "files": [{"id": "f1", "name": "a.png", "blob": "9", "size": 2}, {"id": "f3", "name": "c.png", "blob": "3"}],
+        "reusableContents": [{"id": "r1", "title": "Note", "text": "b" * 64}],
+        "variables": {"version": "2"},
+    }
+    changes = differences(before, after, lambda file: f"/{file['blob']}")
+    assert [(each["type"], (each.get("file") or {}).get("id")) for each in changes] == [
+        ("file_edited", "f1"),
+        ("file_created", "f3"),
+        ("file_deleted", "f2"),
+        ("reusable_content_edited", None),
+        ("variables_edited", None),
+    ]
+    assert changes[0]["attributes"] == {
+        "downloadURL": {"before": "/1", "after": "/9"},
+        "size": {"before": 1, "after": 2},
+    }
+    assert changes[3]["attributes"] == {"document": {"before": "a" * 20, "after": "b" * 20}}
+    assert changes[4]["variables"] == {"version": {"before": "1", "after": "2"}, "beta": {"before": True}}
