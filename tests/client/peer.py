@@ -53,13 +53,17 @@ def reply(
 class Peer:
     """`async with Peer(answer) as peer`: `answer(asked)` gives the bytes to send; empty ones close the connection."""
 
-    def __init__(self, answer: Callable[[Asked], Reply], tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self, answer: Callable[[Asked], Reply], *, tls: ssl.SSLContext | None = None, idle: float | None = None
+    ) -> None:
+        """`idle` is how many seconds it waits for the next request before it closes a connection."""
         self.answer = answer
         self.asked: list[Asked] = []
         self.connections = 0
         self.open = 0
         self.port = 0
         self._tls = tls
+        self._idle = idle
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
@@ -86,7 +90,7 @@ class Peer:
         self.connections += 1
         self.open += 1
         try:
-            while (asked := await _request(reader)) is not None:
+            while (asked := await asyncio.wait_for(_request(reader), self._idle)) is not None:
                 self.asked.append(asked)
                 answer = self.answer(asked)
                 if isinstance(answer, bytes):
@@ -100,7 +104,7 @@ class Peer:
                 await writer.drain()
                 if _ends_with_close(answer):
                     return
-        except (OSError, asyncio.IncompleteReadError):
+        except (TimeoutError, OSError, asyncio.IncompleteReadError):
             return
         finally:
             self.open -= 1

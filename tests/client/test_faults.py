@@ -172,24 +172,15 @@ async def test_no_write_is_lost_in_a_connection_that_just_closes(
     """The server closes idle connections after 0.1 s, and writes come right then."""
     monkeypatch.setattr(http, "_LIMITS", httpx.Limits(max_connections=8, keepalive_expiry=0.08))
 
-    async def closing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while True:
-                head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 0.1)
-                length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0] or 0)
-                await reader.readexactly(length)
-                writer.write(reply(200, COMMENT))
-        except (TimeoutError, OSError, asyncio.IncompleteReadError):
-            writer.close()
-
-    server = await asyncio.start_server(closing, "127.0.0.1", 0)
-    client = connect(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
     chance = random.Random(5)
 
-    async def write_often() -> None:
-        for _ in range(200):
-            await client(POST)
-            await asyncio.sleep(0.095 + chance.random() * 0.01)
+    async with Peer(answer, idle=0.1) as peer:
+        client = connect(peer.origin)
 
-    await asyncio.gather(*(write_often() for _ in range(6)))
-    server.close()
+        async def write_often() -> None:
+            for _ in range(200):
+                await client(POST)
+                await asyncio.sleep(0.095 + chance.random() * 0.01)
+
+        await asyncio.gather(*(write_often() for _ in range(6)))
+        assert len(peer.asked) == 1200
