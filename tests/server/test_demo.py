@@ -136,6 +136,9 @@ def test_there_are_people_of_every_role_and_three_hundred_members(demo: World) -
     assert len(members) == 6 + 300
     assert len({member["user"]["displayName"] for member in members}) == 306
     assert [person.role for person in people.PEOPLE] == ["admin", "create", "review", "edit", "comment", "read"]
+    guests = [member for member in members if member["role"] is None]
+    assert guests
+    assert all(member["spaces"] == (1 if member["role"] is None else 4) for member in members if not member["disabled"])
     seen = [member for member in members if "lastSeenAt" in member]
     assert 250 < len(seen) < 306
     assert all(member["joinedAt"] <= member["lastSeenAt"] for member in seen)

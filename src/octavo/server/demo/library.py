@@ -127,7 +127,7 @@ def _found(world: World, today: datetime) -> None:
 
 
 def _arrange(world: World, names: Names) -> None:
-    """Collections, and spaces still without a revision: loading their folders gives them the first one."""
+    """Collections, spaces still without a revision (loading their folders gives them the first), and what guests may."""
     at = OrganizationRef(organization_id=people.ORGANIZATION)
     for shelf in SHELVES:
         names.name = shelf.id
@@ -138,6 +138,8 @@ def _arrange(world: World, names: Names) -> None:
         names.name = manual.id
         placed = {"emoji": manual.emoji, "parent": manual.parent, "defaultLevel": manual.level}
         spaces.new(world, people.ORGANIZATION, title=manual.title, **placed)
+    for guest in (person for person in people.members() if person.role is None):
+        world.store.put(f"/spaces/{MANUALS[0].id}/grants/{guest.id}", {"id": guest.id, "role": "comment"})
 
 
 def _write(world: World, names: Names) -> None:
