@@ -55,6 +55,8 @@ class Settings:
     """The command of the external editor and its arguments. Nothing when none is chosen."""
     ca_file: Path | None = None
     """Certificates to trust beside those of the system."""
+    light_ground: bool = False
+    """Whether the terminal says that its ground is light."""
     keys: Mapping[str, str] = field(default_factory=dict)
     """Keys by binding id, as Textual writes them, with commas between alternatives."""
     problems: tuple[str, ...] = ()
@@ -75,6 +77,7 @@ def read(environ: Mapping[str, str]) -> Settings:
         undo_seconds=values.undo_seconds(),
         editor=values.editor(),
         ca_file=values.ca_file(),
+        light_ground=_is_light(environ),
         keys=values.keys(),
         problems=tuple(values.problems),
     )
@@ -170,6 +173,11 @@ class _Values:
     def _refuse(self, where: str, why: str, default: V) -> V:
         self.problems.append(f"{where} {why}. It is left at its default; correct or remove it.")
         return default
+
+
+def _is_light(environ: Mapping[str, str]) -> bool:
+    """What terminals say in COLORFGBG: the number of the ground is that of white or light grey."""
+    return environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15")
 
 
 def _file(path: Path) -> tuple[Mapping[str, Any], str]:

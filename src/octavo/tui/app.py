@@ -25,7 +25,7 @@ from octavo.settings import Settings
 from octavo.tui.commands import Explaining
 from octavo.tui.crash import report_crash
 from octavo.tui.session import Doors, Session
-from octavo.tui.themes import themes
+from octavo.tui.themes import palettes, themes
 from octavo.tui.widgets.notices import NoticeBoard, Tone
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ class Octavo(Explaining[int]):
         Binding("shift+tab", "app.focus_previous", "Previous pane", tooltip="Go to the pane before", id="pane.previous", show=False),
         Binding("r", "refresh", "Refresh", tooltip="Ask the server again for what is on show", id="view.refresh", show=False),
         Binding("u", "undo", "Undo", tooltip="Take back the last write, or stop it while it waits", id="write.undo", show=False),
+        Binding("f2", "theme", "Theme", tooltip="Choose the colours; what the cursor is on is tried on", id="app.theme", show=False),
         Binding("exclamation_mark", "activity", "Activity", key_display="!", tooltip="Requests, errors and writes that wait", id="app.activity", show=False),
         Binding("q", "quit_or_up", "Back or quit", tooltip="Go back; in a view: quit", id="app.back", show=False),
         Binding("ctrl+q", "quit", "Quit", tooltip="Quit from anywhere", id="app.quit", show=False, priority=True),
@@ -94,6 +95,10 @@ class Octavo(Explaining[int]):
         self.me: User | None = None
         self.before_end: set[Callable[[], None]] = set()
         """Called when the terminal goes away: they keep what is being typed (D6)."""
+        if settings.ascii:
+            from octavo.tui.ascii import AsciiTwins
+
+            self._filters.append(AsciiTwins())
         self.notices = NoticeBoard()
         self.wanted_space: tuple[str, str | None, str] | None = None
         """A space, a page of it and a part of that, which the content view shows next."""
@@ -102,7 +107,15 @@ class Octavo(Explaining[int]):
         self._tasks: set[asyncio.Task[Any]] = set()
         for theme in themes():
             self.register_theme(theme)
-        self.theme = settings.theme if settings.theme in self.available_themes else "dark"
+        self.theme = self._first_theme()
+
+    def _first_theme(self) -> str:
+        """The theme of the settings, else the one chosen last, else what the terminal says of its ground."""
+        last = self._session.state.recall("theme") if self._session else None
+        for name in (self.settings.theme, str(last or "")):
+            if name in self.available_themes:
+                return name
+        return "light" if self.settings.light_ground else "dark"
 
     # The session
 
@@ -138,6 +151,15 @@ class Octavo(Explaining[int]):
         for number in (signal.SIGHUP, signal.SIGTERM):
             loop.add_signal_handler(number, self._terminated)
         loop.set_exception_handler(self._seen)
+        if self.settings.keys:
+            # Only then: every place with keys has to be imported for it.
+            from octavo.tui.commands import apply_keymap
+            from octavo.tui.places import PLACES
+
+            for problem in apply_keymap(self, self.settings.keys, PLACES):
+                self.say(problem, tone="care")
+        for problem in self.settings.problems:
+            self.say(problem, tone="care")
         if self._session is not None:
             self._follow()
 
@@ -343,6 +365,24 @@ class Octavo(Explaining[int]):
         from octavo.tui.screens.palette import PaletteScreen
 
         self.push_screen(PaletteScreen())
+
+    def action_theme(self) -> None:
+        from octavo.tui.screens.chooser import Choice
+        from octavo.tui.screens.picker import Picker
+
+        before = self.theme
+        known = sorted(self.available_themes, key=lambda name: (name not in palettes(), name))
+
+        def chosen(name: str | None) -> None:
+            self.theme = name or before
+            if name is not None and self._session is not None:
+                self.session.state.remember("theme", name)
+
+        def try_on(name: str) -> None:
+            self.theme = name
+
+        choices = [Choice(name, name, right="now" if name == before else "") for name in known]
+        self.push_screen(Picker("Theme", choices, look=try_on), chosen)
 
     def action_search(self) -> None:
         from octavo.tui.screens.search import SearchScreen

@@ -16,6 +16,7 @@ from octavo.tui.screen import View
 class Discussing(View):
     """A view of pages people talk about. A subclass says where, which page, and which block the cursor is on."""
 
+    CONTEXT: ClassVar[str] = "pages and diffs"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("c", "comment", "Comment", tooltip="Comment on the block the cursor is on", id="comment.block"),
         Binding("C", "comment_page", "Comment on page", show=False, tooltip="Comment on the whole page", id="comment.page"),

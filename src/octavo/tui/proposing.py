@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 class Proposing(View):
     """A view with a change request in it. A subclass says which one, and in which space."""
 
+    CONTEXT: ClassVar[str] = "change requests"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "approve", "Approve", tooltip="Approve this revision, with a comment if you like", id="change.approve"),
         Binding("A", "ask_changes", "Ask for changes", show=False, tooltip="Ask for changes, and say which", id="change.ask"),

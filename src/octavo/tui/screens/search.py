@@ -77,6 +77,7 @@ class SearchScreen(Dialog[None]):
         self._changes: dict[str, tuple[ChangeRequest, ...]] = {}
         self._only_space: SpaceRef | None = None
         self._timer: Timer | None = None
+        self._chose = False
 
     @property
     def octavo(self) -> Octavo:
@@ -129,6 +130,7 @@ class SearchScreen(Dialog[None]):
         if self._timer is not None:
             self._timer.stop()
         self._timer = self.set_timer(ASK_AFTER, self._ask)
+        self._chose = False
         self._show()
 
     def _ask(self) -> None:
@@ -166,6 +168,9 @@ class SearchScreen(Dialog[None]):
         error, loading = self._pages.error or self._of_space.error, self._pages.loading or self._of_space.loading
         self.rows.empty = "Searching…" if loading else f"Nothing holds “{self.words[:60]}”."
         self.rows.show(hits)
+        if not self._chose:
+            # What the server finds comes later than what is known here: the cursor waits at the top for it.
+            self.rows.action_first()
         if error is not None:
             self.rows.fail("The server could not search", str(error))
         self._say_scope(f"{len(hits)} results" if hits else "")
@@ -244,6 +249,7 @@ class SearchScreen(Dialog[None]):
         self._ask()
 
     def action_move(self, step: int) -> None:
+        self._chose = True
         self.rows.action_move(step)
 
     def action_open(self) -> None:
