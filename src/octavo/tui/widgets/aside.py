@@ -24,7 +24,7 @@ class Aside(Vertical):
         background: $background;
         Rows { height: auto; background: $background; }
         #outline { max-height: 40%; }
-        #threads { max-height: 1fr; }
+        #threads { min-height: 4; max-height: 1fr; }
         #facts { height: auto; color: $octavo-muted; padding: 0 1; margin-top: 1; }
         .pane-title { margin-top: 0; }
         #threads-title { margin-top: 1; }
