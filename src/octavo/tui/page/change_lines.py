@@ -28,6 +28,8 @@ def set_diff_unit(setting: Setting, unit: DiffUnit, width: int) -> list[Line]:
     """The lines of a unit, the gutter included."""
     space = [] if unit.tight else [Line([])]
     match unit.kind:
+        case "title":
+            return [Line(part) for part in wrap([Piece(unit.text, setting.look.strong)], width)]
         case "fold" | "label":
             return [*space, _across(unit, setting.look, width)]
         case "note":
@@ -255,6 +257,7 @@ def _table(look: Look, block: Block, parts: model.Table, width: int) -> list[Lin
     pairs = parts.columns[:40]
     head = [_cell_words((pair.new or pair.old or _NO_COLUMN).title, look, look.strong) for pair in pairs]
     rows: list[tuple[str, list[list[Piece]]]] = []
+    notes: list[str] = []
     for entry in parts.rows:
         match entry:
             case model.Same(new=same):
@@ -264,6 +267,9 @@ def _table(look: Look, block: Block, parts: model.Table, width: int) -> list[Lin
                 rows.append(("+", _row(row, [pair.new_index for pair in pairs], parts, look)))
             case model.Removed(block=row) | model.Moved(old=row):
                 rows.append(("-", _row(row, [pair.old_index for pair in pairs], parts, look)))
+            case model.Changed(parts=model.Cells(cells=cells)) if not any(_has_words(cell) for cell in cells):
+                rows.append(("~", [_changed_cell(cell, "", look) for cell in cells[:40]]))
+                notes += [note for cell in cells if cell.words for note in _link_notes(cell.words.words)]
             case model.Changed(parts=model.Cells(cells=cells)):
                 rows.append(("-", [_changed_cell(cell, "delete", look) for cell in cells[:40]]))
                 rows.append(("+", [_changed_cell(cell, "insert", look) for cell in cells[:40]]))
@@ -278,7 +284,11 @@ def _table(look: Look, block: Block, parts: model.Table, width: int) -> list[Lin
         if sign:
             lines = [Line(fit(line.pieces, width - GUTTER, look.glyphs.more), block) for line in lines]
         out += _gutter(lines, sign or " ", None, look, width, _ground(sign, look))
-    return out
+    return out + [line for note in dict.fromkeys(notes) for line in _note(note, look, width)]
+
+
+def _has_words(cell: model.Cell) -> bool:
+    return cell.words is not None and "words" in cell.words.sorts
 
 
 _NO_COLUMN = Column()
@@ -302,4 +312,7 @@ def _changed_cell(cell: model.Cell, op: str, look: Look) -> list[Piece]:
         return _cell_words(side.runs if side is not None else (), look)
     words = [word for word in cell.words.words if word.op not in ("insert", "delete") or word.op == op]
     runs = [word.old or word.run if op == "delete" else word.run for word in words]
-    return _marked(words, runs, look, None, {op: look.remove_word if op == "delete" else look.add_word})
+    marks = (
+        {"delete": look.remove_word, "insert": look.add_word} if op else {"format": look.cursor, "link": look.cursor}
+    )
+    return _marked(words, runs, look, None, marks)

@@ -17,7 +17,7 @@ _NAMES = {"item": "list item", "expandable": "expandable section", "openapi": "i
 class DiffUnit:
     """A part of a diff that is set at once.
 
-    Kinds: block (unchanged), fold, entry (a change), label (where what follows lies), note (a sentence), lines (of
+    Kinds: title, block (unchanged), fold, entry (a change), label (where what follows lies), note (a sentence), lines (of
     source), threads.
     """
 
@@ -67,9 +67,14 @@ class Unfolding:
         self.opened.clear()
 
 
-def changes(diff: Diff, unfolding: Unfolding, threads: Mapping[str, Sequence[ThreadLine]]) -> Changes:
+def changes(diff: Diff, unfolding: Unfolding, threads: Mapping[str, Sequence[ThreadLine]], title: str = "") -> Changes:
     """The units of a rendered diff, threads at the blocks of their keys; "" for those on the page."""
-    return _Writer(unfolding, threads).write(diff)
+    writer = _Writer(unfolding, threads)
+    if diff.is_empty and not diff.unseen_lines and not threads:
+        return Changes()
+    if title:
+        writer.out.units.append(DiffUnit("title", text=title, tight=True))
+    return writer.write(diff)
 
 
 def source_changes(hunks: Sequence[Hunk]) -> Changes:
@@ -92,7 +97,7 @@ class _Writer:
         self._threads = threads
         self._total = sum(map(len, threads.values()))
         self._given: set[str] = set()
-        self._out = Changes(thread_count=self._total)
+        self.out = Changes(thread_count=self._total)
 
     def write(self, diff: Diff) -> Changes:
         self._put_threads("", None)
@@ -105,17 +110,17 @@ class _Writer:
         for key in self._threads:
             if key not in self._given:
                 self._put_threads(key, None)
-        return self._out
+        return self.out
 
     def _put(self, unit: DiffUnit) -> None:
-        self._out.units.append(unit)
+        self.out.units.append(unit)
 
     def _put_note(self, text: str, change: int = -1) -> None:
-        self._put(DiffUnit("note", Block("note", key=f"note {len(self._out.units)}"), text=text, change=change))
+        self._put(DiffUnit("note", Block("note", key=f"note {len(self.out.units)}"), text=text, change=change))
 
     def _next(self) -> int:
-        self._out.count += 1
-        return self._out.count - 1
+        self.out.count += 1
+        return self.out.count - 1
 
     def _entries(self, entries: Sequence[Entry], parent: Block | None) -> None:
         for index, entry in enumerate(entries):
@@ -137,10 +142,10 @@ class _Writer:
 
     def _container(self, entry: Changed, inside: Inside, parent: Block | None) -> None:
         has_title = inside.title is not None and bool(inside.title.sorts)
+        if name := _name(entry.new):
+            self._put(DiffUnit("label", text=f"in {name}"))
         if entry.notes or has_title:
             self._put(DiffUnit("entry", entry.new, entry, parent, change=self._next()))
-        elif name := _name(entry.new):
-            self._put(DiffUnit("label", text=f"in {name}"))
         self._entries(inside.entries, entry.new)
         self._put_threads(entry.new.key, entry.new)
 

@@ -173,7 +173,7 @@ class DiffView(Reader):
 
             self._changed = source_changes(source_diff(*self._sources))
         else:
-            self._changed = changes(self.diff, self.unfolding, self.threads)
+            self._changed = changes(self.diff, self.unfolding, self.threads, self._title)
         return Galley(
             self._changed.units, lambda unit: _guess(unit, inner), lambda unit: set_diff_unit(setting, unit, inner)
         )

@@ -8,7 +8,7 @@ from rich.style import Style
 
 from octavo.documents.blocks import Block
 from octavo.tui.page.inline import icon, inline
-from octavo.tui.page.lines import Line, Piece, Spot, indented, on, padded, rule, width_of
+from octavo.tui.page.lines import Line, Piece, Spot, fit, indented, on, padded, rule, width_of
 from octavo.tui.page.look import PLAIN
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.wrap import wrap
@@ -172,6 +172,7 @@ def one_update(setting: Setting, update: Block, width: int, style: str) -> list[
     head = [Piece(_day(str(update.attrs.get("date") or ""), style), look.accent + Style(bold=True))]
     for tag in update.attrs.get("tags") or ():
         head += [Piece("  ", PLAIN, None, True), Piece(f" {tag} ", look.chip)]
+    head = fit(head, width, glyphs.more)
     used = width_of(head) + 1
     if used < width - 4:
         head += [Piece(" ", PLAIN, None, True), Piece(glyphs.across * (width - used), look.line, None, True)]

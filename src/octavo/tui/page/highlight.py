@@ -81,9 +81,9 @@ class Highlights:
 
 def tokenize(language: str, code: str) -> Tokens | None:
     """The lines of `code` in tokens; None for a language nobody knows or lines too long to colour."""
-    # It takes 30 ms to load: only pages with code pay for it. It has no types of its own.
-    from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
-    from pygments.util import ClassNotFound  # type: ignore[import-untyped]
+    # It takes 30 ms to load: only pages with code pay for it.
+    from pygments.lexers import get_lexer_by_name
+    from pygments.util import ClassNotFound
 
     if any(len(line) > LONGEST_LINE for line in code.split("\n")):
         return None

@@ -68,7 +68,8 @@ def image(setting: Setting, block: Block, width: int) -> list[Line]:
     spot = Spot("image", src)
     alt = " ".join(str(attrs.get("alt") or "").split())
     words = Piece(alt, look.text, spot) if alt else Piece("no alternative text", look.warning, spot, True)
-    size = "×".join(str(attrs[side]) for side in ("width", "height") if attrs.get(side))
+    sides = [str(attrs[side]) for side in ("width", "height") if attrs.get(side)]
+    size = f"{sides[0]} wide" if len(sides) == 1 and attrs.get("width") else "×".join(sides)
     rows = [Line(pieces) for pieces in wrap([words], wide - 4)[:4]]
     title = [Piece(f"{glyphs.picture} {file_name(src) or 'image'}", look.muted, spot, True)]
     right = [Piece(size if not look.ascii else size.replace("×", "x"), look.muted, None, True)] if size else []

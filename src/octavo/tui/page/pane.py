@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
@@ -25,6 +25,17 @@ from octavo.tui.page.painting import painted, restyled, words_between
 
 SLICE, EVERY, REACH = 0.005, 0.03, 300
 """Seconds of work at a time, seconds between, and how many units on each side are set ahead of being looked at."""
+
+
+class Anchor(NamedTuple):
+    """What stands at the top: the unit, the key of the block there, how far below the first line of the block and
+    of the unit the top is, and the width in which it was."""
+
+    unit: int
+    key: str = ""
+    offset: int = 0
+    place: int = 0
+    width: int = 0
 
 
 class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
@@ -146,7 +157,7 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
         if self.pane_width != self._width:
             self.reset()
 
-    def reset(self, *, anchor: tuple[int, str] | None = None) -> None:
+    def reset(self, *, anchor: Anchor | None = None) -> None:
         """Set everything anew. What stands at the top stays there: the block `anchor` names, else the one on show."""
         self._look = None
         if self.pane_width <= 0:
@@ -159,25 +170,34 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
         self.set_ahead(0.008)
         self._sync()
         if held is not None:
-            self._hold(*held)
+            self._hold(held)
         self._refine_soon()
         self.refresh()
 
-    def _anchor(self) -> tuple[int, str] | None:
-        """The unit at the top, and the key of the block there."""
+    def _anchor(self) -> Anchor | None:
+        """What is at the top."""
         if not len(self.galley) or not self._width:
             return None
         unit, place = self.galley.at(self.scroll_offset.y)
         lines = self.galley.lines(unit)
         block = next((line.block for line in lines[place:] if line.block is not None), None)
-        return (unit, block.key if block is not None and place else "")
+        first = next((first for first, _, each in stops(lines) if each is block), 0)
+        return Anchor(unit, block.key if block is not None else "", place - first, place, self._width)
 
-    def _hold(self, unit: int, key: str) -> None:
+    def _hold(self, anchor: Anchor) -> None:
         if not len(self.galley):
             return
-        unit = min(unit, len(self.galley) - 1)
-        first = next((first for first, _, block in stops(self.galley.lines(unit)) if key and block.key == key), 0)
-        self._show_line(self.galley.top(unit) + first)
+        unit = self.unit_of(min(anchor.unit, len(self.galley) - 1), anchor.key)
+        found = (first for first, _, block in stops(self.galley.lines(unit)) if block.key == anchor.key)
+        first = next(found, -1) if anchor.key else -1
+        if first < 0:
+            first = anchor.place - anchor.offset if anchor.width == self._width else 0
+        within = anchor.offset if anchor.width == self._width else min(0, anchor.offset)
+        self._show_line(self.galley.top(unit) + max(0, first + within))
+
+    def unit_of(self, near: int, key: str) -> int:
+        """The unit that has the block called `key`, or else `near`."""
+        return near
 
     def _show_line(self, line: int) -> None:
         self._sync()
@@ -285,7 +305,8 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
 
     # Painting
 
-    def _painted(self) -> list[Strip]:
+    def paint(self) -> list[Strip]:
+        """The rows on show."""
         top, width, height = self.scroll_offset.y, self.pane_width, self.size.height
         key = (top, width, height, self._changes, self.galley.total, int(self.has_focus))
         if key == self._frame_key:
@@ -323,7 +344,7 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
         )
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        strips = self._painted()[crop.y : crop.bottom]
+        strips = self.paint()[crop.y : crop.bottom]
         selection = self.text_selection
         if selection is not None:
             style = self.screen.get_component_rich_style("screen--selection")
@@ -337,7 +358,7 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
         return strips
 
     def render_line(self, y: int) -> Strip:
-        return self._painted()[y]
+        return self.paint()[y]
 
     # Selecting
 

@@ -203,6 +203,7 @@ class Reader(GalleyPane):
 
     def hots_on_show(self) -> list[Hot]:
         """What can be opened now; `line` counts rows of the pane."""
+        self.paint()
         out = []
         for y, (unit, _, line) in enumerate(self.rows_on_show):
             margin = self.margin_of(unit)

@@ -14,6 +14,8 @@ from textual.message import Message
 from textual.strip import Strip
 
 from octavo.api.comments import Comment
+from octavo.api.text import line as safe_line
+from octavo.api.text import text as safe_text
 from octavo.documents.blocks import Block, Document, Run, words
 from octavo.tui.page.addresses import Leads, leads
 from octavo.tui.page.finding import Find, Finder
@@ -22,6 +24,7 @@ from octavo.tui.page.highlight import Highlights
 from octavo.tui.page.layout import Unit, guess, set_block, set_unit, units
 from octavo.tui.page.lines import Hot, Line
 from octavo.tui.page.painting import over
+from octavo.tui.page.pane import Anchor
 from octavo.tui.page.reader import Reader, Stop, motions
 from octavo.tui.page.setting import Folds, Setting
 from octavo.tui.widgets.states import Waiting, failed, nothing
@@ -123,7 +126,7 @@ class PageView(Reader):
         threads: Mapping[str, int | Sequence[Comment]] | None = None,
     ) -> None:
         """Show a page. While `key` is the same, the place and what is opened are kept."""
-        self._show(document, (title, description or ""), key, whole=True)
+        self._show(document, (safe_line(title), safe_text(description or "")), key, whole=True)
         if threads is not None:
             self.set_threads(threads)
         self.post_message(self.Loaded())
@@ -132,7 +135,7 @@ class PageView(Reader):
         """Show a page that is not parsed yet: the beginning of a long one at once, all of it soon. `Loaded` follows."""
         from octavo.documents.parse import parse  # the parser takes 30 ms to load, and no frame needs it
 
-        head = (title, description or "")
+        head = (safe_line(title), safe_text(description or ""))
         self.workers.cancel_group(self, "read")
         if self.document is not None and key == self.key and markdown == self.document.source and self._whole:
             self._show(self.document, head, key, whole=True)
@@ -282,6 +285,12 @@ class PageView(Reader):
                 blocks = blocks[1:]
             blocks.insert(0, Block("page-title", runs=(Run(title),), text=description))
         return blocks
+
+    def unit_of(self, near: int, key: str) -> int:
+        for unit in sorted(range(len(self.galley)), key=lambda unit: abs(unit - near)) if key else ():
+            if trail(self.galley.units[unit].part or self.galley.units[unit].block, key):
+                return unit
+        return near
 
     def margin_of(self, unit: int) -> int:
         kept = self._margins.get(unit)
@@ -491,7 +500,7 @@ class PageView(Reader):
         self._finder = None
         spans = [(unit.part or unit.block).lines for unit in units(self._blocks())]
         at = next((index for index, (_, end) in enumerate(spans) if end > line), 0)
-        self.reset(anchor=(at, ""))
+        self.reset(anchor=Anchor(at))
         self.content_changed()
         self.tell()
 

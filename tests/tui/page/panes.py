@@ -1,0 +1,58 @@
+"""An app with nothing but one pane, and what was said to it."""
+
+from __future__ import annotations
+
+from textual.app import App, ComposeResult
+from textual.message import Message
+from textual.widget import Widget
+
+from octavo.tui.page.pane import GalleyPane
+from octavo.tui.page.reader import Reader
+from octavo.tui.page.view import PageView
+from octavo.tui.themes import themes
+
+
+class PaneApp(App[None]):
+    """Shows one pane, and keeps the messages it sent."""
+
+    def __init__(self, pane: Reader, *beside: Widget) -> None:
+        super().__init__()
+        self.pane = pane
+        self.beside = beside
+        self.said: list[Message] = []
+        for theme in themes():
+            self.register_theme(theme)
+        self.theme = themes()[0].name
+
+    def compose(self) -> ComposeResult:
+        yield self.pane
+        yield from self.beside
+
+    def on_mount(self) -> None:
+        self.pane.focus()
+
+    def keep(self, message: Message) -> None:
+        self.said.append(message)
+
+    on_page_view_link_followed = keep
+    on_page_view_loaded = keep
+    on_reader_block_chosen = keep
+    on_reader_thread_wanted = keep
+    on_reader_read_on = keep
+    on_reader_copied = keep
+
+
+def screen(pane: GalleyPane) -> str:
+    """What the pane shows."""
+    return "\n".join(strip.text.rstrip() for strip in (pane.render_line(y) for y in range(pane.size.height)))
+
+
+def bar_at(pane: GalleyPane) -> list[str]:
+    """The lines that have the cursor's bar."""
+    rows = [row.strip() for row in screen(pane).split("\n")]
+    return [row.removeprefix("▌").strip() for row in rows if row.startswith("▌")]
+
+
+def links(app: PaneApp) -> list[tuple[str, bool]]:
+    """Which links were followed, and whether outside."""
+    return [(each.href, each.outside) for each in app.said if isinstance(each, PageView.LinkFollowed)]

@@ -1,0 +1,27 @@
+"""Lines of a page as plain text, to be compared with what was approved."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from octavo.tui.page.lines import Line
+
+HERE = Path(__file__).parent
+PAGES, PICTURES = HERE / "pages", HERE / "pictures"
+WIDTHS = (60, 100, 140)
+
+
+def text_of(lines: Iterable[Line]) -> str:
+    """The lines without the blanks at their ends."""
+    return "\n".join(line.text.rstrip() for line in lines) + "\n"
+
+
+def check(name: str, text: str) -> None:
+    """Compare with the picture called `name`; with UPDATE_PICTURES=1 in the environment, make it the picture."""
+    path = PICTURES / f"{name}.txt"
+    if os.environ.get("UPDATE_PICTURES") == "1":
+        path.write_text(text, encoding="utf-8")
+    assert path.exists(), f"No picture {path.name}: run with UPDATE_PICTURES=1, and look at it."
+    assert text == path.read_text(encoding="utf-8")

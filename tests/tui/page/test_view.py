@@ -1,0 +1,381 @@
+"""The page view under the fingers."""
+
+from __future__ import annotations
+
+import pytest
+from textual.widgets import Static
+
+from octavo.documents.parse import parse
+from octavo.tui.page.reader import Reader
+from octavo.tui.page.view import PageView, beginning
+from tests.tui.page.panes import PaneApp, bar_at, links, screen
+from tests.tui.page.picture import PAGES, check
+
+PAGE = """\
+# Retries
+
+First paragraph with a [link](signing.md) and [another](https://example.org).
+
+## Schedule
+
+Second paragraph.
+
+<details>
+
+<summary>Closed</summary>
+
+A needle in here.
+
+</details>
+
+{% tabs %}
+{% tab title="One" %}
+first
+{% endtab %}
+{% tab title="Two" %}
+second needle
+{% endtab %}
+{% endtabs %}
+
+## Last
+
+[Up](#schedule)
+"""
+LONG = "\n\n".join(f"## Section {number}\n\nParagraph {number} says a little." for number in range(200))
+
+
+async def test_letters_open_links_and_in_upper_case_in_the_browser() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 40)) as pilot:
+        app.pane.show(parse(PAGE), title="Retries", key="p")
+        await pilot.press("f")
+        assert "asigning" not in screen(app.pane)
+        assert "aink and snother" in screen(app.pane)
+        await pilot.press("a")
+        await pilot.press("f", "s")
+        await pilot.press("f", "A")
+        assert links(app) == [("signing.md", False), ("https://example.org", True), ("signing.md", True)]
+        await pilot.press("f", "escape")
+        assert "link and another" in screen(app.pane)
+
+
+async def test_a_link_to_a_heading_goes_there() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 8)) as pilot:
+        app.pane.show(parse(PAGE), title="Retries", key="p")
+        await pilot.press("G", "f", "a")
+        assert bar_at(app.pane)[0] == "Schedule"
+        assert links(app) == []
+
+
+async def test_the_cursor_goes_from_block_to_block_and_says_what_is_commented() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 40)) as pilot:
+        app.pane.show(parse(PAGE), title="Retries", key="p")
+        await pilot.press("right_parenthesis", "right_parenthesis")
+        assert bar_at(app.pane) == ["Second paragraph."]
+        await pilot.press("left_parenthesis", "c")
+        chosen = [each.block for each in app.said if isinstance(each, Reader.BlockChosen)]
+        assert [block.plain() for block in chosen] == ["Schedule"]
+
+
+async def test_enter_opens_the_one_thing_a_block_has() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 40)) as pilot:
+        app.pane.show(parse(PAGE), title="Retries", key="p")
+        for _ in range(3):
+            await pilot.press("right_parenthesis")
+        assert bar_at(app.pane) == ["▸ Closed"]
+        await pilot.press("enter")
+        assert "A needle in here." in screen(app.pane)
+        await pilot.press("enter")
+        assert "A needle in here." not in screen(app.pane)
+
+
+async def test_finding_opens_what_is_folded_and_counts() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 40)) as pilot:
+        view = app.pane
+        view.show(parse(PAGE), title="Retries", key="p")
+        await pilot.press("slash", *"NEEDLE")
+        assert "1 of 2" in screen(view)
+        assert "A needle in here." in screen(view)
+        await pilot.press("enter", "n")
+        assert "second needle" in screen(view)
+        assert view.finding == "2 of 2"
+        await pilot.press("n")
+        assert view.finding == "1 of 2"
+        await pilot.press("N", "escape")
+        assert view.finding == ""
+
+
+async def test_finding_nothing_says_so_and_leaves_the_place() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 12)) as pilot:
+        app.pane.show(parse(LONG), title="Long", key="p")
+        await pilot.press("ctrl+d", "ctrl+d")
+        before = app.pane.scroll_offset.y
+        await pilot.press("slash", *"zzz")
+        assert "not found" in screen(app.pane)
+        await pilot.press("escape")
+        assert app.pane.scroll_offset.y == before > 0
+
+
+async def test_what_is_pasted_into_the_find_line_is_found() -> None:
+    from textual.events import Paste
+
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 40)) as pilot:
+        app.pane.show(parse(PAGE), title="Retries", key="p")
+        await pilot.press("slash")
+        app.pane.post_message(Paste("second\nparagraph"))
+        await pilot.pause()
+        assert app.pane.finding == "1 of 1"
+
+
+async def test_choosing_a_tab_chooses_those_of_the_same_name() -> None:
+    app = PaneApp(PageView())
+    page = PAGE + "\n\n" + PAGE[PAGE.index("{% tabs") : PAGE.index("## Last")].replace("second", "other second")
+    async with app.run_test(size=(80, 60)) as pilot:
+        app.pane.show(parse(page), title="Retries", key="p")
+        await pilot.pause()
+        hot = next(hot for hot in app.pane.hots_on_show() if hot.kind == "tab" and hot.spot.index == 1)
+        await pilot.click(PageView, offset=(hot.start + 1, hot.line))
+        assert "second needle" in screen(app.pane)
+        assert "other second needle" in screen(app.pane)
+
+
+async def test_what_is_opened_and_the_place_stay_over_a_reload() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 10)) as pilot:
+        view = app.pane
+        view.show(parse(PAGE + LONG), title="Retries", key="p")
+        view.find("A needle")
+        view.find("")
+        assert "A needle in here." in screen(view)
+        place = view.scroll_offset.y
+        view.show(parse(PAGE.replace("Second", "Another") + LONG), title="Retries", key="p")
+        await pilot.pause()
+        assert "A needle in here." in screen(view)
+        assert view.scroll_offset.y == place > 0
+        view.show(parse(PAGE), title="Other", key="q")
+        await pilot.pause()
+        assert view.scroll_offset.y == 0
+        assert "A needle in here." not in screen(view)
+
+
+async def test_threads_are_marked_at_their_blocks_and_can_be_reached() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 14)) as pilot:
+        view = app.pane
+        document = parse(PAGE)
+        view.show(document, title="Retries", key="p")
+        inner = next(block for block in document.walk() if block.plain() == "A needle in here.")
+        last = document.blocks[-1]
+        view.set_threads({inner.key: 2, last.key: 1, "": 3, "gone": 1})
+        await pilot.press("t")
+        assert bar_at(view) == ["▸ Closed" + next(row for row in bar_at(view))[len("▸ Closed") :]]
+        assert bar_at(view)[0].endswith("● 2")
+        await pilot.press("t")
+        assert bar_at(view)[0].startswith("Up")
+        assert bar_at(view)[0].endswith("● 1")
+        await pilot.press("T")
+        assert bar_at(view)[0].endswith("● 2")
+
+
+async def test_enter_on_a_block_with_nothing_to_open_asks_for_its_thread() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 40)) as pilot:
+        app.pane.show(parse(PAGE), title="Retries", key="p")
+        await pilot.press("right_curly_bracket", "enter")
+        wanted = [each.block.plain() for each in app.said if isinstance(each, Reader.ThreadWanted)]
+        assert wanted == ["Schedule"]
+
+
+async def test_headings_are_reached_in_both_directions() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 12)) as pilot:
+        app.pane.show(parse(LONG), title="Long", key="p")
+        await pilot.press(*["right_curly_bracket"] * 30)
+        assert bar_at(app.pane)[0] == "Section 30"
+        await pilot.press("left_curly_bracket")
+        assert bar_at(app.pane)[0] == "Section 29"
+
+
+async def test_going_down_and_up_again_shows_the_same() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 12)) as pilot:
+        app.pane.show(parse(LONG), title="Long", key="p")
+        await pilot.press("j", "j")
+        first = screen(app.pane)
+        await pilot.press(*["ctrl+d"] * 9, *["ctrl+u"] * 9)
+        assert screen(app.pane) == first
+        await pilot.press("G")
+        assert "Paragraph 199" in screen(app.pane)
+        assert app.pane.facts == "100 %"
+        await pilot.press("g")
+        assert screen(app.pane).strip().startswith("Long")
+
+
+async def test_the_cursor_comes_along_when_one_scrolls() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 12)) as pilot:
+        app.pane.show(parse(LONG), title="Long", key="p")
+        for key in ("ctrl+d", "ctrl+d", "G", "k", "g", "j"):
+            await pilot.press(key)
+            assert bar_at(app.pane) != []
+
+
+async def test_space_reads_on_and_at_the_end_asks_for_more() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show(parse(PAGE), title="Retries", key="p")
+        for _ in range(4):
+            await pilot.press("space")
+        assert any(isinstance(each, Reader.ReadOn) for each in app.said)
+
+
+async def test_the_top_block_stays_when_the_pane_gets_another_width() -> None:
+    app = PaneApp(PageView())
+    page = "\n\n".join(f"Block {number} " + "with words enough to be broken over lines " * 4 for number in range(60))
+    async with app.run_test(size=(100, 20)) as pilot:
+        app.pane.show(parse(page), title="", key="p")
+        app.pane.go_to_block(parse(page).blocks[30].key)
+        await pilot.press("j")
+        assert "Block 30" in screen(app.pane).split("\n")[0]
+        await pilot.resize_terminal(50, 20)
+        await pilot.pause(0.1)
+        assert "Block 30" in screen(app.pane).split("\n")[0]
+
+
+async def test_the_source_is_shown_and_left_at_the_same_place() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 12)) as pilot:
+        app.pane.show(parse(PAGE), title="Retries", key="p")
+        await pilot.press("backslash")
+        assert "    1 # Retries" in screen(app.pane)
+        await pilot.press("backslash")
+        assert "First paragraph with a link" in screen(app.pane)
+
+
+async def test_the_measure_grows() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(140, 12)) as pilot:
+        app.pane.show(parse("word " * 100), title="", key="p")
+        widths = []
+        for _ in range(4):
+            widths.append(max(len(row.strip()) for row in screen(app.pane).split("\n")))
+            await pilot.press("W")
+        assert widths[0] <= 78 < widths[1] <= 102 < widths[2]
+        assert widths[3] == widths[0]
+
+
+async def test_wide_code_moves_to_the_side() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(60, 12)) as pilot:
+        app.pane.show(parse("```\n" + "".join(f"{number:>5}" for number in range(2000)) + "\n```"), title="", key="p")
+        assert "    0    1    2" in screen(app.pane)
+        await pilot.press("right")
+        assert "    0    1" not in screen(app.pane)
+        await pilot.press("left")
+        assert "    0    1    2" in screen(app.pane)
+
+
+async def test_code_is_copied_exactly() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(60, 12)) as pilot:
+        app.pane.show(parse("```\na\n\tb\n```"), title="", key="p")
+        await pilot.press("y")
+        assert [(each.text, each.what) for each in app.said if isinstance(each, Reader.Copied)] == [("a\n\tb", "code")]
+
+
+async def test_selected_text_has_no_borders_in_it() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(60, 12)) as pilot:
+        app.pane.show(parse("one\n\n```\ntwo\n```\n\n* three"), title="", key="p")
+        app.pane.text_select_all()
+        await pilot.pause()
+        assert (app.screen.get_selected_text() or "").split() == ["one", "two", "three"]
+
+
+async def test_an_empty_page_says_so() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(60, 12)) as pilot:
+        app.pane.show(parse(""), title="Nothing", key="p")
+        await pilot.press("j", "f", "c", "n", "right_parenthesis")
+        assert "This page is empty." in screen(app.pane)
+
+
+async def test_a_page_that_failed_says_why_unless_one_is_on_show() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(60, 12)) as pilot:
+        app.pane.fail("Retries did not load", "503 from the server")
+        await pilot.pause()
+        assert "503 from the server" in screen(app.pane)
+        app.pane.show(parse(PAGE), title="Retries", key="p")
+        app.pane.fail("Retries did not load", "503 from the server")
+        await pilot.pause()
+        assert "First paragraph" in screen(app.pane)
+
+
+async def test_hostile_text_is_only_text() -> None:
+    app = PaneApp(PageView(), Static(""))
+    markdown = (PAGES / "hostile.md").read_text(encoding="utf-8")
+    async with app.run_test(size=(100, 30)) as pilot:
+        app.pane.show(parse(markdown), title="[@click=app.quit]x[/] \x1b]0;t\x07", key="p")
+        app.pane.set_threads({"[/x]": 1})
+        await pilot.press("f", "slash", *"[/x]", "enter")
+        shown = screen(app.pane)
+        assert "[@click=app.quit]press me[/]" in shown
+        assert not {char for char in shown if ord(char) < 32 and char != "\n"}
+        assert links(app) == []
+
+
+@pytest.mark.parametrize("size", [(12, 4), (20, 10), (200, 60)])
+async def test_any_size_can_be_shown(size: tuple[int, int]) -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=size) as pilot:
+        for name in ("prose", "tables", "cards", "columns", "stepper", "media"):
+            app.pane.show(parse((PAGES / f"{name}.md").read_text(encoding="utf-8")), title=name, key=name)
+            await pilot.press("j", "f", "escape", "G", "k", "right_parenthesis")
+        assert bar_at(app.pane) != []
+
+
+async def test_a_long_page_shows_its_beginning_before_it_is_read() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        view = app.pane
+        view.show_markdown(LONG * 10, title="Long", key="p")
+        assert "Section 0" in screen(view)
+        assert view.document is not None
+        begun = len(view.document.blocks)
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert len(view.document.blocks) > begun
+        assert [type(each) for each in app.said] == [PageView.Loaded]
+        await pilot.press("G")
+        assert "Paragraph 199" in screen(view)
+
+
+async def test_only_what_is_looked_at_is_set() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)):
+        app.pane.show(parse(LONG * 30), title="Long", key="p")
+        assert app.pane.galley.unset > len(app.pane.galley) // 2
+
+
+def test_the_beginning_of_a_page_ends_at_a_blank_line_outside_code() -> None:
+    page = "a\n\n```\nb\n\nc\n```\n\nd\n\ne"
+    assert beginning(page, 9) == "a\n\n```\nb\n\nc\n```"
+    assert beginning("x" * 100, 10) == "x" * 20
+
+
+@pytest.mark.parametrize("size", [(60, 40), (100, 40), (140, 40)])
+async def test_a_page_looks_as_it_was_approved(size: tuple[int, int]) -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=size) as pilot:
+        document = parse((PAGES / "prose.md").read_text(encoding="utf-8"))
+        app.pane.show(document, title="Retries", description="When a delivery fails, and what then.", key="p")
+        app.pane.set_threads({document.blocks[1].key: 2})
+        await pilot.pause()
+        check(f"view-{size[0]}", screen(app.pane) + "\n")
