@@ -65,7 +65,7 @@ class Ink:
 
     def text(self, text: str) -> None:
         """Write words as they are; addresses and names of emoji in them come to life."""
-        if not text or self._unseen:
+        if not text or self._unseen or self._names_icon(text):
             return
         if ":" not in text or self._kind != "text":
             self._write(text, self._kind, self._link, self._attrs)
@@ -111,9 +111,6 @@ class Ink:
     def html_text(self, text: str) -> None:
         """Write words of HTML, where white space is all the same."""
         squeezed = squeeze(text)
-        top = self._open[-1] if self._open else None
-        if top and top.kind == "icon" and _ICON_NAME.fullmatch(squeezed.strip()):
-            return
         at_start = not self.runs or self.runs[-1].kind == "break"
         if at_start and (heading := _MARKDOWN_HEADING.match(squeezed)) and "code" not in self._marks:
             self.push("h4")
@@ -163,6 +160,11 @@ class Ink:
         """The runs so far, without white space around them. Writing goes on with none."""
         runs, self.runs = self.runs, []
         return trimmed(runs)
+
+    def _names_icon(self, text: str) -> bool:
+        """Whether the words in an icon only say its name, for those who cannot see it."""
+        inside = bool(self._open) and self._open[-1].kind == "icon"
+        return inside and _ICON_NAME.fullmatch(text.strip()) is not None
 
     def _write(self, text: str, kind: str, link: str | None, attrs: Mapping[str, Any]) -> None:
         if not text:

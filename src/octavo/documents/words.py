@@ -41,7 +41,7 @@ def plain_sections(markdown: str) -> list[tuple[str, str, str]]:
             own = _OWN_ID.search(heading[2]) or _BRACED_ID.search(heading[2])
             title = plain(_BRACED_ID.sub("", heading[2]))
             sections.append((anchors.take(title, own[1] if own else None), title, []))
-        elif (words := plain(line)) and not _is_rule(line):
+        elif (words := plain(_START.sub("", line))) and not _is_rule(line):
             sections[-1][2].append(words)
     found = [(anchor, title, "\n".join(body)) for anchor, title, body in sections]
     return found if found[0][2] else found[1:]
@@ -55,7 +55,7 @@ def plain(line: str) -> str:
         line = _ELEMENT.sub(" ", line)
     if "](" in line:
         line = _LINK.sub(r"\1", line)
-    line = _MARKS.sub("", _START.sub("", line.replace("|", " ")))
+    line = _MARKS.sub("", line.replace("|", " "))
     return " ".join(decode(_ESCAPE.sub(r"\1", line)).split())
 
 

@@ -1,0 +1,116 @@
+"""What stands in a paragraph."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.documents.parse import parse
+from tests.documents.outline import inline
+
+
+@pytest.mark.parametrize(
+    ("markdown", "expected"),
+    [
+        ("**b** *i* ~~s~~ `c`", "<bold|b>   <italic|i>   <strike|s>   <code;code|c>"),
+        ("<strong>b</strong><kbd>K</kbd><sub>1</sub><sup>2</sup>", "<bold|b> <kbd|K> <sub|1> <sup|2>"),
+        ("a\\\nb", "a ⏎ b"),
+        ("a<br>b", "a ⏎ b"),
+        ("a&#x20;\n", "a"),
+        ("a&#xNAN;b", "a&#xNAN;b"),
+        ("$$a\\_1$$ and $5", "<math|a\\_1>  and $5"),
+        ("[t](a/b.md#c)", "<|t→a/b.md#c>"),
+        ("[t](%6Aavascript:x)", "<|t→%6Aavascript:x>"),
+        ("[t](javascript:x)", "<|t→javascript:x>"),
+        ('[p.md](p.md "mention")', "<mention|p.md→p.md>"),
+        ('<a data-mention href="p.md">p.md</a>', "<mention|p.md→p.md>"),
+        ("see https://a.b/c_(d)_e.", "see  <|https://a.b/c_(d)_e→https://a.b/c_(d)_e> ."),
+        ("(https://a.b/c)", "( <|https://a.b/c→https://a.b/c> )"),
+        ("<https://a.b>", "<|https://a.b→https://a.b>"),
+        ("readme.md and a.com", "readme.md and a.com"),
+        ("`https://a.b`", "<code;code|https://a.b>"),
+        (":rocket: :nope: 10:30:45", "<emoji;code=rocket|🚀>  :nope: 10:30:45"),
+        (
+            'x <span data-gb-custom-inline data-tag="emoji" data-code="1f4a1">💡</span>',
+            "x  <emoji;code=1f4a1|💡>",
+        ),
+        ('<i class="fa-github">:github:</i> x', "<icon;name=github|>  x"),
+        (
+            '<mark style="color:red;background-color:$info">m</mark>',
+            "<mark;color=red,background=$info|m>",
+        ),
+        (
+            'x <a href="u" class="button primary" data-icon="bolt">Go</a>',
+            "x  <button;style=primary,icon=bolt|Go→u>",
+        ),
+        (
+            'x <button type="button" class="button secondary" data-action="ask" data-query="q">Ask</button>',
+            "x  <button;style=secondary,action=ask,query=q|Ask>",
+        ),
+        ('<code class="expression">space.vars.x</code>', "<expression|space.vars.x>"),
+        ("x ![alt](a.png)", "x  <image;src=a.png|alt>"),
+        ('x <img src="a.png" alt="i" data-size="line">', "x  <image;src=a.png,size=line|i>"),
+        (
+            'x <picture><source srcset="d.png" media="(prefers-color-scheme: dark)"><img src="a.png" alt=""></picture>',
+            "x  <image;src=a.png,dark=d.png|>",
+        ),
+        ("\u200b&#x202e;&#27;a", "\ufffd\ufffda"),
+    ],
+)
+def test_runs(markdown: str, expected: str) -> None:
+    assert inline(markdown) == expected
+
+
+@pytest.mark.parametrize(
+    ("markdown", "anchors"),
+    [
+        ('## T <a href="#x" id="x"></a>', ["x"]),
+        ("## T {#own.id}", ["own.id"]),
+        ('<h2 id="x">T</h2>', ["x"]),
+        ("# What's new?\n\n# What's new?\n\n## 1. Start", ["whats-new", "whats-new-1", "id-1.-start"]),
+        ("## `connect/1`\n\n## Số tiền\n\n## 輸入", ["connect-1", "so-tien", "輸入"]),
+    ],
+)
+def test_headings_have_anchors(markdown: str, anchors: list[str]) -> None:
+    document = parse(markdown)
+    assert [heading.anchor for heading in document.headings] == anchors
+    assert [heading.block.attrs["id"] for heading in document.headings] == anchors
+    assert not any("id=" in heading.title or "{#" in heading.title for heading in document.headings)
+
+
+def test_block_images_are_figures() -> None:
+    document = parse(
+        '<figure><img src="a.png" alt="A" width="300"><figcaption><p>cap <b>b</b></p></figcaption></figure>\n\n'
+        "![B](<b c.png>)\n\n"
+        '<div align="left" data-with-frame="true"><figure><img src="c.png" alt=""></figure> '
+        '<figure><img src="d.png" alt=""></figure></div>'
+    )
+    one, two, gallery = document.blocks
+    assert (one.children[0].attrs["src"], one.children[0].attrs["width"]) == ("a.png", "300")
+    assert one.children[0].plain() == "cap b"
+    assert two.children[0].attrs["src"] == "b c.png"
+    assert two.children[0].attrs["alt"] == "B"
+    assert [image.attrs["src"] for image in gallery.children] == ["c.png", "d.png"]
+    assert gallery.attrs == {"align": "left", "frame": True}
+
+
+def test_front_matter_is_read_and_not_shown() -> None:
+    document = parse(
+        "---\ntitle: 'It''s'\ndescription: >-\n  one\n  two\nhidden: true\ntags: [a, b]\n"
+        "layout:\n  title:\n    visible: false\nmetaLinks:\n  - x\n  - y\n---\n\n# H"
+    )
+    assert document.title == "It's"
+    assert document.metadata == {
+        "title": "It's",
+        "description": "one two",
+        "hidden": True,
+        "tags": ["a", "b"],
+        "layout": {"title": {"visible": False}},
+        "metaLinks": ["x", "y"],
+    }
+    assert [block.kind for block in document.blocks] == ["heading"]
+    assert document.blocks[0].lines == (15, 16)
+
+
+def test_rules_at_the_top_are_no_front_matter() -> None:
+    document = parse("---\n\nWords without any colon\n\n---\n")
+    assert "Words without any colon" in document.blocks[1].plain()

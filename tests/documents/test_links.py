@@ -1,0 +1,120 @@
+"""Where links lead."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.documents import anchors
+from octavo.documents.links import (
+    Blocked,
+    Broken,
+    Places,
+    Target,
+    ToAnchor,
+    ToChangeRequest,
+    ToFile,
+    ToPage,
+    ToSpace,
+    ToUrl,
+    resolve,
+)
+
+PLACES = Places(
+    pages={"": "home", "guides": "g", "guides/setup": "s", "guides/setup/more": "m", "api/v1.2": "v"},
+    page_ids={"home", "g", "s", "m", "v"},
+    files={"logo (1).png": "f1", "f1": "f1"},
+    space="space1",
+)
+
+
+@pytest.mark.parametrize(
+    ("href", "expected"),
+    [
+        ("#top", ToAnchor("top")),
+        ("more.md", ToPage("m")),
+        ("setup/more.md#a%20b", ToPage("m", "a b")),
+        ("../guides/README.md", ToPage("g")),
+        ("../", ToPage("home")),
+        ("/guides/setup", ToPage("s")),
+        ("/pages/m", ToPage("m")),
+        ("/pages/m#x", ToPage("m", "x")),
+        ("/pages/guides/setup.md", ToPage("s")),
+        ("../api/v1.2.md", ToPage("v")),
+        ("/files/f1", ToFile("f1", "f1")),
+        ("../../.gitbook/assets/logo%20(1).png", ToFile("f1", "logo (1).png")),
+        ("https://a.b/c?d=e#f", ToUrl("https://a.b/c?d=e#f", "a.b")),
+        ("HTTPS://good.com@evil.com/", ToUrl("HTTPS://good.com@evil.com/", "evil.com")),
+        ("//a.b/c", ToUrl("https://a.b/c", "a.b")),
+        ("www.a.b", ToUrl("https://www.a.b", "www.a.b")),
+        ("mailto:a@b.c?subject=x", ToUrl("mailto:a@b.c?subject=x", "a@b.c")),
+        ("https://app.gitbook.com/s/other/a/b#c", ToSpace("other", "a/b", "c")),
+        ("https://app.gitbook.com/o/org/s/other", ToSpace("other")),
+        ("https://app.gitbook.com/s/space1/guides/setup", ToPage("s")),
+        ("https://app.gitbook.com/s/other/~/changes/12/a", ToChangeRequest("other", 12)),
+        ("/spaces/other/pages/p1", ToSpace("other", "p1")),
+        ("https://app.gitbook.com/account", ToUrl("https://app.gitbook.com/account", "app.gitbook.com")),
+    ],
+)
+def test_target(href: str, expected: Target) -> None:
+    assert resolve(href, "guides/setup", PLACES) == expected
+
+
+@pytest.mark.parametrize(
+    "href",
+    [
+        "",
+        "nowhere.md",
+        "/pages/nope",
+        "/files/nope",
+        "/broken/pages/x",
+        "broken-reference",
+        "http://",
+        "http://[::1",
+        "x.com",
+    ],
+)
+def test_broken(href: str) -> None:
+    target = resolve(href, "guides/setup", PLACES)
+    assert isinstance(target, Broken)
+    assert target.reason.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("href", "scheme"),
+    [
+        ("javascript:alert(1)", "javascript"),
+        ("JaVaScript:x", "javascript"),
+        ("file:///etc/passwd", "file"),
+        ("data:text/html,x", "data"),
+        ("ssh://-oProxyCommand=x", "ssh"),
+        ("\u200bvbscript:x", "vbscript"),
+        ("hhttps://a.b", "hhttps"),
+    ],
+)
+def test_other_schemes_are_blocked(href: str, scheme: str) -> None:
+    target = resolve(href, "", PLACES)
+    assert isinstance(target, Blocked)
+    assert target.scheme == scheme
+
+
+@pytest.mark.parametrize("href", ["%6Aavascript:x", "%66ile:///etc/passwd"])
+def test_encoded_schemes_do_not_come_to_life(href: str) -> None:
+    assert isinstance(resolve(href, "", PLACES), Broken)
+
+
+def test_controls_do_not_reach_an_address() -> None:
+    target = resolve("https://a.b/\x1b]52;c;x\x07\n", "", PLACES)
+    assert isinstance(target, ToUrl)
+    assert target.url.isprintable()
+
+
+def test_links_of_a_file_start_from_its_folder() -> None:
+    assert resolve("more.md", "guides/setup/README.md", PLACES) == ToPage("m")
+
+
+def test_anchors_match_by_their_letters() -> None:
+    known = ["id-1.-start", "whats-new"]
+    assert anchors.match("whats-new", known) == "whats-new"
+    assert anchors.match("1-start", known) == "id-1.-start"
+    assert anchors.match("What's-New", known) == "whats-new"
+    assert anchors.match("other", known) is None

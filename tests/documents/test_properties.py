@@ -1,0 +1,220 @@
+"""What holds for any page: it is read, its words are kept, and the work grows no faster than the page."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable
+from types import FrameType
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from octavo.documents.blocks import Document
+from octavo.documents.chunks import chunks
+from octavo.documents.parse import parse
+from octavo.documents.tags import scan
+from octavo.documents.words import plain_sections
+
+FRAGMENTS = [
+    *(
+        "{% hint %}",
+        "{% endhint %}",
+        "{% tabs %}",
+        '{% tab title="t" %}',
+        "{% endtab %}",
+        "{% endtabs %}",
+        "{% code %}",
+    ),
+    *(
+        "{% endcode %}",
+        "{% step %}",
+        '{% embed url="u" %}',
+        "{% endembed %}",
+        "{% if a %}",
+        "{% else %}",
+        "{% endif %}",
+    ),
+    *("{% x", '{% @a/b c="d\n"e" %}', "{%", "%}", "{% column %}", "<details>", "<summary>", "</summary>", "</details>"),
+    *(
+        "<table><tr><td>",
+        "</td></tr></table>",
+        "<p>",
+        "</p>",
+        "<div>",
+        "</div>",
+        "<figure>",
+        "</figure>",
+        "<pre><code>",
+    ),
+    *("</code></pre>", "<a href='", "<!--", "-->", "<br>", "<strong>", "</strong>", "<h2>", "</h2>", "<ul><li>"),
+    *(
+        "\n",
+        "\n\n",
+        "\n\n",
+        "  ",
+        "    ",
+        "* ",
+        "1. ",
+        "> ",
+        "# ",
+        "## ",
+        "```\n",
+        "~~~\n",
+        "$$",
+        "$$\n",
+        "|",
+        "|-|-|\n",
+    ),
+    *(
+        "**",
+        "*",
+        "`",
+        "~~",
+        "[",
+        "](",
+        ")",
+        "![",
+        "[^1]",
+        "[^1]: ",
+        ":rocket:",
+        "https://a.b/",
+        "\\",
+        "&#x20;",
+        "---\n",
+    ),
+    *("<<<<<<< main\n", "=======\n", ">>>>>>> #1\n", "{#id}", "\u202e", "\x1b", "é", "漢"),
+]
+pages = st.lists(st.sampled_from(FRAGMENTS) | st.from_regex(r"w[a-z]{3,6}", fullmatch=True), max_size=60).map("".join)
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@given(pages)
+def test_any_page_is_read(page: str) -> None:
+    document = parse(page)
+    count = document.source.count("\n") + 1
+    keys = [block.key for block in document.walk()]
+    assert len(keys) == len(set(keys))
+    for block in document.walk():
+        first, last = block.lines
+        assert 0 <= first < last <= count
+        assert not (block.runs and block.text)
+    assert all(0 <= diagnostic.line < count for diagnostic in document.diagnostics)
+    assert not any("\x1b" in run.text or "\u202e" in run.text for block in document.walk() for run in block.runs)
+
+
+@settings(max_examples=300)
+@given(pages)
+def test_reading_twice_gives_the_same(page: str) -> None:
+    assert parse(page) == parse(page)
+
+
+SAFE = [
+    piece for piece in FRAGMENTS if not re.search(r"<!--|-->|href|\]|\[|---|<details|<table|\||{% x|@a|{%$|%}$", piece)
+]
+wordy = st.lists(st.sampled_from(SAFE) | st.from_regex(r"\nw[a-z]{3,6}\n", fullmatch=True), max_size=40).map("".join)
+
+
+@settings(max_examples=300)
+@given(wordy)
+def test_every_word_is_kept(page: str) -> None:
+    wanted = Counter(re.findall(r"\bw[a-z]{3,6}\b", page))
+    found = Counter(re.findall(r"w[a-z]{3,6}", _everything(parse(page))))
+    assert not wanted - found
+
+
+def _everything(document: Document) -> str:
+    parts = [document.front_matter]
+    for block in document.walk():
+        parts += [
+            block.text,
+            *(run.text + str(dict(run.attrs)) + str(run.link) for run in block.runs),
+            str(block.attrs),
+        ]
+    return " ".join(parts)
+
+
+@given(st.text(alphabet="{%}- \n=\"'“”ab@/_\\&", max_size=80))
+def test_any_tag_is_scanned(text: str) -> None:
+    tag = scan("{% x " + text)
+    if tag is not None:
+        assert tag.end <= len(text) + 5
+        assert tag.name.startswith("x")
+        assert ("{% x " + text)[: tag.end].endswith("%}")
+
+
+@settings(max_examples=200)
+@given(pages)
+def test_sections_and_chunks_of_any_page(page: str) -> None:
+    assert all(isinstance(part, str) for section in plain_sections(page) for part in section)
+    pieces = chunks(page, 20)
+    assert "\n".join(text for _, text in pieces) == page
+    assert [line for line, _ in pieces] == sorted({line for line, _ in pieces})
+
+
+HOSTILE: dict[str, Callable[[int], str]] = {
+    "open tags": lambda n: "{% hint %}\n" * n,
+    "tags without end": lambda n: '{% x a="\n' * n,
+    "quotes in a tag": lambda n: '{% x a="' + '" ' * n + " %}",
+    "tags in text": lambda n: "x {% a " * n,
+    "closing tags": lambda n: "{% endhint %}\n" * n,
+    "tabs within tabs": lambda n: '{% tabs %}{% tab title="a" %}\nx\n' * n,
+    "quotes within quotes": lambda n: ">" * n + " a",
+    "lists within lists": lambda n: "".join("  " * (i % 50) + "* a\n" for i in range(n)),
+    "brackets": lambda n: "[" * n,
+    "images": lambda n: "![" * n,
+    "half links": lambda n: "[a](b " * n,
+    "stars": lambda n: "**a _b " * n,
+    "open elements": lambda n: "<a b='" * n,
+    "open quotes": lambda n: '<a "<' * n,
+    "comments": lambda n: "a <!-- " * n,
+    "paragraphs": lambda n: "<p>x\n" * n,
+    "open tables": lambda n: "<table>\n\n" * n,
+    "cells": lambda n: "<table>" + "<td>" * n + "</table>",
+    "open details": lambda n: "<details>\n\n<summary>a</summary>\n\n" * n,
+    "open figures": lambda n: "<figure>\n\n" * n,
+    "wide table": lambda n: "|a" * n + "\n" + "|-" * n + "\n" + "|b" * n,
+    "formulas": lambda n: "$$a\n" * n,
+    "entities": lambda n: "&#x" * n,
+    "footnotes": lambda n: "".join(f"a[^{i}]\n\n[^{i}]: a\n\n" for i in range(n // 8)),
+    "addresses": lambda n: "http://a" + ")" * n,
+    "emoji": lambda n: ":a" * n,
+    "spaces": lambda n: "<a" + " " * n + "\t" * n,
+    "conflicts": lambda n: "<<<<<<< main\na\n=======\nb\n>>>>>>> #1\n" * n,
+    "open conflicts": lambda n: "<<<<<<< main\na\n" * n,
+}
+
+
+@pytest.mark.parametrize("page", HOSTILE.values(), ids=HOSTILE.keys())
+def test_work_grows_with_the_page(page: Callable[[int], str]) -> None:
+    small, large = page(300), page(1200)
+    growth = len(large) / len(small)
+    assert _calls(large) <= 1.5 * growth * _calls(small) + 5000
+    # What the engine of regular expressions does is not counted above: a page of this size is beyond it if it is
+    # not linear, and the time limit of the test says so.
+    huge = page(1 + 80_000 * 100 // len(page(100)))
+    parse(huge)
+    plain_sections(huge)
+
+
+def test_a_tag_whose_end_is_too_far_is_words() -> None:
+    document = parse('{% x a="\n' * 20_000 + "%}")
+    assert any("does not end" in diagnostic.message for diagnostic in document.diagnostics)
+
+
+def _calls(page: str) -> int:
+    count = 0
+
+    def counting(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    parse("warm")
+    sys.setprofile(counting)
+    try:
+        parse(page)
+    finally:
+        sys.setprofile(None)
+    return count

@@ -1,0 +1,81 @@
+"""Tables and cards."""
+
+from __future__ import annotations
+
+from octavo.documents.blocks import words
+from octavo.documents.parse import parse
+
+
+def test_pipe_table() -> None:
+    (table,) = parse("| A | **B** |\n|:-:|--:|\n| 1 | `x` |\n| 2 |\n").blocks
+    assert [(words(column.title), column.align) for column in table.attrs["columns"]] == [
+        ("A", "center"),
+        ("B", "right"),
+    ]
+    assert [[cell.plain() for cell in row.children] for row in table.children] == [["1", "x"], ["2", ""]]
+
+
+def test_html_table_with_types() -> None:
+    (table,) = parse(
+        '<table data-full-width="true" data-search><thead><tr><th width="120">Name</th>'
+        '<th data-type="checkbox">Done</th><th data-type="rating" data-max="5">Stars</th>'
+        '<th data-type="select">Is<select><option value="id1" label="One" color="blue"></option></select></th></tr></thead>'
+        "<tbody><tr><td><p>a</p><ul><li>x</li><li>y</li></ul></td><td>true</td><td>3</td>"
+        '<td><span data-option="id1">One</span></td></tr></tbody></table>'
+    ).blocks
+    columns = table.attrs["columns"]
+    assert [column.type for column in columns] == ["text", "checkbox", "rating", "select"]
+    assert columns[0].width == 120
+    assert columns[3].options == {"id1": "One"}
+    assert (table.attrs["full_width"], table.attrs["search"]) == (True, True)
+    first, done, stars, chosen = table.children[0].children
+    assert first.plain() == "a\n• x\n• y"
+    assert (done.attrs["value"], stars.attrs["value"], chosen.plain()) == (True, 3, "One")
+
+
+def test_a_table_goes_on_over_blank_lines_and_holds_others() -> None:
+    document = parse("<table><tr><td>a\n\nb<table><tr><td>in</td></tr></table></td></tr>\n\n</table>\n\nafter")
+    assert [block.kind for block in document.blocks] == ["table", "paragraph"]
+    assert document.blocks[0].plain().split() == ["a", "b", "|", "in"]
+
+
+def test_hidden_header() -> None:
+    (shown,) = parse("<table data-header-hidden><thead><tr><th>x</th></tr></thead><tr><td>a</td></tr></table>").blocks
+    (blank,) = parse("| | |\n|-|-|\n| a | b |\n").blocks
+    assert shown.attrs["header_hidden"]
+    assert blank.attrs["header_hidden"]
+
+
+def test_cards() -> None:
+    (cards,) = parse(
+        '<table data-view="cards" data-card-size="large"><thead><tr><th></th>'
+        '<th data-hidden data-card-target data-type="content-ref"></th>'
+        '<th data-hidden data-card-cover data-type="image"></th></tr></thead><tbody>'
+        '<tr><td><strong>One</strong></td><td><a href="a.md">a.md</a></td><td><a href="c.png">c.png</a></td></tr>'
+        "<tr><td>Two</td><td></td><td></td></tr></tbody></table>"
+    ).blocks
+    assert cards.attrs["size"] == "large"
+    assert [column.role for column in cards.attrs["columns"]] == [None, "target", "cover"]
+    assert cards.children[0].attrs == {"target": "a.md", "cover": "c.png"}
+    assert cards.children[1].plain() == "Two"
+
+
+def test_highlighted_code() -> None:
+    (code,) = parse(
+        '<pre class="language-js" data-title="a.js" data-overflow="wrap" data-line-numbers><code class="lang-js">one &#x3C;b>\n'
+        '<strong>two\n</strong>three <a data-footnote-ref href="#user-content-fn-1">x</a>\n</code></pre>'
+    ).blocks
+    assert code.text == "one <b>\ntwo\nthree x"
+    assert code.attrs == {
+        "language": "js",
+        "title": "a.js",
+        "wrap": True,
+        "numbers": True,
+        "highlighted": (1,),
+        "notes": ((2, "1"),),
+    }
+
+
+def test_words_between_cells_are_kept() -> None:
+    document = parse("<table><caption>Cap</caption><tr><td>a</td></tr>stray</table>")
+    assert document.blocks[0].plain() == "Capstray"
