@@ -95,14 +95,17 @@ def _write(text: str, folder: Path, name: str) -> Path:
 def _read(path: Path) -> Edited | NotEdited:
     # Read by its path: editors write a new file and put it in the place of the old one.
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
-        with os.fdopen(descriptor, "rb") as file:
+        # Nothing that waits for a writer is waited for.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):
                 return NotEdited(f"{path} is no regular file any more and was not read.", path)
             if found.st_size > LARGEST:
                 return NotEdited(f"The text is larger than 1 MiB and was not read. It is kept in {path}.", path)
-            raw = file.read(LARGEST + 1)
+            raw = os.read(descriptor, LARGEST)
+        finally:
+            os.close(descriptor)
     except OSError as error:
         return NotEdited(f"{path} could not be read back: {error.strerror}.", path)
     try:

@@ -30,11 +30,10 @@ def why_no_key(environment: Mapping[str, str], features: frozenset[str] = frozen
 
 def trimmed_key(pasted: str) -> str:
     """A key out of what was pasted: without space around it, quotes, or `Authorization: Bearer` before it."""
-    key = pasted.strip().strip("\"'")
-    for prefix in ("authorization:", "bearer "):
-        if key.lower().startswith(prefix):
-            key = key[len(prefix) :].strip()
-    return "".join(character for character in key.split()[0] if character.isprintable()) if key else ""
+    words = pasted.replace('"', " ").replace("'", " ").split()
+    while words and words[0].lower() in ("authorization:", "bearer"):
+        words.pop(0)
+    return "".join(character for character in words[0] if character.isprintable()) if words else ""
 
 
 class SecretInput(Input):

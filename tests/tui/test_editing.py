@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import os
+import shlex
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from octavo.tui.editing import LARGEST, Edited, NotEdited, run_editor
+
+
+def editor(folder: Path, script: str) -> dict[str, str]:
+    """An environment whose editor is a Python script; `path` is the file it edits."""
+    program = folder / "editor.py"
+    program.write_text(f"import os, sys, stat\nfrom pathlib import Path\npath = Path(sys.argv[-1])\n{script}\n")
+    words = shlex.join([sys.executable, str(program), "--wait"])
+    return {"PATH": os.environ["PATH"], "EDITOR": words, "OCTAVO_API_KEY": "secret"}
+
+
+@pytest.fixture
+def private(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "editing"
+
+
+def test_the_text_comes_back_changed_and_no_file_is_left(tmp_path: Path, private: Path) -> None:
+    env = editor(tmp_path, "path.write_text(path.read_text() + ' and more\\r\\n', newline='')")
+    assert run_editor("Ünder", private, env) == Edited("Ünder and more")
+    assert list(private.iterdir()) == []
+
+
+def test_an_editor_may_put_another_file_in_the_place(tmp_path: Path, private: Path) -> None:
+    env = editor(tmp_path, "other = path.with_suffix('.new'); other.write_text('new'); os.replace(other, path)")
+    assert run_editor("old", private, env) == Edited("new")
+
+
+def test_only_the_person_can_read_the_file_and_the_key_stays_at_home(tmp_path: Path, private: Path) -> None:
+    private.mkdir(parents=True, mode=0o755)
+    env = editor(
+        tmp_path,
+        "modes = oct(stat.S_IMODE(path.stat().st_mode)), oct(stat.S_IMODE(path.parent.stat().st_mode))\n"
+        "path.write_text(f\"{modes} {'OCTAVO_API_KEY' in os.environ} {path.suffix}\")",
+    )
+    assert run_editor("", private, env) == Edited("('0o600', '0o700') False .md")
+
+
+def test_an_editor_that_fails_leaves_the_text_and_says_where(tmp_path: Path, private: Path) -> None:
+    env = editor(tmp_path, "path.write_text('half a'); sys.exit(3)")
+    result = run_editor("text", private, env)
+    assert isinstance(result, NotEdited)
+    assert result.kept is not None
+    assert result.kept.read_text() == "half a"
+    assert str(result.kept) in result.sentence
+    assert "ended with 3" in result.sentence
+    assert stat.S_IMODE(result.kept.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        (f"path.write_bytes(b'x' * {LARGEST + 1})", "larger than 1 MiB"),
+        ("path.write_bytes(bytes([255, 254, 0]))", "not UTF-8"),
+        ("path.unlink(); path.symlink_to('/etc/passwd')", "could not be read back"),
+        ("path.unlink(); path.mkdir()", "no regular file"),
+        ("path.unlink(); os.mkfifo(path)", "no regular file"),
+        ("path.unlink()", "could not be read back"),
+    ],
+)
+def test_what_is_no_text_is_not_read(tmp_path: Path, private: Path, script: str, said: str) -> None:
+    result = run_editor("text", private, editor(tmp_path, script))
+    assert isinstance(result, NotEdited)
+    assert said in result.sentence
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        ({"EDITOR": "/no/such/editor"}, "/no/such/editor could not be started"),
+        ({"EDITOR": "vi 'unfinished"}, "EDITOR cannot be understood"),
+        ({"PATH": "/nowhere"}, "There is no editor. Set EDITOR"),
+    ],
+)
+def test_without_an_editor_it_says_what_to_do(private: Path, environment: dict[str, str], said: str) -> None:
+    result = run_editor("text", private, environment)
+    assert isinstance(result, NotEdited)
+    assert said in result.sentence
+    assert not private.exists() or list(private.iterdir()) == []
+
+
+def test_visual_comes_before_editor(tmp_path: Path, private: Path) -> None:
+    env = editor(tmp_path, "path.write_text('visual')")
+    env = {**env, "VISUAL": env["EDITOR"], "EDITOR": "/no/such/editor"}
+    assert run_editor("", private, env) == Edited("visual")
+
+
+def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    result = run_editor("text", blocked / "editing", {"EDITOR": "true"})
+    assert isinstance(result, NotEdited)
+    assert "No file to edit could be made" in result.sentence

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.content import Content
+
+from octavo.tui.widgets.content import fit, joined, marked, safe, safe_lines, spread
+from octavo.tui.widgets.facts import Fact, Facts
+from tests.tui.widgets.scratch import HOSTILE, Scratch, harmless, lines
+
+
+@given(st.text(max_size=60), st.text(max_size=30), st.integers(1, 80))
+def test_a_line_is_as_wide_as_it_should_be_and_harmless(left: str, right: str, width: int) -> None:
+    line = spread(safe(left), safe(right), width)
+    assert line.cell_length == width
+    assert harmless([line.plain])
+
+
+@given(st.text(max_size=60), st.integers(1, 40), st.booleans())
+def test_fitting_is_by_cells(text: str, width: int, right: bool) -> None:
+    assert fit(safe(text), width, right=right).cell_length == width
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_content_is_text_too(text: str) -> None:
+    content = Content(text, strip_control_codes=False)
+    assert harmless([safe(content).plain])
+    assert harmless(safe_lines(content).plain.split("\n"))
+
+
+def test_what_is_safe_keeps_its_styles() -> None:
+    content = Content.styled("日本 ✓", "$success")
+    assert safe(content) is content
+    assert safe_lines(content) is content
+
+
+def test_markup_is_no_markup() -> None:
+    assert safe("[bold]x[/] [@click=app.quit]y[/]").plain == "[bold]x[/] [@click=app.quit]y[/]"
+
+
+def test_the_right_end_is_not_cut() -> None:
+    assert spread(Content("a long title that is cut"), Content("8m"), 16).plain == "a long title… 8m"
+    assert spread(Content("短い題名です"), Content("8m"), 12).plain == "短い題名… 8m"
+
+
+def test_words_are_marked_wherever_they_stand() -> None:
+    content = marked(Content("Retry and retries"), ["retr", ""], "bold")
+    assert [(span.start, span.end) for span in content.spans] == [(0, 4), (10, 14)]
+
+
+def test_pieces_that_say_nothing_leave_no_gap() -> None:
+    assert joined(["Payments API", "", "Ada L."]).plain == "Payments API · Ada L."
+
+
+async def test_facts_wrap_below_themselves() -> None:
+    facts = Facts([Fact("ok", "one", "short"), Fact("care", "a label", "a text that is longer than the line it is on")])
+    app = Scratch(facts)
+    async with app.run_test(size=(36, 8)) as pilot:
+        await pilot.pause()
+        assert lines(app)[:4] == [
+            "✓  one       short",
+            "!  a label   a text that is longer",
+            "             than the line it is on",
+            "",
+        ]
+        facts.facts = ()
+        await pilot.pause()
+        assert not facts.display

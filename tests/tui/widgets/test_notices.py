@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+from textual.widgets import Static
+
+from octavo.tui.widgets.notices import NoticeBoard, Notices
+from octavo.tui.widgets.rows import Row, Rows
+from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown, until
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Telling(Scratch):
+    def on_notices_undo_wanted(self, message: Notices.UndoWanted) -> None:
+        self.keep(message)
+
+
+async def test_what_was_done_and_what_failed() -> None:
+    clock = Clock()
+    board = NoticeBoard(clock)
+    app = Telling(Static(), Notices(board))
+    async with app.run_test(size=(70, 12)) as pilot:
+        board.say("5 threads resolved", undo=True, seconds=10)
+        clock.now += 3
+        board.say(
+            "Couldn't resolve the thread: you need the comment role in Payments API. Ask an administrator.", "failed"
+        )
+        await pilot.pause()
+        check_picture("notices", app)
+
+
+async def test_there_are_never_more_than_two_and_the_same_begins_anew() -> None:
+    clock = Clock()
+    board = NoticeBoard(clock)
+    board.say("one", seconds=5)
+    board.say("two", seconds=5)
+    board.say("three", seconds=5)
+    assert [notice.text for notice in board.shown()] == ["two", "three"]
+    clock.now += 4
+    board.say("two", seconds=5)
+    clock.now += 2
+    assert [notice.text for notice in board.shown()] == ["two"]
+    clock.now += 4
+    assert board.shown() == ()
+
+
+async def test_one_that_is_over_goes() -> None:
+    clock = Clock()
+    board = NoticeBoard(clock)
+    app = Telling(Static(), Notices(board))
+    async with app.run_test(size=(70, 12)) as pilot:
+        number = board.say("Renamed")
+        await pilot.pause()
+        assert "Renamed" in shown(app)
+        board.close(number)
+        await pilot.pause()
+        assert "Renamed" not in shown(app)
+        board.say("Approved", seconds=1)
+        clock.now += 2
+        await until(pilot, lambda: "Approved" not in shown(app))
+
+
+async def test_every_screen_shows_the_same_board() -> None:
+    board = NoticeBoard(Clock())
+    first, second = Telling(Static(), Notices(board)), Telling(Static(), Notices(board))
+    async with first.run_test(size=(70, 12)) as one:
+        board.say("Approved")
+        async with second.run_test(size=(70, 12)) as two:
+            await one.pause()
+            await two.pause()
+            assert "Approved" in shown(first)
+            assert "Approved" in shown(second)
+        assert len(board.changed) == 1
+
+
+async def test_a_notice_stands_where_the_cursor_is_not() -> None:
+    board = NoticeBoard(Clock())
+    listed: Rows[int] = Rows(lambda number: Row(f"row {number}"), key=lambda number: number)
+    app = Telling(listed, Notices(board))
+    async with app.run_test(size=(70, 12)) as pilot:
+        listed.show(range(12))
+        board.say("Renamed")
+        await pilot.pause()
+        await until(pilot, lambda: "Renamed" in "".join(lines(app)[6:]))
+        await pilot.press(*"jjjjjjjj")
+        board.say("Approved")
+        await until(pilot, lambda: "Approved" in "".join(lines(app)[:5]))
+        assert "row 8" in lines(app)[8]
+
+
+async def test_a_click_on_it_asks_to_undo() -> None:
+    board = NoticeBoard(Clock())
+    app = Telling(Static(), Notices(board))
+    async with app.run_test(size=(70, 12)) as pilot:
+        number = board.say("5 threads resolved", undo=True)
+        await pilot.pause()
+        await pilot.click(Notices)
+        await pilot.pause()
+        assert [message.number for message in app.got_of(Notices.UndoWanted)] == [number]
+
+
+async def test_without_motion_there_is_no_bar() -> None:
+    board = NoticeBoard(Clock())
+    app = Telling(Static(), Notices(board))
+    app.animation_level = "none"
+    async with app.run_test(size=(70, 12)) as pilot:
+        board.say("5 threads resolved", undo=True)
+        await pilot.pause()
+        assert "u undo" in shown(app)
+        assert "▓" not in shown(app)
+
+
+async def test_what_is_hostile_is_text() -> None:
+    board = NoticeBoard(Clock())
+    app = Telling(Static(), Notices(board))
+    async with app.run_test(size=(90, 12)) as pilot:
+        for text in HOSTILE:
+            board.say(text, "care")
+            await pilot.pause()
+            assert harmless(lines(app))
+            assert text != HOSTILE[0] or "! [@click=app.quit]x[/]" in shown(app)

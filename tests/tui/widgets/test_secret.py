@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import pytest
+from textual.events import Paste
+
+from octavo.tui.widgets.secret import SecretCount, SecretInput, trimmed_key, why_no_key
+from tests.tui.widgets.scratch import Scratch, shown, until
+
+KEY = "gb_api_abcDEF123456"
+
+
+@pytest.fixture(autouse=True)
+def _no_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TEXTUAL_LOG", raising=False)
+    monkeypatch.delenv("TEXTUAL", raising=False)
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        KEY,
+        f"  {KEY}\n",
+        f"Bearer {KEY}",
+        f"Authorization: Bearer {KEY}\r\n",
+        f"'{KEY}'",
+        f"bearer   {KEY}\nand another line",
+        f"{KEY}\x1b",
+    ],
+)
+async def test_a_key_is_found_in_what_is_pasted(pasted: str) -> None:
+    field = SecretInput()
+    app = Scratch(field, SecretCount(field))
+    async with app.run_test() as pilot:
+        field.focus()
+        field.post_message(Paste(pasted))
+        await until(pilot, lambda: bool(field.value))
+        await pilot.pause()
+        assert field.secret is not None
+        assert field.secret.get_secret_value() == KEY
+        assert "19 characters" in shown(app)
+
+
+async def test_a_key_is_neither_shown_nor_copied() -> None:
+    field = SecretInput()
+    app = Scratch(field, SecretCount(field))
+    async with app.run_test() as pilot:
+        field.focus()
+        await pilot.press(*KEY)
+        field.select_all()
+        await pilot.press("ctrl+c", "ctrl+x", "super+c")
+        await pilot.pause()
+        assert app.clipboard == ""
+        assert field.value == KEY, "cut takes nothing away"
+        assert KEY[:6] not in shown(app)
+        assert "•" * len(KEY) in shown(app)
+        assert KEY[:6] not in app.export_screenshot()
+        assert KEY not in repr(field.secret)
+        await pilot.press("ctrl+l")
+        assert field.secret is None
+
+
+def test_there_is_nothing_in_nothing() -> None:
+    assert trimmed_key("  \n ") == ""
+    assert trimmed_key("Bearer ") == ""
+
+
+@pytest.mark.parametrize(("name", "value"), [("TEXTUAL_LOG", "log.txt"), ("TEXTUAL", "debug,devtools")])
+async def test_no_key_is_taken_while_keys_are_written_down(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    field = SecretInput()
+    app = Scratch(field, SecretCount(field))
+    async with app.run_test() as pilot:
+        field.focus()
+        await pilot.press(*"gb")
+        field.post_message(Paste(KEY))
+        await pilot.pause()
+        assert field.value == ""
+        assert "would be written to a log" in shown(app)
+
+
+def test_developer_tools_write_keys_down() -> None:
+    assert why_no_key({}, frozenset({"devtools"})) is not None
+    assert why_no_key({"TEXTUAL": ""}, frozenset({"headless"})) is None
