@@ -102,6 +102,13 @@ async def test_a_delete_is_done_whatever_its_body(connect: Connect, status: int,
     assert client.activity[0].status == status
 
 
+async def test_a_delete_is_done_though_its_body_never_comes(connect: Connect) -> None:
+    cut_short = reply(205, None, [("content-length", "99"), ("connection", "close")], body=b"x")
+    async with Peer(always(cut_short)) as peer:
+        await connect(peer.origin)(DELETE)
+    assert len(peer.asked) == 1
+
+
 async def test_fields_we_know_nothing_of_are_kept_raw(connect: Connect) -> None:
     async with Peer(always(reply(200, {**MIA, "shoe": {"size": 38}}))) as peer:
         assert (await connect(peer.origin).raw(ME))["shoe"] == {"size": 38}

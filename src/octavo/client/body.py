@@ -47,12 +47,15 @@ async def read(answer: Answer, cap: int, host: str) -> bytes:
 
 
 async def discard(answer: Answer) -> None:
-    """Read to the end what nobody needs, so that the connection can be used again; give up when it is long."""
+    """Read to the end what nobody needs, so that the connection can be used again; give up when that is not easy."""
     size = 0
-    async for chunk in answer.chunks:
-        size += len(chunk)
-        if size > ERROR_CAP:
-            return
+    try:
+        async for chunk in answer.chunks:
+            size += len(chunk)
+            if size > ERROR_CAP:
+                return
+    except ApiError:
+        return  # the status has said it all
 
 
 async def error_message(answer: Answer, host: str) -> str:

@@ -16,7 +16,7 @@ import json
 import random
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -119,7 +119,7 @@ class Client:
         """Every item of a list, each once, fetching pages as they are needed. Raises PaginationError as well."""
         return _flat(self.pages(op))
 
-    async def pages(self, op: Listing[Item]) -> AsyncIterator[ListPage[Item]]:
+    async def pages(self, op: Listing[Item]) -> AsyncGenerator[ListPage[Item], None]:
         """The pages of a list, without items that came before."""
         last: ListPage[Item] = ListPage()
 

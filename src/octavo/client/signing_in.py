@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -204,10 +205,11 @@ async def _organizations(client: Client) -> tuple[tuple[Organization, ...], str]
     """Those the key may see, and a sentence when it may see none."""
     found: list[Organization] = []
     try:
-        async for each in client.each(organizations.List()):
-            found.append(each)
-            if len(found) == ORGANIZATIONS:
-                break
+        async with aclosing(client.pages(organizations.List(limit=ORGANIZATIONS))) as pages:
+            async for page in pages:
+                found += page.items
+                if len(found) >= ORGANIZATIONS:
+                    break
     except Unauthorized:
         raise
     except (Forbidden, NotFound):
