@@ -113,11 +113,14 @@ def _metadata(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Setting, 
 
 def _differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Setting, ...]:
     names = [*before, *(name for name in after if name not in before)]
-    return tuple(
-        Setting(name, _said(before.get(name)), _said(after.get(name)))
-        for name in names
-        if before.get(name) != after.get(name)
-    )
+    found = []
+    for name in names:
+        old, new = before.get(name), after.get(name)
+        if old != new:
+            # What can be yes or no is no where it is not said.
+            switch = isinstance(old, bool) or isinstance(new, bool)
+            found.append(Setting(name, _said(old or False if switch else old), _said(new or False if switch else new)))
+    return tuple(found)
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

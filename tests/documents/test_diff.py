@@ -1,0 +1,279 @@
+"""What changed between two pages."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from octavo.documents.blocks import Run
+from octavo.documents.changes import (
+    Cells,
+    Changed,
+    Diff,
+    Entry,
+    Inside,
+    Lines,
+    Moved,
+    Restructured,
+    Same,
+    Setting,
+    Table,
+    Words,
+    new_side,
+    old_side,
+)
+from octavo.documents.diff import diff
+from octavo.documents.parse import parse
+from octavo.documents.sequences import stretches
+from octavo.documents.source_diff import source_diff
+from octavo.documents.word_diff import compare, compare_lines
+from tests.documents.test_properties import pages
+
+
+def changes(old: str, new: str) -> Diff:
+    return diff(parse(old), parse(new))
+
+
+def changed(old: str, new: str) -> Changed:
+    """The only change of a page of which nothing else changed."""
+    found = [entry for entry in changes(old, new).entries if not isinstance(entry, Same)]
+    (entry,) = found
+    assert isinstance(entry, Changed)
+    return entry
+
+
+def marked(words: Words) -> str:
+    signs = {"equal": "{}", "insert": "[+{}]", "delete": "[-{}]", "format": "[f{}]", "link": "[l{}]"}
+    return "".join(signs[word.op].format(word.run.text) for word in words.words)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("The quick fox runs home.", "The quick dog runs home.", "The quick [-fox][+dog] runs home."),
+        ("one two three four", "one two and three four", "one two [+and ]three four"),
+        ("It is **bold** now, see", "It is bold now, see", "It is [fbold] now, see"),
+        ("go [here](a.md) now, friend", "go [here](b.md) now, friend", "go [lhere] now, friend"),
+        ("資料表示為文件結構", "資料表示成文件結構", "資料表示[-為][+成]文件結構"),
+        ("# Old title here", "# New title here", "[-Old][+New] title here"),
+        ("call `old_name` twice today", "call `new_name` twice today", "call [-old][+new]_name twice today"),
+    ],
+)
+def test_words(old: str, new: str, expected: str) -> None:
+    entry = changed(old, new)
+    assert isinstance(entry.parts, Words)
+    assert marked(entry.parts) == expected
+
+
+def test_only_format_and_only_link_are_told_apart() -> None:
+    bold, link = changed("a b c d", "a **b** c d").parts, changed("[a b c](x)", "[a b c](y)").parts
+    assert isinstance(bold, Words)
+    assert isinstance(link, Words)
+    assert bold.sorts == frozenset({"format"})
+    assert link.sorts == frozenset({"link"})
+    assert bold.changed == link.changed == 0
+    (word,) = link.words
+    assert word.old
+    assert (word.old.link, word.run.link) == ("x", "y")
+
+
+def test_a_rewritten_text_is_called_so() -> None:
+    words = compare((Run("alpha beta gamma delta"),), (Run("one two three four"),))
+    assert words.is_rewritten
+
+
+def test_settings_are_said_in_words() -> None:
+    entry = changed('{% hint style="info" %}\na\n{% endhint %}', '{% hint style="warning" %}\na\n{% endhint %}')
+    assert entry.notes == ("style: info → warning",)
+    assert isinstance(entry.parts, Inside)
+    assert changed("### The same words", "#### The same words").notes == ("level: 3 → 4",)
+    assert changed("The same words", "## The same words").notes == ("paragraph → heading",)
+    ticked = changed("* [ ] do this thing", "* [x] do this thing").parts
+    assert isinstance(ticked, Inside)
+    (task,) = ticked.entries
+    assert isinstance(task, Changed)
+    assert task.notes == ("checked: no → yes",)
+
+
+def test_code_by_lines() -> None:
+    entry = changed("```\na\nlong line one\nc\n```", "```\na\nlong line two\nc\nd\n```")
+    assert isinstance(entry.parts, Lines)
+    assert [(line.op, line.old, line.new) for line in entry.parts.lines] == [
+        ("equal", "a", "a"),
+        ("change", "long line one", "long line two"),
+        ("equal", "c", "c"),
+        ("insert", "", "d"),
+    ]
+
+
+def test_containers_tell_what_is_inside() -> None:
+    old = '{% tabs %}\n{% tab title="A" %}\none two three\n{% endtab %}\n{% tab title="B" %}\nsame\n{% endtab %}\n{% endtabs %}'
+    entry = changed(old, old.replace("two", "2").replace('"A"', '"AA"'))
+    assert isinstance(entry.parts, Inside)
+    tab, same = entry.parts.entries
+    assert isinstance(tab, Changed)
+    assert tab.notes == ("title: A → AA",)
+    assert isinstance(same, Same)
+
+
+def test_tables_by_cells() -> None:
+    old = "| Name | Value |\n|-|-|\n| a | one two three |\n| b | 2 |\n| c | 3 |\n"
+    new = "| Name | New | Value |\n|-|-|-|\n| a | x | one 2 three |\n| b | | 2 |\n| d | | 4 |\n"
+    entry = changed(old, new)
+    assert isinstance(entry.parts, Table)
+    assert [(pair.old_index, pair.new_index) for pair in entry.parts.columns] == [(0, 0), (None, 1), (1, 2)]
+    first = entry.parts.rows[0]
+    assert isinstance(first, Changed)
+    assert isinstance(first.parts, Cells)
+    assert [cell.words and marked(cell.words) for cell in first.parts.cells] == [None, "[+x]", "one [-two][+2] three"]
+    assert old_side(entry.parts.rows) == list(entry.old.children)
+    assert new_side(entry.parts.rows) == list(entry.new.children)
+
+
+def test_what_stayed_is_folded_under_its_heading() -> None:
+    old = "# A\n\none\n\n## B\n\ntwo\n\nthree\n\nfour is here"
+    found = changes(old, old.replace("four", "five"))
+    same, change = found.entries
+    assert isinstance(same, Same)
+    assert (len(same.new), same.heading) == (5, "B")
+    assert isinstance(change, Changed)
+    assert found.counts() == {"added": 0, "removed": 0, "changed": 1, "moved": 0}
+
+
+def test_moves() -> None:
+    block = "A paragraph that is long enough to be followed.\n\n"
+    rest = "".join(f"Another paragraph number {number}, quite unlike.\n\n" for number in "abcdef")
+    found = changes(block + rest, rest + block)
+    left, _, arrived = found.entries
+    assert isinstance(left, Moved)
+    assert isinstance(arrived, Moved)
+    assert (left.number, left.arrives, arrived.number, arrived.arrives) == (1, False, 1, True)
+    assert found.counts()["moved"] == 1
+
+
+def test_an_edited_move() -> None:
+    block = "A paragraph that is long enough to be followed even when one word of it was changed.\n\n"
+    rest = "".join(f"Another paragraph number {number}, quite unlike.\n\n" for number in "abcdef")
+    arrived = changes(block + rest, rest + block.replace("one", "a")).entries[-1]
+    assert isinstance(arrived, Moved)
+    assert arrived.is_edited
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "name"),
+    [
+        ('{{% hint style="info" %}}\n{}\n{{% endhint %}}', "a hint"),
+        ("<details>\n\n<summary>More</summary>\n\n{}\n\n</details>", "an expandable"),
+        ('{{% tabs %}}\n{{% tab title="x" %}}\n{}\n{{% endtab %}}\n{{% endtabs %}}', "tabs"),
+    ],
+)
+def test_wrapping_is_said_in_words(wrapper: str, name: str) -> None:
+    words = "These words go into a container of some kind."
+    wrapped = f"# T\n\n{wrapper.format(words)}\n\nend"
+    bare = f"# T\n\n{words}\n\nend"
+    (into,) = [entry for entry in changes(bare, wrapped).entries if isinstance(entry, Restructured)]
+    (out,) = [entry for entry in changes(wrapped, bare).entries if isinstance(entry, Restructured)]
+    assert into.note == f"wrapped in {name}"
+    assert out.note == f"taken out of {name}"
+    assert all(isinstance(entry, Same) for entry in into.entries)
+
+
+def test_another_arrangement_of_the_same_words() -> None:
+    steps = [(f"Title number {n}", f"Some words that say what to do in step {n} of all.") for n in range(3)]
+    old = "".join(f"#### {title}\n\n* {body}\n\n" for title, body in steps)
+    new = (
+        "{% stepper %}\n"
+        + "".join(f"{{% step %}}\n### {title}\n\n{body}\n{{% endstep %}}\n\n" for title, body in steps)
+        + "{% endstepper %}"
+    )
+    (entry,) = changes(old, new).entries
+    assert isinstance(entry, Restructured)
+    assert entry.note == "heading ×3, list ×3 → stepper, 100% of the words kept"
+
+
+def test_nothing_that_shows_changed() -> None:
+    found = changes("a\\_b\n\n* x\n* y", "a_b\n\n- x\n- y\n")
+    assert found.is_empty
+    assert found.unseen_lines == 4
+
+
+def test_front_matter() -> None:
+    found = changes(
+        "---\ntitle: A\nlayout:\n  cover: true\n---\n\nx", "---\ntitle: B\nlayout:\n  cover: false\n---\n\nx"
+    )
+    assert found.metadata == (Setting("title", "A", "B"), Setting("layout.cover", "yes", "no"))
+    assert not found.is_empty
+
+
+def sides(entries: tuple[Entry, ...]) -> None:
+    """Check that containers too can be rebuilt from their entries."""
+    for entry in entries:
+        if isinstance(entry, Changed) and isinstance(entry.parts, Inside):
+            assert old_side(entry.parts.entries) == list(entry.old.children)
+            assert new_side(entry.parts.entries) == list(entry.new.children)
+            sides(entry.parts.entries)
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@given(pages, pages)
+def test_both_sides_can_be_rebuilt(old: str, new: str) -> None:
+    before, after = parse(old), parse(new)
+    found = diff(before, after)
+    assert old_side(found.entries) == list(before.blocks)
+    assert new_side(found.entries) == list(after.blocks)
+    sides(found.entries)
+    assert 0 <= found.share <= 1
+
+
+@settings(max_examples=100)
+@given(pages)
+def test_a_page_does_not_differ_from_itself(page: str) -> None:
+    found = diff(parse(page), parse(page))
+    assert found.is_empty
+    assert (found.unseen_lines, found.share) == (0, 0)
+
+
+@given(st.text(alphabet="ab c漢字.\n", max_size=60), st.text(alphabet="ab c漢字.\n", max_size=60))
+def test_words_hold_both_texts(old: str, new: str) -> None:
+    words = compare((Run(old),), (Run(new),)).words
+    after = "".join(word.run.text for word in words if word.op != "delete")
+    before = "".join(word.run.text for word in words if word.op != "insert")
+    assert after == new
+    assert before.split() == old.split()
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=30), st.lists(st.sampled_from("abc"), max_size=30))
+def test_stretches_cover_both(old: list[str], new: list[str]) -> None:
+    i = j = 0
+    for equal, i1, i2, j1, j2 in stretches(old, new):
+        assert (i1, j1) == (i, j)
+        assert not equal or old[i1:i2] == new[j1:j2]
+        i, j = i2, j2
+    assert (i, j) == (len(old), len(new))
+
+
+def test_long_sequences_are_compared_between_landmarks() -> None:
+    old = [f"line {number}" for number in range(20_000)]
+    new = [f"x{number}" if number % 3 else line for number, line in enumerate(old)]
+    equal = [each for each in stretches(old, new) if each.equal]
+    assert sum(each.i2 - each.i1 for each in equal) == len([number for number in range(20_000) if number % 3 == 0])
+
+
+@given(st.lists(st.sampled_from(["a", "b", "long line", "long lines", ""]), max_size=12).map("\n".join), pages)
+def test_lines_hold_both_texts(old: str, new: str) -> None:
+    lines = compare_lines(old, new)
+    assert "\n".join(line.old for line in lines if line.op != "insert") == old
+    assert "\n".join(line.new for line in lines if line.op != "delete") == new
+    assert [line.new_number for line in lines if line.op != "delete"] == list(range(new.count("\n") + 1))
+    assert [line.old_number for line in lines if line.op != "insert"] == list(range(old.count("\n") + 1))
+
+
+def test_source_in_hunks() -> None:
+    old = [f"line {number}" for number in range(40)]
+    new = [*old[:10], "new", *old[11:30], *old[31:]]
+    one, two = source_diff("\n".join(old), "\n".join(new), context=2)
+    assert [line.op for line in one.lines] == ["equal", "equal", "change", "equal", "equal"]
+    assert (one.skipped, two.skipped) == (8, 15)
+    assert [line.op for line in two.lines] == ["equal", "equal", "delete", "equal", "equal"]
+    assert source_diff("a\nb", "a\nb") == ()
