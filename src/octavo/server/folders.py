@@ -66,10 +66,14 @@ class Folder:
     root: Path
     entries: list[Entry] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    first: Path | None = None
+    """The first page, where the folders give the tree: it stands before everything else."""
 
     def report(self, path: Path | str, message: str) -> None:
         """Note what could not be loaded as it is."""
-        self.problems.append(Problem(shown(str(path)), message))
+        problem = Problem(shown(str(path)), message)
+        if problem not in self.problems:
+            self.problems.append(problem)
 
     def text(self, path: Path) -> str | None:
         """What a page says, with line feeds between its lines. None if it cannot be read, which is reported."""
@@ -195,13 +199,13 @@ def walk(entries: list[Entry]) -> Iterator[Entry]:
 
 def _by_folders(folder: Folder, readme: Path) -> list[Entry]:
     """The tree of the folders, the first page before everything else."""
-    first = readme if folder.holds(readme) and _is_page(readme) else _index(folder, Path())
-    entries = _below(folder, Path(), first)
-    return [Entry("document", path=first), *entries] if first else entries
+    folder.first = readme if folder.holds(readme) and _is_page(readme) else _index(folder, Path())
+    entries = _below(folder, Path(), None)
+    return [Entry("document", path=folder.first), *entries] if folder.first else entries
 
 
-def _below(folder: Folder, path: Path, first: Path | None) -> list[Entry]:
-    """The pages in a folder and those below it, by their names, but for its `first` page, which comes before or above.
+def _below(folder: Folder, path: Path, index: Path | None) -> list[Entry]:
+    """The pages in a folder and those below it, by their names, but for its `index`, which stands above them.
 
     A folder is the page that its README or index is, with the others below it. One without is a group at the root,
     and an empty page elsewhere, because groups do not stand in anything.
@@ -209,7 +213,9 @@ def _below(folder: Folder, path: Path, first: Path | None) -> list[Entry]:
     entries = []
     for each in _listed(folder, path):
         name = path / each.name
-        if each.name.startswith(".") or each.name in _NEVER or name == first or not _stays(folder, each, name):
+        if each.name.startswith(".") or each.name in _NEVER or name in (index, folder.first):
+            continue
+        if not _stays(folder, each, name):
             continue
         if each.is_dir(follow_symlinks=False):
             if entry := _section(folder, name):
@@ -268,7 +274,8 @@ def _index(folder: Folder, path: Path) -> Path | None:
     except OSError:
         return None
     pages = [path / name for name in names if _is_page(Path(name)) and folder.holds(path / name)]
-    return next((page for stem in _INDEXES for page in pages if page.stem.lower() == stem), None)
+    found = (page for stem in _INDEXES for page in pages if page.stem.lower() == stem)
+    return next((page for page in found if page != folder.first), None)
 
 
 def addresses(markdown: str) -> Iterator[str]:

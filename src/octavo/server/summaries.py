@@ -76,7 +76,7 @@ class _Reading:
         path = self._folder.within(address, self._summary)
         if path is None:
             self._folder.report(unquote(address), "leads out of the folder, so its page is left empty.")
-            return Entry("document", title, address=address)
+            return Entry("document", title, address=title)
         if path.suffix.lower() not in _PAGES:
             return Entry("link", title, address=address)
         if not self._folder.holds(path):

@@ -1,0 +1,389 @@
+"""Folders of markdown as spaces, loaded once and again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from octavo.api import change_requests, comments, content
+from octavo.api.bodies import Markdown
+from octavo.api.content import DeletePage
+from octavo.api.places import RevisionRef, SpaceRef
+from octavo.server import loader, trees
+from octavo.server.behaviour import revisions
+from octavo.server.loader import Loaded
+from octavo.server.store import Json
+from octavo.server.trees import Pages
+from octavo.server.world import World
+from tests.server.asking import Ask
+from tests.server.writing import Desk, insert, update
+
+FOLDERS = Path(__file__).parent / "folders"
+CORPUS = Path(__file__).parents[3] / "shared" / "corpus" / "spaces"
+
+
+def load(world: World, folder: Path, **options: Any) -> Loaded:
+    return loader.load(world, folder, organization="acme", author="ada", **options)
+
+
+def pages_of(world: World, loaded: Loaded) -> Pages:
+    pages: Pages = revisions.current(world, loaded.space_id)["pages"]
+    return pages
+
+
+def outline(pages: Pages) -> list[str]:
+    """A line for each page: a sign for its type, its title, and how deep it stands."""
+    signs = {"document": "", "group": "# ", "link": "> "}
+
+    def lines(pages: Pages, depth: int) -> list[str]:
+        return [
+            line
+            for page in pages
+            for line in ("  " * depth + signs[page["type"]] + page["title"], *lines(page.get("pages", []), depth + 1))
+        ]
+
+    return lines(pages, 0)
+
+
+def titled(world: World, loaded: Loaded, title: str) -> Json:
+    return next(page for page in trees.walk(pages_of(world, loaded)) if page["title"] == title)
+
+
+def text(world: World, loaded: Loaded, title: str) -> str:
+    return revisions.text(world, titled(world, loaded, title))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder to write in: three pages, one of them below another."""
+    folder = tmp_path / "docs"
+    write(folder, "README.md", "# Home\n\nfirst\n\nsecond\n")
+    write(folder, "guide/README.md", "# Guide\n\nHow to.\n")
+    write(folder, "guide/setup.md", "# Setup\n\nInstall it.\n")
+    return folder
+
+
+def write(folder: Path, name: str, markdown: str) -> None:
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(markdown, encoding="utf-8")
+
+
+def test_a_summary_gives_the_tree(world: World) -> None:
+    loaded = load(world, FOLDERS / "summary")
+    assert outline(pages_of(world, loaded)) == [
+        "Welcome back",
+        "Quick start",
+        "# Guides & more",
+        "  Set up",
+        "    On [Linux]",
+        "    日本語",
+        "      Deeper, with a mark",
+        "  Configuration",
+        "  > Configuration: logging",
+        "  > Status page",
+        "  Below",
+        "Changelog",
+        "Never written",
+        "Way out",
+        "> Data sheet",
+        "Words without a link",
+        "  Child",
+        "# Not in SUMMARY",
+        "  Page 9",
+        "  Page 10",
+    ]
+    assert loaded.created == 20
+    assert [(each.path, each.message.split()[0]) for each in loaded.problems] == [
+        ("../../../etc/passwd.md", "leads"),
+        ("missing/page.md", "is"),
+    ]
+
+
+def test_pages_say_what_their_files_do_without_the_front_matter(world: World) -> None:
+    loaded = load(world, FOLDERS / "summary")
+    page = titled(world, loaded, "Welcome back")
+    assert (page["description"], page["icon"], page["path"]) == ("Where to begin", "door-open", "")
+    assert page["layout"] == {"cover": True, "coverSize": "hero", "outline": False}
+    files = {file["id"]: file for file in revisions.current(world, loaded.space_id)["files"]}
+    assert files[page["cover"]["ref"]["file"]]["name"] == "cover (1).png"
+    assert page["cover"]["yPos"] == 12.5
+    assert text(world, loaded, "Welcome back").startswith("# Heading below\n")
+    assert text(world, loaded, "Quick start") == "# Quick start\n\nTwo lines\nhere.\n"
+    assert text(world, loaded, "Deeper, with a mark") == "# Deeper, with a mark\n"
+    assert text(world, loaded, "Never written") == ""
+    assert titled(world, loaded, "日本語")["git"]["path"] == "guides/setup/日本語.md"
+
+
+def test_links_of_a_summary_lead_somewhere(world: World) -> None:
+    loaded = load(world, FOLDERS / "summary")
+    logging, status, sheet = (
+        titled(world, loaded, title)["target"] for title in ("Configuration: logging", "Status page", "Data sheet")
+    )
+    configuration = titled(world, loaded, "Configuration")["id"]
+    assert logging == {"kind": "anchor", "anchor": "logging", "page": configuration}
+    assert status == {"kind": "url", "url": "https://status.example/?a=1&b=2"}
+    files = {file["id"]: file["name"] for file in revisions.current(world, loaded.space_id)["files"]}
+    assert files[sheet["file"]] == "data sheet.txt"
+
+
+def test_files_that_pages_show_come_along(world: World) -> None:
+    loaded = load(world, FOLDERS / "summary")
+    files = revisions.current(world, loaded.space_id)["files"]
+    assert [(file["name"], file["contentType"], file.get("dimensions")) for file in files] == [
+        ("cover (1).png", "image/png", {"width": 3, "height": 2}),
+        ("data sheet.txt", "text/plain", None),
+        ("plan.svg", "image/svg+xml", None),
+    ]
+    assert world.store.blob(files[1]["blob"]) == b"data\n"
+
+
+def test_without_a_summary_the_folders_give_the_tree(world: World) -> None:
+    loaded = load(world, FOLDERS / "plain")
+    assert outline(pages_of(world, loaded)) == [
+        "Home page",
+        "Basics",
+        "  Middle",
+        "  Last",
+        "# 2 Advanced",
+        "  Nested dir",
+        "    Inside",
+        "  Emoji 🎉 and ümläut",
+        "Reference",
+        "About us",
+    ]
+    assert loaded.problems == ()
+
+
+def test_the_configuration_says_where_things_are(world: World) -> None:
+    loaded = load(world, FOLDERS / "configured")
+    assert outline(pages_of(world, loaded)) == ["First", "Second"]
+    assert titled(world, loaded, "Second")["git"]["path"] == "second.md"
+
+
+@pytest.mark.parametrize(
+    ("configuration", "titles", "problem"),
+    [
+        ("root: ../elsewhere", ["Home", "Guide", "  Setup"], ".gitbook.yaml"),
+        ("root: nowhere", ["Home", "Guide", "  Setup"], ".gitbook.yaml"),
+        ("root: guide", ["Guide", "Setup"], None),
+        ("structure:\n  summary: nowhere.md", ["Home", "Guide", "  Setup"], "nowhere.md"),
+        ("structure:\n  readme: guide/setup.md", ["Setup", "Guide", "Home"], None),
+        ("}{ : [", ["Home", "Guide", "  Setup"], None),
+    ],
+)
+def test_a_wrong_configuration_is_reported(
+    world: World, folder: Path, configuration: str, titles: list[str], problem: str | None
+) -> None:
+    write(folder.parent / "elsewhere", "README.md", "# Secret\n")
+    write(folder, ".gitbook.yaml", configuration)
+    loaded = load(world, folder)
+    assert outline(pages_of(world, loaded)) == titles
+    assert [each.path for each in loaded.problems] == ([problem] if problem else [])
+
+
+def test_what_is_new_is_called_as_its_folder_is(world: World, folder: Path) -> None:
+    space = world.store.get(f"/spaces/{load(world, folder).space_id}")
+    assert (space["title"], space["organization"]) == ("docs", "acme")
+    assert world.store.get(f"/spaces/{load(world, FOLDERS / 'plain', title='Plain').space_id}")["title"] == "Plain"
+
+
+def test_nothing_outside_the_folder_is_read(world: World, folder: Path, tmp_path: Path) -> None:
+    write(tmp_path / "private", "secret.md", "# Secret\n")
+    (folder / "linked.md").symlink_to(tmp_path / "private" / "secret.md")
+    (folder / "all").symlink_to(tmp_path / "private", target_is_directory=True)
+    (folder / "round").symlink_to(folder, target_is_directory=True)
+    (folder / "nowhere.md").symlink_to(tmp_path / "gone.md")
+    (folder / "same.md").symlink_to(folder / "guide" / "setup.md")
+    write(
+        folder,
+        "thief.md",
+        "# Thief\n\n![x](../private/secret.md) ![y](/../private/secret.png) <img src='all/secret.md'>\n",
+    )
+    (tmp_path / "private" / "secret.png").write_bytes(b"png")
+    loaded = load(world, folder)
+    assert outline(pages_of(world, loaded)) == ["Home", "Guide", "  Setup", "Setup", "Thief"]
+    assert revisions.current(world, loaded.space_id)["files"] == []
+    assert {each.path for each in loaded.problems} == {"linked.md", "all", "nowhere.md"}
+
+
+def test_a_summary_cannot_name_what_is_outside(world: World, folder: Path, tmp_path: Path) -> None:
+    write(tmp_path, "secret.md", "# Secret\n")
+    (folder / "linked.md").symlink_to(tmp_path / "secret.md")
+    write(folder, "SUMMARY.md", "* [Home](README.md)\n* [A](../secret.md)\n* [B](linked.md)\n* [C](%2e%2e/secret.md)\n")
+    loaded = load(world, folder)
+    assert outline(pages_of(world, loaded))[:4] == ["Home", "A", "B", "C"]
+    assert [text(world, loaded, title) for title in "ABC"] == ["", "", ""]
+    assert {each.path for each in loaded.problems} == {"../secret.md", "linked.md"}
+
+
+def test_what_cannot_be_read_is_reported_and_the_rest_loaded(world: World, folder: Path) -> None:
+    (folder / "binary.md").write_bytes(b"# A\0B")
+    (folder / "latin.md").write_bytes("# Größe\n".encode("latin-1"))
+    (folder / "big.md").write_bytes(b"x" * 5_000_001)
+    os.mkfifo(folder / "pipe.md")
+    (folder / "folder.md").mkdir()
+    loaded = load(world, folder)
+    assert {each.path for each in loaded.problems} == {"binary.md", "latin.md", "big.md", "pipe.md"}
+    assert text(world, loaded, "Gr\ufffd\ufffde") == "# Gr\ufffd\ufffde\n"
+    assert text(world, loaded, "Home") == "# Home\n\nfirst\n\nsecond\n"
+
+
+def write_odd_names(folder: Path) -> None:
+    for name in (b"\xff\xfe.md", b"\xfe\xff.md", b"a\nb\x1b[31m.md", b"\xf0\x9f\x8e\x89.md"):
+        Path(os.fsdecode(os.fsencode(folder) + b"/" + name)).write_text(f"words of {name!r}")
+
+
+async def test_names_that_are_no_text_are_shown_and_kept_apart(ask: Ask, world: World, folder: Path) -> None:
+    write_odd_names(folder)
+    loaded = load(world, folder)
+    tree = await ask(content.ListPages(at=SpaceRef(space_id=loaded.space_id)))
+    assert len({page.path for page in tree.walk()}) == 7
+    again = load(world, folder)
+    assert again == Loaded(loaded.space_id, loaded.revision_id)
+
+
+def test_loading_again_without_a_change_makes_no_revision(world: World, folder: Path) -> None:
+    first = load(world, folder)
+    before = world.store.get(f"/spaces/{first.space_id}")
+    again = load(world, Path(os.path.relpath(folder)))
+    assert again == Loaded(first.space_id, first.revision_id)
+    assert world.store.get(f"/spaces/{first.space_id}") == before
+
+
+def test_what_changed_is_one_revision_and_pages_keep_their_ids(world: World, folder: Path) -> None:
+    first = load(world, folder)
+    before = {page["title"]: page for page in trees.walk(pages_of(world, first))}
+    write(folder, "README.md", "# Home\n\nfirst\n\nchanged\n")
+    (folder / "guide" / "setup.md").rename(folder / "install.md")
+    write(folder, "new.md", "# New\n")
+    again = load(world, folder)
+    assert (again.space_id, again.created, again.edited, again.deleted, again.moved) == (first.space_id, 1, 2, 0, 1)
+    revision = revisions.current(world, first.space_id)
+    assert (revision["id"], revision["parents"]) == (again.revision_id, [first.revision_id])
+    after = {page["title"]: page for page in trees.walk(revision["pages"])}
+    assert {title: page["id"] for title, page in before.items()}.items() <= {
+        title: page["id"] for title, page in after.items()
+    }.items()
+    assert after["Setup"]["path"] == "install"
+    assert outline(revision["pages"]) == ["Home", "Guide", "Setup", "New"]
+
+
+def test_a_file_that_is_gone_takes_its_page_along(world: World, folder: Path) -> None:
+    load(world, folder)
+    shutil.rmtree(folder / "guide")
+    again = load(world, folder)
+    assert again.deleted == 2
+    assert outline(pages_of(world, again)) == ["Home"]
+
+
+async def test_comments_and_change_requests_stay(ask: Ask, world: World, folder: Path) -> None:
+    space = SpaceRef(space_id=load(world, folder).space_id)
+    desk = Desk(ask, space)
+    home = await desk.id("Home")
+    await ask(comments.Create(at=space, page=home, body=Markdown(markdown="Nice.")), "zoe")
+    at = await desk.propose(update(home, "# Home\n\nfirst\n\ntheir second\n"))
+    write(folder, "README.md", "# Home\n\nour first\n\nsecond\n")
+    load(world, folder)
+    thread = (await ask(comments.List(at=space))).items[0]
+    assert thread.target.page is not None
+    assert (thread.target.page.id, thread.target.page.outdated) == (home, False)
+    assert (await desk.get(at)).outdated
+    assert (await desk.merge(at)).result == "merge"
+    assert (await desk.page("Home")).markdown == "# Home\n\nour first\n\ntheir second\n"
+
+
+async def test_what_was_merged_in_the_space_is_not_undone_by_loading_again(
+    ask: Ask, world: World, folder: Path
+) -> None:
+    space = SpaceRef(space_id=load(world, folder).space_id)
+    desk = Desk(ask, space)
+    await desk.publish(
+        update(await desk.id("Home"), "# Home\n\nmerged first\n\nsecond\n"),
+        insert("# Only here"),
+        DeletePage(page=await desk.id("Setup")),
+    )
+    merged = await ask(content.Get(at=space))
+    assert load(world, folder).revision_id == merged.id
+    write(folder, "README.md", "# Home\n\nfirst\n\nfolder second\n")
+    write(folder, "guide/README.md", "# Guide\n\nHow to, longer.\n")
+    again = load(world, folder)
+    assert (again.edited, again.conflicts) == (2, 0)
+    assert await desk.outline() == "Home Guide Only here"
+    assert (await desk.page("Home")).markdown == "# Home\n\nmerged first\n\nfolder second\n"
+    assert load(world, folder) == Loaded(space.space_id, again.revision_id)
+
+
+async def test_what_both_changed_is_kept_from_both(ask: Ask, world: World, folder: Path) -> None:
+    space = SpaceRef(space_id=load(world, folder).space_id)
+    desk = Desk(ask, space)
+    await desk.publish(update(await desk.id("Home"), "# Home\n\nfirst\n\nmerged\n"))
+    write(folder, "README.md", "# Home\n\nfirst\n\nloaded\n")
+    assert load(world, folder).conflicts == 1
+    assert (await desk.page("Home")).markdown == (
+        "# Home\n\nfirst\n\n<<<<<<< main\n\nmerged\n\n=======\n\nloaded\n\n>>>>>>> folder\n"
+    )
+
+
+async def test_a_deleted_space_is_not_brought_back(ask: Ask, world: World, folder: Path) -> None:
+    first = load(world, folder)
+    world.store.change(f"/spaces/{first.space_id}", deletedAt=world.timestamp())
+    again = load(world, folder)
+    assert again.space_id != first.space_id
+    assert again.created == 3
+
+
+async def test_a_folder_can_become_a_space_that_is_there(ask: Ask, world: World, folder: Path) -> None:
+    desk = await Desk.open(ask, "# Before")
+    loaded = load(world, folder, space_id=desk.space.space_id)
+    assert loaded.created == 3
+    assert await desk.outline() == "Before Home Guide(Setup)"
+    assert load(world, folder) == Loaded(desk.space.space_id, loaded.revision_id)
+
+
+def test_a_summary_that_comes_later_regroups_the_same_pages(world: World, folder: Path) -> None:
+    first = load(world, folder)
+    ids = {page["title"]: page["id"] for page in trees.walk(pages_of(world, first))}
+    write(
+        folder,
+        "SUMMARY.md",
+        "* [Home](README.md)\n\n## Part\n\n* [Setup](guide/setup.md)\n* [Guide](guide/README.md)\n",
+    )
+    again = load(world, folder)
+    assert outline(pages_of(world, again)) == ["Home", "# Part", "  Setup", "  Guide"]
+    assert {
+        page["title"]: page["id"] for page in trees.walk(pages_of(world, again)) if page["type"] == "document"
+    } == ids
+
+
+@pytest.mark.parametrize("name", ["nowhere", "file.md"])
+def test_what_is_no_folder_is_said_by_the_system(world: World, tmp_path: Path, name: str) -> None:
+    (tmp_path / "file.md").write_text("# Page")
+    with pytest.raises(OSError):
+        load(world, tmp_path / name)
+    assert list(world.store.all("/spaces")) == []
+
+
+def test_an_empty_folder_is_an_empty_space(world: World, tmp_path: Path) -> None:
+    loaded = load(world, tmp_path)
+    assert pages_of(world, loaded) == []
+    write(tmp_path, "README.md", "# Home\n")
+    assert load(world, tmp_path).created == 1
+
+
+@pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus is not here")
+@pytest.mark.parametrize(("name", "count"), [("lista", 47), ("ssv", 146)])
+async def test_real_spaces_are_loaded_and_every_page_read(ask: Ask, world: World, name: str, count: int) -> None:
+    loaded = load(world, CORPUS / name)
+    assert (loaded.created, loaded.problems) == (count, ())
+    at = RevisionRef(space_id=loaded.space_id, revision_id=loaded.revision_id)
+    for page in (await ask(content.ListPages(at=at))).walk():
+        if page.type == "document" and page.document_id:
+            read = await ask(content.GetPage(at=at, page_id=page.id, format="document"))
+            assert read.document is not None
+            assert read.document["nodes"]
+    assert load(world, CORPUS / name).revision_id == loaded.revision_id
+    assert (await ask(change_requests.Create(at=SpaceRef(space_id=loaded.space_id)))).revision == loaded.revision_id
