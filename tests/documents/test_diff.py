@@ -273,7 +273,7 @@ def test_source_in_hunks() -> None:
     old = [f"line {number}" for number in range(40)]
     new = [*old[:10], "new", *old[11:30], *old[31:]]
     one, two = source_diff("\n".join(old), "\n".join(new), context=2)
-    assert [line.op for line in one.lines] == ["equal", "equal", "change", "equal", "equal"]
+    assert [line.op for line in one.lines] == ["equal", "equal", "delete", "insert", "equal", "equal"]
     assert (one.skipped, two.skipped) == (8, 15)
     assert [line.op for line in two.lines] == ["equal", "equal", "delete", "equal", "equal"]
     assert source_diff("a\nb", "a\nb") == ()

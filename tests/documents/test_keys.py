@@ -1,0 +1,47 @@
+"""Keys of blocks, which comments hang on."""
+
+from __future__ import annotations
+
+import re
+
+from octavo.documents.blocks import Block
+from octavo.documents.parse import parse
+
+
+def key(page: str, kind: str) -> str:
+    return next(block.key for block in parse(page).walk() if block.kind == kind)
+
+
+def test_a_key_stays_while_other_blocks_come_and_go() -> None:
+    before, after = parse("one\n\ntwo"), parse("# New\n\none\n\n* x\n\ntwo")
+    keys = {block.key for block in after.walk()}
+    assert {block.key for block in before.walk()} <= keys
+
+
+def test_a_key_goes_with_the_words() -> None:
+    assert key("one", "paragraph") != key("two", "paragraph")
+    assert key("a **b**", "paragraph") == key("a b", "paragraph")
+
+
+def test_a_container_is_known_by_what_it_opens_with() -> None:
+    page = '{% tabs %}\n{% tab title="A" %}\none\n{% endtab %}\n{% tab title="B" %}\ntwo\n{% endtab %}\n{% endtabs %}'
+    assert key(page, "tabs") == key(page.replace("two", "2"), "tabs")
+    assert key(page, "tabs") != key(page.replace("one", "1"), "tabs")
+
+
+def test_equal_blocks_are_numbered() -> None:
+    first, second, third = (block.key for block in parse("same\n\nsame\n\nsame").blocks)
+    assert (second, third) == (f"{first}-2", f"{first}-3")
+
+
+def test_keys_may_stand_in_a_path_and_find_their_block() -> None:
+    document = parse("# T\n\n* one\n* two\n\n```\nx\n```")
+    for block in document.walk():
+        assert re.fullmatch(r"[A-Za-z0-9_-]{1,128}", block.key)
+        assert document.find(block.key) is block
+    assert document.find("nothing") is None
+
+
+def test_plain_says_the_words_of_all_that_is_in_it() -> None:
+    item = Block("item", children=parse("one\n\ntwo").blocks)
+    assert item.plain() == "one\ntwo"
