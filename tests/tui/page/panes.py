@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Generic, TypeVar
+
 from textual.app import App, ComposeResult
 from textual.message import Message
 from textual.widget import Widget
@@ -11,11 +13,13 @@ from octavo.tui.page.reader import Reader
 from octavo.tui.page.view import PageView
 from octavo.tui.themes import themes
 
+P = TypeVar("P", bound=Reader)
 
-class PaneApp(App[None]):
+
+class PaneApp(App[None], Generic[P]):
     """Shows one pane, and keeps the messages it sent."""
 
-    def __init__(self, pane: Reader, *beside: Widget) -> None:
+    def __init__(self, pane: P, *beside: Widget) -> None:
         super().__init__()
         self.pane = pane
         self.beside = beside
@@ -53,6 +57,6 @@ def bar_at(pane: GalleyPane) -> list[str]:
     return [row.removeprefix("▌").strip() for row in rows if row.startswith("▌")]
 
 
-def links(app: PaneApp) -> list[tuple[str, bool]]:
+def links(app: PaneApp[PageView]) -> list[tuple[str, bool]]:
     """Which links were followed, and whether outside."""
     return [(each.href, each.outside) for each in app.said if isinstance(each, PageView.LinkFollowed)]

@@ -6,8 +6,9 @@ import pytest
 from textual.widgets import Static
 
 from octavo.documents.parse import parse
+from octavo.tui.page.page_parts import beginning
 from octavo.tui.page.reader import Reader
-from octavo.tui.page.view import PageView, beginning
+from octavo.tui.page.view import PageView
 from tests.tui.page.panes import PaneApp, bar_at, links, screen
 from tests.tui.page.picture import PAGES, check
 

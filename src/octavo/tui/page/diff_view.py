@@ -12,20 +12,21 @@ from octavo.documents.blocks import Block
 from octavo.documents.changes import Diff
 from octavo.tui.page.change_lines import set_diff_unit
 from octavo.tui.page.changing import Changes, DiffUnit, Unfolding, changes, source_changes
+from octavo.tui.page.content_state import Stateful
 from octavo.tui.page.finding import Finder
 from octavo.tui.page.galley import Galley
 from octavo.tui.page.layout import set_block
 from octavo.tui.page.lines import Hot
-from octavo.tui.page.reader import Reader, motions
+from octavo.tui.page.reader import motions
 from octavo.tui.page.setting import Folds, Setting
 from octavo.tui.page.threads import ThreadLine
 from octavo.tui.page.view import PageView
-from octavo.tui.widgets.states import Waiting, failed, nothing
+from octavo.tui.widgets.states import nothing
 
 WIDEST = 108
 
 
-class DiffView(Reader):
+class DiffView(Stateful):
     """What changed on a page: `show` a diff."""
 
     CONTEXT: ClassVar[str] = "diff"
@@ -72,8 +73,6 @@ class DiffView(Reader):
         self._sources = ("", "")
         self._folds = Folds()
         self._changed = Changes()
-        self._waiting: Waiting | None = None
-        self._failure: tuple[str, str] | None = None
 
     # What callers ask and do
 
@@ -114,7 +113,7 @@ class DiffView(Reader):
         """Show what changed from the source `old` to `new`. While `key` is the same, the place and the folds are
         kept. Threads lie at the blocks of their keys, those of "" at the top."""
         same = key == self.key and self.diff is not None
-        self._stop_waiting()
+        self.settled()
         if same and diff == self.diff and (threads is None or threads == self.threads):
             return
         self.diff, self._title, self._sources = diff, title, (old, new)
@@ -134,31 +133,11 @@ class DiffView(Reader):
         self.threads = threads
         self._lay_out_again()
 
-    def wait_for(self, what: str) -> None:
-        """Say that a diff is loading, if there is none on show yet."""
-        self._failure = None
-        if self.diff is None and self._waiting is None:
-            self._waiting = Waiting(self, what)
-            self.repaint()
-
-    def fail(self, what: str, cause: str) -> None:
-        """Say what did not load and why, in place of the diff. A diff on show stays."""
-        self._stop_waiting()
-        if self.diff is None:
-            self._failure = (what, cause)
-        self.repaint()
-
     def clear(self) -> None:
         """Show nothing."""
-        self._stop_waiting()
+        self.settled()
         self.diff, self.key, self.threads = None, "", {}
         self.reset()
-
-    def _stop_waiting(self) -> None:
-        self._failure = None
-        if self._waiting is not None:
-            self._waiting.stop()
-            self._waiting = None
 
     # Laying out
 
@@ -193,12 +172,12 @@ class DiffView(Reader):
                     self.go(self.galley.top(unit) + stop[1] - above)
                     return
 
-    def state_lines(self) -> list[Content]:
-        if self._failure is not None:
-            return failed(*self._failure)
-        if self._waiting is not None:
-            return self._waiting.lines()
-        return nothing("Nothing changed on this page.", "J goes to the next page") if self.diff is not None else []
+    @property
+    def has_content(self) -> bool:
+        return self.diff is not None
+
+    def empty_lines(self) -> list[Content]:
+        return nothing("Nothing changed on this page.", "J goes to the next page")
 
     def make_finder(self) -> Finder:
         def shown(unit: int) -> Block:

@@ -21,8 +21,8 @@ class Find(NamedTuple):
     unit: int
     nth: int
     block: Block
-    folds: tuple[Block, ...]
-    """The expandables and tabs it stands in, outermost first."""
+    path: tuple[Block, ...]
+    """The blocks it stands in, from the top one down to its own."""
 
 
 class Mark(NamedTuple):
@@ -44,7 +44,7 @@ def pattern(needle: str) -> re.Pattern[str]:
 class _Entry:
     unit: int
     block: Block
-    folds: tuple[Block, ...]
+    path: tuple[Block, ...]
 
 
 class Finder:
@@ -60,19 +60,19 @@ class Finder:
             self._read(unit, block, ())
         self._text = "\0".join(self._parts)
 
-    def _read(self, unit: int, block: Block, folds: tuple[Block, ...]) -> None:
+    def _read(self, unit: int, block: Block, above: tuple[Block, ...]) -> None:
+        path = (*above, block)
         own = [words(block.runs), block.text]
         own += [value for name in _NAMES if isinstance(value := block.attrs.get(name), str)]
         if block.kind in ("table", "cards"):
             own += [words(column.title) for column in block.attrs.get("columns") or () if not column.hidden]
         for text in filter(None, own):
-            self._entries.append(_Entry(unit, block, folds))
+            self._entries.append(_Entry(unit, block, path))
             self._starts.append(self._length)
             self._parts.append(text)
             self._length += len(text) + 1
-        inner = (*folds, block) if block.kind in ("expandable", "tab", "prompt") else folds
         for child in block.children:
-            self._read(unit, child, inner)
+            self._read(unit, child, path)
 
     def find(self, needle: str) -> list[Find]:
         """Where `needle` is, in reading order."""
@@ -84,7 +84,7 @@ class Finder:
             entry = self._entries[bisect_right(self._starts, match.start()) - 1]
             nth = counts.get(entry.unit, 0)
             counts[entry.unit] = nth + 1
-            out.append(Find(entry.unit, nth, entry.block, entry.folds))
+            out.append(Find(entry.unit, nth, entry.block, entry.path))
             if len(out) >= _MOST:
                 break
         return out

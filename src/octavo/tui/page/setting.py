@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from rich.style import Style
@@ -47,6 +48,34 @@ class Folds:
         """Which of the tabs is shown: the one chosen last, at first the first."""
         times = [self.tabs.get(tab_slug(tab), 0) for tab in tabs.children]
         return times.index(max(times)) if times else 0
+
+    def is_closed(self, parent: Block, child: Block) -> bool:
+        """Whether `parent` does not show `child`, which is right in it."""
+        if parent.kind == "expandable":
+            return not self.is_open(parent)
+        return parent.kind == "tabs" and parent.children[self.chosen(parent)] is not child
+
+    def reveal(self, path: Sequence[Block]) -> bool:
+        """Open what hides the end of a path of blocks, outermost first. True when anything was closed."""
+        changed = False
+        for parent, child in pairwise(path):
+            if self.is_closed(parent, child):
+                changed = True
+                if parent.kind == "expandable":
+                    self.opened[parent.key] = True
+                else:
+                    self.choose(child)
+        return changed
+
+
+def trail(block: Block, key: str) -> list[Block]:
+    """The blocks from `block` down to the one called `key`; empty when it is not in there."""
+    if block.key == key:
+        return [block]
+    for child in block.children:
+        if path := trail(child, key):
+            return [block, *path]
+    return []
 
 
 def tab_slug(tab: Block) -> str:

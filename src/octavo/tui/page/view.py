@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import ClassVar
 
 from rich.style import Style
@@ -18,26 +18,28 @@ from octavo.api.text import line as safe_line
 from octavo.api.text import text as safe_text
 from octavo.documents.blocks import Block, Document, Run, words
 from octavo.tui.page.addresses import Leads, leads
+from octavo.tui.page.content_state import Stateful
+from octavo.tui.page.cursor_pane import Stop
 from octavo.tui.page.finding import Find, Finder
 from octavo.tui.page.galley import Galley
 from octavo.tui.page.highlight import Highlights
 from octavo.tui.page.layout import Unit, guess, set_block, set_unit, units
 from octavo.tui.page.lines import Hot, Line
+from octavo.tui.page.page_parts import ThreadMarks, beginning, same_title, source_blocks
 from octavo.tui.page.painting import over
 from octavo.tui.page.pane import Anchor
-from octavo.tui.page.reader import Reader, Stop, motions
-from octavo.tui.page.setting import Folds, Setting
-from octavo.tui.widgets.states import Waiting, failed, nothing
+from octavo.tui.page.reader import motions
+from octavo.tui.page.setting import Folds, Setting, trail
+from octavo.tui.widgets.states import nothing
 
 MEASURES = (76, 100, 0)
 """Cells a line of text may take, narrow and wide; 0 is the whole pane, in which code is not broken either."""
 LONG = 24_000
 """Characters from which a page is read in a thread, its beginning first."""
-_SOURCE_LINES = 60
 _PAN = 16
 
 
-class PageView(Reader):
+class PageView(Stateful):
     """A page to read: `show` a document, or `show_markdown` what is still to be parsed."""
 
     CONTEXT: ClassVar[str] = "page"
@@ -93,13 +95,10 @@ class PageView(Reader):
         self.key = ""
         self.folds = Folds()
         self.shows_source = False
-        self.threads: Mapping[str, int] = {}
-        self._owners: dict[str, list[str]] = {}
+        self._marked = ThreadMarks()
         self._head: tuple[str, str] = ("", "")
         self._measure = 0
         self._highlights = Highlights()
-        self._waiting: Waiting | None = None
-        self._failure: tuple[str, str] | None = None
         self._wanted_anchor = ""
         self._whole = True
 
@@ -145,7 +144,7 @@ class PageView(Reader):
             self.post_message(self.Loaded())
         else:
             if key != self.key or self.document is None:
-                self._show(parse(beginning(markdown)), head, key, whole=False)
+                self._show(parse(beginning(markdown, LONG // 4)), head, key, whole=False)
             self.run_worker(self._read(markdown, head, key), group="read")
 
     async def _read(self, markdown: str, head: tuple[str, str], key: str) -> None:
@@ -159,22 +158,21 @@ class PageView(Reader):
         same = key == self.key and self.document is not None
         if same and document is self.document and head == self._head and self._failure is None:
             return
-        self._stop_waiting()
+        self.settled()
         anchor = self._anchor() if same else None
         self.document, self._head, self._whole = document, head, whole
         if not same:
-            self.key, self.folds, self.cursor, self.shows_source, self.threads = key, Folds(), None, False, {}
+            self.key, self.folds, self.cursor, self.shows_source = key, Folds(), None, False
+            self._marked = ThreadMarks()
             self.needle, self._finds, self._find = "", (), None
         elif self.cursor is not None:
             self.cursor = (self.cursor[0], self.cursor[1])
-        self._owners = {}
         if not same:
             self.galley = Galley((), lambda unit: 0, lambda unit: [])
             self.scroll_to(y=0, animate=False, immediate=True, force=True)
         self.reset(anchor=anchor)
         self.content_changed()
-        if self.threads:
-            self._find_owners()
+        self._marked = ThreadMarks(document.blocks, self._marked.counts)
         if self._wanted_anchor:
             self.go_to_anchor(self._wanted_anchor)
         self.refresh_bindings()
@@ -186,8 +184,7 @@ class PageView(Reader):
             key: count if isinstance(count, int) else sum(each.is_open for each in count)
             for key, count in threads.items()
         }
-        self.threads = {key: count for key, count in counts.items() if key and count}
-        self._find_owners()
+        self._marked = ThreadMarks(self.document.blocks if self.document is not None else (), counts)
         self.repaint()
 
     def go_to_anchor(self, anchor: str) -> bool:
@@ -211,10 +208,7 @@ class PageView(Reader):
             path = trail(top, key)
             if not path:
                 continue
-            changed = False
-            for parent, child in itertools.pairwise(path):
-                changed = self._reveal_child(parent, child) or changed
-            if changed:
+            if self.folds.reveal(path):
                 self.change(unit)
             names = {block.key for block in path if block.key}
             found = [stop for stop in self.stops_of(unit) if stop[3].key in names]
@@ -224,31 +218,11 @@ class PageView(Reader):
                 return True
         return False
 
-    def wait_for(self, what: str) -> None:
-        """Say that a page is loading, if there is none on show yet."""
-        self._failure = None
-        if self.document is None and self._waiting is None:
-            self._waiting = Waiting(self, what)
-            self.repaint()
-
-    def fail(self, what: str, cause: str) -> None:
-        """Say what did not load and why, in place of the page. A page on show stays."""
-        self._stop_waiting()
-        if self.document is None:
-            self._failure = (what, cause)
-        self.repaint()
-
     def clear(self) -> None:
         """Show nothing."""
-        self._stop_waiting()
-        self.document, self.key, self.threads = None, "", {}
+        self.settled()
+        self.document, self.key, self._marked = None, "", ThreadMarks()
         self.reset()
-
-    def _stop_waiting(self) -> None:
-        self._failure = None
-        if self._waiting is not None:
-            self._waiting.stop()
-            self._waiting = None
 
     # Laying out
 
@@ -281,7 +255,7 @@ class PageView(Reader):
             return []
         if title:
             first = blocks[0]
-            if first.kind == "heading" and first.attrs.get("level") == 1 and _same_title(words(first.runs), title):
+            if first.kind == "heading" and first.attrs.get("level") == 1 and same_title(words(first.runs), title):
                 blocks = blocks[1:]
             blocks.insert(0, Block("page-title", runs=(Run(title),), text=description))
         return blocks
@@ -304,13 +278,11 @@ class PageView(Reader):
         super().relaid()
         self._margins = {}
 
-    def state_lines(self) -> list[Content]:
-        if self._failure is not None:
-            return failed(*self._failure)
-        if self._waiting is not None:
-            return self._waiting.lines()
-        if self.document is None:
-            return []
+    @property
+    def has_content(self) -> bool:
+        return self.document is not None
+
+    def empty_lines(self) -> list[Content]:
         title = [Content(f"  {self._head[0]}").stylize("bold")] if self._head[0] else []
         return [Content(""), *title, *nothing("This page is empty.", "e edits it")]
 
@@ -333,38 +305,13 @@ class PageView(Reader):
 
     # Threads
 
-    def _find_owners(self) -> None:
-        """For each block with a thread, the blocks it stands in: the innermost one on show is marked."""
-        self._owners = {}
-        if self.document is None or not self.threads:
-            return
-
-        def visit(block: Block, above: list[str]) -> None:
-            here = [block.key, *above]
-            if block.key in self.threads:
-                self._owners[block.key] = here
-            for child in block.children:
-                visit(child, here)
-
-        for block in self.document.blocks:
-            visit(block, [])
-
-    def threads_in(self, unit: int) -> dict[str, int]:
-        """The number of open threads to show at the stops of a unit, by the key of the stop."""
-        if not self._owners:
-            return {}
-        keys = {block.key for _, _, _, block in self.stops_of(unit)}
-        out: dict[str, int] = {}
-        for key, path in self._owners.items():
-            owner = next((each for each in path if each in keys), None)
-            if owner is not None:
-                out[owner] = out.get(owner, 0) + self.threads[key]
-        return out
+    def _threads_at(self, unit: int) -> dict[str, int]:
+        return self._marked.among({stop[3].key for stop in self.stops_of(unit)}) if self._marked else {}
 
     def decorate(self, strip: Strip, unit: int, place: int, line: Line) -> Strip:
         strip = super().decorate(strip, unit, place, line)
-        if self._owners and line.block is not None:
-            count = self.threads_in(unit).get(line.block.key)
+        if self._marked and line.block is not None:
+            count = self._threads_at(unit).get(line.block.key)
             first = next((stop[1] for stop in self.stops_of(unit) if stop[3] is line.block), -1)
             if count and first == place:
                 mark = f"{self.look.glyphs.dot} {count}"
@@ -401,46 +348,16 @@ class PageView(Reader):
                 self.change(unit)
                 return
 
-    def _reveal_child(self, parent: Block, child: Block) -> bool:
-        if parent.kind == "expandable" and not self.folds.is_open(parent):
-            self.folds.opened[parent.key] = True
-            return True
-        if parent.kind == "tabs" and parent.children[self.folds.chosen(parent)] is not child:
-            self.folds.choose(child)
-            return True
-        return False
-
     # Finding
 
     def make_finder(self) -> Finder:
         return Finder((index, unit.part or unit.block) for index, unit in enumerate(self.galley.units))
 
     def is_hidden(self, find: Find) -> bool:
-        top = self.galley.units[find.unit].block
-        return any(self._is_closed(block, top) for block in find.folds)
-
-    def _is_closed(self, block: Block, top: Block) -> bool:
-        if block.kind == "expandable":
-            return not self.folds.is_open(block)
-        if block.kind == "tab":
-            path = trail(top, block.key)
-            return (
-                len(path) > 1
-                and path[-2].kind == "tabs"
-                and path[-2].children[self.folds.chosen(path[-2])] is not block
-            )
-        return False
+        return any(self.folds.is_closed(*pair) for pair in pairwise(find.path))
 
     def unfold(self, find: Find) -> bool:
-        top = self.galley.units[find.unit].block
-        changed = False
-        for block in find.folds:
-            if self._is_closed(block, top):
-                if block.kind == "expandable":
-                    self.folds.opened[block.key] = True
-                else:
-                    self.folds.choose(block)
-                changed = True
+        changed = self.folds.reveal(find.path)
         if changed:
             self.change(find.unit)
         return changed
@@ -450,7 +367,7 @@ class PageView(Reader):
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         if not len(self.galley) and action not in ("measure",):
             return "There is no page here."
-        if action == "thread" and not self.threads:
+        if action == "thread" and not self._marked:
             return "No block of this page has an open thread."
         if action == "hit" and not self._finds:
             return "Nothing is searched: / finds words in this page."
@@ -467,10 +384,10 @@ class PageView(Reader):
         self._go_where(step, lambda stop: stop[3].kind == "heading", may_have, top=True)
 
     def action_thread(self, step: int) -> None:
-        top_keys = {path[-1] for path in self._owners.values()}
+        top_keys = self._marked.top_keys
 
         def has(stop: Stop) -> bool:
-            return stop[3].key in self.threads_in(stop[0])
+            return stop[3].key in self._threads_at(stop[0])
 
         self._go_where(step, has, lambda unit: self.galley.units[unit].block.key in top_keys, top=False)
 
@@ -526,42 +443,3 @@ class PageView(Reader):
         key = stop[3].key
         self.folds.panned[key] = max(0, self.folds.panned.get(key, 0) + step * _PAN)
         self.change(stop[0])
-
-
-def beginning(markdown: str, length: int = LONG // 4) -> str:
-    """The first part of a page, up to a blank line that no fence spans."""
-    cut = markdown.find("\n\n", length, 2 * length)
-    while cut >= 0 and markdown.count("\n```", 0, cut) % 2:
-        cut = markdown.find("\n\n", cut + 2, 2 * length)
-    if cut < 0:
-        cut = markdown.find("\n", length, 2 * length)
-    return markdown[: cut if cut >= 0 else 2 * length]
-
-
-def source_blocks(source: str) -> list[Block]:
-    """The source of a page, cut into blocks of lines."""
-    rows = source.split("\n")
-    return [
-        Block(
-            "source",
-            text="\n".join(rows[start : start + _SOURCE_LINES]),
-            lines=(start, min(len(rows), start + _SOURCE_LINES)),
-            key=f"source-{start}",
-        )
-        for start in range(0, len(rows), _SOURCE_LINES)
-    ]
-
-
-def trail(block: Block, key: str) -> list[Block]:
-    """The blocks from `block` down to the one called `key`; empty when it is not in there."""
-    if block.key == key:
-        return [block]
-    for child in block.children:
-        if path := trail(child, key):
-            return [block, *path]
-    return []
-
-
-def _same_title(heading: str, title: str) -> bool:
-    heading, title = " ".join(heading.split()).casefold(), " ".join(title.split()).casefold()
-    return heading == title or title.endswith(f" {heading}")

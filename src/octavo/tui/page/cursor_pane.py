@@ -1,0 +1,122 @@
+"""A pane with a cursor: a bar at the block that is spoken of. It is always on show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from textual.strip import Strip
+
+from octavo.documents.blocks import Block
+from octavo.tui.page.layout import stops
+from octavo.tui.page.lines import Line
+from octavo.tui.page.painting import over
+from octavo.tui.page.pane import GalleyPane
+
+Stop = tuple[int, int, int, Block]
+"""Unit, first and last line in it, block."""
+
+
+class CursorPane(GalleyPane):
+    """A pane with a cursor on a block."""
+
+    def __init__(
+        self,
+        *,
+        ascii: bool = False,
+        mono: bool = False,
+        name: str | None = None,
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(ascii=ascii, mono=mono, name=name, id=id, classes=classes)
+        self.cursor: tuple[int, Block] | None = None
+        """The unit and the block it was put on; None until it is moved."""
+        self._cursor_block: Block | None = None
+        self._stops: dict[int, tuple[list[Line], list[Stop]]] = {}
+
+    def relaid(self) -> None:
+        self._stops = {}
+
+    def before_painting(self) -> None:
+        here = self.cursor_stop()
+        self._cursor_block = here[3] if here is not None else None
+
+    def decorate(self, strip: Strip, unit: int, place: int, line: Line) -> Strip:
+        if line.block is None or line.block is not self._cursor_block:
+            return strip
+        look = self.look
+        style = self.ground + (look.accent if self.has_focus else look.muted)
+        return over(strip, max(0, self.margin_of(unit) - 2), look.glyphs.bar, style)
+
+    def stops_of(self, unit: int) -> list[Stop]:
+        """The blocks of a unit the cursor may be on."""
+        lines = self.galley.lines(unit)
+        known = self._stops.get(unit)
+        if known is None or known[0] is not lines:
+            known = self._stops[unit] = (lines, [(unit, first, last, block) for first, last, block in stops(lines)])
+        return known[1]
+
+    def stops_from(self, unit: int, block: Block | None, step: int, among: Callable[[int], bool]) -> Iterator[Stop]:
+        """The stops after (or before) a block, units that are not `among` left out without being set."""
+        found = self.stops_of(unit) if 0 <= unit < len(self.galley) else []
+        at = next((index for index, stop in enumerate(found) if stop[3] is block), -1 if step > 0 else len(found))
+        yield from found[at + 1 :] if step > 0 else reversed(found[: max(0, at)])
+        unit += step
+        while 0 <= unit < len(self.galley):
+            if among(unit):
+                found = self.stops_of(unit)
+                yield from found if step > 0 else reversed(found)
+            unit += step
+
+    def cursor_stop(self) -> Stop | None:
+        """Where the cursor is: at first on the first block on show."""
+        if self.cursor is not None and self.cursor[0] < len(self.galley):
+            unit, block = self.cursor
+            for stop in self.stops_of(unit):
+                if stop[3] is block or (block.key and stop[3].key == block.key):
+                    return stop
+        return next(iter(self.stops_on_show()), None)
+
+    def stops_on_show(self) -> list[Stop]:
+        """The blocks that have a line on show."""
+        top, bottom = self.scroll_offset.y, self.scroll_offset.y + self.rows
+        if not len(self.galley):
+            return []
+        out: list[Stop] = []
+        unit = self.galley.at(top)[0]
+        while unit < len(self.galley) and self.galley.top(unit) < bottom:
+            start = self.galley.top(unit)
+            out += [stop for stop in self.stops_of(unit) if start + stop[2] >= top and start + stop[1] < bottom]
+            unit += 1
+        return out
+
+    def scrolled(self, *, down: bool) -> None:
+        on_show = self.stops_on_show()
+        here = self.cursor_stop()
+        if on_show and here is not None and all(stop[3] is not here[3] for stop in on_show):
+            self.put_cursor(on_show[0] if down else on_show[-1], reveal=False)
+
+    def put_cursor(self, stop: Stop, *, reveal: bool = True, top: bool = False) -> None:
+        """Put the cursor on a block, and scroll to it if asked: to the top of the pane, or as little as it takes."""
+        unit, first, last, block = stop
+        self.cursor = (unit, block)
+        if reveal:
+            self.show_lines(unit, first, last, top=top)
+        self.repaint()
+        self.tell()
+
+    def show_lines(self, unit: int, first: int, last: int, *, top: bool = False) -> None:
+        """Scroll until these lines of a unit are on show, if they are not."""
+        start, here, room = self.galley.top(unit), self.scroll_offset.y, self.rows
+        low, high = start + first, start + last
+        if top or high - low + 2 >= room or low < here:
+            self.go(max(0, low - 1))
+        elif high + 1 >= here + room:
+            self.galley.between(high, high + 2)
+            self.go(high + 2 - room)
+
+    def action_move_cursor(self, step: int) -> None:
+        here = self.cursor_stop()
+        if here is not None:
+            following = next(self.stops_from(here[0], here[3], step, lambda unit: True), None)
+            self.put_cursor(following or here)
