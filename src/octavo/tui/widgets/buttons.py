@@ -59,6 +59,12 @@ class TextButton(Widget, can_focus=True):
         words = safe(f"{self._words}  ({self.key})" if self.key else self._words)
         return Content("[ ") + words + Content(" ]") if self.has_focus else Content("  ") + words + Content("  ")
 
+    def on_focus(self) -> None:
+        self.refresh()
+
+    def on_blur(self) -> None:
+        self.refresh()
+
     def action_press(self) -> None:
         self.post_message(self.Pressed(self))
 
