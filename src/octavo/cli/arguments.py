@@ -91,7 +91,8 @@ def _add_auth(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     login.add_argument(
         "--insecure-storage", action="store_true", help="keep the key in a file in the clear (0600), without a keyring"
     )
-    actions.add_parser("logout", help="forget the key and what was kept for it")
+    logout = actions.add_parser("logout", help="forget the key and the pages kept for it")
+    logout.add_argument("--drafts", action="store_true", help="forget the drafts as well")
     actions.add_parser("status", help="show accounts, and where each key is kept; never the key")
     switch = actions.add_parser("switch", help="make another account the current one")
     switch.add_argument("name", metavar="NAME")

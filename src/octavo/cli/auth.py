@@ -72,8 +72,13 @@ def _logout(settings: Settings, options: argparse.Namespace) -> int:
     from octavo.cli.sessions import forget
 
     gone = signing_in.logout(home_of(settings), options.profile)
-    forget(settings, f"{gone.profile.origin} {gone.profile.name}")
+    kept = forget(settings, f"{gone.profile.origin} {gone.profile.name}", drafts=options.drafts)
     _say(f"Signed out {gone.profile.name} at {gone.profile.origin}. Its key and its saved pages are deleted here.")
+    if kept:
+        drafts = "1 draft is" if kept == 1 else f"{kept} drafts are"
+        _say(
+            f"{drafts} kept, for when you sign in there again under this name. To delete them: octavo auth logout --drafts"
+        )
     if gone.current:
         _say(f"{gone.current} is the current profile now.")
     return 0

@@ -100,7 +100,7 @@ def demo(settings: Settings, *, reset: bool = False, latency: float = 0.0, fail:
     namespace = f"demo {place.folder}"
     if reset:
         place.clear()
-        forget(settings, namespace)
+        forget(settings, namespace, drafts=True)
     late = Late(lambda: platforms.build_demo(place), latency=latency, fail=fail)
     return embedded(settings, place, late, kind="demo", label="DEMO", namespace=namespace)
 
@@ -133,14 +133,18 @@ def server(settings: Settings, origin: str, name: str, key: Callable[[], SecretS
     )
 
 
-def forget(settings: Settings, namespace: str) -> None:
-    """Throw away what was kept for an account: answers, drafts, writes on their way."""
+def forget(settings: Settings, namespace: str, *, drafts: bool) -> int:
+    """Throw away the answers kept for an account, and with `drafts` what was typed there too. How many drafts stay."""
     shelf = Shelf(settings.cache_folder, namespace)
     shelf.forget()
     shelf.close()
     state = State(settings.state_folder, namespace)
-    state.forget()
-    state.close()
+    try:
+        if drafts:
+            state.forget()
+        return len(Drafts(state).all())
+    finally:
+        state.close()
 
 
 @dataclass(frozen=True)

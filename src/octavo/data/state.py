@@ -117,6 +117,16 @@ class State:
             self._facts[name] = json.loads(found[0][0]) if found else default
         return self._facts[name]
 
+    def forget(self) -> None:
+        """Throw away all this profile has here: drafts, writes on their way, facts. Raises NotSaved."""
+        self._facts.clear()
+
+        def empty(db: sqlite3.Connection) -> None:
+            for table in ("facts", "drafts", "outbox", "sent", "once"):
+                db.execute(f"DELETE FROM {table} WHERE namespace = ?", (self.namespace,))
+
+        self.write_now(empty)
+
     def changed(self) -> bool:
         """Whether anybody committed since this was last asked."""
         before, self._version = self._version, self._data_version()
