@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
@@ -12,7 +13,7 @@ from textual.widgets import Static
 
 from octavo.data.entry import Entry
 from octavo.tui.ages import short_age
-from octavo.tui.screens.dialog import Dialog, Frame
+from octavo.tui.screens.dialog import STYLES, Dialog, Frame
 from octavo.tui.session import Asked
 from octavo.tui.widgets.keybar import KeyBar
 from octavo.tui.widgets.lines import Lines
@@ -34,7 +35,10 @@ STATES = {
 class ActivityScreen(Dialog[None]):
     """What is under way, what went wrong, and what can be done about it."""
 
-    CSS_PATH = "activity.tcss"
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
+        STYLES / "dialog.tcss",
+        STYLES / "activity.tcss",
+    ]
     CONTEXT: ClassVar[str] = "activity"
     HELP: ClassVar[str] = (
         "Writes that wait are on top: r sends one again, X throws one away and keeps its text as a draft."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 from textual import on
@@ -20,7 +21,7 @@ from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.data.live import Snapshot
 from octavo.tui.ages import short_age
 from octavo.tui.screen import Following
-from octavo.tui.screens.dialog import Dialog, Frame
+from octavo.tui.screens.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.content import marked
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Heading, Row, Rows
@@ -55,7 +56,7 @@ class Hit:
 class SearchScreen(Dialog[None]):
     """One line to type in; pages, change requests and spaces below. Tab asks only the space one is in."""
 
-    CSS_PATH = "search.tcss"
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss", STYLES / "search.tcss"]
     CONTEXT: ClassVar[str] = "search"
     HELP: ClassVar[str] = (
         "Type words; the last may be the beginning of one. Enter opens, tab searches this space only or all of them."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
@@ -15,7 +16,7 @@ from octavo.api.operation import ListPage
 from octavo.api.places import Discussion
 from octavo.data.live import Snapshot
 from octavo.tui.screen import Following
-from octavo.tui.screens.dialog import Dialog, Frame
+from octavo.tui.screens.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.keybar import KeyBar
 from octavo.tui.widgets.notices import Notices
 from octavo.tui.widgets.thread import ThreadView
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 class ThreadSheet(Dialog[None]):
     """A thread and its keys. `t` and `T` go to the next and the one before without closing it."""
 
-    CSS_PATH = "thread.tcss"
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss", STYLES / "thread.tcss"]
     CONTEXT: ClassVar[str] = "thread sheet"
     HELP: ClassVar[str] = "Read the thread and answer it here. t and T go to the next and the one before, esc closes."
     BINDINGS: ClassVar[list[BindingType]] = [
