@@ -10,7 +10,7 @@ from octavo.documents.changes import Added, Changed, Diff, Entry, Inside, Line, 
 from octavo.documents.source_diff import Hunk
 from octavo.tui.page.threads import ThreadLine
 
-_NAMES = {"item": "list item", "expandable": "expandable section", "openapi": "interface", "quote": "quotation"}
+_NAMES = {"expandable": "expandable section", "openapi": "interface", "quote": "quotation"}
 
 
 @dataclass(frozen=True)
@@ -205,12 +205,10 @@ def _heading(blocks: Sequence[Block]) -> str:
 
 def _name(block: Block) -> str:
     """What a container is called, when saying so helps."""
-    if block.kind in ("list", "document", "columns", "column", "tabs", "stepper", "updates", "figure", "task"):
+    if block.kind in ("list", "document", "columns", "column", "tabs", "stepper", "updates", "figure", "item", "task"):
         return ""
     title = str(block.attrs.get("title") or block.attrs.get("date") or words(block.runs) or "")
     if not title and block.children and block.children[0].kind == "heading":
         title = words(block.children[0].runs)
     name = _NAMES.get(block.kind, block.kind.replace("-", " "))
-    if block.kind == "item":
-        title = " ".join(block.plain().split())[:40]
     return f"{name} “{title}”" if title else name

@@ -1,0 +1,247 @@
+"""The diff view under the fingers, and how changes look."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.documents.diff import diff
+from octavo.documents.parse import parse
+from octavo.tui.page.change_lines import set_diff_unit
+from octavo.tui.page.changing import Unfolding, changes, source_changes
+from octavo.tui.page.diff_view import DiffView
+from octavo.tui.page.layout import set_block
+from octavo.tui.page.look import Look
+from octavo.tui.page.reader import Reader
+from octavo.tui.page.setting import Folds, Setting
+from octavo.tui.page.threads import Answer, ThreadLine
+from tests.tui.page.panes import PaneApp, bar_at, screen
+from tests.tui.page.picture import check, text_of
+
+BEFORE = """\
+# Signing secrets
+
+Each endpoint has one signing secret.
+
+## How it works
+
+One.
+
+Two.
+
+Three.
+
+Four.
+
+## Rotate
+
+The secret never changes. It is kept by us.
+
+{% hint style="info" %}
+Keep it safe.
+{% endhint %}
+
+| Name | Value |
+| --- | --- |
+| header | `X-Signature` |
+| hash | SHA-256 |
+
+1. first step
+2. second step
+
+```python
+secret = get()
+verify(secret)
+```
+
+Gone tomorrow.
+
+See [the guide](old.md).
+"""
+AFTER = (
+    BEFORE.replace("The secret never changes. It is kept", "You can rotate the secret at any time. The old one is kept")
+    .replace('style="info"', 'style="warning"')
+    .replace("X-Signature", "X-Acme-Signature")
+    .replace("verify(secret)", "check(secret)")
+    .replace("second step", "second, better step")
+    .replace("Gone tomorrow.\n", "### New\n\n* Deploy code that accepts both.\n")
+    .replace("old.md", "new.md")
+)
+THREAD = ThreadLine(
+    "Tom W.",
+    "21 min",
+    "Is it 24 h, or until it is revoked? [/x] says nothing.",
+    replies=2,
+    answers=(Answer("Ada L.", "15 min", "24 h is the default."),),
+    key="t1",
+)
+
+
+def key_of(text: str) -> str:
+    """The key of the block that begins with `text`."""
+    return next(block.key for block in parse(AFTER).walk() if block.plain().startswith(text) and not block.children)
+
+
+def view_app() -> PaneApp[DiffView]:
+    return PaneApp(DiffView())
+
+
+def show(app: PaneApp[DiffView], before: str = BEFORE, after: str = AFTER, **threads: list[ThreadLine]) -> None:
+    found = {key_of(text.replace("_", " ")): lines for text, lines in threads.items()}
+    app.pane.show(
+        diff(parse(before), parse(after)), title="Signing secrets", key="p", old=before, new=after, threads=found
+    )
+
+
+@pytest.mark.parametrize("width", [60, 100, 140])
+@pytest.mark.parametrize("ascii", [False, True])
+def test_it_looks_as_it_was_approved(width: int, ascii: bool) -> None:
+    setting = Setting(Look.plain(ascii=ascii), Folds(), set_block)
+    threads = {key_of("You can"): [THREAD], "": [ThreadLine("Zoe M.", "3 d", "On the page.", open=False)]}
+    found = changes(diff(parse(BEFORE), parse(AFTER)), Unfolding(), threads, "Signing secrets")
+    lines = [line for unit in found.units for line in set_diff_unit(setting, unit, min(108, width - 4))]
+    assert [line.text for line in lines if line.width > width - 4] == []
+    check(f"diff-{width}{'-ascii' if ascii else ''}", text_of(lines))
+
+
+def test_words_are_struck_out_and_underlined_without_colours() -> None:
+    setting = Setting(Look.plain(), Folds(), set_block)
+    found = changes(diff(parse("The secret never changes."), parse("The secret often changes.")), Unfolding(), {})
+    pieces = [piece for unit in found.units for line in set_diff_unit(setting, unit, 60) for piece in line.pieces]
+    assert [piece.text for piece in pieces if piece.style.strike] == ["never"]
+    assert [piece.text for piece in pieces if piece.style.underline] == ["often"]
+
+
+async def test_changes_are_reached_in_both_directions_and_counted() -> None:
+    app = view_app()
+    async with app.run_test(size=(80, 20)) as pilot:
+        show(app)
+        assert app.pane.change_count == 9
+        seen = []
+        for _ in range(9):
+            await pilot.press("n")
+            seen.append(app.pane.change_number)
+        assert seen == [1, 2, 3, 4, 5, 6, 7, 8, 9]
+        assert app.pane.facts == "change 9 of 9"
+        await pilot.press("N")
+        assert app.pane.change_number == 8
+
+
+async def test_a_fold_opens_where_it_is() -> None:
+    app = view_app()
+    async with app.run_test(size=(80, 30)) as pilot:
+        show(app)
+        await pilot.pause()
+        assert "7 blocks unchanged" in screen(app.pane)
+        assert "Two." not in screen(app.pane)
+        assert "unfold" in bar_at(app.pane)[0]
+        await pilot.press("equals_sign")
+        assert "Two." in screen(app.pane)
+        await pilot.press("minus")
+        assert "Two." not in screen(app.pane)
+
+
+async def test_enter_opens_a_fold_too() -> None:
+    app = view_app()
+    async with app.run_test(size=(80, 30)) as pilot:
+        show(app)
+        await pilot.press("enter")
+        assert "Two." in screen(app.pane)
+
+
+async def test_more_context_is_shown_and_taken_back_around_the_cursor() -> None:
+    app = view_app()
+    async with app.run_test(size=(80, 30)) as pilot:
+        show(app)
+        await pilot.press("n", "equals_sign")
+        assert "Four." in screen(app.pane)
+        assert "One." not in screen(app.pane)
+        assert "The secret never changes." in bar_at(app.pane)[0]
+        await pilot.press("minus", "minus")
+        assert "Rotate\n" not in screen(app.pane)
+
+
+async def test_a_thread_lies_below_its_block_and_can_be_reached() -> None:
+    app = view_app()
+    async with app.run_test(size=(80, 30)) as pilot:
+        show(app, You_can=[THREAD], Three=[ThreadLine("Zoe M.", "3 d", "Not folded.")])
+        await pilot.press("t")
+        shown = screen(app.pane)
+        assert "Three." in shown
+        assert "Not folded." in shown
+        await pilot.press("t", "enter")
+        assert "[/x] says nothing." in screen(app.pane)
+        wanted = [each.block.plain() for each in app.said if isinstance(each, Reader.ThreadWanted)]
+        assert wanted == ["You can rotate the secret at any time. The old one is kept by us."]
+
+
+async def test_a_comment_is_about_the_new_block_and_never_about_a_fold() -> None:
+    app = view_app()
+    async with app.run_test(size=(80, 30)) as pilot:
+        show(app)
+        await pilot.pause()
+        assert app.pane.check_action("comment", ()) is None
+        assert "block of the page" in (app.pane.why_not("comment", ()) or "")
+        await pilot.press("n", "c")
+        chosen = [each.block.key for each in app.said if isinstance(each, Reader.BlockChosen)]
+        assert chosen == [key_of("You can")]
+
+
+async def test_the_source_of_both_sides_is_shown() -> None:
+    app = view_app()
+    async with app.run_test(size=(80, 60)) as pilot:
+        show(app)
+        await pilot.press("backslash")
+        assert '− {% hint style="info" %}' in screen(app.pane)
+        assert '+ {% hint style="warning" %}' in screen(app.pane)
+        await pilot.press("backslash")
+        assert "~ style: info → warning" in screen(app.pane)
+
+
+async def test_words_are_found_in_what_is_shown() -> None:
+    app = view_app()
+    async with app.run_test(size=(80, 20)) as pilot:
+        show(app)
+        await pilot.press("slash", *"acme", "enter")
+        assert app.pane.finding == "1 of 1"
+        assert "X-Acme-Signature" in screen(app.pane)
+
+
+async def test_no_change_says_so() -> None:
+    app = view_app()
+    async with app.run_test(size=(80, 20)) as pilot:
+        show(app, BEFORE, BEFORE)
+        await pilot.press("n", "t", "equals_sign", "j")
+        assert "Nothing changed on this page." in screen(app.pane)
+        show(app, BEFORE, BEFORE.replace("One.\n", "One.\n\n"))
+        await pilot.pause()
+
+
+async def test_the_place_stays_when_the_same_diff_comes_again() -> None:
+    app = view_app()
+    async with app.run_test(size=(80, 12)) as pilot:
+        show(app)
+        await pilot.press("n", "n", "n")
+        cursor, place = bar_at(app.pane), app.pane.scroll_offset.y
+        show(app, You_can=[THREAD])
+        await pilot.pause()
+        assert bar_at(app.pane) == cursor
+        assert app.pane.scroll_offset.y > place > 0
+
+
+@pytest.mark.parametrize("size", [(14, 5), (40, 12), (200, 60)])
+async def test_any_size_can_be_shown(size: tuple[int, int]) -> None:
+    app = view_app()
+    async with app.run_test(size=size) as pilot:
+        show(app, You_can=[THREAD])
+        await pilot.press("n", "t", "G", "k", "equals_sign", "backslash", "j")
+        assert screen(app.pane).strip() != ""
+
+
+def test_hunks_of_source_are_changes() -> None:
+    from octavo.documents.source_diff import source_diff
+
+    lines = [str(number) for number in range(40)]
+    hunks = source_diff("\n".join(lines), "\n".join([*lines[:5], "x", *lines[5:30], *lines[31:]]))
+    found = source_changes(hunks)
+    assert found.count == 2
+    assert [unit.kind for unit in found.units] == ["label", "lines", "label", "lines"]
