@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
+
+clock: Callable[[], datetime] = partial(datetime.now, UTC)
+"""What time it is for everything the app shows. Pictures are taken, and tests made, with one that stands still."""
 
 
 def short_age(moment: datetime | None, now: datetime | None = None) -> str:
     """`12s`, `8m`, `3h`, `5d`, `7w`, `2y`; empty without a moment."""
     if moment is None:
         return ""
-    seconds = max(0, int(((now or datetime.now(UTC)) - _aware(moment)).total_seconds()))
+    seconds = max(0, int(((now or clock()) - _aware(moment)).total_seconds()))
     for size, letter in ((31_536_000, "y"), (604_800, "w"), (86_400, "d"), (3_600, "h"), (60, "m")):
         if seconds >= size and not (letter == "w" and seconds < 28 * 86_400):
             return f"{seconds // size}{letter}"

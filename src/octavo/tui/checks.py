@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 from octavo.api import change_requests, content, reviews, spaces
 from octavo.api.change_requests import ChangeRequest
@@ -13,6 +13,7 @@ from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.api.reviews import Review
 from octavo.api.spaces import Space
 from octavo.data.live import Live
+from octavo.tui import ages
 from octavo.tui.widgets.facts import Fact
 
 FORECAST_PAGES = 60
@@ -55,7 +56,7 @@ async def check(live: Live, at: ChangeRequestRef) -> Checks:
     ]
     if changed.more:
         facts.append(Fact("care", "changes", f"{changed.more} more changes than the server lists"))
-    return Checks(change_request, space, tuple(facts), changed.changes, conflicts, datetime.now(UTC))
+    return Checks(change_request, space, tuple(facts), changed.changes, conflicts, ages.clock())
 
 
 async def forecast(

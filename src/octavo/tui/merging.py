@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef
 from octavo.data.once import MergeOutcome, merge
+from octavo.tui import ages
 from octavo.tui.checks import Checks, check, goes_out
 from octavo.tui.screens.confirm import Confirm, Confirmed
 from octavo.tui.widgets.facts import Fact
@@ -87,13 +87,13 @@ class MergeDialog(Confirm):
 
     def _say_age(self) -> None:
         if self._checks is not None:
-            seconds = int((datetime.now(UTC) - self._checks.checked_at).total_seconds())
+            seconds = int((ages.clock() - self._checks.checked_at).total_seconds())
             self.update(foot=f"checked {seconds} s ago · r check again")
 
     def action_yes(self) -> None:
         if self._answered or self._checks is None:
             return
-        if (datetime.now(UTC) - self._checks.checked_at).total_seconds() > FRESH_SECONDS:
+        if (ages.clock() - self._checks.checked_at).total_seconds() > FRESH_SECONDS:
             # What was shown may not hold any more: look again, and go on only if it is still the same.
             self.run_worker(self._confirm_fresh(), exclusive=True, group="checks")
             return
