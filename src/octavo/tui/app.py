@@ -262,6 +262,11 @@ class Octavo(Explaining[int]):
         self._tasks.add(task)
         task.add_done_callback(self._ended)
 
+    @property
+    def busy(self) -> bool:
+        """Whether something that was given to `background` is not done."""
+        return bool(self._tasks)
+
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if task.cancelled() or (error := task.exception()) is None:
