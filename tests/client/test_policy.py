@@ -114,6 +114,22 @@ def test_there_is_no_wait_past_the_deadline(elapsed: float) -> None:
     assert not after_error(NotSent("x"), attempt=3, elapsed=elapsed, rng=lambda: 1.0).retry
 
 
+def test_a_wait_may_end_with_the_deadline() -> None:
+    assert after_status(503, elapsed=29.75).retry
+    assert not after_status(503, elapsed=29.76).retry
+
+
+def test_what_a_server_asks_is_told_where_nobody_tries_again() -> None:
+    assert after_status(503, {"retry-after": "7"}, method="POST") == policy.Decision(False, 7.0)
+    assert after_status(503, method="POST") == policy.Decision(False, 0.0)
+
+
+def test_half_a_description_of_the_limit_is_one() -> None:
+    assert policy.limits({"x-ratelimit-limit": "100"}, NOON) == Limits(100, None, None)
+    assert policy.limits({"x-ratelimit-remaining": "7"}, NOON) == Limits(None, 7, None)
+    assert policy.limits({"x-ratelimit-reset": "1777896000"}, NOON) is None
+
+
 def test_nobody_comes_back_before_the_server_said() -> None:
     assert after_status(429, {"retry-after": "7"}, rng=lambda: 0.0) == policy.Decision(True, 7.0)
     assert after_status(429, {"retry-after": "7"}, rng=lambda: 1.0) == policy.Decision(True, 7.5)
@@ -144,6 +160,7 @@ def test_a_minute_is_too_long_to_wait() -> None:
         ({"retry-after-ms": "soon", "retry-after": "9"}, 9.0),
         ({"retry-after": format_datetime(NOON + timedelta(seconds=20), usegmt=True)}, 20.0),
         ({"retry-after": format_datetime(NOON.replace(tzinfo=None) + timedelta(seconds=20))}, 20.0),
+        ({"retry-after": "Mon, 04 May 2026 14:00:20 +0200"}, 20.0),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
         ({"x-ratelimit-reset": str(int(NOON.timestamp()) + 9)}, None),
         ({"x-ratelimit-reset": str(int(NOON.timestamp()) + 9), "x-ratelimit-remaining": "1"}, None),
