@@ -327,6 +327,9 @@ class Octavo(Explaining[int]):
     def action_undo(self) -> None:
         async def undo() -> None:
             undone = await self.session.outbox.undo()
+            for notice in self.notices.shown():
+                if notice.undo:
+                    self.notices.close(notice.number)
             self.say(undone.sentence if undone else "Nothing to undo.")
 
         if self._session is not None:

@@ -124,7 +124,8 @@ class MergeDialog(Confirm):
 
 async def send(app: Octavo, at: ChangeRequestRef, change_request: ChangeRequest) -> None:
     """Merge what was seen, once, and say what became of it."""
-    app.say(f"Merging #{change_request.number}…")
+    number = app.notices.say(f"Merging #{change_request.number}…", seconds=90)
     outcome: MergeOutcome = await merge(app.session.live, at, change_request.revision)
+    app.notices.close(number)
     tones: dict[str, Tone] = {"merged": "done", "conflicts": "care"}
     app.say(f"#{change_request.number}: {outcome.sentence}", tone=tones.get(outcome.kind, "failed"))

@@ -111,6 +111,7 @@ class Proposing(View):
                 said=f"Approved #{change_request.number}"
                 if approves
                 else f"Asked for changes in #{change_request.number}",
+                then=lambda _: self.action_refresh(),
             )
 
         self.app.push_screen(dialog, decided)

@@ -164,6 +164,7 @@ class ContentScreen(Discussing, View):
             if page_id is not None:
                 self.open_page(page_id, anchor=anchor)
                 self.pages_tree.reveal(page_id)
+                self.view.focus()
 
     def _leave_space(self) -> None:
         for slot in ("tree", "threads", "page"):
@@ -349,9 +350,12 @@ class ContentScreen(Discussing, View):
 
     @on(PageView.LinkFollowed)
     def _link_followed(self, message: PageView.LinkFollowed) -> None:
-        self._follow_link(message.href, outside=message.outside)
+        self._follow_link(message.href, message.kind)
 
-    def _follow_link(self, href: str, *, outside: bool) -> None:
+    def _follow_link(self, href: str, kind: str) -> None:
+        if kind == "image" and not href.startswith(("http://", "https://")):
+            self.octavo.say("Pictures of the space are not shown here: read its caption and description.", tone="care")
+            return
         space_id, page = (self.space.id if self.space else None), self.page
         known = navigating.places(self.pages, space_id)
         path = navigating.page_path(self.pages, page.id) if page else ""
