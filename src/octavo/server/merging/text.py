@@ -78,10 +78,10 @@ def merge(base: str, main: str, proposed: str, name: str) -> Merged:
     for region in _regions(lines, compare(lines, main.split("\n")), compare(lines, proposed.split("\n"))):
         result += lines[position : region.start]
         position = region.end
-        ours, theirs = region.side(lines, region.main), region.side(lines, region.proposed)
-        if not region.differs(lines):
-            result += ours if region.main else theirs
+        if (settled := region.settled(lines)) is not None:
+            result += settled
         else:
+            ours, theirs = region.side(lines, region.main), region.side(lines, region.proposed)
             before = lines[region.start : region.end]
             found.append(Conflict(region.start, "\n".join(before), "\n".join(ours), "\n".join(theirs)))
             _append(result, marked(ours, theirs, name))
@@ -115,12 +115,17 @@ class _Region:
             position = hunk.end
         return result + lines[position : self.end]
 
-    def differs(self, lines: list[str]) -> bool:
-        """Whether both sides changed it, and not in the same way. How many lines are blank does not matter."""
-        if not (self.main and self.proposed):
-            return False
+    def settled(self, lines: list[str]) -> list[str] | None:
+        """What it becomes. None if both sides changed it, and not in the same way: blank lines alone are no change."""
         ours, theirs = self.side(lines, self.main), self.side(lines, self.proposed)
-        return ours != theirs and not all(map(_is_blank, [*ours, *theirs]))
+        if not self.proposed or ours == theirs:
+            return ours
+        if not self.main:
+            return theirs
+        before, here, there = (_worded(each) for each in (lines[self.start : self.end], ours, theirs))
+        if there in (here, before):
+            return ours
+        return theirs if here == before else None
 
 
 def _regions(lines: list[str], main: list[Hunk], proposed: list[Hunk]) -> list[_Region]:
@@ -132,7 +137,7 @@ def _regions(lines: list[str], main: list[Hunk], proposed: list[Hunk]) -> list[_
     blocks = _Blocks(lines)
     settled: list[_Region] = []
     for region in _collisions(blocks, main, proposed):
-        if region.differs(lines):
+        if region.settled(lines) is None:
             blocks.widen(region)
         while settled and settled[-1].end > region.start:
             before = settled.pop()
@@ -248,6 +253,10 @@ def _append(lines: list[str], more: list[str]) -> None:
     if lines and more and not _is_blank(lines[-1]) and not _is_blank(more[0]):
         lines.append("")
     lines += more
+
+
+def _worded(lines: list[str]) -> list[str]:
+    return [line for line in lines if not _is_blank(line)]
 
 
 def _is_blank(line: str) -> bool:

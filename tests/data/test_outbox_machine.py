@@ -1,0 +1,190 @@
+"""Whatever happens to writes, in whatever order: each is applied exactly once, or is still there to be seen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from octavo.api import comments
+from octavo.api.bodies import Markdown
+from octavo.data.drafts import Drafts
+from octavo.data.driver import text_of
+from octavo.data.state import State
+from octavo.server.app import Platform
+from tests.data.conftest import MIA, ByHand
+from tests.data.sends import Killed, Line
+from tests.server.asking import Ask, Clock, small_world, space_with
+
+R = TypeVar("R")
+
+TIMEOUT, SETTLE = 30.0, 30.0
+WRITE_FAULTS = ["", "not sent", "lost request", "lost answer", "killed before", "killed after", "late 20", "late 59"]
+READ_FAULTS = ["", "", "", "not sent", "lost answer", "killed after"]
+TEXTS = ["LGTM", "Why?", "- one\n- two"]
+WRITES = st.tuples(st.sampled_from(TEXTS), st.sampled_from(["reply", "page", "space"]))
+
+
+class Writes(RuleBasedStateMachine):
+    """Two instances of the app on one machine, one of them the driver, and a bad line to the platform."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runner = asyncio.Runner()
+        self.clock = Clock()
+        self.world = small_world(self.clock)
+        self.platform = Platform(self.world)
+        self.ask = Ask(self.platform)
+        self.line = Line(self.world.asked_by("mia"), self.clock)
+        self.state = State(None, "mia", now=self.clock)
+        self.added: Counter[str] = Counter()
+        self.taken_back: Counter[str] = Counter()
+
+    def run(self, work: Coroutine[Any, Any, R]) -> R:
+        return self.runner.run(work)
+
+    @initialize()
+    def begin(self) -> None:
+        self.here = self.run(space_with(self.ask, intro="# Intro")).ref
+        self.thread = self.run(self.ask(comments.Create(at=self.here, body=Markdown(markdown="A thread"))))
+        self.instances = [self.start(), self.start()]
+
+    def start(self) -> ByHand:
+        return ByHand(
+            self.line, self.state, Drafts(self.state), me=MIA, timeout=TIMEOUT, settle=SETTLE, jitter=lambda: 0.0
+        )
+
+    @rule(which=st.integers(0, 1), writes=st.lists(WRITES, min_size=1, max_size=4))
+    def add(self, which: int, writes: list[tuple[str, str]]) -> None:
+        for words, where in writes:
+            body = Markdown(markdown=words)
+            op = {
+                "reply": comments.CreateReply(at=self.here, comment_id=self.thread.id, body=body),
+                "page": comments.Create(at=self.here, page="intro", body=body),
+                "space": comments.Create(at=self.here, body=body),
+            }[where]
+            entry = self.run(self.instances[which].add(op, doing="comment", place=f"place {self.added.total()}"))
+            assert self.find(entry.id), "It is on disk when add returns"
+            self.added[words] += 1
+
+    def wait(self, seconds: int) -> None:
+        self.clock.forward(seconds=seconds)
+        self.line.arrive()
+
+    @rule(
+        seconds=st.sampled_from([0, 5, 25, 61]),
+        write_fault=st.sampled_from(WRITE_FAULTS),
+        read_fault=st.sampled_from(READ_FAULTS),
+        steps=st.integers(1, 12),
+    )
+    def send(self, seconds: int, write_fault: str, read_fault: str, steps: int) -> None:
+        self.wait(seconds)
+        self.line.write_fault, self.line.read_fault = write_fault, read_fault
+        for _ in range(steps):
+            for which in (0, 1):
+                try:
+                    self.run(self.instances[which].step())
+                except Killed:
+                    self.crash(which)
+
+    send_more = send  # most of what happens is sending
+
+    @rule(which=st.integers(0, 1), how=st.sampled_from(["crash", "quit", "undo"]))
+    def disturb(self, which: int, how: str) -> None:
+        if how == "crash":
+            self.crash(which)
+        elif how == "quit":
+            self.run(self.instances[which].close())
+            self.instances[which] = self.start()
+        else:
+            undone = self.run(self.instances[which].undo())
+            if undone and undone.done:
+                self.taken_back[undone.text] += 1
+                assert any(draft.text == undone.text for draft in Drafts(self.state).versions(undone.place))
+
+    def crash(self, which: int) -> None:
+        self.instances[which]._driver._let_go()  # as the kernel does when a process is gone
+        self.instances[which] = self.start()
+
+    @precondition(lambda self: any(entry.asks for entry in self.instances[0].entries))
+    @rule(which=st.integers(0, 1))
+    def retry(self, which: int) -> None:
+        self.instances[which]._pending.reload()
+        for entry in self.instances[which].entries:
+            if entry.asks:
+                self.run(self.instances[which].retry(entry.id))
+
+    @invariant()
+    def nothing_is_doubled_and_nothing_is_lost(self) -> None:
+        if not hasattr(self, "instances"):
+            return
+        there, waiting = self.there(), self.waiting()
+        for words in TEXTS:
+            wanted = self.added[words] - self.taken_back[words]
+            assert there[words] <= wanted, f"{words!r} is there {there[words]} times, and was written {wanted} times"
+            assert there[words] + waiting[words] >= wanted, f"{words!r} is lost"
+
+    def teardown(self) -> None:
+        if hasattr(self, "instances"):
+            self.come_to_rest()
+            assert self.there() == self.added - self.taken_back
+        self.runner.close()
+        self.state.close()
+        self.platform.close()
+        self.world.store.close()
+
+    def come_to_rest(self) -> None:
+        self.line.write_fault = self.line.read_fault = ""
+        for _ in range(400):
+            for which in (0, 1):
+                self.instances[which]._pending.reload()
+                self.retry_all(which)
+                while self.run(self.instances[which].step()) == 0:
+                    pass
+            if not self.waiting():
+                return
+            self.wait(31)
+        raise AssertionError(f"It never comes to rest: {self.instances[0].entries}")
+
+    def retry_all(self, which: int) -> None:
+        for entry in self.instances[which].entries:
+            if entry.asks:
+                self.run(self.instances[which].retry(entry.id))
+
+    def there(self) -> Counter[str]:
+        """What the platform has of Mia."""
+        path = f"/spaces/{self.here.space_id}/comments"
+        store = self.world.store
+        documents = [*store.all(path), *store.all(f"{path}/{self.thread.id}/replies")]
+        return Counter(each["body"]["markdown"] for each in documents if each["postedBy"] == "mia")
+
+    def waiting(self) -> Counter[str]:
+        """What is still in the outbox, as it is on disk."""
+        self.instances[0]._pending.reload()
+        return Counter(text_of(entry.op) for entry in self.instances[0].entries)
+
+    def find(self, entry_id: str) -> bool:
+        return bool(self.state.rows("SELECT 1 FROM outbox WHERE id = ?", entry_id))
+
+
+def test_each_write_is_applied_once_or_still_there() -> None:
+    run_state_machine_as_test(Writes, settings=settings(max_examples=60, stateful_step_count=40, deadline=None))
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_each_write_is_applied_once_or_still_there_for_long() -> None:
+    run_state_machine_as_test(Writes, settings=settings(max_examples=2000, stateful_step_count=50, deadline=None))

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from octavo.server.demo.library import build
+from octavo.server.store import Store
+from octavo.server.world import World
+from octavo.tui import ages
+from tests.journeys.stage import Stage
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """The demo library, set out once for all workers of a run. Tests copy it."""
+    base = tmp_path_factory.getbasetemp()
+    folder = base if worker_id == "master" else base.parent
+    path = folder / "library.db"
+    with (folder / "library.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            store = Store(making := folder / "library.new")
+            build(World(store))
+            store.close()
+            making.rename(path)
+    return path
+
+
+@pytest.fixture
+def stage(tmp_path: Path, library: Path) -> Iterator[Stage]:
+    clock = ages.clock
+    yield Stage(tmp_path, library)
+    ages.clock = clock

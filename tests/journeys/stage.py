@@ -1,0 +1,317 @@
+"""The whole app on the demo library: real client, platform, disk and screens, and a clock that moves when told to."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import SecretStr
+from textual import events
+from textual.pilot import Pilot
+
+from octavo.api.operation import Operation
+from octavo.cli import sessions
+from octavo.client.client import Client
+from octavo.data.drafts import Drafts
+from octavo.data.live import Live
+from octavo.data.outbox import Outbox
+from octavo.data.sending import Send
+from octavo.data.shelf import Shelf
+from octavo.data.state import State
+from octavo.server.app import Platform
+from octavo.server.demo.library import TODAY
+from octavo.server.store import Store
+from octavo.server.world import World
+from octavo.settings import Settings
+from octavo.tui import ages
+from octavo.tui.app import Octavo
+from octavo.tui.session import Asked, Session
+from octavo.tui.widgets.notices import NoticeBoard
+from tests.server.asking import counting
+
+T = TypeVar("T")
+
+MARA = "mara-lindqvist"
+"""May review and merge, in the limpet manual only review."""
+LONGEST = 20.0
+"""Seconds after which what a journey waits for will not come."""
+
+
+@dataclass
+class Clock:
+    """Stands still until it is told to move."""
+
+    moment: datetime = TODAY
+
+    def __call__(self) -> datetime:
+        return self.moment
+
+    def seconds(self) -> float:
+        return self.moment.timestamp()
+
+    def forward(self, **by: float) -> None:
+        """Move on, by `days`, `hours`, `minutes`, `seconds`."""
+        self.moment += timedelta(**by)
+
+
+class Gate:
+    """Between the app and its client: requests of a kind wait here while it is shut for them."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._shut: dict[type[Operation[Any]], asyncio.Event] = {}
+        self.passed: list[Operation[Any]] = []
+        """Everything that was sent, in order."""
+        self.under_way = 0
+        """Requests that left and have no answer yet."""
+        self.waiting = 0
+
+    async def __call__(self, op: Operation[T]) -> T:
+        if (shut := self._shut.get(type(op))) is not None:
+            self.waiting += 1
+            try:
+                await shut.wait()
+            finally:
+                self.waiting -= 1
+        self.passed.append(op)
+        self.under_way += 1
+        try:
+            return await self._send(op)
+        finally:
+            self.under_way -= 1
+
+    def shut(self, kind: type[Operation[Any]]) -> None:
+        """Let no request of this kind pass until it is opened."""
+        self._shut[kind] = asyncio.Event()
+
+    def open(self, kind: type[Operation[Any]]) -> None:
+        """Let through what waits, and what comes."""
+        self._shut.pop(kind).set()
+
+    def sent(self, kind: type[Operation[T]]) -> list[Operation[T]]:
+        """What was sent of one kind."""
+        return [op for op in self.passed if type(op) is kind]
+
+
+class Run:
+    """One run of the app: what a person at its keyboard does and sees."""
+
+    def __init__(self, app: Octavo, pilot: Pilot[int], gate: Gate | None, platform: Platform, clock: Clock) -> None:
+        self.app, self.pilot, self.platform, self.clock = app, pilot, platform, clock
+        self._gate = gate
+
+    @property
+    def gate(self) -> Gate:
+        assert self._gate is not None, "this run has a client of its own"
+        return self._gate
+
+    @property
+    def lines(self) -> list[str]:
+        """What the terminal shows, line by line, without the space at the ends."""
+        return [strip.text.rstrip() for strip in self.app.screen._compositor.render_strips()]
+
+    @property
+    def text(self) -> str:
+        """What the terminal shows."""
+        return "\n".join(self.lines).rstrip() + "\n"
+
+    @property
+    def keybar(self) -> str:
+        """The last line: the keys that can be pressed."""
+        return self.lines[-1]
+
+    @property
+    def said(self) -> list[str]:
+        """The notices on show, the oldest first."""
+        return [notice.text for notice in self.app.notices.shown()] + [
+            each.message for each in self.app._notifications
+        ]
+
+    async def press(self, *keys: str) -> None:
+        """Press keys, one after the other, and let the app come to rest after the last."""
+        await self.pilot.press(*keys)
+        await self.settle()
+
+    async def type(self, words: str) -> None:
+        """Write words, as a paste brings them."""
+        self.app.screen.post_message(events.Paste(words))
+        await self.settle()
+
+    async def settle(self) -> None:
+        """Wait until nothing is under way that the gate does not hold back."""
+        quiet = 0
+        async with asyncio.timeout(LONGEST):
+            while quiet < 2:
+                await self.pilot.pause(0.004)
+                quiet = 0 if self._busy() else quiet + 1
+
+    def _busy(self) -> bool:
+        if not self.app.has_session:
+            return self.app.busy
+        session, gate = self.app.session, self._gate
+        held_back = gate.waiting if gate is not None else 0
+        if gate is not None and gate.under_way:
+            return True
+        if not held_back and (self.app.busy or session.live._tasks):
+            return True
+        if not held_back and any(not worker.is_finished for worker in self.app.workers):
+            return True
+        now = session.state.now()
+        return not session.outbox.paused and not held_back and any(
+            entry.state == "sending" or (entry.state == "queued" and (entry.due_at or now) <= now)
+            for entry in session.outbox.entries
+        )
+
+    async def see(self, *words: str) -> None:
+        """Wait until each of `words` is on the screen."""
+        await self.until(lambda: all(each in self.text for each in words), f"see {', '.join(words)}")
+
+    async def gone(self, *words: str) -> None:
+        """Wait until none of `words` is on the screen."""
+        await self.until(lambda: not any(each in self.text for each in words), f"no longer see {', '.join(words)}")
+
+    async def hear(self, *words: str) -> None:
+        """Wait until notices say each of `words`."""
+        await self.until(lambda: all(any(each in said for said in self.said) for each in words), f"hear {words}")
+
+    async def until(self, holds: Callable[[], bool], what: str = "") -> None:
+        """Let the app run until something holds, and has come to rest."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LONGEST):
+                while not holds():
+                    await self.pilot.pause(0.004)
+        assert holds(), f"Did not {what or 'come to it'}. Notices: {self.said}\n{self.text}"
+        await self.settle()
+
+    async def later(self, **by: float) -> None:
+        """Let time pass: `seconds=6` is more than a write is held for undo."""
+        self.clock.forward(**by)
+        self.app.session.outbox.resume()
+        self.app.frame_changed.publish(None)
+        for tell in tuple(self.app.notices.changed):
+            tell()
+        await self.settle()
+
+    async def sent(self) -> None:
+        """Let the time for undo pass, and what was written be sent."""
+        await self.later(seconds=self.app.settings.undo_seconds + 1)
+        await self.until(
+            lambda: not self.app.session.outbox.entries, f"send everything: {self.app.session.outbox.entries}"
+        )
+
+    async def quit(self) -> None:
+        """Leave the app by its key."""
+        await self.pilot.press("ctrl+q")
+        async with asyncio.timeout(LONGEST):
+            while self.app.is_running:
+                await asyncio.sleep(0)
+
+
+class Stage:
+    """The folders of one machine, with a copy of the demo library, and the time there."""
+
+    def __init__(self, folder: Path, library: Path) -> None:
+        self.folder = folder
+        self.clock = Clock()
+        self.database = folder / "data" / "demo" / "platform.db"
+        self.database.parent.mkdir(parents=True, mode=0o700)
+        shutil.copyfile(library, self.database)
+        self._new_id = counting()
+
+    def settings(self, **chosen: Any) -> Settings:
+        """Settings of this machine."""
+        folders = {f"{name}_folder": self.folder / name for name in ("config", "data", "state", "cache")}
+        return replace(Settings(**folders), **chosen)
+
+    @asynccontextmanager
+    async def library(self) -> AsyncIterator[Platform]:
+        """The platform on this machine's library, as one process has it."""
+        store = Store(self.database)
+        platform = Platform(World(store, now=self.clock, new_id=self._new_id))
+        try:
+            yield platform
+        finally:
+            platform.close()
+            store.close()
+
+    @asynccontextmanager
+    async def play(
+        self,
+        person: str = MARA,
+        *,
+        size: tuple[int, int] = (120, 36),
+        start: str = "content",
+        change: Callable[[Platform], None] | None = None,
+        **chosen: Any,
+    ) -> AsyncIterator[Run]:
+        """Open the app as `person`, at rest on its first screen. `change` may touch the platform before that."""
+        settings = self.settings(**chosen)
+        async with self.library() as platform:
+            if change is not None:
+                change(platform)
+            session, gate = self._session(settings, platform, person)
+            async with self.show(settings, session, platform, gate, size=size, start=start) as run:
+                yield run
+
+    @asynccontextmanager
+    async def show(
+        self,
+        settings: Settings,
+        session: Session | None,
+        platform: Platform,
+        gate: Gate | None = None,
+        *,
+        size: tuple[int, int] = (120, 36),
+        start: str = "content",
+        origin: str = "https://api.example.com",
+    ) -> AsyncIterator[Run]:
+        """Open the app with a session, or without one."""
+        app = Octavo(settings, sessions.Ways(settings, origin, {}), session, start=start)
+        app.notices = NoticeBoard(self.clock.seconds)
+        ages.clock = self.clock
+        async with app.run_test(size=size) as pilot:
+            run = Run(app, pilot, gate, platform, self.clock)
+            await run.settle()
+            yield run
+            if app.is_running:
+                await app._end_session()
+
+    def _session(self, settings: Settings, platform: Platform, person: str) -> tuple[Session, Gate]:
+        """What the composition root builds for the demo, with our clock and a gate."""
+        platform.world.store.add_key(f"key-of-{person}", person)
+        client = Client("http://octavo.local", SecretStr(f"key-of-{person}"), transport=platform, now=self.clock)
+        gate = Gate(client)
+        namespace = f"demo {person}"
+        state = State(settings.state_folder, namespace, now=self.clock)
+        shelf = Shelf(settings.cache_folder, namespace, now=self.clock)
+        drafts = Drafts(state)
+        outbox = Outbox(gate, state, drafts, undo_seconds=settings.undo_seconds, settle=0.0)
+        live = Live(gate, shelf, outbox, now=self.clock)
+
+        async def close() -> None:
+            await client.aclose()
+            shelf.close()
+            state.close()
+
+        session = Session(
+            live=live,
+            outbox=outbox,
+            drafts=drafts,
+            state=state,
+            kind="demo",
+            label="DEMO",
+            activity=lambda: [
+                Asked(each.moment, each.method, each.route, each.status, 7.0, each.error or None, each.attempts)
+                for each in client.activity
+            ],
+            limits=lambda: None,
+            close=close,
+        )
+        return session, gate
