@@ -33,20 +33,32 @@ class CursorPane(GalleyPane):
         """The unit and the block it was put on; None until it is moved."""
         self._cursor_block: Block | None = None
         self._stops: dict[int, tuple[list[Line], list[Stop]]] = {}
+        self._barred: dict[int, tuple[Strip, Strip]] = {}
+        """Strips without and with the bar, by the line they are of, while bar and lines stay."""
+        self._bar_key: tuple[int, bool] = (0, False)
 
     def relaid(self) -> None:
         self._stops = {}
+        self._barred = {}
 
     def before_painting(self) -> None:
         here = self.cursor_stop()
         self._cursor_block = here[3] if here is not None else None
+        key = (id(self._cursor_block), self.has_focus)
+        if key != self._bar_key:
+            self._bar_key, self._barred = key, {}
 
     def decorate(self, strip: Strip, unit: int, place: int, line: Line) -> Strip:
         if line.block is None or line.block is not self._cursor_block:
             return strip
+        known = self._barred.get(id(line))
+        if known is not None and known[0] is strip:
+            return known[1]
         look = self.look
         style = self.ground + (look.accent if self.has_focus else look.muted)
-        return over(strip, max(0, self.margin_of(unit) - 2), look.glyphs.bar, style)
+        barred = over(strip, max(0, self.margin_of(unit) - 2), look.glyphs.bar, style)
+        self._barred[id(line)] = (strip, barred)
+        return barred
 
     def stops_of(self, unit: int) -> list[Stop]:
         """The blocks of a unit the cursor may be on."""
