@@ -9,21 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
-from textual.signal import Signal
 
 from octavo.api.errors import ApiError
-from octavo.api.operation import ListPage, Operation
-from octavo.api.organizations import List as ListOrganizations
-from octavo.api.organizations import Organization
-from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
-from octavo.api.spaces import List as ListSpaces
-from octavo.api.spaces import Space
-from octavo.api.users import Me, User
-from octavo.data.live import Snapshot
+from octavo.api.operation import Operation
+from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.state import NotSaved
 from octavo.settings import Settings
 from octavo.tui.commands import Explaining
 from octavo.tui.crash import report_crash
+from octavo.tui.known import Known
 from octavo.tui.session import Doors, Session
 from octavo.tui.themes import palettes, themes
 from octavo.tui.widgets.notices import NoticeBoard, Tone
@@ -64,7 +58,7 @@ class Octavo(Explaining[int]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark", "help", "Help", key_display="?", tooltip="Help for what has focus", id="app.help"),
         Binding("colon,ctrl+p", "palette", "Commands", key_display=":", tooltip="Every command, with its key", id="app.palette", show=False),
-        Binding("s,ctrl+k", "search", "Search", tooltip="Search pages, change requests and comments", id="app.search"),
+        Binding("s,ctrl+k", "search", "Search", tooltip="Search pages, change requests and spaces", id="app.search"),
         Binding("1", "view('home')", "Home", tooltip="Organizations, and what waits in them", id="view.home", show=False),
         Binding("2", "view('content')", "Content", tooltip="Spaces and their pages", id="view.content", show=False),
         Binding("3", "view('changes')", "Changes", tooltip="Change requests", id="view.changes", show=False),
@@ -85,14 +79,7 @@ class Octavo(Explaining[int]):
         super().__init__()
         self.settings = settings
         self.doors = doors
-        self.frame_changed: Signal[None] = Signal(self, "frame")
-        """Something the frame shows is different."""
-        self.organization_changed: Signal[Organization] = Signal(self, "organization")
-        self.organization: Organization | None = None
-        self.organizations: Snapshot[ListPage[Organization]] = Snapshot()
-        self.spaces: Snapshot[ListPage[Space]] = Snapshot()
-        self.spaces_changed: Signal[None] = Signal(self, "spaces")
-        self.me: User | None = None
+        self.known = Known(self)
         self.before_end: set[Callable[[], None]] = set()
         """Called when the terminal goes away: they keep what is being typed (D6)."""
         if settings.ascii:
@@ -103,7 +90,6 @@ class Octavo(Explaining[int]):
         self.wanted_space: tuple[str, str | None, str] | None = None
         """A space, a page of it and a part of that, which the content view shows next."""
         self._session = session
-        self._leave: dict[str, Callable[[], None]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         for theme in themes():
             self.register_theme(theme)
@@ -136,15 +122,12 @@ class Octavo(Explaining[int]):
         await self.switch_mode(view)
 
     async def _end_session(self) -> None:
-        for leave in self._leave.values():
-            leave()
-        self._leave.clear()
+        self.known.leave()
         if self._session is not None:
             old, self._session = self._session, None
             await old.outbox.close()
             await old.live.close()
             await old.close()
-        self.organization, self.me = None, None
 
     def on_mount(self) -> None:
         loop = asyncio.get_running_loop()
@@ -164,95 +147,7 @@ class Octavo(Explaining[int]):
             self._follow()
 
     def _follow(self) -> None:
-        live = self.session.live
-        self._leave["me"] = live.watch(Me(), self._show_me)
-        self._leave["organizations"] = live.watch(ListOrganizations(), self._show_organizations)
-        self._leave["outbox"] = self.session.outbox.watch(self._writes_changed)
-        timer = self.set_interval(2, self._tick)
-        self._leave["tick"] = timer.stop
-
-    def _tick(self) -> None:
-        self.frame_changed.publish(None)
-
-    def _show_me(self, snapshot: Snapshot[User]) -> None:
-        if snapshot.value is not None and snapshot.value != self.me:
-            self.me = snapshot.value
-            self.session.outbox.me = snapshot.value
-            self.frame_changed.publish(None)
-
-    def _show_organizations(self, snapshot: Snapshot[ListPage[Organization]]) -> None:
-        self.organizations = snapshot
-        known = snapshot.value.items if snapshot.value else ()
-        if not known:
-            self.spaces_changed.publish(None)
-        if known and self.organization is None:
-            last = self.session.state.recall("organization")
-            self.choose_organization(next((each for each in known if each.id == last), known[0]))
-        self.frame_changed.publish(None)
-
-    def choose_organization(self, organization: Organization) -> None:
-        """Show the spaces, change requests and comments of `organization` from now on."""
-        if self.organization is not None and self.organization.id == organization.id:
-            return
-        self.organization = organization
-        self.session.state.remember("organization", organization.id)
-        if leave := self._leave.pop("spaces", None):
-            leave()
-        self.spaces = Snapshot()
-        at = OrganizationRef(organization_id=organization.id)
-        self._leave["spaces"] = self.session.live.watch(ListSpaces(at=at, limit=1000), self._show_spaces)
-        self.organization_changed.publish(organization)
-        self.frame_changed.publish(None)
-
-    def _show_spaces(self, snapshot: Snapshot[ListPage[Space]]) -> None:
-        self.spaces = snapshot
-        self.spaces_changed.publish(None)
-        self.frame_changed.publish(None)
-
-    def space(self, space_id: str) -> Space | None:
-        """The space called `space_id`, of the organization on show."""
-        items = self.spaces.value.items if self.spaces.value else ()
-        return next((space for space in items if space.id == space_id), None)
-
-    # What the frame says
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """What waits in each view."""
-        items = self.spaces.value.items if self.spaces.value else ()
-        return {
-            "changes": sum(space.change_requests_open for space in items),
-            "comments": sum(space.comments for space in items),
-        }
-
-    def link(self) -> tuple[str, str]:
-        """The state of the connection in words, and its style."""
-        if self._session is None:
-            return "not signed in", "$octavo-muted"
-        from octavo.tui.ages import short_age
-
-        asked = self.session.activity()
-        failed = [each for each in asked if each.status is None]
-        answered = [each for each in asked if each.status is not None]
-        if failed and (not answered or failed[-1].moment > answered[-1].moment):
-            since = answered[-1].moment if answered else failed[0].moment
-            return f"○ offline {short_age(since)}", "$warning"
-        if not answered:
-            return "● saved", "$octavo-muted"
-        return f"● live {short_age(answered[-1].moment)}", "$success"
-
-    def waiting(self) -> str:
-        """The writes that are not done, in words."""
-        if self._session is None:
-            return ""
-        states = [entry.state for entry in self.session.outbox.entries]
-        failed = sum(state in ("failed", "unknown") for state in states)
-        under_way = len(states) - failed
-        said = [f"{under_way} waiting" if under_way else "", f"{failed} need you: !" if failed else ""]
-        return " · ".join(each for each in said if each)
-
-    def _writes_changed(self) -> None:
-        self.frame_changed.publish(None)
+        self.known.follow(self.session)
 
     # Doing
 
@@ -395,8 +290,8 @@ class Octavo(Explaining[int]):
     def action_search(self) -> None:
         from octavo.tui.screens.search import SearchScreen
 
-        if self.organization is not None:
-            self.push_screen(SearchScreen(self.organization))
+        if self.known.organization is not None:
+            self.push_screen(SearchScreen(self.known.organization))
 
     def action_activity(self) -> None:
         from octavo.tui.screens.activity import ActivityScreen

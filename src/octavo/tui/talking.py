@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
+
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment, Reply
@@ -94,7 +96,7 @@ def choose_reaction(app: Octavo, at: Discussion, comment: Comment, to: Comment |
     mine = my_reactions(app, to)
     names = dict(REACTIONS) | {each.emoji: "" for each in to.reactions if each.emoji not in dict(REACTIONS)}
     choices = [
-        Choice(code, name or code, sign=emoji(code), right="yours: takes it back" if code in mine else "")
+        Choice(code, f"{_in_column(emoji(code))}{name or code}", right="yours: takes it back" if code in mine else "")
         for code, name in names.items()
     ]
 
@@ -105,9 +107,14 @@ def choose_reaction(app: Octavo, at: Discussion, comment: Comment, to: Comment |
     app.push_screen(Picker("React", choices), chosen)
 
 
+def _in_column(sign: str) -> str:
+    """An emoji with what lies between it and its name: some are one cell wide, most two."""
+    return sign + " " * max(1, 3 - cell_len(sign))
+
+
 def my_reactions(app: Octavo, to: Comment | Reply) -> set[str]:
     """The emoji the caller reacted with."""
-    me = app.me.id if app.me else None
+    me = app.known.me.id if app.known.me else None
     return {each.emoji for each in to.reactions if any(user.user.id == me for user in each.users)}
 
 
@@ -159,8 +166,8 @@ def _compose(
     start: str = "",
     then: Callable[[], None] | None = None,
 ) -> None:
-    from octavo.tui.widgets.preview import Preview
     from octavo.tui.screens.composer import Composer
+    from octavo.tui.widgets.preview import Preview
 
     drafts = app.session.drafts
 

@@ -85,7 +85,9 @@ class Summary(Widget):
         lines += self._changed_lines()
         lines += self._review_lines()
         if about.comments:
-            lines.append(Content.styled(f"● {about.comments} open threads", "$octavo-note"))
+            lines.append(
+                Content.styled(f"● {about.comments} open thread{'' if about.comments == 1 else 's'}", "$octavo-note")
+            )
         return Content("\n").join(lines)
 
     def _changed_lines(self) -> list[Content]:

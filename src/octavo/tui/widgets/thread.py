@@ -169,7 +169,7 @@ class ThreadView(Explained, ScrollView, can_focus=True, inherit_bindings=False):
         said = " · sending" if pending else (f" · {long_age(message.posted_at)}" if message.posted_at else "")
         edited = " · edited" if message.edited_at else ""
         head = [
-            Piece(" " * max(0, indent - 2)),
+            Piece(" " * indent),
             sign,
             Piece(message.posted_by.name, look.strong),
             Piece(said + edited, look.muted),
@@ -257,7 +257,7 @@ class ThreadView(Explained, ScrollView, can_focus=True, inherit_bindings=False):
             return None
         if message.id.startswith("pending-") or comment.id.startswith("pending-"):
             return "This is on its way to the server. u takes it back while it waits."
-        space = self.octavo.space(self.at.space_id) if self.at else None
+        space = self.octavo.known.space(self.at.space_id) if self.at else None
         if action in ("reply", "reply_resolve", "react"):
             if space is not None and not space.permissions.comment:
                 return f"Your role in {space.title} does not let you comment. Ask an administrator of the space."
@@ -273,7 +273,7 @@ class ThreadView(Explained, ScrollView, can_focus=True, inherit_bindings=False):
         return None
 
     def _is_mine(self, message: Comment | Reply) -> bool:
-        return self.octavo.me is None or self.octavo.me.id == message.posted_by.id
+        return self.octavo.known.me is None or self.octavo.known.me.id == message.posted_by.id
 
     def _go(self, index: int) -> None:
         self._cursor = max(0, min(index, len(self._parts) - 1))
