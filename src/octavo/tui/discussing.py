@@ -49,7 +49,7 @@ class Discussing(View):
         if action in ("comment", "comment_page"):
             if self.discussion is None or self.page_on_show is None:
                 return "Open a page first: a comment is about one."
-            space = self.octavo.space(self.discussion.space_id)
+            space = self.octavo.known.space(self.discussion.space_id)
             if space is not None and not space.permissions.comment:
                 return f"Your role in {space.title} does not let you comment. Ask an administrator of the space."
         if action in ("resolve_here", "reply_resolve_here", "react_here") and self._thread_here() is None:

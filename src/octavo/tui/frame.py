@@ -44,14 +44,14 @@ class TopBar(Widget):
         return cast("Octavo", self.app)
 
     def on_mount(self) -> None:
-        self.octavo.frame_changed.subscribe(self, lambda _: self.refresh())
+        self.octavo.known.frame_changed.subscribe(self, lambda _: self.refresh())
         self.set_interval(10, self.refresh)
 
     def render(self) -> RenderResult:
         width = self.content_size.width
         wide, middle = width >= 96, width >= 72
         left = Content.assemble(" ", ("◆", "$primary"), " ")
-        title = self.octavo.organization.title if self.octavo.organization else "Octavo"
+        title = self.octavo.known.organization.title if self.octavo.known.organization else "Octavo"
         self._spans = []
         left = self._add(
             left, Content.assemble((_cut(title, 24 if wide else 14), "bold $foreground"), " ▾"), "organization"
@@ -59,7 +59,7 @@ class TopBar(Widget):
         left += Content("  ")
         for key, view, name in VIEWS:
             label = Content.assemble((key, "$primary"), f" {name}" if middle or view == self._view else "")
-            if (count := self.octavo.counts.get(view)) and middle:
+            if (count := self.octavo.known.counts.get(view)) and middle:
                 label = label + Content(f" {count}")
             label = Content.assemble(" ", label, " ")
             if view == self._view:
@@ -74,7 +74,7 @@ class TopBar(Widget):
         return line + piece
 
     def _right(self, wide: bool) -> Content:
-        link, style = self.octavo.link()
+        link, style = self.octavo.known.link
         pieces: list[Piece | Content] = [(link, style), " "]
         if wide and self.octavo.has_session:
             label = self.octavo.session.label
@@ -103,12 +103,12 @@ class StatusBar(Widget):
         return cast("Octavo", self.app)
 
     def on_mount(self) -> None:
-        self.octavo.frame_changed.subscribe(self, lambda _: self.refresh())
+        self.octavo.known.frame_changed.subscribe(self, lambda _: self.refresh())
 
     def render(self) -> RenderResult:
         width = self.content_size.width
         facts = self.facts
-        waiting = self.octavo.waiting()
+        waiting = self.octavo.known.waiting
         right = Content.assemble(
             facts, "  " if facts and waiting else "", (waiting, "$warning"), " " if facts or waiting else ""
         )

@@ -25,7 +25,7 @@ class MergeDialog(Confirm):
     """Asks the server, says what would go live, names conflicts, and is confirmed by `y`: another key than opened it."""
 
     def __init__(self, app: Octavo, at: ChangeRequestRef, change_request: ChangeRequest) -> None:
-        space = app.space(at.space_id)
+        space = app.known.space(at.space_id)
         self._space_title = space.title if space else "this space"
         super().__init__(
             f"Merge #{change_request.number} into {self._space_title}?",

@@ -56,7 +56,7 @@ class Proposing(View):
         right, states = _NEEDS[action]
         if states and change_request.status not in states:
             return f"#{change_request.number} is {change_request.status}: this is for those that are {' or '.join(states)}."
-        space = self.octavo.space(ref.space_id)
+        space = self.octavo.known.space(ref.space_id)
         if space is not None and not getattr(space.permissions, right):
             return f"Your role in {space.title} does not let you {_RIGHTS[right]}. Ask an administrator of the space."
         return None
@@ -65,7 +65,7 @@ class Proposing(View):
         if self.space_ref is not None:
             return self.space_ref
         last = self.octavo.session.state.recall("space")
-        space = self.octavo.space(str(last)) if last else None
+        space = self.octavo.known.space(str(last)) if last else None
         return space.ref if space else None
 
     # Reviews
@@ -199,7 +199,7 @@ class Proposing(View):
     def action_new_change_request(self) -> None:
         if (space := self._target_space()) is None:
             return
-        known = self.octavo.space(space.space_id)
+        known = self.octavo.known.space(space.space_id)
 
         def made(change_request: ChangeRequest) -> None:
             self.octavo.say(f"Started #{change_request.number} {change_request.title}")

@@ -103,7 +103,7 @@ def _pieces(run: Run, look: Look, ground: Style, spot: Spot | None, last: bool) 
         case "button":
             style = look.button if attrs.get("style") == "primary" else look.chip
             sign = f"{icon(str(attrs['icon']), look)} " if attrs.get("icon") else ""
-            return [Piece(f" {sign}{text.strip()} ", style, spot), Piece(" ", ground, None, True)]
+            return [Piece(_unbroken(f" {sign}{text.strip()} ", look), style, spot), Piece(" ", ground, None, True)]
         case "footnote":
             if attrs.get("inline"):
                 return [Piece(text, ground + Style(underline=True), spot), Piece(glyphs.note, look.accent, None, True)]
@@ -120,7 +120,7 @@ def _pieces(run: Run, look: Look, ground: Style, spot: Spot | None, last: bool) 
     if run.kind == "code" or "code" in run.marks:
         style = look.code + Style(bold=style.bold, italic=style.italic, strike=style.strike)
     if "kbd" in run.marks:
-        return [Piece(f" {text} ", look.chip, spot)]
+        return [Piece(_unbroken(f" {text} ", look), look.chip, spot)]
     if len(text) < 24 and not look.ascii:
         text = raised(text) if "sup" in run.marks else lowered(text) if "sub" in run.marks else text
     if run.kind == "mention":
@@ -128,6 +128,11 @@ def _pieces(run: Run, look: Look, ground: Style, spot: Spot | None, last: bool) 
     if run.link is None:
         return [Piece(text, style)]
     return _linked(run.link, text, style, look, spot, last)
+
+
+def _unbroken(text: str, look: Look) -> str:
+    """`text` with blanks at which no line ends, so that a button or a key stays in one piece."""
+    return text if look.ascii or len(text) > 40 else text.replace(" ", "\u00a0")
 
 
 def _linked(address: str, text: str, style: Style, look: Look, spot: Spot | None, last: bool) -> list[Piece]:

@@ -78,7 +78,7 @@ class ActivityScreen(Dialog[None]):
         return self.query_one("#lines", Rows)
 
     def on_mount(self) -> None:
-        self.octavo.frame_changed.subscribe(self, lambda _: self._show())
+        self.octavo.known.frame_changed.subscribe(self, lambda _: self._show())
         self._show()
         self.rows.focus()
 

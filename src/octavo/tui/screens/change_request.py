@@ -103,7 +103,7 @@ class ChangeRequestScreen(Discussing, Proposing):
         self.follow("requested", reviews.ListRequested(at=self.at, limit=100), self._show_requested)
         threads = comments.List(at=self.at, status="all", format="markdown", limit=200)
         self.follow("threads", threads, self._show_threads)
-        self.octavo.spaces_changed.subscribe(self, lambda _: self.refresh_bindings())
+        self.octavo.known.spaces_changed.subscribe(self, lambda _: self.refresh_bindings())
         self._draw_head()
         self.rows.focus()
 
@@ -155,7 +155,7 @@ class ChangeRequestScreen(Discussing, Proposing):
 
     def _draw_head(self) -> None:
         about = self._change_request
-        space = self.octavo.space(self._space.space_id)
+        space = self.octavo.known.space(self._space.space_id)
         author = about.created_by.name if about.created_by else ""
         facts = " · ".join(each for each in (space.title if space else "", author, short_age(about.updated_at)) if each)
         still_open = sum(thread.is_open for thread in self._threads)

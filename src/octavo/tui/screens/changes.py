@@ -83,10 +83,10 @@ class ChangesScreen(Proposing, View):
         return self.query_one(Sections)
 
     def on_mount(self) -> None:
-        self.octavo.organization_changed.subscribe(self, self._enter)
-        self.octavo.spaces_changed.subscribe(self, lambda _: self.rows.redraw())
-        if self.octavo.organization is not None:
-            self._enter(self.octavo.organization)
+        self.octavo.known.organization_changed.subscribe(self, self._enter)
+        self.octavo.known.spaces_changed.subscribe(self, lambda _: self.rows.redraw())
+        if self.octavo.known.organization is not None:
+            self._enter(self.octavo.known.organization)
         self.rows.focus()
 
     def _enter(self, organization: Organization) -> None:
@@ -125,16 +125,16 @@ class ChangesScreen(Proposing, View):
         self._say_where()
 
     def _say_where(self) -> None:
-        organization = self.octavo.organization.title if self.octavo.organization else ""
+        organization = self.octavo.known.organization.title if self.octavo.known.organization else ""
         mine = " · only mine" if self._only_mine else ""
         self.status(f"Changes · {organization} · {NAMES[self.sections.current].lower()}{mine}", self.rows.loaded)
 
     def _is_mine(self, change_request: ChangeRequest) -> bool:
-        me, author = self.octavo.me, change_request.created_by
+        me, author = self.octavo.known.me, change_request.created_by
         return me is not None and author is not None and me.id == author.id
 
     def _space_title(self, change_request: ChangeRequest) -> str:
-        space = self.octavo.space(change_request.space) if change_request.space else None
+        space = self.octavo.known.space(change_request.space) if change_request.space else None
         return space.title if space else ""
 
     def _draw(self, each: ChangeRequest) -> Row:

@@ -105,10 +105,10 @@ class CommentsScreen(View):
         return self.query_one(ThreadView)
 
     def on_mount(self) -> None:
-        self.octavo.organization_changed.subscribe(self, self._enter)
-        self.octavo.spaces_changed.subscribe(self, lambda _: self._follow_places())
-        if self.octavo.organization is not None:
-            self._enter(self.octavo.organization)
+        self.octavo.known.organization_changed.subscribe(self, self._enter)
+        self.octavo.known.spaces_changed.subscribe(self, lambda _: self._follow_places())
+        if self.octavo.known.organization is not None:
+            self._enter(self.octavo.known.organization)
         self.rows.focus()
 
     def _enter(self, organization: Organization) -> None:
@@ -123,7 +123,7 @@ class CommentsScreen(View):
         self._follow_places()
 
     def _follow_places(self) -> None:
-        spaces = self.octavo.spaces.value.items if self.octavo.spaces.value else ()
+        spaces = self.octavo.known.spaces.value.items if self.octavo.known.spaces.value else ()
         for space in spaces:
             op = comments.List(at=space.ref, status="all", format="markdown", limit=200)
             self.follow(
@@ -153,7 +153,7 @@ class CommentsScreen(View):
         return sorted(threads, key=lambda each: (each.place, each.page))
 
     def _belongs(self, thread: Thread, section: str) -> bool:
-        me = self.octavo.me.id if self.octavo.me else ""
+        me = self.octavo.known.me.id if self.octavo.known.me else ""
         match section:
             case "open":
                 return thread.comment.is_open

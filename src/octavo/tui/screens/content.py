@@ -94,11 +94,11 @@ class ContentScreen(Discussing, View):
         return self.query_one("#aside", Aside)
 
     def on_mount(self) -> None:
-        self.octavo.organization_changed.subscribe(self, self._enter)
-        self.octavo.spaces_changed.subscribe(self, lambda _: self._show_spaces())
+        self.octavo.known.organization_changed.subscribe(self, self._enter)
+        self.octavo.known.spaces_changed.subscribe(self, lambda _: self._show_spaces())
         self._choose_nav("spaces")
-        if self.octavo.organization is not None:
-            self._enter(self.octavo.organization)
+        if self.octavo.known.organization is not None:
+            self._enter(self.octavo.known.organization)
         else:
             self._show_spaces()
 
@@ -117,21 +117,21 @@ class ContentScreen(Discussing, View):
             self._show_spaces()
 
     def _show_spaces(self) -> None:
-        snapshot = self.octavo.spaces
+        snapshot = self.octavo.known.spaces
         if snapshot.value is None:
             self.spaces_tree.wait_for("spaces")
-            if error := snapshot.error or self.octavo.organizations.error:
+            if error := snapshot.error or self.octavo.known.organizations.error:
                 self.spaces_tree.fail("Spaces did not load", str(error))
             return
         self.spaces_tree.show(space_nodes(self._collections, snapshot.value.items))
         if snapshot.error is not None:
             self.spaces_tree.fail("Spaces could not be refreshed", str(snapshot.error))
         if self.space is not None:
-            self.space = self.octavo.space(self.space.id) or self.space
+            self.space = self.octavo.known.space(self.space.id) or self.space
             self._say_where()
         elif self.octavo.wanted_space is None:
             last = self.octavo.session.state.recall("space")
-            found = self.octavo.space(str(last)) if last else None
+            found = self.octavo.known.space(str(last)) if last else None
             if found or snapshot.value.items:
                 self.show_space((found or snapshot.value.items[0]).id)
         self.take_wanted()
@@ -139,13 +139,13 @@ class ContentScreen(Discussing, View):
     def take_wanted(self) -> None:
         """Show what another view asked for, as soon as its space is known."""
         wanted = self.octavo.wanted_space
-        if wanted is not None and self.octavo.space(wanted[0]) is not None:
+        if wanted is not None and self.octavo.known.space(wanted[0]) is not None:
             self.octavo.wanted_space = None
             self.show_space(wanted[0], wanted[1], wanted[2])
 
     def show_space(self, space_id: str, page_id: str | None = None, anchor: str = "") -> None:
         """Show the pages of a space, and one of them: by default the one read last, else the first."""
-        space = self.octavo.space(space_id)
+        space = self.octavo.known.space(space_id)
         if space is None:
             return
         if self.space is None or self.space.id != space.id:

@@ -114,12 +114,12 @@ class HomeScreen(View):
 
     def on_mount(self) -> None:
         self.organizations.wait_for("your organizations")
-        self.octavo.frame_changed.subscribe(self, lambda _: self._show_organizations())
+        self.octavo.known.frame_changed.subscribe(self, lambda _: self._show_organizations())
         self._show_organizations()
         self.organizations.focus()
 
     def _show_organizations(self) -> None:
-        snapshot = self.octavo.organizations
+        snapshot = self.octavo.known.organizations
         known = snapshot.value.items if snapshot.value else ()
         if [seat.organization for seat in self._seats.values()] != list(known):
             self._seats = {each.id: replace(self._seats.get(each.id, Seat(each)), organization=each) for each in known}
@@ -127,12 +127,12 @@ class HomeScreen(View):
                 at = OrganizationRef(organization_id=organization.id)
                 spaces = ListSpaces(at=at, limit=1000)
                 self.follow(f"spaces {organization.id}", spaces, partial(self._show_spaces, organization.id))
-                if self.octavo.me is not None:
-                    member = GetMember(at=at, user_id=self.octavo.me.id)
+                if self.octavo.known.me is not None:
+                    member = GetMember(at=at, user_id=self.octavo.known.me.id)
                     self.follow(f"member {organization.id}", member, partial(self._show_member, organization.id))
             self._draw()
-            if self.octavo.organization is not None:
-                self.organizations.go_to(self.octavo.organization.id)
+            if self.octavo.known.organization is not None:
+                self.organizations.go_to(self.octavo.known.organization.id)
         elif snapshot.value is not None and not known:
             self._draw()
         if snapshot.error is not None:
@@ -166,7 +166,7 @@ class HomeScreen(View):
         self.status(f"Home · {seat.organization.title}", f"{self.organizations.loaded} organizations")
 
     def _draw_seat(self, seat: Seat) -> Row:
-        here = self.octavo.organization is not None and self.octavo.organization.id == seat.organization.id
+        here = self.octavo.known.organization is not None and self.octavo.known.organization.id == seat.organization.id
         return Row(
             text=Content(seat.organization.title).stylize("bold"),
             right=Content.styled("here", "$success") if here else "",
@@ -205,7 +205,7 @@ class HomeScreen(View):
     @on(Lines.Chosen, "#organizations")
     def _choose(self) -> None:
         if (seat := self.organizations.item) is not None:
-            self.octavo.choose_organization(seat.organization)
+            self.octavo.known.choose(seat.organization)
             self._draw()
             self.spaces.focus()
 
@@ -213,7 +213,7 @@ class HomeScreen(View):
     def _open_space(self) -> None:
         seat, space = self.organizations.item, self.spaces.item
         if seat is not None and space is not None:
-            self.octavo.choose_organization(seat.organization)
+            self.octavo.known.choose(seat.organization)
             self.octavo.open_space(space.id)
 
     def action_pane(self, pane: str) -> None:

@@ -182,7 +182,7 @@ class SearchScreen(Dialog[None]):
             for page in space.pages:
                 hits += self._hits_of(page, space.id, space.title)
         if self._only_space is not None:
-            known = self.octavo.space(self._only_space.space_id)
+            known = self.octavo.known.space(self._only_space.space_id)
             for page in self._of_space.value.items if self._of_space.value else ():
                 hits += self._hits_of(page, self._only_space.space_id, known.title if known else "")
         return hits
@@ -222,7 +222,7 @@ class SearchScreen(Dialog[None]):
 
     def _space_hits(self) -> list[Hit]:
         words = self.words.lower().split()
-        spaces = self.octavo.spaces.value.items if self.octavo.spaces.value else ()
+        spaces = self.octavo.known.spaces.value.items if self.octavo.known.spaces.value else ()
         return [
             Hit("space", each.id, each.id, each.title, "space")
             for each in spaces
@@ -240,7 +240,7 @@ class SearchScreen(Dialog[None]):
     def _say_scope(self, found: str = "") -> None:
         where = "all spaces"
         if self._only_space is not None:
-            known = self.octavo.space(self._only_space.space_id)
+            known = self.octavo.known.space(self._only_space.space_id)
             where = known.title if known else "this space"
         self.query_one("#scope", Static).update(Content.assemble((f"{where}   {found}", "$octavo-muted")))
 
