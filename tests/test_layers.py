@@ -43,7 +43,7 @@ HOME = {
     "rapidfuzz": {"documents", "server"},
     "shtab": {"cli"},
     "platformdirs": {"settings"},
-    "pydantic": {"api", "server", "cli", "data", "client"},
+    "pydantic": {"api", "server", "cli", "data", "client", "tui", "redaction"},
 }
 FILES = sorted(SOURCE.rglob("*.py"))
 

@@ -25,13 +25,14 @@ from octavo.data.live import Snapshot
 from octavo.documents.blocks import Block, Document
 from octavo.documents.diff import diff
 from octavo.documents.parse import parse
-from octavo.tui.ages import short_age
+from octavo.tui import standing
 from octavo.tui.checks import name, sign
 from octavo.tui.discussing import Discussing
 from octavo.tui.page.diff_view import DiffView
 from octavo.tui.proposing import Proposing
 from octavo.tui.rail import thread_lines
 from octavo.tui.reading import anchored, open_counts
+from octavo.tui.standing import in_words, key_of
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Row, Rows
 
@@ -72,7 +73,7 @@ class ChangeRequestScreen(Discussing, Proposing):
     def body(self) -> Iterable[Widget]:
         rows: Rows[Change] = Rows(
             self._draw_change,
-            key=_key,
+            key=key_of,
             search=name,
             empty="Nothing is changed yet.",
             hint="Edit its pages, then r.",
@@ -154,60 +155,19 @@ class ChangeRequestScreen(Discussing, Proposing):
     # The head and the left
 
     def _draw_head(self) -> None:
-        about = self._change_request
-        space = self.octavo.known.space(self._space.space_id)
-        author = about.created_by.name if about.created_by else ""
-        facts = " · ".join(each for each in (space.title if space else "", author, short_age(about.updated_at)) if each)
+        if not self.is_mounted:
+            return
+        about, space = self._change_request, self.octavo.known.space(self._space.space_id)
         still_open = sum(thread.is_open for thread in self._threads)
-        signs: list[tuple[str, str]] = [(f" {about.status} ", "bold $foreground on $panel")]
-        approved = [review for review in self._reviews if not review.outdated and review.status == "approved"]
-        refused = [review for review in self._reviews if not review.outdated and review.status != "approved"]
-        if approved:
-            stale = all(review.revision != about.revision for review in approved)
-            signs.append(
-                (f"  ✓ {len(approved)} approved{' (stale)' if stale else ''}", "$warning" if stale else "$success")
-            )
-        if refused:
-            signs.append((f"  ✗ {refused[0].reviewer.name} asks for changes", "$error"))
-        if still_open:
-            signs.append((f"  ● {still_open} open", "$octavo-note"))
-        if about.outdated and about.status in ("open", "draft"):
-            signs.append(("  ✗ outdated", "$warning"))
-        head = Content.assemble(
-            (f" #{about.number} ", "$octavo-muted"), (about.title, "bold"), (f"  {facts}  ", "$octavo-muted"), *signs
-        )
-        if self.is_mounted:
-            self.query_one("#head", Static).update(head.truncate(max(20, self.size.width), ellipsis=True))
-            self.query_one("#standing", Static).update(self._standing())
-            self._say_where()
-
-    def _standing(self) -> Content:
-        about = self._change_request
-        lines: list[Content] = []
-        if about.about:
-            lines += [Content(about.about), Content("")]
-        current = [review for review in self._reviews if not review.outdated]
-        if current or self._requested:
-            lines.append(Content.styled("REVIEWERS", "bold $octavo-muted"))
-        for review in current:
-            ok = review.status == "approved"
-            stale = review.revision is not None and review.revision != about.revision
-            lines.append(
-                Content.assemble(
-                    ("✓ " if ok else "✗ ", "$success" if ok else "$error"),
-                    review.reviewer.name,
-                    (" · an earlier revision" if stale else "", "$warning"),
-                )
-            )
-        for asked in self._requested:
-            if asked.user is not None:
-                lines.append(Content.assemble(("○ ", "$octavo-muted"), asked.user.name, (" · asked", "$octavo-muted")))
-        return Content("\n").join(lines)
+        head = standing.head(about, space.title if space else "", self._reviews, still_open)
+        self.query_one("#head", Static).update(head.truncate(max(20, self.size.width), ellipsis=True))
+        self.query_one("#standing", Static).update(standing.reviewers(about, self._reviews, self._requested))
+        self._say_where()
 
     def _draw_title(self) -> None:
         changes = self._changes.changes if self._changes else ()
         viewed = self._viewed()
-        seen = sum(_key(each) in viewed for each in changes)
+        seen = sum(key_of(each) in viewed for each in changes)
         title = f"PAGES  {seen} of {len(changes)} viewed"
         if self._changes and self._changes.more:
             title += f" · {self._changes.more} more not listed by the server"
@@ -216,7 +176,7 @@ class ChangeRequestScreen(Discussing, Proposing):
     def _draw_change(self, change: Change) -> Row:
         mark = sign(change)
         count = open_counts(self._threads).get(change.page.id, 0) if change.page else 0
-        seen = _key(change) in self._viewed()
+        seen = key_of(change) in self._viewed()
         return Row(
             text=Content.assemble((mark, SIGN_STYLES[mark]), " ", name(change)),
             right=Content.styled(f"●{count}", "$octavo-note") if count else "",
@@ -227,7 +187,7 @@ class ChangeRequestScreen(Discussing, Proposing):
     def _say_where(self) -> None:
         about = self._change_request
         changes = self._changes.changes if self._changes else ()
-        index = next((number for number, each in enumerate(changes, 1) if _key(each) == self.rows.key), 0)
+        index = next((number for number, each in enumerate(changes, 1) if key_of(each) == self.rows.key), 0)
         place = f"page {index} of {len(changes)}" if index else ""
         self.status(
             f"Changes › #{about.number} {about.title}", " · ".join(each for each in (place, self.view.facts) if each)
@@ -243,14 +203,14 @@ class ChangeRequestScreen(Discussing, Proposing):
         change = self.rows.item
         if change is None:
             return
-        key = f"{_key(change)} {self._change_request.revision} {self._change_request.base}"
+        key = f"{key_of(change)} {self._change_request.revision} {self._change_request.base}"
         if key == self._shown:
             return
         self._shown = key
         if change.page is None or change.page.type != "document":
             self._sides = None
             self.workers.cancel_group(self, "diff")
-            self.query_one("#words", Static).update(Content(f"{sign(change)} {name(change)}\n\n{_in_words(change)}"))
+            self.query_one("#words", Static).update(Content(f"{sign(change)} {name(change)}\n\n{in_words(change)}"))
             self.add_class("-words")
         else:
             self.remove_class("-words")
@@ -379,12 +339,12 @@ class ChangeRequestScreen(Discussing, Proposing):
         change = self.rows.item
         if change is None:
             return
-        viewed = self._viewed() ^ {_key(change)}
+        viewed = self._viewed() ^ {key_of(change)}
         kept = {"revision": self._change_request.revision, "keys": sorted(viewed)}
         self.octavo.session.state.remember(f"viewed {self._change_request.id}", kept)
         self.rows.redraw()
         self._draw_title()
-        if _key(change) in viewed:
+        if key_of(change) in viewed:
             self.action_page(1)
 
     def action_page(self, step: int) -> None:
@@ -400,26 +360,3 @@ class ChangeRequestScreen(Discussing, Proposing):
             self.rows.focus()
         else:
             self.app.pop_screen()
-
-
-def _key(change: Change) -> str:
-    about = change.page or change.file
-    return f"{change.type} {about.id if about else name(change)}"
-
-
-def _in_words(change: Change) -> str:
-    """What a change without a diff does."""
-    lines: list[str] = []
-    if change.parent is not None:
-        places = (change.parent.before, change.parent.after)
-        before, after = (place.title if place else "the top" for place in places)
-        lines.append(f"Moved from {before} to {after}.")
-    for attribute, sides in (change.attributes or {}).items() if isinstance(change.attributes, dict) else ():
-        if isinstance(sides, dict) and attribute != "document":
-            lines.append(f"{attribute}: {sides.get('before', '–')} → {sides.get('after', '–')}")
-    for variable, sides in (change.variables or {}).items() if isinstance(change.variables, dict) else ():
-        if isinstance(sides, dict):
-            lines.append(f"{variable}: {sides.get('before', '–')} → {sides.get('after', '–')}")
-    if change.file is not None:
-        lines.append(f"{change.file.name} · {change.file.content_type}")
-    return "\n".join(lines) or change.type.replace("_", " ").capitalize() + "."

@@ -44,7 +44,7 @@ class ChangesScreen(Proposing, View):
     )
     CSS_PATH = "changes.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left_square_bracket", "section(-1)", "Previous state", key_display="[", show=False, tooltip="Show those in the state before", id="list.previous_section"),
+        Binding("left_square_bracket", "section(-1)", "State before", key_display="[", show=False, tooltip="Those in the state before", id="list.previous_section"),
         Binding("right_square_bracket", "section(1)", "Next state", key_display="]", tooltip="Show those in the next state", id="list.next_section"),
         Binding("at", "mine", "Only mine", key_display="@", show=False, tooltip="Only those I made, or all", id="list.mine"),
     ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from textual import on
@@ -19,14 +19,14 @@ from octavo.api.comments import Comment
 from octavo.api.content import Page, PageTree
 from octavo.api.operation import ListPage
 from octavo.api.organizations import Organization
-from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
+from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
-from octavo.documents import links
 from octavo.documents.blocks import Block
-from octavo.tui import navigating
 from octavo.tui.discussing import Discussing
 from octavo.tui.emoji import emoji
+from octavo.tui.following_links import follow, follow_link_page
+from octavo.tui.history import History, Visit
 from octavo.tui.page.view import PageView
 from octavo.tui.reading import anchored, open_counts, page_nodes, space_nodes
 from octavo.tui.screen import View
@@ -61,8 +61,8 @@ class ContentScreen(Discussing, View):
         self.pages: PageTree | None = None
         self.page: Page | None = None
         self.threads: tuple[Comment, ...] = ()
-        self._trail: list[tuple[str, str]] = []
-        self._ahead: list[tuple[str, str]] = []
+        self._history = History()
+        self._wanted_line: int | None = None
         self._collections: tuple[Collection, ...] = ()
         self._anchor = ""
         self._wanted_page: str | None = None
@@ -213,13 +213,13 @@ class ContentScreen(Discussing, View):
             self.octavo.say("That page is not in this space any more.", tone="care")
             return
         if page.type == "link":
-            self._follow_link_page(page)
+            follow_link_page(self, page)
             return
         if page.type != "document":
             return
-        if remember and self.page is not None and self.page.id != page.id:
-            self._trail.append((self.space.id, self.page.id))
-            self._ahead.clear()
+        here = self._here()
+        if remember and here is not None and here.page != page.id:
+            self._history.leave(here)
         self.page, self._anchor = page, anchor
         self.octavo.session.state.remember(f"page {self.space.id}", page.id)
         op = content.GetPage(at=self.space.ref, page_id=page.id, format="markdown")
@@ -229,16 +229,6 @@ class ContentScreen(Discussing, View):
             self.view.wait_for(page.title)
             self.follow("page", op, self._show_page)
         self._say_where()
-
-    def _follow_link_page(self, page: Page) -> None:
-        target = page.target if isinstance(page.target, dict) else {}
-        match target.get("kind"):
-            case "page" if self.pages is not None:
-                self.open_page(str(target.get("page")))
-            case "space":
-                self.octavo.open_space(str(target.get("space")))
-            case _:
-                navigating.open_outside(self.octavo, page.href or str(target.get("url") or ""))
 
     def _show_page(self, snapshot: Snapshot[Page]) -> None:
         if self.page is None or self.space is None:
@@ -259,6 +249,9 @@ class ContentScreen(Discussing, View):
         self._say_where(str(snapshot.error) if snapshot.error else "")
 
     def _go_to_anchor(self) -> None:
+        if self._wanted_line is not None:
+            self.view.go(self._wanted_line)
+            self._wanted_line = None
         if self._anchor:
             self.view.go_to_anchor(self._anchor)
             self._anchor = ""
@@ -350,33 +343,7 @@ class ContentScreen(Discussing, View):
 
     @on(PageView.LinkFollowed)
     def _link_followed(self, message: PageView.LinkFollowed) -> None:
-        self._follow_link(message.href, message.kind)
-
-    def _follow_link(self, href: str, kind: str) -> None:
-        if kind == "image" and not href.startswith(("http://", "https://")):
-            self.octavo.say("Pictures of the space are not shown here: read its caption and description.", tone="care")
-            return
-        space_id, page = (self.space.id if self.space else None), self.page
-        known = navigating.places(self.pages, space_id)
-        path = navigating.page_path(self.pages, page.id) if page else ""
-        match links.resolve(href, path, known):
-            case links.ToPage(page=page_id, anchor=anchor):
-                self.open_page(page_id, anchor=anchor or "")
-                self.pages_tree.reveal(page_id)
-            case links.ToAnchor(anchor=anchor):
-                self.view.go_to_anchor(anchor)
-            case links.ToSpace(space=other, page=wanted, anchor=anchor):
-                self.octavo.open_space(other, wanted, anchor or "")
-            case links.ToChangeRequest(space=other, number=number):
-                self.octavo.show_change_request(ChangeRequestRef(space_id=other, change_request_id=str(number)))
-            case links.ToUrl(url=url):
-                navigating.open_outside(self.octavo, url)
-            case links.ToFile(name=name):
-                self.octavo.say(f"{name} is a file. Files cannot be opened here yet.", tone="care")
-            case links.Blocked(scheme=scheme):
-                self.octavo.say(f"This link begins with {scheme}:, which is never opened.", tone="care")
-            case links.Broken(reason=reason):
-                self.octavo.say(f"This link is broken. {reason}", tone="care")
+        follow(self, message.href, message.kind)
 
     @on(PageView.BlockChosen)
     def _block_chosen(self) -> None:
@@ -429,21 +396,30 @@ class ContentScreen(Discussing, View):
             self.pages_tree.reveal(pages[index])
 
     def action_back(self) -> None:
-        self._travel(self._trail, self._ahead)
+        self._travel(self._history.back)
 
     def action_forward(self) -> None:
-        self._travel(self._ahead, self._trail)
+        self._travel(self._history.forward)
 
-    def _travel(self, here: list[tuple[str, str]], there: list[tuple[str, str]]) -> None:
-        if not here or self.space is None or self.page is None:
-            return
-        there.append((self.space.id, self.page.id))
-        space_id, page_id = here.pop()
-        if space_id == self.space.id:
-            self.open_page(page_id, remember=False)
-            self.pages_tree.reveal(page_id)
+    def _travel(self, step: Callable[[Visit], Visit | None]) -> None:
+        here = self._here()
+        there = step(here) if here is not None else None
+        if there is not None:
+            self._show(there)
+
+    def _here(self) -> Visit | None:
+        """Where one is: the page, and how far it is scrolled."""
+        if self.space is None or self.page is None:
+            return None
+        return Visit(self.space.id, self.page.id, self.view.scroll_offset.y)
+
+    def _show(self, visit: Visit) -> None:
+        if self.space is not None and visit.space == self.space.id:
+            self.open_page(visit.page, remember=False)
+            self.pages_tree.reveal(visit.page)
         else:
-            self.show_space(space_id, page_id)
+            self.show_space(visit.space, visit.page)
+        self._wanted_line = visit.line
 
 
 SCREEN = ContentScreen

@@ -1,0 +1,133 @@
+"""What every view shares: who one is, the organization on show, its spaces, and how the connection stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from textual.signal import Signal
+
+from octavo.api.operation import ListPage
+from octavo.api.organizations import List as ListOrganizations
+from octavo.api.organizations import Organization
+from octavo.api.places import OrganizationRef
+from octavo.api.spaces import List as ListSpaces
+from octavo.api.spaces import Space
+from octavo.api.users import Me, User
+from octavo.data.live import Snapshot
+from octavo.tui.ages import short_age
+from octavo.tui.session import Session
+
+if TYPE_CHECKING:
+    from octavo.tui.app import Octavo
+
+MOST_SPACES = 1000
+
+
+class Known:
+    """Follows what belongs to no view. Views read it and listen to its signals."""
+
+    def __init__(self, app: Octavo) -> None:
+        self.me: User | None = None
+        self.organization: Organization | None = None
+        self.organizations: Snapshot[ListPage[Organization]] = Snapshot()
+        self.spaces: Snapshot[ListPage[Space]] = Snapshot()
+        self.frame_changed: Signal[None] = Signal(app, "frame")
+        """Something the frame shows is different."""
+        self.organization_changed: Signal[Organization] = Signal(app, "organization")
+        self.spaces_changed: Signal[None] = Signal(app, "spaces")
+        self._session: Session | None = None
+        self._leave: dict[str, Callable[[], None]] = {}
+
+    def follow(self, session: Session) -> None:
+        """Follow what `session` knows."""
+        self._session = session
+        self._leave["outbox"] = session.outbox.watch(self._frame)
+        self._leave["me"] = session.live.watch(Me(), self._show_me)
+        self._leave["organizations"] = session.live.watch(ListOrganizations(), self._show_organizations)
+
+    def leave(self) -> None:
+        """Follow nothing, and know nothing."""
+        while self._leave:
+            self._leave.popitem()[1]()
+        self._session = self.me = self.organization = None
+        self.organizations, self.spaces = Snapshot(), Snapshot()
+
+    def choose(self, organization: Organization) -> None:
+        """Show the spaces, change requests and comments of `organization` from now on."""
+        session = self._session
+        if session is None or (self.organization is not None and self.organization.id == organization.id):
+            return
+        self.organization = organization
+        session.state.remember("organization", organization.id)
+        if leave := self._leave.pop("spaces", None):
+            leave()
+        self.spaces = Snapshot()
+        at = OrganizationRef(organization_id=organization.id)
+        self._leave["spaces"] = session.live.watch(ListSpaces(at=at, limit=MOST_SPACES), self._show_spaces)
+        self.organization_changed.publish(organization)
+        self._frame()
+
+    def space(self, space_id: str) -> Space | None:
+        """The space called `space_id`, of the organization on show."""
+        items = self.spaces.value.items if self.spaces.value else ()
+        return next((space for space in items if space.id == space_id), None)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What waits in each view."""
+        items = self.spaces.value.items if self.spaces.value else ()
+        return {
+            "changes": sum(space.change_requests_open for space in items),
+            "comments": sum(space.comments for space in items),
+        }
+
+    @property
+    def link(self) -> tuple[str, str]:
+        """The state of the connection in words, and its style."""
+        if self._session is None:
+            return "not signed in", "$octavo-muted"
+        asked = self._session.activity()
+        failed = [each for each in asked if each.status is None]
+        answered = [each for each in asked if each.status is not None]
+        if failed and (not answered or failed[-1].moment > answered[-1].moment):
+            since = answered[-1].moment if answered else failed[0].moment
+            return f"○ offline {short_age(since)}", "$warning"
+        if not answered:
+            return "● saved", "$octavo-muted"
+        return f"● live {short_age(answered[-1].moment)}", "$success"
+
+    @property
+    def waiting(self) -> str:
+        """The writes that are not done, in words."""
+        if self._session is None:
+            return ""
+        entries = self._session.outbox.entries
+        asking = sum(entry.asks for entry in entries)
+        under_way = len(entries) - asking
+        said = [f"{under_way} waiting" if under_way else "", f"{asking} need you: !" if asking else ""]
+        return " · ".join(each for each in said if each)
+
+    def _frame(self) -> None:
+        self.frame_changed.publish(None)
+
+    def _show_me(self, snapshot: Snapshot[User]) -> None:
+        if snapshot.value is not None and snapshot.value != self.me and self._session is not None:
+            self.me = snapshot.value
+            self._session.outbox.me = snapshot.value
+            self._frame()
+
+    def _show_organizations(self, snapshot: Snapshot[ListPage[Organization]]) -> None:
+        self.organizations = snapshot
+        known = snapshot.value.items if snapshot.value else ()
+        if not known:
+            self.spaces_changed.publish(None)
+        elif self.organization is None and self._session is not None:
+            last = self._session.state.recall("organization")
+            self.choose(next((each for each in known if each.id == last), known[0]))
+        self._frame()
+
+    def _show_spaces(self, snapshot: Snapshot[ListPage[Space]]) -> None:
+        self.spaces = snapshot
+        self.spaces_changed.publish(None)
+        self._frame()
