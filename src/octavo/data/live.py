@@ -306,7 +306,13 @@ class Live:
     def _behind(self, coroutine: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(coroutine)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """What is no `ApiError` is a bug, and nobody waits for this task: the loop tells of it."""
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            task.get_loop().call_exception_handler({"message": "A refresh failed", "exception": error, "task": task})
 
 
 def reach(op: Operation[Any]) -> str:
