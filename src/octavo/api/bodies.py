@@ -1,7 +1,5 @@
 """Bodies: the text of comments, reviews and pages, which travels as markdown or as a JSON document (4.2, 5)."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from octavo.api.operation import Model

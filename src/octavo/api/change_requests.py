@@ -1,7 +1,5 @@
 """Change requests: proposed edits to a space, reviewed and then merged."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -39,7 +37,7 @@ class ChangeRequest(Model):
     """Open comments."""
     outdated: bool = False
     """True when the primary content moved on since it started or was last updated."""
-    urls: Urls = Urls()
+    urls: Urls = Field(default_factory=Urls)
 
     @property
     def title(self) -> str:

@@ -1,7 +1,5 @@
 """Collections: folders of spaces, which may hold other collections."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -32,8 +30,8 @@ class Collection(Model):
     organization: Id | None = None
     parent: Id | None = None
     default_level: DefaultLevelName | None = None
-    urls: Urls = Urls()
-    permissions: Permissions = Permissions()
+    urls: Urls = Field(default_factory=Urls)
+    permissions: Permissions = Field(default_factory=Permissions)
 
 
 class InOrganization(Model):

@@ -1,7 +1,5 @@
 """Comment threads, on a space or on a change request."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -82,18 +80,18 @@ class Comment(Model):
 
     object: Literal["comment"] = "comment"
     id: Id
-    body: Body = Body()
+    body: Body = Field(default_factory=Body)
     posted_by: User
     posted_at: datetime | None = None
     edited_at: datetime | None = None
     reactions: tuple[Reaction, ...] = ()
     replies: int = 0
-    target: Target = Target()
+    target: Target = Field(default_factory=Target)
     status: Annotated[SafeLine, Known("open", "resolved")] = "open"
     resolved_at: datetime | None = None
     resolved_by: User | None = None
-    urls: Urls = Urls()
-    permissions: Permissions = Permissions()
+    urls: Urls = Field(default_factory=Urls)
+    permissions: Permissions = Field(default_factory=Permissions)
 
     @property
     def is_open(self) -> bool:
@@ -105,13 +103,13 @@ class Reply(Model):
 
     object: Literal["comment-reply"] = "comment-reply"
     id: Id
-    body: Body = Body()
+    body: Body = Field(default_factory=Body)
     posted_by: User
     posted_at: datetime | None = None
     edited_at: datetime | None = None
     reactions: tuple[Reaction, ...] = ()
-    urls: Urls = Urls()
-    permissions: Permissions = Permissions()
+    urls: Urls = Field(default_factory=Urls)
+    permissions: Permissions = Field(default_factory=Permissions)
 
 
 class InDiscussion(Model):

@@ -1,7 +1,5 @@
 """Content: the page tree, pages, files and revisions of a space, a change request or a revision."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated, ClassVar, Literal
@@ -45,7 +43,7 @@ class Page(Model):
     description: SafeText | None = None
     slug: SafeLine | None = None
     path: SafeLine | None = None
-    pages: tuple[Page, ...] = ()
+    pages: "tuple[Page, ...]" = ()
     document_id: SafeLine | None = None
     markdown: SafeText | None = None
     document: SafeJson | None = None
@@ -59,9 +57,9 @@ class Page(Model):
     variables: SafeJson | None = None
     computed: SafeJson | None = None
     git: Git | None = None
-    urls: Urls = Urls()
+    urls: Urls = Field(default_factory=Urls)
 
-    def walk(self) -> Iterator[Page]:
+    def walk(self) -> "Iterator[Page]":
         """This page and all below it, in the order of the tree."""
         yield self
         for page in self.pages:
@@ -138,7 +136,7 @@ class Revision(Model):
     created_at: datetime | None = None
     git: Git | None = None
     merged_from: SafeJson | None = None
-    urls: Urls = Urls()
+    urls: Urls = Field(default_factory=Urls)
 
 
 class PageReference(Model):

@@ -11,13 +11,12 @@ operation happens at, whose path comes before its own. A path that starts with `
 the content of its place. How an operation travels is the business of `octavo.api.wire`.
 """
 
-from __future__ import annotations
-
 import inspect
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import Any, ClassVar, Generic, Self, TypeVar, get_args
+from types import GenericAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -34,13 +33,13 @@ from octavo.api.text import SafeLine
 
 T = TypeVar("T")
 M = TypeVar("M", bound="Model")
-Item = TypeVar("Item")
 
 
 class Model(BaseModel):
     """Anything on the wire: camelCase outside, snake_case inside, immutable everywhere.
 
-    Unknown fields are left out, so that newer servers can be read. Schemas are built on first use.
+    Unknown fields are left out, so that newer servers can be read. Schemas are built on first use. Modules of models
+    do without postponed annotations: each would be compiled and evaluated when its class is made, which takes long.
     """
 
     model_config = ConfigDict(
@@ -70,10 +69,10 @@ class Next(Model):
     page: str = Field(max_length=4096)
 
 
-class ListPage(Model, Generic[Item]):
+class ListPage(Model, Generic[T]):
     """One page of a list (2.5). The end of the list is a page without `next`, never an empty page."""
 
-    items: tuple[Item, ...] = ()
+    items: tuple[T, ...] = ()
     next: Next | None = None
     count: int | None = None
     unreadable: int = 0
@@ -107,7 +106,7 @@ class ListPage(Model, Generic[Item]):
         """The same page without the item called `item_id`."""
         return self._with(item for item in self.items if _id(item) != item_id)
 
-    def before(self, item: Item) -> Self:
+    def before(self, item: T) -> Self:
         """The same page with `item` in front."""
         return self._with((item, *self.items))
 
@@ -134,6 +133,12 @@ class Ref(Model):
 class Operation(Model, Generic[T]):
     """A request whose answer is a `T`."""
 
+    if not TYPE_CHECKING:
+
+        def __class_getitem__(cls, answer: Any) -> GenericAlias:
+            # What it answers is a note for `Spec.answer`: a model of its own for each answer would take long to make.
+            return GenericAlias(cls, (answer,))
+
     def __init_subclass__(
         cls,
         *,
@@ -159,7 +164,7 @@ class Operation(Model, Generic[T]):
             SPECS[cls] = Spec(cls, verb, path, success or {"POST": 201, "DELETE": 204}.get(verb, 200), query)
 
 
-class Listing(Operation[ListPage[Item]], Generic[Item]):
+class Listing(Operation[ListPage[T]], Generic[T]):
     """An operation that answers one page of a list at a time."""
 
     page: str | None = None
@@ -197,14 +202,12 @@ class Spec:
     @cached_property
     def answer(self) -> Any:
         """The `T` of `Operation[T]`."""
-        for base in self.operation.__mro__:
-            match getattr(base, "__pydantic_generic_metadata__", None):
-                case {"origin": origin, "args": (kind,)} if origin is Listing:
-                    return ListPage[kind]  # type: ignore[valid-type]  # built from what the class says
-                case {"origin": origin, "args": (kind,)} if origin is Operation:
-                    return kind
-                case _:
-                    continue
+        for base in self.operation.__dict__.get("__orig_bases__", ()):
+            kinds = get_args(base)
+            if get_origin(base) is Listing:
+                return ListPage[kinds]  # type: ignore[valid-type]  # built from what the class says
+            if get_origin(base) is Operation:
+                return kinds[0]
         raise TypeError(f"{self.name} does not say what it answers")
 
     @cached_property

@@ -1,7 +1,5 @@
 """Organizations and their members."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -52,8 +50,8 @@ class Organization(Model):
     billing: SafeJson | None = None
     trial: SafeJson | None = None
     blocked: SafeJson | None = None
-    urls: Urls = Urls()
-    permissions: Permissions = Permissions()
+    urls: Urls = Field(default_factory=Urls)
+    permissions: Permissions = Field(default_factory=Permissions)
 
 
 class Member(Model):

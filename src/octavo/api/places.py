@@ -1,7 +1,5 @@
 """The places operations happen at."""
 
-from __future__ import annotations
-
 from octavo.api.operation import Ref
 from octavo.api.text import Id
 

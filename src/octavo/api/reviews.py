@@ -1,7 +1,5 @@
 """Reviews of change requests, and who is asked for one."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated, Literal
 

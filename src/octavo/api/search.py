@@ -1,7 +1,5 @@
 """Full-text search."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field
@@ -20,7 +18,7 @@ class Section(Model):
     title: SafeLine = ""
     path: SafeLine = ""
     body: SafeText = ""
-    urls: Urls = Urls()
+    urls: Urls = Field(default_factory=Urls)
 
 
 class PageHit(Model):
@@ -31,7 +29,7 @@ class PageHit(Model):
     path: SafeLine = ""
     description: SafeText | None = None
     sections: tuple[Section, ...] = ()
-    urls: Urls = Urls()
+    urls: Urls = Field(default_factory=Urls)
 
 
 class SpaceHit(Model):

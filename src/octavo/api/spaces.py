@@ -1,7 +1,5 @@
 """Spaces: where content lives."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated, ClassVar, Literal
 
@@ -56,8 +54,8 @@ class Space(Model):
     change_requests: int = 0
     change_requests_open: int = 0
     change_requests_draft: int = 0
-    urls: Urls = Urls()
-    permissions: Permissions = Permissions()
+    urls: Urls = Field(default_factory=Urls)
+    permissions: Permissions = Field(default_factory=Permissions)
 
     @property
     def ref(self) -> SpaceRef:

@@ -1,7 +1,5 @@
 """The service itself."""
 
-from __future__ import annotations
-
 from octavo.api.operation import Model, Operation
 from octavo.api.text import SafeLine
 

@@ -1,7 +1,5 @@
 """People."""
 
-from __future__ import annotations
-
 from pydantic import Field
 
 from octavo.api.operation import Model, Operation, Urls
@@ -15,7 +13,7 @@ class User(Model):
     display_name: SafeLine = ""
     email: SafeLine | None = None
     photo_url: SafeLine | None = Field(None, alias="photoURL")
-    urls: Urls = Urls()
+    urls: Urls = Field(default_factory=Urls)
 
     @property
     def name(self) -> str:
