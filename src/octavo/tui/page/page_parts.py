@@ -63,10 +63,13 @@ class ThreadMarks:
     def __bool__(self) -> bool:
         return bool(self._above)
 
-    def among(self, keys: set[str]) -> dict[str, int]:
-        """How many to show at each of the blocks called `keys`."""
+    def among(self, keys: set[str], part: Block | None = None) -> dict[str, int]:
+        """How many to show at each of the blocks called `keys`; only those within `part`, a slice of a long block."""
         out: dict[str, int] = {}
+        within = {child.key for child in part.children} if part is not None else None
         for key, path in self._above.items():
+            if within is not None and within.isdisjoint(path):
+                continue
             owner = next((each for each in path if each in keys), None)
             if owner is not None:
                 out[owner] = out.get(owner, 0) + self.counts[key]

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import ClassVar
 
 from rich.style import Style
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.strip import Strip
@@ -29,6 +29,7 @@ from octavo.tui.page.page_parts import ThreadMarks, beginning, same_title, sourc
 from octavo.tui.page.painting import over
 from octavo.tui.page.pane import Anchor
 from octavo.tui.page.reader import motions
+from octavo.tui.page.reading_keys import READING_KEYS
 from octavo.tui.page.setting import Folds, Setting, trail
 from octavo.tui.widgets.states import nothing
 
@@ -48,25 +49,7 @@ class PageView(Stateful):
         "f puts a letter on each link, / finds words, also in what is folded."
     )
     KEYBAR: ClassVar[tuple[str, ...]] = ("page.filter", "page.link_hints", "page.next_thread", "page.comment")
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "find", "Find", key_display="/", tooltip="Find words in this page", id="page.filter"),
-        Binding("f", "link_hints", "Links", tooltip="Put letters on links: type them to open, in upper case in the browser", id="page.link_hints"),
-        Binding("t", "thread(1)", "Threads", tooltip="Go to the next block with an open thread", id="page.next_thread"),
-        Binding("T", "thread(-1)", "Thread before", show=False, tooltip="Go to the block before with an open thread", id="page.prev_thread"),
-        Binding("c", "comment", "Comment", tooltip="Say something about the block under the cursor", id="page.comment"),
-        Binding("enter", "open", "Open", show=False, tooltip="Open the link, image, file or thread of the block under the cursor", id="page.open"),
-        Binding("space", "read_on", "Read on", show=False, tooltip="Scroll one page, at the end go to what comes next", id="page.read_on"),
-        *motions("page"),
-        Binding("right_curly_bracket", "heading(1)", "Next heading", show=False, tooltip="Go to the next heading", id="page.next_heading"),
-        Binding("left_curly_bracket", "heading(-1)", "Heading before", show=False, tooltip="Go to the heading before", id="page.prev_heading"),
-        Binding("n", "hit(1)", "Next hit", show=False, tooltip="Go to the next place that was found", id="page.next_hit"),
-        Binding("N", "hit(-1)", "Hit before", show=False, tooltip="Go to the place before that was found", id="page.prev_hit"),
-        Binding("backslash", "source", "Source", show=False, tooltip="The page as it is set, or its Markdown source", id="page.source"),
-        Binding("W", "measure", "Measure", show=False, tooltip="Narrow, wide, or the whole pane with code in one piece", id="page.wrap"),
-        Binding("y", "copy", "Copy", show=False, tooltip="Copy the block under the cursor: code and prompts exactly", id="page.yank"),
-        Binding("right", "pan(1)", "Pan right", show=False, tooltip="Move wide code or a wide table to the left", id="page.pan_right"),
-        Binding("left", "pan(-1)", "Pan left", show=False, tooltip="Move wide code or a wide table back", id="page.pan_left"),
-    ]  # fmt: skip
+    BINDINGS: ClassVar[list[BindingType]] = [*READING_KEYS, *motions("page")]
 
     class Loaded(Message):
         """All of the page is read."""
@@ -306,7 +289,9 @@ class PageView(Stateful):
     # Threads
 
     def _threads_at(self, unit: int) -> dict[str, int]:
-        return self._marked.among({stop[3].key for stop in self.stops_of(unit)}) if self._marked else {}
+        if not self._marked:
+            return {}
+        return self._marked.among({stop[3].key for stop in self.stops_of(unit)}, self.galley.units[unit].part)
 
     def decorate(self, strip: Strip, unit: int, place: int, line: Line) -> Strip:
         strip = super().decorate(strip, unit, place, line)
