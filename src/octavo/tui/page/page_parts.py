@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from textual.message import Message
+
 from octavo.documents.blocks import Block
 
 _SOURCE_LINES = 60
+
+
+class LinkFollowed(Message):
+    """A link, image or file was opened. `outside`: in the browser."""
+
+    def __init__(self, href: str, outside: bool, kind: str) -> None:
+        super().__init__()
+        self.href = href
+        self.outside = outside
+        self.kind = kind
+        """link, image or file."""
 
 
 def beginning(markdown: str, length: int) -> str:

@@ -25,7 +25,7 @@ from octavo.tui.page.galley import Galley
 from octavo.tui.page.highlight import Highlights
 from octavo.tui.page.layout import Unit, guess, set_block, set_unit, units
 from octavo.tui.page.lines import Hot, Line
-from octavo.tui.page.page_parts import ThreadMarks, beginning, same_title, source_blocks
+from octavo.tui.page.page_parts import LinkFollowed, ThreadMarks, beginning, same_title, source_blocks
 from octavo.tui.page.painting import over
 from octavo.tui.page.pane import Anchor
 from octavo.tui.page.reader import motions
@@ -54,15 +54,7 @@ class PageView(Stateful):
     class Loaded(Message):
         """All of the page is read."""
 
-    class LinkFollowed(Message):
-        """A link, image or file was opened. `outside`: in the browser."""
-
-        def __init__(self, href: str, outside: bool, kind: str) -> None:
-            super().__init__()
-            self.href = href
-            self.outside = outside
-            self.kind = kind
-            """link, image or file."""
+    LinkFollowed = LinkFollowed
 
     def __init__(
         self,
@@ -267,7 +259,7 @@ class PageView(Stateful):
 
     def empty_lines(self) -> list[Content]:
         title = [Content(f"  {self._head[0]}").stylize("bold")] if self._head[0] else []
-        return [Content(""), *title, *nothing("This page is empty.", "e edits it")]
+        return [Content(""), *title, *nothing("This page is empty.", "J goes to the next one")]
 
     def before_painting(self) -> None:
         super().before_painting()
