@@ -50,6 +50,8 @@ class Session:
     """The last requests, the oldest first."""
     limits: Callable[[], Limits | None]
     close: Callable[[], Awaitable[None]]
+    open: Callable[[], None] = lambda: None
+    """Called when the first screen is painted: nothing needs to be sent before."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from textual.app import App, ComposeResult
 from textual.message import Message
 from textual.widget import Widget
 
+from octavo.tui.page.page_parts import LinkFollowed
 from octavo.tui.page.pane import GalleyPane
 from octavo.tui.page.reader import Reader
 from octavo.tui.page.view import PageView
@@ -59,4 +60,4 @@ def bar_at(pane: GalleyPane) -> list[str]:
 
 def links(app: PaneApp[PageView]) -> list[tuple[str, bool]]:
     """Which links were followed, and whether outside."""
-    return [(each.href, each.outside) for each in app.said if isinstance(each, PageView.LinkFollowed)]
+    return [(each.href, each.outside) for each in app.said if isinstance(each, LinkFollowed)]

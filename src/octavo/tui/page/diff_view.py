@@ -17,10 +17,10 @@ from octavo.tui.page.finding import Finder
 from octavo.tui.page.galley import Galley
 from octavo.tui.page.layout import set_block
 from octavo.tui.page.lines import Hot
+from octavo.tui.page.page_parts import LinkFollowed
 from octavo.tui.page.reader import motions
 from octavo.tui.page.setting import Folds, Setting
 from octavo.tui.page.threads import ThreadLine
-from octavo.tui.page.view import PageView
 from octavo.tui.widgets.states import nothing
 
 WIDEST = 108
@@ -51,8 +51,6 @@ class DiffView(Stateful):
         *motions("diff"),
         Binding("y", "copy", "Copy", show=False, tooltip="Copy the block under the cursor", id="diff.yank"),
     ]  # fmt: skip
-
-    LinkFollowed = PageView.LinkFollowed
 
     def __init__(
         self,
@@ -194,7 +192,7 @@ class DiffView(Stateful):
         if hot.kind == "fold" and hot.target.startswith("fold "):
             self._open_fold(hot.target)
         elif hot.kind in ("link", "image", "file"):
-            self.post_message(self.LinkFollowed(hot.target, outside, hot.kind))
+            self.post_message(LinkFollowed(hot.target, outside, hot.kind))
 
     def _open_fold(self, key: str) -> None:
         units = self._changed.units

@@ -54,8 +54,6 @@ class PageView(Stateful):
     class Loaded(Message):
         """All of the page is read."""
 
-    LinkFollowed = LinkFollowed
-
     def __init__(
         self,
         *,
@@ -307,7 +305,7 @@ class PageView(Stateful):
                 self.notify("The heading this link names is not on the page.", severity="warning", markup=False)
         else:
             outside = outside or leads(target) in (Leads.OUTSIDE, Leads.MAIL)
-            self.post_message(self.LinkFollowed(target, outside, hot.kind))
+            self.post_message(LinkFollowed(target, outside, hot.kind))
 
     def _toggle(self, hot: Hot) -> None:
         for unit, each in enumerate(self.galley.units):

@@ -27,6 +27,7 @@ from octavo.tui.discussing import Discussing
 from octavo.tui.emoji import emoji
 from octavo.tui.following_links import follow, follow_link_page
 from octavo.tui.history import History, Visit
+from octavo.tui.page.page_parts import LinkFollowed
 from octavo.tui.page.view import PageView
 from octavo.tui.reading import anchored, open_counts, page_nodes, space_nodes
 from octavo.tui.screen import View
@@ -341,8 +342,8 @@ class ContentScreen(Discussing, View):
     def _page_moved(self) -> None:
         self._say_where()
 
-    @on(PageView.LinkFollowed)
-    def _link_followed(self, message: PageView.LinkFollowed) -> None:
+    @on(LinkFollowed)
+    def _link_followed(self, message: LinkFollowed) -> None:
         follow(self, message.href, message.kind)
 
     @on(PageView.BlockChosen)
