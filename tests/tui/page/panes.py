@@ -39,7 +39,7 @@ class PaneApp(App[None], Generic[P]):
     def keep(self, message: Message) -> None:
         self.said.append(message)
 
-    on_page_view_link_followed = keep
+    on_link_followed = keep
     on_page_view_loaded = keep
     on_reader_block_chosen = keep
     on_reader_thread_wanted = keep
