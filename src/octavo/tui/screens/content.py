@@ -144,12 +144,14 @@ class ContentScreen(Discussing, View):
             self.octavo.wanted_space = None
             self.show_space(wanted[0], wanted[1], wanted[2])
 
-    def show_space(self, space_id: str, page_id: str | None = None, anchor: str = "") -> None:
+    def show_space(self, space_id: str, page_id: str | None = None, anchor: str = "", *, remember: bool = True) -> None:
         """Show the pages of a space, and one of them: by default the one read last, else the first."""
         space = self.octavo.known.space(space_id)
         if space is None:
             return
         if self.space is None or self.space.id != space.id:
+            if remember and (here := self._here()) is not None:
+                self._history.leave(here)
             self._leave_space()
             self.space = space
             self.octavo.session.state.remember("space", space.id)
@@ -312,6 +314,13 @@ class ContentScreen(Discussing, View):
     def known_threads(self) -> tuple[Comment, ...]:
         return self.page_threads()
 
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if action == "back" and not self._history.has_behind:
+            return "There is nowhere to go back to: this is where you began."
+        if action == "forward" and not self._history.has_ahead:
+            return "There is nothing ahead: you have not gone back from anywhere."
+        return super().why_not(action, parameters)
+
     # Messages
 
     @on(Lines.Chosen, "#spaces")
@@ -419,7 +428,7 @@ class ContentScreen(Discussing, View):
             self.open_page(visit.page, remember=False)
             self.pages_tree.reveal(visit.page)
         else:
-            self.show_space(visit.space, visit.page)
+            self.show_space(visit.space, visit.page, remember=False)
         self._wanted_line = visit.line
 
 
