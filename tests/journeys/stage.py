@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 MARA = "mara-lindqvist"
 """May review and merge, in the limpet manual only review."""
-LONGEST = 20.0
+LONGEST = 10.0
 """Seconds after which what a journey waits for will not come."""
 
 
@@ -114,8 +114,11 @@ class Run:
 
     @property
     def lines(self) -> list[str]:
-        """What the terminal shows, line by line, without the space at the ends."""
-        return [strip.text.rstrip() for strip in self.app.screen._compositor.render_strips()]
+        """What the terminal shows, line by line, without the space at the ends. A space is a space."""
+        return [
+            strip.text.replace("\N{NO-BREAK SPACE}", " ").rstrip()
+            for strip in self.app.screen._compositor.render_strips()
+        ]
 
     @property
     def text(self) -> str:
@@ -130,9 +133,7 @@ class Run:
     @property
     def said(self) -> list[str]:
         """The notices on show, the oldest first."""
-        return [notice.text for notice in self.app.notices.shown()] + [
-            each.message for each in self.app._notifications
-        ]
+        return [notice.text for notice in self.app.notices.shown()] + [each.message for each in self.app._notifications]
 
     async def press(self, *keys: str) -> None:
         """Press keys, one after the other, and let the app come to rest after the last."""
@@ -164,9 +165,13 @@ class Run:
         if not held_back and any(not worker.is_finished for worker in self.app.workers):
             return True
         now = session.state.now()
-        return not session.outbox.paused and not held_back and any(
-            entry.state == "sending" or (entry.state == "queued" and (entry.due_at or now) <= now)
-            for entry in session.outbox.entries
+        return (
+            not session.outbox.paused
+            and not held_back
+            and any(
+                entry.state == "sending" or (entry.state == "queued" and (entry.due_at or now) <= now)
+                for entry in session.outbox.entries
+            )
         )
 
     async def see(self, *words: str) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from octavo.tui.screens.search import SearchScreen
 from tests.journeys.stage import Stage
 
 
@@ -7,5 +8,135 @@ async def test_read_three_pages_and_follow_a_link(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome", "how deep is the water now")
         await run.press("j", "j", "enter")
-        print(run.text)
-        assert 0
+        await run.see("› Quickstart", "You need a terminal and either curl")
+        await run.press("J")
+        await run.see("› Authentication", "A request without a key is answered with 401")
+        await run.press("K", "K")
+        await run.see("Harbour API › Welcome")
+        await run.press("f")
+        await run.see("a◆ Start in five")
+        await run.press("a")
+        await run.see("› Quickstart", "From nothing to a water level in five minutes.")
+        await run.press("<")
+        await run.see("Harbour API › Welcome")
+        await run.press(">")
+        await run.see("› Quickstart")
+
+
+async def test_a_link_to_another_space_opens_it_there(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("enter", "G", "f")
+        await run.see("Other manuals", "fimpet")
+        await run.press("f")
+        await run.see("Limpet manual ▾", "Limpet manual ›")
+        await run.press("<")
+        await run.see("Harbour API › Welcome")
+
+
+async def test_an_address_outside_is_shown_in_full_and_asked_about(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("G")
+        await run.see("▌    Service status         ↗")
+        await run.press("enter")
+        await run.see("Leave for status.saltmarsh.example?", "https://status.saltmarsh.example")
+        await run.press("escape")
+        await run.gone("Leave for")
+        assert run.said == []
+
+
+async def test_a_long_page_is_read_on_into_the_next_one(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("enter")
+        for _ in range(12):
+            if "› Quickstart" in run.text:
+                break
+            await run.press("space")
+        await run.see("Harbour API › Get started › Quickstart")
+
+
+async def test_filter_the_tree_of_pages(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("/", *"retr")
+        await run.see("Retries")
+        await run.gone("Your first tide table")
+        await run.press("enter", "enter")
+        await run.see("› Webhooks › Retries")
+        await run.press("escape")
+        assert "Your first tide table" not in run.text, "esc goes from the page to the tree, which is still filtered"
+        await run.press("escape")
+        await run.see("Your first tide table")
+
+
+async def test_a_filter_that_hides_all_says_so_and_how_to_clear_it(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.see("7 of 7")
+        await run.press("/", *"webhook")
+        await run.see("Rotate webhook secrets")
+        await run.gone("Battery figures")
+        await run.type("nothing like this")
+        await run.see("0 of 7 match", "esc clears")
+        await run.press("escape", "escape")
+        await run.see("Battery figures")
+
+
+async def test_find_words_in_a_page(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("enter", "/", *"quay")
+        await run.press("enter", "n")
+        await run.see("quay")
+        await run.press("escape")
+
+
+async def test_search_the_organization_and_one_space(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("s")
+        await run.type("battery")
+        await run.see("PAGES", "all spaces", "16 results", "Safety › Battery")
+        await run.press("tab")
+        await run.gone("all spaces", "Safety › Battery")
+        await run.press("tab")
+        await run.see("all spaces", "Safety › Battery")
+        await run.press("enter")
+        assert not isinstance(run.app.screen, SearchScreen)
+        await run.see("Limpet manual › Safety", "▌ Battery")
+
+
+async def test_search_finds_change_requests_and_opens_them(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("s")
+        await run.type("refused time")
+        await run.see("#7  Show what a refused time looks like")
+        await run.press("up", "enter")
+        await run.see("Changes › #7 Show what a refused time looks like")
+
+
+async def test_what_nothing_holds_is_said(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("s")
+        await run.see("Type to search.")
+        await run.type("xylophone")
+        await run.see("Nothing holds “xylophone”.")
+
+
+async def test_outline_and_threads_stand_beside_the_page(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("j", "j", "enter")
+        await run.see("OUTLINE", "THREADS  2 open")
+        await run.press("O")
+        await run.gone("OUTLINE")
+        await run.press("O")
+        await run.see("OUTLINE")
+        await run.press("z")
+        await run.gone("OUTLINE", "Your first tide table")
+        await run.press("z")
+        await run.see("OUTLINE", "Your first tide table")
+
+
+async def test_from_the_page_to_the_tree_to_the_spaces_and_into_another_space(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("enter", "escape", "escape")
+        await run.see("SPACES", "Harbour API", "Limpet manual", "Handbook")
+        await run.press("/", *"hand")
+        await run.gone("Limpet manual")
+        await run.press("enter", "enter")
+        await run.see("Handbook ▾", "Handbook ›")
