@@ -8,9 +8,7 @@ from typing import ClassVar
 from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static
 
 from octavo.api import comments, content
 from octavo.api.collections import Collection
@@ -29,10 +27,11 @@ from octavo.tui.following_links import follow, follow_link_page
 from octavo.tui.history import History, Visit
 from octavo.tui.page.page_parts import LinkFollowed
 from octavo.tui.page.view import PageView
-from octavo.tui.reading import anchored, open_counts, page_nodes, space_nodes
+from octavo.tui.reading import anchored, open_counts
 from octavo.tui.screen import View
 from octavo.tui.widgets.aside import Aside
 from octavo.tui.widgets.lines import Lines
+from octavo.tui.widgets.navigation import Navigation, Which
 from octavo.tui.widgets.tree import Tree
 
 
@@ -70,21 +69,18 @@ class ContentScreen(Discussing, View):
 
     def body(self) -> Iterable[Widget]:
         with Horizontal():
-            with Vertical(id="nav", classes="hairline"):
-                yield Static("", id="nav-title", classes="pane-title")
-                yield Tree(id="spaces", empty="There is no space here that you may see.", hint="1 home")
-                yield Tree(id="pages", fold_below=2, empty="This space has no pages yet.", hint="esc spaces")
+            yield Navigation(id="nav", classes="hairline")
             with Vertical(id="reading"):
                 yield PageView(id="page")
             yield Aside(id="aside")
 
     @property
-    def spaces_tree(self) -> Tree:
-        return self.query_one("#spaces", Tree)
+    def nav(self) -> Navigation:
+        return self.query_one(Navigation)
 
     @property
     def pages_tree(self) -> Tree:
-        return self.query_one("#pages", Tree)
+        return self.nav.pages
 
     @property
     def view(self) -> PageView:
@@ -120,13 +116,13 @@ class ContentScreen(Discussing, View):
     def _show_spaces(self) -> None:
         snapshot = self.octavo.known.spaces
         if snapshot.value is None:
-            self.spaces_tree.wait_for("spaces")
+            self.nav.spaces.wait_for("spaces")
             if error := snapshot.error or self.octavo.known.organizations.error:
-                self.spaces_tree.fail("Spaces did not load", str(error))
+                self.nav.spaces.fail("Spaces did not load", str(error))
             return
-        self.spaces_tree.show(space_nodes(self._collections, snapshot.value.items))
+        self.nav.show_spaces(self._collections, snapshot.value.items)
         if snapshot.error is not None:
-            self.spaces_tree.fail("Spaces could not be refreshed", str(snapshot.error))
+            self.nav.spaces.fail("Spaces could not be refreshed", str(snapshot.error))
         if self.space is not None:
             self.space = self.octavo.known.space(self.space.id) or self.space
             self._say_where()
@@ -174,16 +170,9 @@ class ContentScreen(Discussing, View):
             self.follow(slot, None)
         self.space, self.pages, self.page, self.threads = None, None, None, ()
 
-    def _choose_nav(self, which: str) -> None:
-        had_focus = self.focused in (self.spaces_tree, self.pages_tree, None)
-        for name in ("spaces", "pages"):
-            self.query_one(f"#{name}").display = name == which
-        title = "SPACES"
-        if which == "pages" and self.space is not None:
-            title = f"{emoji(self.space.emoji)} {self.space.title}".strip() + " ▾"
-        self.query_one("#nav-title", Static).update(Content(title))
-        if had_focus:
-            (self.spaces_tree if which == "spaces" else self.pages_tree).focus()
+    def _choose_nav(self, which: Which) -> None:
+        focus = self.focused is None or self.nav.has_focus_on is not None
+        self.nav.choose(which, self.space, focus=focus)
 
     # Pages
 
@@ -205,7 +194,7 @@ class ContentScreen(Discussing, View):
 
     def _draw_tree(self) -> None:
         if self.pages is not None:
-            self.pages_tree.show(page_nodes(self.pages.pages, open_counts(self.threads)))
+            self.nav.show_pages(self.pages, open_counts(self.threads))
 
     def open_page(self, page_id: str, *, anchor: str = "", remember: bool = True) -> None:
         """Show a page of this space, and the part of it that `anchor` names."""
@@ -380,13 +369,7 @@ class ContentScreen(Discussing, View):
         if self.focused is self.view or self.aside.has_focus_within:
             self.pages_tree.focus()
         elif self.focused is self.pages_tree:
-            self._to_spaces()
-
-    def _to_spaces(self) -> None:
-        self._choose_nav("spaces")
-        self.spaces_tree.focus()
-        if self.space is not None:
-            self.spaces_tree.reveal(self.space.id)
+            self.nav.choose("spaces", self.space, focus=True)
 
     def action_outline(self) -> None:
         self.toggle_class("-aside")

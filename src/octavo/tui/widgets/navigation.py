@@ -1,0 +1,62 @@
+"""The left pane of content: the spaces of an organization, or the pages of one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from octavo.api.collections import Collection
+from octavo.api.content import PageTree
+from octavo.api.spaces import Space
+from octavo.tui.emoji import emoji
+from octavo.tui.reading import page_nodes, space_nodes
+from octavo.tui.widgets.tree import Tree
+
+Which = Literal["spaces", "pages"]
+
+
+class Navigation(Vertical):
+    """Two trees, one of them on show. They send `Lines.Chosen` as `#spaces` and `#pages`."""
+
+    def compose(self) -> ComposeResult:
+        yield Static("", id="nav-title", classes="pane-title")
+        yield Tree(id="spaces", empty="There is no space here that you may see.", hint="1 home")
+        yield Tree(id="pages", fold_below=2, empty="This space has no pages yet.", hint="esc spaces")
+
+    @property
+    def spaces(self) -> Tree:
+        return self.query_one("#spaces", Tree)
+
+    @property
+    def pages(self) -> Tree:
+        return self.query_one("#pages", Tree)
+
+    @property
+    def has_focus_on(self) -> Which | None:
+        """Which of the trees has the focus."""
+        return "spaces" if self.spaces.has_focus else "pages" if self.pages.has_focus else None
+
+    def choose(self, which: Which, space: Space | None, *, focus: bool) -> None:
+        """Show the spaces, or the pages of `space`."""
+        self.spaces.display, self.pages.display = which == "spaces", which == "pages"
+        title = "SPACES"
+        if which == "pages" and space is not None:
+            title = f"{emoji(space.emoji)} {space.title}".strip() + " ▾"
+        self.query_one("#nav-title", Static).update(Content(title))
+        if focus:
+            (self.spaces if which == "spaces" else self.pages).focus()
+        if which == "spaces" and space is not None:
+            self.spaces.reveal(space.id)
+
+    def show_spaces(self, collections: Iterable[Collection], spaces: Iterable[Space]) -> None:
+        """Show what lies in the organization."""
+        self.spaces.show(space_nodes(collections, spaces))
+
+    def show_pages(self, tree: PageTree, open_threads: Mapping[str, int]) -> None:
+        """Show a page tree, with how many threads are open on each page."""
+        self.pages.show(page_nodes(tree.pages, open_threads))
