@@ -37,6 +37,7 @@ from octavo.tui.widgets.notices import NoticeBoard
 from tests.server.asking import counting
 
 T = TypeVar("T")
+O = TypeVar("O", bound=Operation[Any])
 
 MARA = "mara-lindqvist"
 """May review and merge, in the limpet manual only review."""
@@ -95,7 +96,7 @@ class Gate:
         """Let through what waits, and what comes."""
         self._shut.pop(kind).set()
 
-    def sent(self, kind: type[Operation[T]]) -> list[Operation[T]]:
+    def sent(self, kind: type[O]) -> list[O]:
         """What was sent of one kind."""
         return [op for op in self.passed if type(op) is kind]
 
@@ -199,7 +200,6 @@ class Run:
         """Let time pass: `seconds=6` is more than a write is held for undo."""
         self.clock.forward(**by)
         self.app.session.outbox.resume()
-        self.app.frame_changed.publish(None)
         for tell in tuple(self.app.notices.changed):
             tell()
         await self.settle()
@@ -215,8 +215,8 @@ class Run:
         """Leave the app by its key."""
         await self.pilot.press("ctrl+q")
         async with asyncio.timeout(LONGEST):
-            while self.app.is_running:
-                await asyncio.sleep(0)
+            while self.app.return_value is None:
+                await self.pilot.pause(0.004)
 
 
 class Stage:
@@ -232,8 +232,11 @@ class Stage:
 
     def settings(self, **chosen: Any) -> Settings:
         """Settings of this machine."""
-        folders = {f"{name}_folder": self.folder / name for name in ("config", "data", "state", "cache")}
-        return replace(Settings(**folders), **chosen)
+        at = self.folder
+        settings = Settings(
+            at / "config", data_folder=at / "data", state_folder=at / "state", cache_folder=at / "cache"
+        )
+        return replace(settings, **chosen)
 
     @asynccontextmanager
     async def library(self) -> AsyncIterator[Platform]:

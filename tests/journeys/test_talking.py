@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+from octavo.api import comments
+from tests.journeys.stage import MARA, Run, Stage
+
+HERE = "You need a terminal and either curl"
+
+
+async def on_quickstart(run: Run) -> None:
+    """Stand on the first paragraph of the quickstart, of which nobody said anything yet."""
+    await run.press("j", "j", "enter")
+    await run.see("› Quickstart", "THREADS  2 open", HERE)
+
+
+async def begin(run: Run, words: str) -> None:
+    """Say something about the block under the cursor, and let it be sent."""
+    await run.press("c")
+    await run.type(words)
+    await run.press("ctrl+s")
+    await run.hear("Comment written")
+    await run.sent()
+
+
+async def open_thread(run: Run) -> None:
+    """Open the thread on the block under the cursor."""
+    await run.press("enter")
+    await run.see("1 of 3")
+
+
+async def test_comment_on_a_block(stage: Stage) -> None:
+    async with stage.play() as run:
+        await on_quickstart(run)
+        await run.press("c")
+        await run.see("Comment on Quickstart", f"┊ {HERE}")
+        await run.type("Is **five minutes** true?")
+        await run.press("ctrl+r")
+        await run.gone("**five minutes**")
+        await run.press("ctrl+r", "ctrl+s")
+        await run.see("THREADS  3 open", "● Mara Lindqvist       sending", "Quickstart            ●3", "1 waiting")
+        assert "Comment written   u undo" in run.text
+        assert not run.gate.sent(comments.Create), "it is held for undo"
+        await run.sent()
+        await run.gone("sending", "1 waiting")
+        await run.see("● Mara Lindqvist", "Is **five minutes** true?")
+        (sent,) = run.gate.sent(comments.Create)
+        assert sent.node is not None
+
+
+async def test_comment_on_the_whole_page(stage: Stage) -> None:
+    async with stage.play() as run:
+        await on_quickstart(run)
+        await run.press("C")
+        await run.see("Comment on the page Quickstart")
+        await run.type("Lovely.")
+        await run.press("ctrl+s")
+        await run.sent()
+        (sent,) = run.gate.sent(comments.Create)
+        assert sent.page is not None
+        assert sent.node is None
+
+
+async def test_reply_react_edit_resolve_reopen_and_delete(stage: Stage) -> None:
+    async with stage.play() as run:
+        await on_quickstart(run)
+        await begin(run, "Is it five?")
+        await open_thread(run)
+        await run.see("● Mara Lindqvist · 0 seconds ago · open", "Is it five?")
+        await run.press("c")
+        await run.see("Reply to Mara Lindqvist", "┊ Is it five?")
+        await run.type("It took me four.")
+        await run.press("ctrl+s")
+        await run.see("↳ Mara Lindqvist · sending", "It took me four.")
+        await run.sent()
+        await run.gone("sending")
+
+        await run.press("+")
+        await run.see("React", "agreed")
+        await run.press(*"ship", "enter")
+        await run.hear("Reacted with 🚀")
+        await run.see("🚀 1")
+        await run.sent()
+        await run.see("🚀 1")
+        await run.press("+", *"ship")
+        await run.see("yours: takes it back")
+        await run.press("enter")
+        await run.gone("🚀 1")
+        await run.sent()
+
+        await run.press("e")
+        await run.see("Edit my comment")
+        await run.type(" Minutes, I mean.")
+        await run.press("ctrl+s")
+        await run.see("Is it five? Minutes, I mean.")
+        await run.sent()
+        await run.see("· edited", "Is it five? Minutes, I mean.")
+
+        await run.press("d")
+        await run.hear("Thread resolved")
+        await run.see("✓ Mara Lindqvist", "resolved")
+        await run.sent()
+        await run.see("resolved by Mara Lindqv")
+        await run.press("d")
+        await run.hear("Thread reopened")
+        await run.sent()
+        await run.see("· open")
+
+        await run.press("j", "X")
+        await run.see("Delete this reply?", "“It took me four.”", "Others will not see it any more.")
+        await run.press("X")
+        await run.see("Delete this reply?")
+        await run.press("y")
+        await run.hear("Reply deleted")
+        await run.gone("It took me four.")
+        await run.sent()
+        await run.press("X")
+        await run.see("Delete this comment?")
+        await run.press("y")
+        await run.sent()
+        assert "Is it five?" not in run.text
+        await run.press("escape")
+        await run.see("THREADS  2 open")
+
+
+async def test_reply_and_resolve_in_one_go(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.see("Open 76")
+        await run.press("D")
+        await run.see("Reply to Mara Lindqvist, then resolve")
+        await run.type("Settled.")
+        await run.press("ctrl+s")
+        await run.see("Open 75", "Resolved 18")
+        await run.sent()
+        await run.see("Open 75")
+        kinds = [type(op) for op in run.gate.passed if isinstance(op, comments.CreateReply | comments.Update)]
+        assert kinds == [comments.CreateReply, comments.Update]
+
+
+async def test_undo_while_it_is_held_sends_nothing_and_keeps_the_words(stage: Stage) -> None:
+    async with stage.play() as run:
+        await on_quickstart(run)
+        await run.press("c")
+        await run.type("Never mind me.")
+        await run.press("ctrl+s")
+        await run.see("THREADS  3 open")
+        await run.press("u")
+        await run.hear("Taken back: comment.")
+        await run.see("THREADS  2 open")
+        await run.later(seconds=60)
+        assert not run.gate.sent(comments.Create)
+        await run.press("c")
+        await run.see("Never mind me.")
+
+
+async def test_undo_after_it_was_sent_asks_the_server_for_the_opposite(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.see("Open 76")
+        await run.press("d")
+        await run.see("Open 75")
+        await run.sent()
+        await run.press("u")
+        await run.hear("Undone: resolve the thread.")
+        await run.sent()
+        await run.see("Open 76")
+        assert [op.resolved for op in run.gate.sent(comments.Update)] == [True, False]
+
+
+async def test_a_comment_that_was_sent_cannot_be_unsaid_by_undo_and_undo_says_so(stage: Stage) -> None:
+    async with stage.play() as run:
+        await on_quickstart(run)
+        await begin(run, "Too soon?")
+        await run.press("u")
+        await run.hear("It is posted already. Delete it instead.")
+        await run.see("THREADS  3 open")
+
+
+async def test_with_nothing_to_undo_undo_says_so(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("u")
+        await run.hear("Nothing to undo.")
+
+
+async def test_a_draft_survives_closing_the_composer(stage: Stage) -> None:
+    async with stage.play() as run:
+        await on_quickstart(run)
+        await run.press("c")
+        await run.type("Half a thought")
+        await run.press("escape")
+        await run.gone("Half a thought")
+        await run.press(")", "c")
+        assert "Half a thought" not in run.text, "it belongs to the block before"
+        await run.press("escape", "(", "c")
+        await run.see("Half a thought", "draft")
+
+
+async def test_a_draft_survives_quitting_the_app_with_the_composer_open(stage: Stage) -> None:
+    async with stage.play() as run:
+        await on_quickstart(run)
+        await run.press("c")
+        await run.type("Half a thought")
+        await run.quit()
+    async with stage.play() as run:
+        await run.see("› Quickstart")
+        await run.press("enter", "c")
+        await run.see("Half a thought", "draft")
+        await run.press("ctrl+s")
+        await run.sent()
+    async with stage.play() as run:
+        await run.press("enter", "c")
+        await run.see("Write a comment")
+
+
+async def test_what_is_held_when_one_quits_is_sent_by_the_next_run(stage: Stage) -> None:
+    async with stage.play() as run:
+        await on_quickstart(run)
+        await run.press("c")
+        await run.type("On my way out")
+        await run.press("ctrl+s")
+        await run.see("THREADS  3 open")
+        await run.quit()
+    async with stage.play() as run:
+        await run.see("THREADS  3 open", "On my way out")
+        await run.sent()
+        assert len(run.gate.sent(comments.Create)) == 1
+        await run.see("THREADS  3 open", "On my way out")
+
+
+async def test_two_people_talk_and_each_sees_the_other(stage: Stage) -> None:
+    async with stage.play(MARA) as run:
+        await on_quickstart(run)
+        await begin(run, "Who else tried this?")
+        await run.quit()
+    async with stage.play("tomas-okafor") as run:
+        await on_quickstart_again(run)
+        await open_thread(run)
+        await run.see("Who else tried this?")
+        await run.press("c")
+        await run.type("I did.")
+        await run.press("ctrl+s")
+        await run.sent()
+        await run.quit()
+    async with stage.play(MARA) as run:
+        await run.press("enter")
+        await open_thread(run)
+        await run.see("↳ Tomás Okafor", "I did.")
+
+
+async def on_quickstart_again(run: Run) -> None:
+    await run.press("j", "j", "enter")
+    await run.see("› Quickstart", "THREADS  3 open", HERE)
