@@ -59,13 +59,19 @@ async def here(ask: Ask) -> SpaceRef:
 
 
 @pytest.fixture
-async def gate(platform: Platform) -> AsyncIterator[Gate]:
-    """The client of Mia, behind a gate."""
+def user() -> str:
+    """Whose client it is."""
+    return "mia"
+
+
+@pytest.fixture
+async def gate(platform: Platform, user: str) -> AsyncIterator[Gate]:
+    """The client, behind a gate."""
 
     async def no_sleep(seconds: float) -> None:
         pass
 
-    client = Client("http://octavo.test", SecretStr("key-mia"), transport=platform, sleep=no_sleep)
+    client = Client("http://octavo.test", SecretStr(f"key-{user}"), transport=platform, sleep=no_sleep)
     yield Gate(client)
     await client.aclose()
 

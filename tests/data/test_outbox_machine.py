@@ -21,6 +21,7 @@ from hypothesis.stateful import (
 
 from octavo.api import comments
 from octavo.api.bodies import Markdown
+from octavo.api.operation import Operation
 from octavo.data.drafts import Drafts
 from octavo.data.driver import text_of
 from octavo.data.state import State
@@ -52,6 +53,7 @@ class Writes(RuleBasedStateMachine):
         self.state = State(None, "mia", now=self.clock)
         self.added: Counter[str] = Counter()
         self.taken_back: Counter[str] = Counter()
+        self.elsewhere: Counter[str] = Counter()
 
     def run(self, work: Coroutine[Any, Any, R]) -> R:
         return self.runner.run(work)
@@ -71,12 +73,14 @@ class Writes(RuleBasedStateMachine):
     def add(self, which: int, writes: list[tuple[str, str]]) -> None:
         for words, where in writes:
             body = Markdown(markdown=words)
-            op = {
+            ops: dict[str, Operation[Any]] = {
                 "reply": comments.CreateReply(at=self.here, comment_id=self.thread.id, body=body),
                 "page": comments.Create(at=self.here, page="intro", body=body),
                 "space": comments.Create(at=self.here, body=body),
-            }[where]
-            entry = self.run(self.instances[which].add(op, doing="comment", place=f"place {self.added.total()}"))
+            }
+            entry = self.run(
+                self.instances[which].add(ops[where], doing="comment", place=f"place {self.added.total()}")
+            )
             assert self.find(entry.id), "It is on disk when add returns"
             self.added[words] += 1
 
@@ -101,6 +105,12 @@ class Writes(RuleBasedStateMachine):
                     self.crash(which)
 
     send_more = send  # most of what happens is sending
+
+    @precondition(lambda self: not any(each.state in ("sending", "unknown") for each in self.instances[0].entries))
+    @rule(words=st.sampled_from(TEXTS))
+    def say_the_same_elsewhere(self, words: str) -> None:
+        self.run(self.ask(comments.Create(at=self.here, body=Markdown(markdown=words)), "mia"))
+        self.elsewhere[words] += 1
 
     @rule(which=st.integers(0, 1), how=st.sampled_from(["crash", "quit", "undo"]))
     def disturb(self, which: int, how: str) -> None:
@@ -133,14 +143,14 @@ class Writes(RuleBasedStateMachine):
             return
         there, waiting = self.there(), self.waiting()
         for words in TEXTS:
-            wanted = self.added[words] - self.taken_back[words]
+            wanted = self.added[words] - self.taken_back[words] + self.elsewhere[words]
             assert there[words] <= wanted, f"{words!r} is there {there[words]} times, and was written {wanted} times"
             assert there[words] + waiting[words] >= wanted, f"{words!r} is lost"
 
     def teardown(self) -> None:
         if hasattr(self, "instances"):
             self.come_to_rest()
-            assert self.there() == self.added - self.taken_back
+            assert self.there() == self.added - self.taken_back + self.elsewhere
         self.runner.close()
         self.state.close()
         self.platform.close()

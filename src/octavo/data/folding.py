@@ -254,7 +254,7 @@ def _unreacted(reactions: tuple[Reaction, ...], emoji: str, me: User) -> tuple[R
                 after.append(reaction.model_copy(update={"count": reaction.count - 1, "users": users}))
         else:
             after.append(reaction)
-    return tuple(after)
+    return tuple(after) if after != list(reactions) else reactions
 
 
 def _each(page: ListPage[C], item_id: str, change: Callable[[C], C]) -> ListPage[C]:

@@ -66,7 +66,7 @@ def made(
         and each.id not in claimed
         and (me is None or each.posted_by.id == me)
         and (since is None or each.posted_at is None or each.posted_at >= since)
-        and (not isinstance(each, Comment) or each.target.page is None or each.target.page.id == page)
+        and (not isinstance(each, Comment) or (each.target.page.id if each.target.page else None) == page)
     ]
     exact = [each for each in candidates if normal(each.body.text) == normal(body)]
     alike = exact or [each for each in candidates if same_words(each.body.text, body)]

@@ -1,0 +1,182 @@
+"""What unconfirmed writes look like on the answers they change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from octavo.api import change_requests, comments, spaces
+from octavo.api.bodies import Body, Markdown
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.comments import Comment, Reaction, Reply, UserReaction
+from octavo.api.operation import ListPage, Operation
+from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
+from octavo.api.spaces import Space
+from octavo.api.users import User
+from octavo.data.entry import Basis, Entry
+from octavo.data.folding import basis_of, fold
+from tests.server.asking import START
+
+HERE = SpaceRef(space_id="docs")
+THERE = ChangeRequestRef(space_id="docs", change_request_id="cr1")
+ME, ADA = User(id="mia"), User(id="ada")
+OPEN = Comment(id="k1", body=Body(markdown="Right?"), posted_by=ADA, replies=1)
+DONE = Comment(id="k2", body=Body(markdown="Right."), posted_by=ADA, status="resolved")
+PAGE = ListPage[Comment](items=(OPEN, DONE), count=2)
+REPLY = Reply(id="r1", body=Body(markdown="Yes."), posted_by=ME)
+REPLIES = ListPage[Reply](items=(REPLY,))
+HELLO = Markdown(markdown="Hello")
+NEW = comments.Create(at=HERE, body=HELLO)
+ANSWER = comments.CreateReply(at=HERE, comment_id="k1", body=HELLO)
+
+
+def pending(op: Operation[Any], **more: Any) -> Entry:
+    return replace(Entry(id="e1", op=op, doing="write", created_at=START, asked_at=START, state="queued"), **more)
+
+
+def folded(read: Operation[Any], value: Any, *ops: Operation[Any], **more: Any) -> Any:
+    return fold(read, value, [pending(op, **more) for op in ops], ME)[0]
+
+
+def ids(page: ListPage[Any]) -> list[str]:
+    return [item.id for item in page.items]
+
+
+def change(comment_id: str, **changes: Any) -> comments.Update:
+    return comments.Update(at=HERE, comment_id=comment_id, **changes)
+
+
+@pytest.mark.parametrize(
+    ("filters", "shown"),
+    [
+        ({}, ["pending-e1", "k1", "k2"]),
+        ({"order": "asc"}, ["k1", "k2", "pending-e1"]),
+        ({"status": "open"}, ["pending-e1", "k1"]),
+        ({"status": "resolved"}, ["k2"]),
+        ({"target_page": "usage"}, ["k1", "k2"]),
+        ({"authors": ("ada",)}, ["k1", "k2"]),
+        ({"authors": ("mia",)}, ["pending-e1", "k1", "k2"]),
+    ],
+)
+def test_a_new_thread_is_where_the_list_would_have_it(filters: dict[str, Any], shown: list[str]) -> None:
+    wanted = {"open": (OPEN,), "resolved": (DONE,)}.get(filters.get("status", ""), PAGE.items)
+    page = ListPage[Comment](items=wanted)
+    assert ids(folded(comments.List(at=HERE, **filters), page, NEW)) == shown
+
+
+def test_a_new_thread_looks_like_one() -> None:
+    op = comments.Create(at=HERE, body=HELLO, page="usage", node="b7")
+    value, count = fold(comments.List(at=HERE, target_page="usage"), PAGE, [pending(op)], ME)
+    thread = value.items[0]
+    assert (thread.body.text, thread.posted_by, thread.posted_at, thread.is_open) == ("Hello", ME, START, True)
+    assert (thread.target.page.id, thread.target.node.id, count, value.count) == ("usage", "b7", 1, 3)
+
+
+def test_another_place_is_another_list() -> None:
+    assert folded(comments.List(at=THERE), PAGE, NEW) is PAGE
+    assert ids(folded(comments.List(at=THERE), PAGE, comments.Create(at=THERE, body=HELLO)))[0] == "pending-e1"
+
+
+def test_what_the_server_shows_already_is_not_shown_twice() -> None:
+    posted = Comment(id="k3", body=Body(markdown="Hello"), posted_by=ME, posted_at=START)
+    page = PAGE.before(posted)
+    read = comments.List(at=HERE)
+    assert ids(folded(read, page, NEW, state="sending", started_at=START, baseline=("k1", "k2"))) == ["k3", "k1", "k2"]
+    assert ids(folded(read, page, NEW, state="sending", started_at=START, baseline=("k1", "k3")))[0] == "pending-e1"
+    assert ids(folded(read, page, NEW, state="done", remote="k3")) == ["k3", "k1", "k2"]
+    assert ids(folded(read, PAGE, NEW, state="done", remote="k3")) == ["k3", "k1", "k2"]
+
+
+def test_resolving_moves_a_thread_out_of_the_open_ones() -> None:
+    both = folded(comments.List(at=HERE), PAGE, change("k1", resolved=True))
+    assert [(each.status, each.resolved_by) for each in both.items] == [("resolved", ME), ("resolved", None)]
+    still_open = ListPage[Comment](items=(OPEN,), count=1)
+    assert folded(comments.List(at=HERE, status="open"), still_open, change("k1", resolved=True)).items == ()
+    again = folded(comments.List(at=HERE), PAGE, change("k1", resolved=True), change("k1", resolved=False))
+    assert again.items[0].is_open
+
+
+def test_an_edit_and_a_delete_show_at_once() -> None:
+    read = comments.List(at=HERE)
+    assert folded(read, PAGE, change("k1", body=HELLO)).items[0].body.text == "Hello"
+    assert ids(folded(read, PAGE, comments.Delete(at=HERE, comment_id="k1"))) == ["k2"]
+    assert folded(comments.Get(at=HERE, comment_id="k1"), OPEN, change("k1", body=HELLO)).edited_at == START
+    assert folded(comments.Get(at=HERE, comment_id="k2"), DONE, change("k1", body=HELLO)) is DONE
+
+
+def test_replies_are_counted_and_listed() -> None:
+    assert folded(comments.List(at=HERE), PAGE, ANSWER, ANSWER).items[0].replies == 3
+    replies = comments.ListReplies(at=HERE, comment_id="k1")
+    assert ids(folded(replies, REPLIES, ANSWER)) == ["r1", "pending-e1"]
+    where = {"at": HERE, "comment_id": "k1", "comment_reply_id": "r1"}
+    assert folded(replies, REPLIES, comments.UpdateReply(**where, body=HELLO)).items[0].body.text == "Hello"
+    assert folded(replies, REPLIES, comments.DeleteReply(**where)).items == ()
+    assert folded(comments.Get(at=HERE, comment_id="k1"), OPEN, comments.DeleteReply(**where)).replies == 0
+    assert folded(comments.ListReplies(at=HERE, comment_id="k2"), REPLIES, ANSWER) is REPLIES
+
+
+def test_a_reaction_joins_the_others_however_it_is_written() -> None:
+    thumbs = Reaction(emoji="1f44d", count=1, users=(UserReaction(user=ADA),))
+    liked = OPEN.model_copy(update={"reactions": (thumbs,)})
+    read = comments.Get(at=HERE, comment_id="k1")
+    (joined,) = folded(read, liked, change("k1", added_reactions=("👍",))).reactions
+    assert (joined.count, [each.user.id for each in joined.users]) == (2, ["ada", "mia"])
+    assert (
+        folded(read, liked, change("k1", added_reactions=("👍",)), change("k1", removed_reactions=("1f44d",))) == liked
+    )
+    assert folded(read, OPEN, change("k1", added_reactions=("🎉",))).reactions[0].count == 1
+    assert folded(read, liked, change("k1", removed_reactions=("👍",))) is liked, "Only one's own goes"
+
+
+@pytest.mark.parametrize(
+    ("op", "basis", "count"),
+    [
+        (NEW, Basis(), 6),
+        (change("k1", resolved=True), Basis(is_open=True), 4),
+        (change("k1", resolved=True), Basis(is_open=False), 5),
+        (change("k2", resolved=False), Basis(is_open=False), 6),
+        (comments.Delete(at=HERE, comment_id="k1"), Basis(is_open=True), 4),
+        (comments.Delete(at=HERE, comment_id="k2"), Basis(is_open=False), 5),
+        (ANSWER, Basis(), 5),
+        (comments.Create(at=THERE, body=HELLO), Basis(), 5),
+    ],
+)
+def test_spaces_count_their_open_comments(op: Operation[Any], basis: Basis, count: int) -> None:
+    space, other = Space(id="docs", comments=5), Space(id="blog", comments=1)
+    assert folded(spaces.Get(at=HERE), space, op, basis=basis).comments == count
+    listed = folded(
+        spaces.List(at=OrganizationRef(organization_id="acme")), ListPage[Space](items=(space, other)), op, basis=basis
+    )
+    assert [each.comments for each in listed.items] == [count, 1]
+
+
+def test_change_requests_count_theirs_by_id_or_number() -> None:
+    request = ChangeRequest(id="cr1", number=7, space="docs", comments=2)
+    for name in ("cr1", "7"):
+        at = ChangeRequestRef(space_id="docs", change_request_id=name)
+        op = comments.Create(at=at, body=HELLO)
+        assert folded(change_requests.Get(at=THERE), request, op).comments == 3
+        page = folded(change_requests.List(at=HERE), ListPage[ChangeRequest](items=(request,)), op)
+        assert page.items[0].comments == 3
+
+
+def test_of_what_was_refused_only_the_words_stay() -> None:
+    read = comments.List(at=HERE)
+    value, count = fold(read, PAGE, [pending(NEW, state="failed")], ME)
+    assert (ids(value)[0], count) == ("pending-e1", 0)
+    assert folded(read, PAGE, change("k1", resolved=True), state="failed") is PAGE
+    assert folded(spaces.Get(at=HERE), Space(id="docs", comments=5), NEW, state="failed").comments == 5
+
+
+def test_the_basis_of_a_change_is_what_is_shown_of_it() -> None:
+    shown: list[tuple[Operation[Any], Any]] = [
+        (comments.List(at=HERE), PAGE),
+        (comments.ListReplies(at=HERE, comment_id="k1"), REPLIES),
+    ]
+    assert basis_of(change("k2", resolved=False), shown) == Basis("Right.", False)
+    reply = comments.DeleteReply(at=HERE, comment_id="k1", comment_reply_id="r1")
+    assert basis_of(reply, shown) == Basis("Yes.", None)
+    assert basis_of(change("k9", resolved=False), shown) == basis_of(NEW, shown) == Basis()
+    assert basis_of(change("k1", body=HELLO), [(comments.List(at=HERE, format="document"), PAGE)]) == Basis()

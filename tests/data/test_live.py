@@ -1,0 +1,464 @@
+"""What screens are told, asking the real platform."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from octavo.api import change_requests, comments, content, spaces
+from octavo.api.bodies import Markdown
+from octavo.api.errors import Forbidden, Lost, NotSent, PaginationError, Unreachable
+from octavo.api.operation import ListPage, Next, Operation
+from octavo.api.places import ChangeRequestRef, OrganizationRef, RevisionRef, SpaceRef
+from octavo.api.spaces import Space
+from octavo.data.live import Live, Snapshot, reach
+from octavo.data.shelf import Shelf
+from octavo.server.app import Platform
+from tests.data.conftest import ByHand
+from tests.data.sends import Gate
+from tests.server.asking import Ask, Clock
+
+
+class Screen:
+    """Keeps every snapshot it was shown."""
+
+    def __init__(self) -> None:
+        self.seen: list[Snapshot[Any]] = []
+
+    def __call__(self, snapshot: Snapshot[Any]) -> None:
+        self.seen.append(snapshot)
+
+    @property
+    def now(self) -> Snapshot[Any]:
+        return self.seen[-1]
+
+    @property
+    def texts(self) -> list[str]:
+        return [each.body.text for each in self.now.value.items]
+
+
+def threads(here: SpaceRef, **more: Any) -> comments.List:
+    return comments.List(at=here, format="markdown", **more)
+
+
+def new(here: SpaceRef, text: str = "Hello") -> comments.Create:
+    return comments.Create(at=here, body=Markdown(markdown=text))
+
+
+def renamed(title: str) -> Any:
+    return lambda space: space.model_copy(update={"title": title})
+
+
+async def test_a_screen_is_told_at_once_and_again_when_the_answer_is_here(
+    live: Live, here: SpaceRef, clock: Clock
+) -> None:
+    screen = Screen()
+    live.watch(spaces.Get(at=here), screen)
+    assert screen.seen == [Snapshot(loading=True)]
+    await live.settled()
+    assert len(screen.seen) == 2
+    assert (screen.now.value.title, screen.now.loading, screen.now.fetched_at) == ("Handbook", False, clock())
+
+
+async def test_what_was_known_is_shown_at_the_next_start(
+    live: Live, shelf: Shelf, gate: Gate, outbox: ByHand, here: SpaceRef, clock: Clock
+) -> None:
+    await live.refresh(spaces.Get(at=here))
+    shelf.flush()
+    read_at = clock()
+    clock.forward(days=2)
+    later = Live(gate, shelf, outbox, now=clock)
+    screen = Screen()
+    later.watch(spaces.Get(at=here), screen)
+    assert (screen.now.value.title, screen.now.loading, screen.now.fetched_at) == ("Handbook", True, read_at)
+    await later.settled()
+    assert screen.now.fetched_at == clock()
+
+
+async def test_offline_the_old_answer_stays_beside_the_error(live: Live, gate: Gate, here: SpaceRef) -> None:
+    screen = Screen()
+    live.watch(spaces.Get(at=here), screen)
+    await live.settled()
+    gate.errors.append(NotSent("Can't reach the server."))
+    await live.refresh(spaces.Get(at=here))
+    assert (screen.now.value.title, str(screen.now.error), screen.now.loading) == (
+        "Handbook",
+        "Can't reach the server.",
+        False,
+    )
+    await live.refresh(spaces.Get(at=here))
+    assert screen.now.error is None
+
+
+async def test_a_first_load_that_fails_has_no_value(live: Live, gate: Gate, here: SpaceRef) -> None:
+    gate.errors.append(NotSent("Can't reach the server."))
+    screen = Screen()
+    live.watch(threads(here), screen)
+    await live.settled()
+    assert screen.now.value is None
+    assert isinstance(screen.now.error, Unreachable)
+
+
+async def test_only_the_reply_to_the_last_question_counts(live: Live, gate: Gate, ask: Ask, here: SpaceRef) -> None:
+    screen = Screen()
+    gate.hold()
+    live.watch(spaces.Get(at=here), screen)
+    second = asyncio.create_task(live.refresh(spaces.Get(at=here)))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    gate.let_go(1)
+    await second
+    assert screen.now.value.title == "Handbook"
+    await ask(spaces.Update(at=here, title="Renamed"))
+    gate.let_go()
+    await live.settled()
+    assert screen.now.value.title == "Handbook", "The first question was answered late"
+
+
+async def test_two_screens_ask_once(live: Live, gate: Gate, here: SpaceRef) -> None:
+    one, two = Screen(), Screen()
+    live.watch(spaces.Get(at=here), one)
+    live.watch(spaces.Get(at=here), two)
+    await live.settled()
+    assert one.now == two.now
+    assert len(gate.asked) == 1
+
+
+async def test_who_left_is_told_no_more(live: Live, here: SpaceRef) -> None:
+    screen = Screen()
+    leave = live.watch(spaces.Get(at=here), screen)
+    await live.settled()
+    leave()
+    leave()
+    await live.refresh(spaces.Get(at=here))
+    assert len(screen.seen) == 2
+
+
+async def test_peek_asks_nobody(live: Live, gate: Gate, here: SpaceRef) -> None:
+    assert live.peek(spaces.Get(at=here)) == Snapshot()
+    assert gate.asked == []
+    assert (await live.fetch(spaces.Get(at=here))).title == "Handbook"
+    assert live.peek(spaces.Get(at=here)).value
+
+
+async def test_fetch_raises_and_shows(live: Live, gate: Gate, here: SpaceRef) -> None:
+    screen = Screen()
+    live.watch(spaces.Get(at=here), screen)
+    await live.settled()
+    gate.errors.append(Lost("The connection broke."))
+    with pytest.raises(Lost):
+        await live.fetch(spaces.Get(at=here))
+    assert str(screen.now.error) == "The connection broke."
+
+
+async def test_a_revision_is_read_once_and_for_ever(
+    live: Live, gate: Gate, shelf: Shelf, outbox: ByHand, here: SpaceRef, clock: Clock
+) -> None:
+    revision = (await live.fetch(spaces.Get(at=here))).revision
+    tree = content.ListPages(at=RevisionRef(space_id=here.space_id, revision_id=revision or ""))
+    screen = Screen()
+    live.watch(tree, screen)
+    await live.settled()
+    shelf.flush()
+    asked = len(gate.asked)
+    again = Screen()
+    live.watch(tree, again)
+    await live.refresh(tree)
+    Live(gate, shelf, outbox, now=clock).watch(tree, again)
+    assert len(gate.asked) == asked
+    assert [each.loading for each in again.seen] == [False, False]
+    assert again.now.value == screen.now.value
+
+
+class TestPages:
+    """Lists come page by page."""
+
+    @pytest.fixture
+    async def many(self, ask: Ask, here: SpaceRef) -> SpaceRef:
+        for number in range(7):
+            await ask(new(here, f"Comment {number}"))
+        return here
+
+    async def test_more_is_appended(self, live: Live, many: SpaceRef) -> None:
+        screen = Screen()
+        op = threads(many, limit=3, order="asc")
+        live.watch(op, screen)
+        await live.settled()
+        assert screen.texts == ["Comment 0", "Comment 1", "Comment 2"]
+        await live.more(op)
+        assert len(screen.texts) == 6
+        await live.more(op)
+        assert screen.texts == [f"Comment {number}" for number in range(7)]
+        assert screen.now.value.next is None
+
+    async def test_at_the_end_nobody_is_asked(self, live: Live, gate: Gate, many: SpaceRef) -> None:
+        op = threads(many)
+        await live.refresh(op)
+        await live.more(op)
+        assert len(gate.asked) == 1
+
+    async def test_a_refresh_reads_as_much_again(self, live: Live, ask: Ask, many: SpaceRef) -> None:
+        screen = Screen()
+        op = threads(many, limit=3)
+        live.watch(op, screen)
+        await live.settled()
+        await live.more(op)
+        await ask(new(many, "Newest"))
+        await live.refresh(op)
+        assert screen.texts == ["Newest", *(f"Comment {number}" for number in (6, 5, 4, 3, 2))]
+
+    async def test_two_wishes_for_more_are_one(self, live: Live, gate: Gate, many: SpaceRef) -> None:
+        op = threads(many, limit=2)
+        await live.refresh(op)
+        await asyncio.gather(live.more(op), live.more(op), live.more(op))
+        assert len(live.peek(op).value.items) == 4  # type: ignore[union-attr]  # it was loaded
+        assert len(gate.asked) == 2
+
+    async def test_more_during_a_refresh_waits_for_it(self, live: Live, gate: Gate, many: SpaceRef) -> None:
+        screen = Screen()
+        op = threads(many, limit=2)
+        live.watch(op, screen)
+        await live.settled()
+        gate.hold()
+        refresh = asyncio.create_task(live.refresh(op))
+        await asyncio.sleep(0)
+        more = asyncio.create_task(live.more(op))
+        await asyncio.sleep(0)
+        gate.let_go()
+        await asyncio.gather(refresh, more)
+        assert len(screen.texts) == 4
+
+    async def test_when_more_fails_the_list_stays_and_it_can_be_asked_again(
+        self, live: Live, gate: Gate, many: SpaceRef
+    ) -> None:
+        screen = Screen()
+        op = threads(many, limit=3)
+        live.watch(op, screen)
+        await live.settled()
+        gate.errors.append(Lost("The connection broke."))
+        await live.more(op)
+        assert (len(screen.texts), str(screen.now.error)) == (3, "The connection broke.")
+        await live.more(op)
+        assert (len(screen.texts), screen.now.error) == (6, None)
+
+    async def test_an_empty_page_is_not_the_end_and_a_circle_is(self, shelf: Shelf, outbox: ByHand) -> None:
+        op = spaces.List(at=OrganizationRef(organization_id="acme"))
+        book = {
+            None: ListPage[Space](next=Next(page="b")),
+            "b": ListPage[Space](next=Next(page="c")),
+            "c": ListPage[Space](items=(Space(id="docs"),), next=Next(page="d")),
+            "d": ListPage[Space](next=Next(page="c")),
+        }
+        screen = Screen()
+        live = Live(Book(book), shelf, outbox)
+        live.watch(op, screen)
+        await live.settled()
+        assert [each.id for each in screen.now.value.items] == ["docs"]
+        await live.more(op)
+        assert isinstance(screen.now.error, PaginationError)
+        assert [each.id for each in screen.now.value.items] == ["docs"]
+
+
+class TestWrites:
+    """Writes that are sent now."""
+
+    @pytest.fixture
+    def user(self) -> str:
+        return "ada"
+
+    async def test_an_edit_shows_at_once_and_then_the_answer(self, live: Live, gate: Gate, here: SpaceRef) -> None:
+        screen = Screen()
+        live.watch(spaces.Get(at=here), screen)
+        await live.settled()
+        gate.hold()
+        writing = asyncio.create_task(
+            live.write(spaces.Update(at=here, title="New"), (spaces.Get(at=here), renamed("Ahead")))
+        )
+        await asyncio.sleep(0)
+        assert (screen.now.value.title, screen.now.pending) == ("Ahead", 1)
+        gate.let_go()
+        assert (await writing).title == "New"
+        await live.settled()
+        assert (screen.now.value.title, screen.now.pending) == ("New", 0)
+        assert "Handbook" not in [each.value.title for each in screen.seen[2:]], "Nothing flickers in between"
+
+    async def test_it_is_taken_back_when_refused(self, live: Live, platform: Platform, here: SpaceRef) -> None:
+        screen = Screen()
+        live.watch(spaces.Get(at=here), screen)
+        await live.settled()
+        platform.refuse_next(spaces.Update, 403, "Only administrators may rename a space.")
+        with pytest.raises(Forbidden, match="Only administrators"):
+            await live.write(spaces.Update(at=here, title="New"), (spaces.Get(at=here), renamed("Ahead")))
+        assert [each.value.title for each in screen.seen[-2:]] == ["Ahead", "Handbook"]
+        assert screen.now.error is None
+
+    async def test_a_confirmed_edit_stays_while_the_refresh_fails(self, live: Live, gate: Gate, here: SpaceRef) -> None:
+        screen = Screen()
+        live.watch(spaces.Get(at=here), screen)
+        await live.settled()
+        gate.hold()
+        writing = asyncio.create_task(
+            live.write(spaces.Update(at=here, title="New"), (spaces.Get(at=here), renamed("New")))
+        )
+        await asyncio.sleep(0)
+        gate.errors.append(NotSent("Can't reach the server."))
+        gate.let_go()
+        await writing
+        await live.settled()
+        assert (screen.now.value.title, screen.now.pending, str(screen.now.error)) == (
+            "New",
+            0,
+            "Can't reach the server.",
+        )
+        await live.refresh(spaces.Get(at=here))
+        assert screen.now.value.title == "New"
+
+    async def test_when_the_answer_is_lost_it_is_read_again(self, live: Live, here: SpaceRef, gate: Gate) -> None:
+        class Losing:
+            async def __call__(self, op: Operation[Any]) -> Any:
+                answer = await gate(op)
+                if isinstance(op, spaces.Update):
+                    raise Lost("The connection broke.")
+                return answer
+
+        screen = Screen()
+        live.send = Losing()
+        live.watch(spaces.Get(at=here), screen)
+        await live.settled()
+        with pytest.raises(Lost):
+            await live.write(spaces.Update(at=here, title="New"))
+        await live.settled()
+        assert screen.now.value.title == "New"
+
+    async def test_lists_that_show_what_changed_are_read_again(self, live: Live, here: SpaceRef) -> None:
+        screen = Screen()
+        live.watch(spaces.List(at=OrganizationRef(organization_id="acme")), screen)
+        await live.settled()
+        await live.write(spaces.Update(at=here, title="New"))
+        await live.settled()
+        assert [each.title for each in screen.now.value.items] == ["New"]
+
+    def test_a_write_reaches_what_it_acts_on(self) -> None:
+        space = SpaceRef(space_id="s")
+        request = ChangeRequestRef(space_id="s", change_request_id="c")
+        reaches: dict[str, Operation[Any]] = {
+            "/v1/spaces/s": change_requests.Merge(at=request),
+            "/v1/spaces/s/change-requests/c": change_requests.UpdateFromMain(at=request),
+            "/v1/spaces/s/change-requests": change_requests.Create(at=space),
+            "/v1/spaces/s/comments": new(space),
+        }
+        assert {path: reach(op) for path, op in reaches.items()} == {path: path for path in reaches}
+        edit = content.Edit(at=request, changes=(content.DeletePage(page="p"),))
+        assert reach(edit) == "/v1/spaces/s/change-requests/c"
+        assert reach(spaces.Restore(at=space)) == "/v1/spaces/s"
+
+
+class TestTheOutbox:
+    """Writes that wait in the outbox are on what is shown."""
+
+    async def test_a_comment_shows_at_once_and_gets_its_name_without_flicker(
+        self, live: Live, outbox: ByHand, here: SpaceRef, clock: Clock
+    ) -> None:
+        screen = Screen()
+        live.watch(threads(here), screen)
+        await live.settled()
+        entry = await outbox.add(new(here), doing="comment")
+        assert (screen.now.value.items[0].id, screen.now.pending) == (entry.pending_id, 1)
+        clock.forward(seconds=5)
+        await outbox.run_dry()
+        await live.settled()
+        assert (screen.texts, screen.now.pending) == (["Hello"], 0)
+        assert screen.now.value.items[0].id != entry.pending_id
+        first = next(number for number, each in enumerate(screen.seen) if each.value and each.value.items)
+        assert all(len(each.value.items) == 1 for each in screen.seen[first:] if each.value)
+
+    async def test_counters_follow(self, live: Live, outbox: ByHand, here: SpaceRef, clock: Clock) -> None:
+        screen = Screen()
+        live.watch(spaces.Get(at=here), screen)
+        await live.settled()
+        await outbox.add(new(here), doing="comment")
+        assert (screen.now.value.comments, screen.now.pending) == (1, 1)
+        clock.forward(seconds=5)
+        await outbox.run_dry()
+        await live.settled()
+        assert (screen.now.value.comments, screen.now.pending) == (1, 0)
+
+    async def test_undo_takes_it_away(self, live: Live, outbox: ByHand, here: SpaceRef) -> None:
+        screen = Screen()
+        live.watch(threads(here), screen)
+        await live.settled()
+        await outbox.add(new(here), doing="comment")
+        await outbox.undo()
+        assert (screen.texts, screen.now.pending) == ([], 0)
+
+    async def test_a_refused_resolve_is_taken_back(
+        self, live: Live, outbox: ByHand, here: SpaceRef, ask: Ask, platform: Platform, clock: Clock
+    ) -> None:
+        about = await ask(new(here, "Right?"), "mia")
+        screen = Screen()
+        live.watch(threads(here, status="open"), screen)
+        await live.settled()
+        await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), doing="resolve the thread")
+        assert screen.texts == []
+        assert outbox.entries[0].basis.is_open
+        platform.refuse_next(comments.Update, 403, "You may only read here.")
+        clock.forward(seconds=5)
+        await outbox.run_dry()
+        assert screen.texts == ["Right?"]
+
+    async def test_it_is_there_after_a_restart_and_offline(
+        self, live: Live, outbox: ByHand, gate: Gate, shelf: Shelf, here: SpaceRef, clock: Clock
+    ) -> None:
+        await live.refresh(threads(here))
+        shelf.flush()
+        await outbox.add(new(here), doing="comment")
+        gate.errors.append(NotSent("Can't reach the server."))
+        screen = Screen()
+        later = Live(gate, shelf, outbox, now=clock)
+        later.watch(threads(here), screen)
+        await later.settled()
+        assert [(each.value.items[0].body.text, each.pending) for each in screen.seen] == [("Hello", 1), ("Hello", 1)]
+
+    async def test_a_thread_without_a_name_has_its_replies(
+        self, live: Live, outbox: ByHand, gate: Gate, here: SpaceRef
+    ) -> None:
+        entry = await outbox.add(new(here), doing="comment")
+        screen = Screen()
+        live.watch(comments.ListReplies(at=here, comment_id=entry.pending_id), screen)
+        await live.settled()
+        answer = comments.CreateReply(at=here, comment_id=entry.pending_id, body=Markdown(markdown="And more"))
+        await outbox.add(answer, doing="reply")
+        assert screen.texts == ["And more"]
+        assert gate.asked == []
+
+
+class Book:
+    """Answers a listing from a book of pages."""
+
+    def __init__(self, pages: dict[str | None, ListPage[Space]]) -> None:
+        self._pages = pages
+
+    async def __call__(self, op: Operation[Any]) -> Any:
+        return self._pages[getattr(op, "page", None)]
+
+
+async def test_a_long_answer_is_decoded_behind(
+    live: Live, gate: Gate, outbox: ByHand, clock: Clock, tmp_path: Path
+) -> None:
+    at = RevisionRef(space_id="docs", revision_id="r1")
+    pages = tuple(content.Page(id=f"p{number}", title="A page " * 20) for number in range(8000))
+    shelf = Shelf(tmp_path, now=clock)
+    shelf.put(content.ListPages(at=at), content.PageTree(pages=pages))
+    shelf.flush()
+    screen = Screen()
+    later = Live(gate, shelf, outbox, now=clock)
+    gate.errors.append(NotSent("Can't reach the server."))
+    later.watch(content.ListPages(at=at), screen)
+    assert screen.now.value is None
+    assert screen.now.loading
+    await later.settled()
+    assert len(screen.now.value.pages) == 8000
+    shelf.close()

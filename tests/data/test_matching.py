@@ -1,0 +1,118 @@
+"""Whether something on the server is what we wrote."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.api import comments
+from octavo.api.bodies import Body, Markdown
+from octavo.api.comments import Comment, Reaction, Target, TargetPage, UserReaction
+from octavo.api.places import SpaceRef
+from octavo.api.users import User
+from octavo.data.matching import emoji_key, holds, made, normal
+from tests.server.asking import START
+
+HERE = SpaceRef(space_id="docs")
+ME, ADA = User(id="mia"), User(id="ada")
+
+
+def comment(comment_id: str, words: str, author: User = ME, minutes: int = 1, page: str | None = None) -> Comment:
+    target = Target(page=TargetPage(id=page)) if page else Target()
+    posted = START + timedelta(minutes=minutes)
+    return Comment(id=comment_id, body=Body(markdown=words), posted_by=author, posted_at=posted, target=target)
+
+
+def found(words: str, *there: Comment, page: str | None = None, **more: Any) -> str | None:
+    op = comments.Create(at=HERE, body=Markdown(markdown=words), page=page)
+    it = made(op, there, **{"baseline": (), "since": None, "claimed": (), "me": "mia", **more})
+    return it.id if it else None
+
+
+@pytest.mark.parametrize(
+    ("written", "stored"),
+    [
+        ("Hello", "Hello"),
+        ("  Hello\n", "Hello"),
+        ("one\r\ntwo", "one\ntwo"),
+        ("cafe\u0301", "caf\u00e9"),
+        ("bell\x07", "bell\x07"),
+        ("* one\n* two", "- one\n- two"),
+        ("_soft_ and **hard**", "*soft* and **hard**"),
+        ("+1", "+1"),
+        ("👍", "👍"),
+    ],
+)
+def test_it_is_found_as_servers_give_it_back(written: str, stored: str) -> None:
+    assert found(written, comment("k1", "Another"), comment("k2", stored)) == "k2"
+
+
+@pytest.mark.parametrize("stored", ["Hello!!! You", "", "Hell"])
+def test_other_words_are_another_comment(stored: str) -> None:
+    assert found("Hello", comment("k1", stored)) is None
+    assert found("!!!", comment("k1", "???")) is None
+
+
+def test_only_what_can_be_ours_is() -> None:
+    it = comment("k1", "Hello")
+    assert found("Hello", it) == "k1"
+    assert found("Hello", it, baseline=("k1",)) is None
+    assert found("Hello", it, claimed=("k1",)) is None
+    assert found("Hello", it, since=START + timedelta(minutes=2)) is None
+    assert found("Hello", it, since=START + timedelta(minutes=1)) == "k1"
+    assert found("Hello", it, page="usage") is None
+    assert found("Hello", comment("k1", "Hello", page="usage")) is None
+    assert found("Hello", comment("k1", "Hello", page="usage"), page="usage") == "k1"
+    assert found("Hello", comment("k1", "Hello", ADA)) is None
+    assert found("Hello", comment("k1", "Hello", ADA), me=None) == "k1"
+
+
+def test_the_exact_text_is_preferred_and_then_the_oldest() -> None:
+    assert found("a *b*", comment("k1", "a _b_", minutes=1), comment("k2", "a *b*", minutes=2)) == "k2"
+    assert found("Hello", comment("k2", "Hello", minutes=2), comment("k1", "Hello", minutes=1)) == "k1"
+
+
+@given(st.text())
+def test_normal_is_idempotent(words: str) -> None:
+    assert normal(normal(words)) == normal(words)
+
+
+@given(st.text(st.characters(min_codepoint=0x2600, max_codepoint=0x1FAFF), min_size=1, max_size=4))
+def test_an_emoji_and_its_code_points_have_one_key(emoji: str) -> None:
+    assert emoji_key("-".join(f"{ord(each):x}" for each in emoji)) == emoji_key(emoji)
+
+
+def test_one_emoji_has_one_key() -> None:
+    assert emoji_key("1f44d") == emoji_key("👍")
+    assert emoji_key("2764-fe0f") == emoji_key("❤") == emoji_key("❤️")
+
+
+def test_what_is_so_already() -> None:
+    now = comment("k1", "Hello").model_copy(
+        update={"reactions": (Reaction(emoji="1f44d", count=1, users=(UserReaction(user=ME),)),)}
+    )
+
+    def so(**changes: Any) -> bool:
+        return holds(comments.Update(at=HERE, comment_id="k1", **changes), now, "mia")
+
+    assert so(resolved=False)
+    assert so(added_reactions=("👍",))
+    assert so(removed_reactions=("🎉",))
+    assert so(body=Markdown(markdown="Hello "))
+    assert not so(resolved=True)
+    assert not so(added_reactions=("🎉",))
+    assert not so(removed_reactions=("👍",))
+    assert not so(body=Markdown(markdown="Hello!"))
+    assert not so(resolved=False, body=Markdown(markdown="Bye"))
+
+
+def test_an_edit_that_came_back_in_other_markup_has_arrived() -> None:
+    op = comments.Update(at=HERE, comment_id="k1", body=Markdown(markdown="_New_ words"))
+    now = comment("k1", "*New* words")
+    assert holds(op, now, "mia", was="Old words", sent=True)
+    assert not holds(op, now, "mia", was="Old words")
+    assert not holds(op, now, "mia", was="New words", sent=True)
