@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from pydantic import SecretStr
 
 from octavo.api.errors import NotSent
-from octavo.client.aside import aside
 from octavo.client.private_files import private_folder, read_private, write_private
 from octavo.settings import Settings
 
@@ -41,6 +38,8 @@ class Place:
         """The key of the default person, made when there is none yet. Raises OSError."""
         private_folder(self.folder)
         if not self.key_file.exists():
+            import secrets
+
             write_private(self.key_file, secrets.token_urlsafe(32))
         return SecretStr(read_private(self.key_file).strip())
 
@@ -56,6 +55,8 @@ def demo_place(settings: Settings) -> Place:
 
 def folder_place(settings: Settings, folder: Path) -> Place:
     """Each folder has a platform of its own, so that its comments stay with it."""
+    import hashlib
+
     name = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
     return Place(settings.data_folder / "folders" / name)
 
@@ -113,6 +114,8 @@ class Late:
     async def platform(self) -> Platform:
         """The platform, built when it is not yet. Raises what building it raised, each time it is asked for."""
         import asyncio
+
+        from octavo.client.aside import aside
 
         if self._building is None:
             self._building = asyncio.ensure_future(aside(self._build))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import getpass
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from pydantic import SecretStr
 
@@ -16,9 +15,6 @@ from octavo.api.errors import NotSent, Unauthorized
 from octavo.api.operation import Operation
 from octavo.cli import platforms
 from octavo.cli.platforms import Late, Place
-from octavo.client.activity import Activity
-from octavo.client.aside import aside
-from octavo.client.client import Client
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.outbox import Outbox
@@ -27,25 +23,48 @@ from octavo.data.state import State
 from octavo.settings import Settings
 from octavo.tui.session import Asked, Limits, Session, SignedIn
 
+if TYPE_CHECKING:
+    from octavo.client.activity import Activity
+    from octavo.client.client import Client
+
 T = TypeVar("T")
 
 SETTLE_AT_HOME = 2.0
 """Seconds after which a platform of this process or machine has acted on a request, if it ever does."""
 
 
-class KeyedClient:
-    """A client whose key is fetched when the first request is made: a keyring may take seconds to answer."""
+class LateClient:
+    """A client made when the first request is, which is not before the first screen is painted.
 
-    def __init__(self, origin: str, key: Callable[[], SecretStr | None], *, settings: Settings) -> None:
-        self._origin, self._key, self._settings = origin, key, settings
+    Making it takes imports the first screen can do without, and a keyring may take seconds to answer.
+    """
+
+    def __init__(
+        self,
+        origin: str,
+        key: Callable[[], SecretStr | None],
+        *,
+        ca_file: Path | None = None,
+        platform: Late | None = None,
+    ) -> None:
+        """`platform` answers instead of the server at `origin`."""
+        self._origin, self._key, self._ca_file, self._platform = origin, key, ca_file, platform
         self._client: Client | None = None
         self._lock = asyncio.Lock()
+        self._open = asyncio.Event()
+
+    def open(self) -> None:
+        """Let requests through from now on."""
+        self._open.set()
 
     async def __call__(self, op: Operation[T]) -> T:
+        await self._open.wait()
         return await (await self.client())(op)
 
     async def client(self) -> Client:
         """The client, with its key. Raises Unauthorized when there is none, NotSent when it cannot be had."""
+        from octavo.client.aside import aside
+        from octavo.client.client import Client
         from octavo.client.credentials import StoreUnavailable
 
         async with self._lock:
@@ -56,7 +75,7 @@ class KeyedClient:
                     raise NotSent(str(error)) from error
                 if key is None:
                     raise Unauthorized("Nobody is signed in here. Sign in with: octavo auth login")
-                self._client = Client(self._origin, key, ca_file=self._settings.ca_file)
+                self._client = Client(self._origin, key, ca_file=self._ca_file, transport=self._platform)
             return self._client
 
     @property
@@ -71,27 +90,17 @@ class KeyedClient:
     async def aclose(self) -> None:
         if self._client is not None:
             await self._client.aclose()
+        if self._platform is not None:
+            self._platform.close()
 
 
-def embedded(settings: Settings, place: Place, late: Late, *, kind: str, label: str, namespace: str) -> Session:
+def embedded(
+    settings: Settings, place: Place, late: Late, *, kind: Literal["demo", "folder"], label: str, namespace: str
+) -> Session:
     """A session on a platform of this process."""
-    client = Client(platforms.ORIGIN, place.key(), transport=late)
-
-    async def close() -> None:
-        await client.aclose()
-        late.close()
-
-    return _session(
-        settings,
-        client,
-        namespace,
-        kind="demo" if kind == "demo" else "folder",
-        label=label,
-        settle=SETTLE_AT_HOME,
-        activity=lambda: tuple(client.activity),
-        limits=lambda: None,
-        close=close,
-    )
+    key = place.key()
+    client = LateClient(platforms.ORIGIN, lambda: key, platform=late)
+    return _session(settings, client, namespace, kind=kind, label=label, settle=SETTLE_AT_HOME)
 
 
 def demo(settings: Settings, *, reset: bool = False, latency: float = 0.0, fail: float = 0.0) -> Session:
@@ -117,7 +126,7 @@ def folder(settings: Settings, path: Path) -> Session:
 
 def server(settings: Settings, origin: str, name: str, key: Callable[[], SecretStr | None]) -> Session:
     """An account on a server."""
-    client = KeyedClient(origin, key, settings=settings)
+    client = LateClient(origin, key, ca_file=settings.ca_file)
     host = origin.partition("//")[2]
     at_home = host.startswith(("127.0.0.1", "localhost", "[::1]"))
     return _session(
@@ -127,9 +136,6 @@ def server(settings: Settings, origin: str, name: str, key: Callable[[], SecretS
         kind="server",
         label=f"{name}@{host}" if name != host else host,
         settle=SETTLE_AT_HOME if at_home else 30.0,
-        activity=lambda: client.activity,
-        limits=lambda: client.limits,
-        close=client.aclose,
     )
 
 
@@ -180,45 +186,46 @@ class Ways:
         return SignedIn(session, tuple(facts))  # type: ignore[arg-type]  # each is ok or care
 
     async def demo(self) -> Session:
+        from octavo.client.aside import aside
+
         return await aside(lambda: demo(self.settings))
 
     async def folder(self, path: str) -> Session:
+        from octavo.client.aside import aside
+
         return await aside(lambda: folder(self.settings, Path(path).expanduser()))
 
 
 def _session(
     settings: Settings,
-    send: Client | KeyedClient,
+    client: LateClient,
     namespace: str,
     *,
-    kind: str,
+    kind: Literal["demo", "folder", "server"],
     label: str,
     settle: float,
-    activity: Callable[[], tuple[Activity, ...]],
-    limits: Callable[[], Limits | None],
-    close: Callable[[], object],
 ) -> Session:
     state = State(settings.state_folder, namespace)
     shelf = Shelf(settings.cache_folder, namespace)
     drafts = Drafts(state)
-    outbox = Outbox(send, state, drafts, undo_seconds=settings.undo_seconds, settle=settle)
-    live = Live(send, shelf, outbox)
+    outbox = Outbox(client, state, drafts, undo_seconds=settings.undo_seconds, settle=settle)
 
-    async def close_all() -> None:
-        await close()  # type: ignore[misc]  # a coroutine function
+    async def close() -> None:
+        await client.aclose()
         shelf.close()
         state.close()
 
     return Session(
-        live=live,
+        live=Live(client, shelf, outbox),
         outbox=outbox,
         drafts=drafts,
         state=state,
-        kind=kind,  # type: ignore[arg-type]  # one of its three words
+        kind=kind,
         label=label,
-        activity=lambda: [_asked(each) for each in activity()],
-        limits=limits,
-        close=close_all,
+        activity=lambda: [_asked(each) for each in client.activity],
+        limits=lambda: client.limits,
+        close=close,
+        open=client.open,
     )
 
 
@@ -230,6 +237,8 @@ def _asked(each: Activity) -> Asked:
 
 def person() -> str:
     """What to call the person at this machine."""
+    import getpass
+
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable, Coroutine, Iterable
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -90,6 +91,9 @@ class Octavo(Explaining[int]):
         self.wanted_space: tuple[str, str | None, str] | None = None
         """A space, a page of it and a part of that, which the content view shows next."""
         self._session = session
+        self.opening = True
+        """Until the first screen holds what is known: nothing is painted before."""
+        self._held = ExitStack()
         self._tasks: set[asyncio.Task[Any]] = set()
         for theme in themes():
             self.register_theme(theme)
@@ -118,7 +122,8 @@ class Octavo(Explaining[int]):
         """Leave what was, and show `session`."""
         await self._end_session()
         self._session = session
-        self._follow()
+        session.open()
+        self.known.follow(session)
         await self.switch_mode(view)
 
     async def _end_session(self) -> None:
@@ -143,11 +148,23 @@ class Octavo(Explaining[int]):
                 self.say(problem, tone="care")
         for problem in self.settings.problems:
             self.say(problem, tone="care")
-        if self._session is not None:
-            self._follow()
 
-    def _follow(self) -> None:
-        self.known.follow(self.session)
+    def on_load(self) -> None:
+        # What is known is asked for before the first screen is made, which then shows it in the first picture.
+        self._held.enter_context(self.batch_update())
+        if self._session is not None:
+            self.known.follow(self._session)
+
+    def on_ready(self) -> None:
+        self.call_later(self._paint_first)
+
+    def _paint_first(self) -> None:
+        """Paint the first screen, now that it holds what is known, and then ask for what is new."""
+        self.opening = False
+        self._held.close()
+        self.screen.refresh(layout=True)
+        if self._session is not None:
+            self.call_after_refresh(self._session.open)
 
     # Doing
 

@@ -95,6 +95,11 @@ class View(Explained, Screen[None]):
     def live(self) -> Live:
         return self.octavo.session.live
 
+    def _compositor_refresh(self) -> None:
+        # Textual renders screens that are held back too, and drops the picture. At the start that is time lost.
+        if not self.octavo.opening:
+            super()._compositor_refresh()
+
     def follow(self, slot: str, op: Operation[T] | None, show: Callable[[Snapshot[T]], None] | None = None) -> None:
         """Show the answer to `op` now and whenever it changes, instead of what `slot` followed before."""
         self.following.follow(slot, op, show)
