@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from octavo import __version__
@@ -14,6 +15,8 @@ def main(argv: list[str] | None = None) -> int:
         # Answered before anything is imported: scripts ask for it often.
         sys.stdout.write(f"octavo {__version__}\n")
         return 0
+    # Nobody plugs into our models; looking whether somebody does reads the metadata of every installed package.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from octavo.cli.arguments import run
 
     try:
