@@ -7,6 +7,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from datetime import UTC, datetime
 from pathlib import Path
 from queue import SimpleQueue
 from types import TracebackType
@@ -38,10 +39,9 @@ def connect(
     if path is None:
         return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     if read_only:
-        db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=5)
-        db.execute("PRAGMA query_only = ON")
-        return db
+        return _readable(path)
     db = sqlite3.connect(path, isolation_level=None, timeout=5, check_same_thread=False)
+    db.text_factory = _text
     db.execute("PRAGMA busy_timeout = 5000")
     (mode,) = db.execute("PRAGMA journal_mode = WAL").fetchone()
     if mode != "wal":  # a network file system has no shared memory
@@ -51,6 +51,34 @@ def connect(
     db.execute("PRAGMA foreign_keys = ON")
     db.execute("PRAGMA journal_size_limit = 16777216")
     return db
+
+
+def _readable(path: Path) -> sqlite3.Connection:
+    """A connection that writes nothing, where it may not even make the companions of the file."""
+    for how in ("mode=ro", "mode=ro&immutable=1"):
+        db = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, isolation_level=None, timeout=5)
+        db.text_factory = _text
+        try:
+            db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError:
+            db.close()
+        else:
+            db.execute("PRAGMA query_only = ON")
+            return db
+    raise sqlite3.OperationalError("it cannot be read")
+
+
+def _text(value: bytes) -> str:
+    """Text of a file that may be damaged."""
+    return value.decode("utf-8", "replace")
+
+
+def moment(seconds: float) -> datetime:
+    """A point in time as it is kept. One that a damaged file makes impossible is long ago."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return datetime.fromtimestamp(0, UTC)
 
 
 def sound(db: sqlite3.Connection) -> bool:

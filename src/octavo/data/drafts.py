@@ -9,9 +9,9 @@ from __future__ import annotations
 import secrets
 import sqlite3
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
-from octavo.data.database import Work
+from octavo.data.database import Work, moment
 from octavo.data.state import State
 
 
@@ -73,6 +73,9 @@ class Drafts:
         """`save` for a signal handler, which waits two seconds at most. Raises NotSaved."""
         if text.strip():
             self._state.write_now(self._saving(place, text))
+        else:
+            self._state.write_now(self.removal(place))
+            self.forget(place)
 
     async def drop(self, place: str) -> None:
         """Throw away what this instance has at `place`. Raises NotSaved."""
@@ -112,9 +115,7 @@ class Drafts:
         rows = self._state.rows(
             f"SELECT place, text, saved_at, writer FROM drafts {where}", self._state.namespace, *values
         )
-        return tuple(
-            Draft(place, text, datetime.fromtimestamp(saved_at, UTC), writer) for place, text, saved_at, writer in rows
-        )
+        return tuple(Draft(place, text, moment(saved_at), writer) for place, text, saved_at, writer in rows)
 
 
 def put_back(db: sqlite3.Connection, namespace: str, place: str, text: str, entry_id: str, now: datetime) -> None:

@@ -6,11 +6,12 @@ import json
 import sqlite3
 from collections.abc import Callable
 from dataclasses import asdict, fields
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from octavo.api.operation import Operation
 from octavo.api.wire import Request, decode, encode
+from octavo.data.database import moment
 from octavo.data.entry import Basis, Entry, Misplaced
 
 SENT_DAYS, SENT_ROWS = 30, 500
@@ -108,7 +109,7 @@ def read(record: str) -> Entry:
     values = {name: value for name, value in plain.items() if name in known}
     for name in _TIMES:
         if values.get(name) is not None:
-            values[name] = datetime.fromtimestamp(values[name], UTC)
+            values[name] = moment(values[name])
     values["baseline"] = tuple(values.get("baseline", ()))
     values["basis"] = Basis(**values.get("basis", {}))
     return Entry(op=op, **values)

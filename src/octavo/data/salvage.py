@@ -11,6 +11,8 @@ from typing import Any
 
 from octavo.data.database import connect, private_file, set_aside
 
+MOST_LEAPS = 5000
+"""How many rows that do not read are passed over."""
 TABLES = ("facts", "drafts", "sent", "once", "outbox")
 """`sent` comes before `outbox`: what was sent is not taken from a backup again."""
 
@@ -58,16 +60,19 @@ def _copy(source: Path, db: sqlite3.Connection, *, as_of_backup: bool = False) -
 
 
 def _rows(old: sqlite3.Connection, table: str) -> Iterator[tuple[tuple[str, ...], tuple[Any, ...]]]:
-    """What reads of `table`: from the front to the first fault, then from the back to the last."""
-    for order in ("ASC", "DESC"):
+    """What reads of `table`: after a fault, from the next row on that does."""
+    after, leap = -1, 0
+    for _ in range(MOST_LEAPS):
         try:
-            cursor = old.execute(f"SELECT * FROM {table} ORDER BY rowid {order}")
-            columns = tuple(column[0] for column in cursor.description)
-            for values in cursor:
-                yield columns, values
+            cursor = old.execute(f"SELECT rowid, * FROM {table} WHERE rowid > ? ORDER BY rowid", (after + leap,))
+            columns = tuple(column[0] for column in cursor.description[1:])
+            for rowid, *values in cursor:
+                after, leap = rowid, 0
+                yield columns, tuple(values)
         except sqlite3.DatabaseError:
-            continue
-        return
+            leap += 1
+        else:
+            return
 
 
 def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 from octavo.api.operation import SPECS, Operation
 from octavo.api.wire import encode
-from octavo.data.database import Writer, connect, private_file, private_folder, set_aside, sound
+from octavo.data.database import Writer, connect, moment, private_file, private_folder, set_aside, sound
 
 SCHEMA_VERSION = 1
 SCHEMA = """
@@ -70,7 +70,7 @@ class Shelf:
         except sqlite3.DatabaseError:
             self._damaged = True
             return None
-        return (row[0], datetime.fromtimestamp(row[1], UTC)) if row else None
+        return (row[0], moment(row[1])) if row else None
 
     def decoded(self, op: Operation[Any], body: bytes, kept_at: datetime) -> tuple[Any, datetime] | None:
         """What `body` says, or None when it cannot be read: then it is forgotten."""

@@ -192,9 +192,7 @@ class State:
 
     def _opened_read_only(self, path: Path) -> sqlite3.Connection:
         self._only_read(f"Nothing is being saved: {path} may not be written. Make it writable, then start again.")
-        db = connect(path, read_only=True)
-        db.execute("SELECT count(*) FROM facts")
-        return db
+        return connect(path, read_only=True)
 
     def _only_read(self, notice: str) -> None:
         self._notice(notice)

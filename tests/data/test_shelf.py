@@ -1,0 +1,166 @@
+"""Answers kept between runs."""
+
+from __future__ import annotations
+
+import random
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from octavo.api import comments, content, spaces
+from octavo.api.bodies import Body
+from octavo.api.comments import Comment
+from octavo.api.operation import ListPage
+from octavo.api.places import RevisionRef, SpaceRef
+from octavo.api.spaces import Space
+from octavo.api.users import User
+from octavo.data.shelf import SCHEMA_VERSION, Shelf
+from tests.server.asking import Clock
+
+HERE = SpaceRef(space_id="docs")
+SPACE = Space(id="docs", title="Handbook", comments=3)
+OF_REVISION = content.ListPages(at=RevisionRef(space_id="docs", revision_id="r1"))
+
+
+def op(number: int) -> spaces.Get:
+    return spaces.Get(at=SpaceRef(space_id=f"s{number}"))
+
+
+def value(answer: tuple[Any, Any] | None) -> Any:
+    return answer[0] if answer else None
+
+
+def put(shelf: Shelf, *pairs: tuple[Any, Any]) -> None:
+    for read, answer in pairs:
+        shelf.put(read, answer)
+    shelf.flush()
+
+
+def test_what_was_put_is_there_in_the_next_run(tmp_path: Path, clock: Clock) -> None:
+    page = ListPage[Comment](items=(Comment(id="k1", body=Body(markdown="Hi"), posted_by=User(id="mia")),), count=1)
+    tree = content.PageTree(pages=(content.Page(id="p", type="group", pages=(content.Page(id="q"),)),))
+    shelf = Shelf(tmp_path, "mia", now=clock)
+    put(shelf, (spaces.Get(at=HERE), SPACE), (comments.List(at=HERE), page), (OF_REVISION, tree))
+    shelf.close()
+    clock.forward(days=1)
+    again = Shelf(tmp_path, "mia", now=clock)
+    kept = again.get(spaces.Get(at=HERE))
+    assert kept
+    assert kept[0] == SPACE
+    assert (clock() - kept[1]).days == 1
+    assert value(again.get(comments.List(at=HERE))) == page
+    assert value(again.get(OF_REVISION)) == tree
+    assert again.get(comments.List(at=HERE, status="open")) is None
+    again.close()
+
+
+def test_profiles_do_not_meet(tmp_path: Path) -> None:
+    mia, tom = Shelf(tmp_path, "mia"), Shelf(tmp_path, "tom")
+    put(mia, (spaces.Get(at=HERE), SPACE))
+    put(tom, (spaces.Get(at=HERE), Space(id="docs", title="As Tom sees it")))
+    assert value(mia.get(spaces.Get(at=HERE))) == SPACE
+    mia.forget()
+    mia.flush()
+    assert mia.get(spaces.Get(at=HERE)) is None
+    assert value(tom.get(spaces.Get(at=HERE))).title == "As Tom sees it"
+    mia.close()
+    tom.close()
+
+
+def test_nobody_else_may_look_inside(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path / "cache")
+    put(shelf, (spaces.Get(at=HERE), SPACE))
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "cache").iterdir()} == {0o600}
+    shelf.close()
+
+
+def test_an_older_schema_is_thrown_away(tmp_path: Path) -> None:
+    (tmp_path / "cache-v0.db").write_text("old")
+    (tmp_path / "other.db").write_text("not ours")
+    Shelf(tmp_path).close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"cache-v{SCHEMA_VERSION}.db", "other.db"]
+
+
+def test_old_answers_go_and_what_never_changes_stays(tmp_path: Path, clock: Clock) -> None:
+    shelf = Shelf(tmp_path, now=clock)
+    put(shelf, (op(1), SPACE), (OF_REVISION, content.PageTree()))
+    shelf.close()
+    clock.forward(days=91)
+    again = Shelf(tmp_path, now=clock)
+    again.flush()
+    assert again.get(op(1)) is None
+    assert value(again.get(OF_REVISION)) == content.PageTree()
+    again.close()
+
+
+def test_the_oldest_go_when_it_is_too_much(tmp_path: Path, clock: Clock) -> None:
+    shelf = Shelf(tmp_path, now=clock, most_bytes=10_000)
+    for number in range(10):
+        clock.forward(seconds=1)
+        put(shelf, (op(number), Space(id=f"s{number}", title="x" * 200, emoji="y" * 200, created_at=clock())))
+    put(shelf, (OF_REVISION, content.PageTree(pages=(content.Page(id="p", description="z" * 8_000),))))
+    shelf.close()
+    again = Shelf(tmp_path, now=clock, most_bytes=10_000)
+    again.flush()
+    left = [number for number in range(10) if again.get(op(number))]
+    assert 0 < len(left) < 10
+    assert left == list(range(10 - len(left), 10))
+    assert again.get(OF_REVISION)
+    again.close()
+
+
+def test_whatever_is_broken_it_can_be_used(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    put(shelf, *((op(number), Space(id=f"s{number}", title=f"Space {number}")) for number in range(200)))
+    shelf.close()
+    (path,) = tmp_path.glob("cache-v*.db")
+    whole = path.read_bytes()
+    chance = random.Random(3)
+    noticed = 0
+    for round_number in range(60):
+        broken = bytearray(whole)
+        if round_number % 3 == 0:
+            broken = broken[: chance.randrange(1, len(broken))]
+        elif round_number % 3 == 1:
+            at = chance.randrange(len(broken) - 200)
+            broken[at : at + 200] = chance.randbytes(200)
+        else:
+            broken[: chance.randrange(1, 200)] = b"?" * 10
+        for part in tmp_path.glob("cache-v*"):
+            part.unlink()
+        path.write_bytes(broken)
+        again = Shelf(tmp_path)
+        again.flush()
+        for number in range(200):
+            answer = value(again.get(op(number)))
+            assert answer is None or answer.id == f"s{number}"
+        put(again, (op(1), SPACE))
+        assert value(again.get(op(1))) == SPACE
+        noticed += len(again.notices)
+        again.close()
+    assert noticed > 20
+
+
+def test_an_answer_that_cannot_be_read_is_forgotten(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    put(shelf, (op(1), SPACE))
+    shelf._writer.submit(lambda db: db.execute("UPDATE answers SET body = CAST('[1, 2' AS BLOB)")).result()
+    assert shelf.get(op(1)) is None
+    shelf.flush()
+    assert shelf.body(op(1)) is None
+    shelf.close()
+
+
+@pytest.mark.parametrize("there", ["a file", "nothing"])
+def test_where_nothing_can_be_kept_it_still_works(tmp_path: Path, there: str) -> None:
+    folder: Path | None = None
+    if there == "a file":
+        folder = tmp_path / "file" / "cache"
+        (tmp_path / "file").write_text("")
+    shelf = Shelf(folder)
+    put(shelf, (op(1), SPACE))
+    assert value(shelf.get(op(1))) == SPACE
+    assert ("cannot be opened" in "".join(shelf.notices)) == (there == "a file")
+    shelf.close()

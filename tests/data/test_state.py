@@ -1,0 +1,289 @@
+"""What must not be lost, in files that break."""
+
+from __future__ import annotations
+
+import os
+import random
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from octavo.data.database import connect
+from octavo.data.drafts import Drafts
+from octavo.data.state import STEPS, NotSaved, State
+
+V2 = (*STEPS, ("CREATE TABLE more (name TEXT) STRICT", "INSERT INTO more VALUES ('a')"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder that is not there yet, under a umask that hides nothing."""
+    before = os.umask(0)
+    yield tmp_path / "octavo"
+    os.umask(before)
+
+
+async def test_facts_are_remembered_by_profile(folder: Path) -> None:
+    one, other = State(folder, "one"), State(folder, "other")
+    one.remember("last place", {"space": "docs"})
+    assert one.recall("last place") == {"space": "docs"}
+    assert other.recall("last place", "nowhere") == "nowhere"
+    one.close()
+    other.close()
+    again = State(folder, "one")
+    assert again.recall("last place") == {"space": "docs"}
+    assert again.recall("steps done", []) == []
+    again.close()
+
+
+def test_nobody_else_may_look_inside(folder: Path) -> None:
+    state = State(folder)
+    state.write_now(lambda db: db.execute("INSERT INTO facts VALUES ('', 'a', '1')"))
+    role = state.take("outbox")
+    assert role
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert set(modes.values()) == {0o600}
+    assert {"state.db", "state.db-wal", "state.db-shm"} < set(modes)
+    role.release()
+    state.close()
+
+
+async def test_what_was_written_is_on_disk_before_it_is_acknowledged(folder: Path) -> None:
+    state = State(folder)
+    await state.write(lambda db: db.execute("INSERT INTO facts VALUES ('', 'a', '1')"))
+    other = connect(folder / "state.db")
+    assert other.execute("SELECT value FROM facts").fetchall() == [("1",)]
+    (mode,) = await state.write(lambda db: db.execute("PRAGMA synchronous").fetchone())
+    assert mode == 2, "FULL"
+    other.close()
+    state.close()
+
+
+async def test_a_transaction_that_fails_leaves_nothing(folder: Path) -> None:
+    state = State(folder)
+
+    def half(db: sqlite3.Connection) -> None:
+        db.execute("INSERT INTO facts VALUES ('', 'a', '1')")
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await state.write(half)
+    assert state.rows("SELECT * FROM facts") == []
+    await state.write(lambda db: db.execute("INSERT INTO facts VALUES ('', 'a', '2')"))
+    assert state.rows("SELECT value FROM facts") == [("2",)]
+    state.close()
+
+
+async def test_it_knows_when_somebody_else_wrote(folder: Path) -> None:
+    one, other = State(folder), State(folder)
+    assert not one.changed()
+    await other.write(lambda db: db.execute("INSERT INTO facts VALUES ('', 'a', '1')"))
+    assert one.changed()
+    assert not one.changed()
+    one.close()
+    other.close()
+
+
+def test_a_role_has_one_holder_for_each_profile(folder: Path) -> None:
+    one, other, stranger = State(folder, "one"), State(folder, "one"), State(folder, "two")
+    role, elsewhere = one.take("outbox"), stranger.take("outbox")
+    assert role
+    assert elsewhere
+    assert other.take("outbox") is None
+    role.release()
+    late = other.take("outbox")
+    assert late
+    late.release()
+    elsewhere.release()
+    for each in (one, other, stranger):
+        each.close()
+
+
+def test_the_kernel_takes_a_role_back(folder: Path) -> None:
+    code = (
+        "import sys, time; from pathlib import Path; from octavo.data.state import State\n"
+        "role = State(Path(sys.argv[1])).take('outbox'); print('taken', flush=True); time.sleep(60)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, str(folder)], stdout=subprocess.PIPE)
+    assert process.stdout
+    assert process.stdout.readline() == b"taken\n"
+    state = State(folder)
+    assert state.take("outbox") is None
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    role = state.take("outbox")
+    assert role
+    role.release()
+    state.close()
+
+
+class TestMigrations:
+    """The schema moves on."""
+
+    def test_the_old_file_is_backed_up_and_its_rows_stay(self, folder: Path) -> None:
+        _with_draft(folder)
+        state = State(folder, "p", steps=V2)
+        assert Drafts(state).get("here") == "Typed"
+        assert state.rows("SELECT name FROM more") == [("a",)]
+        backup = connect(folder / "state.db.v1.bak", read_only=True)
+        assert backup.execute("SELECT text FROM drafts").fetchall() == [("Typed",)]
+        assert stat.S_IMODE((folder / "state.db.v1.bak").stat().st_mode) == 0o600
+        backup.close()
+        state.close()
+
+    @pytest.mark.parametrize("after", range(1, 5))
+    def test_killed_at_any_statement_it_is_old_or_new(self, folder: Path, after: int) -> None:
+        _with_draft(folder)
+        code = (
+            "import os, sqlite3, sys; from pathlib import Path; from octavo.data import state\n"
+            "opened = state.connect\n"
+            "class Dying(sqlite3.Connection):\n"
+            "    left = int(sys.argv[2])\n"
+            "    def execute(self, query, *values):\n"
+            "        if query.startswith(('BEGIN', 'CREATE', 'INSERT', 'PRAGMA user_version =', 'COMMIT')):\n"
+            "            if Dying.left == 0: os._exit(9)\n"
+            "            Dying.left -= 1\n"
+            "        return super().execute(query, *values)\n"
+            "state.connect = lambda path, **options: sqlite3.connect(path, isolation_level=None, factory=Dying)\n"
+            f"state.State(Path(sys.argv[1]), 'p', steps={V2!r})"
+        )
+        process = subprocess.run([sys.executable, "-c", code, str(folder), str(after)], check=False)
+        assert process.returncode == 9
+        db = connect(folder / "state.db")
+        tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        assert (db.execute("PRAGMA user_version").fetchone()[0] == 2) == ("more" in tables)
+        assert "more" not in tables, "It dies before the commit"
+        db.close()
+        state = State(folder, "p", steps=V2)
+        assert (state.rows("SELECT name FROM more"), Drafts(state).get("here")) == ([("a",)], "Typed")
+        state.close()
+
+    async def test_a_newer_file_is_only_read(self, folder: Path) -> None:
+        newer = State(folder, "p", steps=V2)
+        await Drafts(newer).save("here", "Typed")
+        newer.close()
+        before = (folder / "state.db").read_bytes()
+        state = State(folder, "p")
+        assert state.read_only
+        assert "newer Octavo" in state.notices[0]
+        assert Drafts(state).get("here") == "Typed"
+        with pytest.raises(NotSaved, match="newer Octavo"):
+            await Drafts(state).save("here", "More")
+        state.remember("a", 1)
+        assert state.take("outbox") is not None
+        state.close()
+        assert (folder / "state.db").read_bytes() == before
+
+
+class TestDamage:
+    """Files break."""
+
+    def test_what_reads_is_saved_and_the_rest_is_named(self, folder: Path) -> None:
+        state = State(folder, "p")
+        drafts = Drafts(state)
+        for number in range(300):
+            drafts.save_now(f"place {number}", f"Text {number} " * 50)
+        state.close()
+        chance = random.Random(5)
+        for _ in range(20):
+            whole = bytearray((folder / "state.db").read_bytes())
+            kept = bytes(whole)
+            for _ in range(3):
+                at = chance.randrange(4096, len(whole) - 64)
+                whole[at : at + 64] = chance.randbytes(64)
+            (folder / "state.db").write_bytes(whole)
+            again = State(folder, "p")
+            there = Drafts(again).all()
+            if again.notices:
+                assert "damaged" in again.notices[0]
+                aside = Path(again.notices[0].partition("the damaged file is ")[2].partition(". Look")[0])
+                assert aside.read_bytes() == bytes(whole)
+            else:
+                assert len(there) == 300
+            assert len(there) >= 200
+            Drafts(again).save_now("new", "It can be written")
+            again.close()
+            for part in folder.glob("state.db*"):
+                part.unlink()
+            (folder / "state.db").write_bytes(kept)
+
+    def test_without_a_single_whole_page_the_backup_helps(self, folder: Path) -> None:
+        _with_draft(folder)
+        State(folder, "p", steps=V2).close()
+        (folder / "state.db").write_bytes(random.Random(1).randbytes(50_000))
+        state = State(folder, "p", steps=V2)
+        assert Drafts(state).get("here") == "Typed"
+        assert "1 came from a backup" in state.notices[0]
+        assert not state.read_only
+        state.close()
+
+    def test_garbage_and_nothing_are_started_over_and_said(self, folder: Path) -> None:
+        folder.mkdir()
+        (folder / "state.db").write_bytes(b"SQLite format 3\0 but no more")
+        state = State(folder, "p")
+        assert "damaged" in state.notices[0]
+        Drafts(state).save_now("here", "Typed")
+        state.close()
+        (folder / "state.db").write_bytes(b"")
+        empty = State(folder, "p")
+        assert empty.notices == ()
+        empty.close()
+
+
+async def test_a_full_disk_is_a_sentence_and_passes(folder: Path) -> None:
+    state = State(folder, "p")
+    drafts = Drafts(state)
+    (pages,) = await state.write(lambda db: db.execute("PRAGMA page_count").fetchone())
+    state._writer.submit(lambda db: db.execute(f"PRAGMA max_page_count = {pages + 2}")).result()
+    with pytest.raises(NotSaved, match="the disk is full"):
+        await drafts.save("here", "x" * 100_000)
+    assert state.trouble.startswith("Nothing is being saved: the disk is full")
+    assert drafts.get("here") == "x" * 100_000, "The text is not given up"
+    await drafts.save("here", "short")
+    assert state.trouble == ""
+    state.close()
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_folder_that_may_not_be_written_is_a_sentence(there: bool) -> None:
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        if there:
+            _with_draft(folder)
+            (folder / "state.db").chmod(0o444)
+        folder.chmod(0o555)
+        with _nobody():
+            state = State(folder, "p")
+            assert state.read_only
+            assert state.notices[0].startswith("Nothing is being saved")
+            with pytest.raises(NotSaved):
+                Drafts(state).save_now("here", "More")
+            assert Drafts(State(folder, "p")).get("here") == ("Typed" if there else None)
+            state.close()
+        folder.chmod(0o755)
+
+
+@contextmanager
+def _nobody() -> Iterator[None]:
+    """Be somebody whom modes concern."""
+    before = os.geteuid()
+    if before == 0:
+        os.seteuid(65534)
+    yield
+    os.seteuid(before)
+
+
+def _with_draft(folder: Path) -> None:
+    state = State(folder, "p", now=lambda: datetime(2026, 3, 1, tzinfo=UTC))
+    Drafts(state).save_now("here", "Typed")
+    state.close()
