@@ -21,6 +21,7 @@ from octavo.tui.crash import report_crash
 from octavo.tui.known import Known
 from octavo.tui.session import Doors, Session
 from octavo.tui.themes import palettes, themes
+from octavo.tui.warming import AFTER, warm_up
 from octavo.tui.widgets.notices import NoticeBoard, Tone
 
 if TYPE_CHECKING:
@@ -165,6 +166,8 @@ class Octavo(Explaining[int]):
         self.screen.refresh(layout=True)
         if self._session is not None:
             self.call_after_refresh(self._session.open)
+        if not self.is_headless:
+            self.set_timer(AFTER, warm_up)
 
     # Doing
 
@@ -209,14 +212,18 @@ class Octavo(Explaining[int]):
         *edits: tuple[Operation[Any], Callable[[Any], Any]],
         said: str = "",
         then: Callable[[Any], None] | None = None,
+        otherwise: str = "",
     ) -> None:
-        """Send a write now, with its `edits` shown at once and taken back with a sentence when it is refused."""
+        """Send a write now, with its `edits` shown at once and taken back with a sentence when it is refused.
+
+        `otherwise` is what that sentence ends with.
+        """
 
         async def send() -> None:
             try:
                 answer = await self.session.live.write(op, *edits)
             except ApiError as error:
-                self.say(f"Couldn't {doing}: {error}", tone="failed")
+                self.say(f"Couldn't {doing}: {error} {otherwise}".rstrip(), tone="failed")
                 return
             if said:
                 self.say(said)

@@ -1,0 +1,43 @@
+"""What is done once the first screen is painted, so that nothing makes the person wait later."""
+
+from __future__ import annotations
+
+import gc
+from importlib import import_module
+from threading import Thread
+
+AFTER = 0.6
+"""Seconds after the first screen. Sooner it would take time from the first keys."""
+_MODULES = (
+    "documents.parse",
+    "documents.diff",
+    "tui.screens.home",
+    "tui.screens.content",
+    "tui.screens.changes",
+    "tui.screens.change_request",
+    "tui.screens.comments",
+    "tui.screens.search",
+    "tui.screens.composer",
+    "tui.screens.confirm",
+    "tui.screens.help",
+    "tui.screens.palette",
+    "tui.screens.thread",
+    "tui.widgets.preview",
+    "tui.merging",
+    "tui.page.highlight",
+)
+"""What the other views need: a tenth of a second each when a key asks for it, nothing when it is there."""
+
+
+def warm_up() -> None:
+    """Import what other views need, in a thread that holds nothing up."""
+    Thread(target=_run, daemon=True, name="octavo-warming").start()
+
+
+def _run() -> None:
+    for name in _MODULES:
+        import_module(f"octavo.{name}")
+    # All that is there now stays until the end: modules, classes, models, the first screen. To look for garbage among
+    # it takes a tenth of a second in the middle of a key press.
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
