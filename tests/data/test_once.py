@@ -1,0 +1,183 @@
+"""A merge is sent once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from octavo.api import change_requests, content
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.errors import Lost, NotSent
+from octavo.api.operation import Operation
+from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.data.live import Live
+from octavo.data.once import merge
+from octavo.data.shelf import Shelf
+from octavo.data.state import State
+from octavo.server.app import Platform
+from tests.data.conftest import ByHand
+from tests.data.sends import Gate
+from tests.server.asking import Ask, Clock
+
+
+@pytest.fixture
+def user() -> str:
+    return "ada"
+
+
+@pytest.fixture
+async def request_(ask: Ask, here: SpaceRef) -> ChangeRequest:
+    """An open change request with one edit of `intro`."""
+    made = await ask(change_requests.Create(at=here, subject="Say more"))
+    await edit(ask, made.ref(here), "# Intro\n\nHello, reader.")
+    return await ask(change_requests.Update(at=made.ref(here), status="open"))
+
+
+async def edit(ask: Ask, at: ChangeRequestRef, markdown: str) -> None:
+    change = content.UpdatePage(page="intro", document=content.DocumentBody(markdown=markdown))
+    await ask(content.Edit(at=at, changes=(change,)))
+
+
+@pytest.fixture
+async def at(request_: ChangeRequest, here: SpaceRef, ask: Ask) -> ChangeRequestRef:
+    return request_.ref(here)
+
+
+async def head(ask: Ask, at: ChangeRequestRef) -> str | None:
+    return (await ask(change_requests.Get(at=at))).revision
+
+
+def merges(gate: Gate) -> int:
+    return sum(isinstance(op, change_requests.Merge) for op in gate.writes)
+
+
+class Naps:
+    """Sleeps that take no time, and are counted."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    async def __call__(self, seconds: float) -> None:
+        self.seconds += seconds
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+async def losing(gate: Gate, shelf: Shelf, outbox: ByHand, clock: Clock) -> AsyncIterator[Live]:
+    """Loses the answer of every merge."""
+
+    async def send(op: Operation[Any]) -> Any:
+        answer = await gate(op)
+        if isinstance(op, change_requests.Merge):
+            raise Lost("The connection broke.")
+        return answer
+
+    live = Live(send, shelf, outbox, now=clock)
+    yield live
+    await live.close()
+
+
+async def test_what_was_seen_is_merged_and_read_again(live: Live, ask: Ask, at: ChangeRequestRef) -> None:
+    seen: list[Any] = []
+    live.watch(change_requests.Get(at=at), seen.append)
+    live.watch(content.GetPage(at=at.space, page_id="intro", format="markdown"), seen.append)
+    await live.settled()
+    outcome = await merge(live, at, await head(ask, at))
+    await live.settled()
+    assert outcome.kind == "merged"
+    assert outcome.revision == (await ask(change_requests.Get(at=at))).revision_merged
+    assert live.peek(change_requests.Get(at=at)).value.status == "merged"  # type: ignore[union-attr]  # it was read
+    page = live.peek(content.GetPage(at=at.space, page_id="intro", format="markdown")).value
+    assert page
+    assert "Hello, reader." in (page.markdown or "")
+
+
+async def test_what_was_edited_since_is_not_merged(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
+    seen = await head(ask, at)
+    await edit(ask, at, "# Intro\n\nSomething else.")
+    outcome = await merge(live, at, seen)
+    assert outcome.kind == "moved"
+    assert merges(gate) == 0
+
+
+async def test_two_presses_are_one_request(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
+    seen = await head(ask, at)
+    first, second = await asyncio.gather(merge(live, at, seen), merge(live, at, seen, sleep=Naps()))
+    assert (first.kind, second.kind) == ("merged", "merged")
+    assert merges(gate) == 1
+
+
+async def test_a_lost_answer_is_read_back_and_never_sent_again(
+    losing: Live, gate: Gate, ask: Ask, at: ChangeRequestRef
+) -> None:
+    outcome = await merge(losing, at, await head(ask, at), sleep=Naps())
+    assert outcome.kind == "merged"
+    assert outcome.revision
+    assert merges(gate) == 1
+
+
+async def test_a_lost_request_is_watched_for_a_minute(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
+    seen = await head(ask, at)
+
+    async def send(op: Operation[Any]) -> Any:
+        if isinstance(op, change_requests.Merge):
+            gate.asked.append(op)
+            raise Lost("The connection broke.")
+        return await gate(op)
+
+    live.send, naps = send, Naps()
+    outcome = await merge(live, at, seen, sleep=naps)
+    assert (outcome.kind, naps.seconds) == ("unknown", 62.0)
+    assert "Nothing was sent again" in outcome.sentence
+    assert merges(gate) == 1
+    live.send = gate
+    assert (await merge(live, at, seen)).kind == "merged", "A person may decide to send it again"
+
+
+async def test_a_refusal_is_a_sentence(live: Live, platform: Platform, ask: Ask, at: ChangeRequestRef) -> None:
+    platform.refuse_next(change_requests.Merge, 403, "Your role may not merge.")
+    outcome = await merge(live, at, await head(ask, at))
+    assert (outcome.kind, outcome.sentence) == ("refused", "Not merged: Your role may not merge.")
+    platform.refuse_next(change_requests.Merge, 409, "It is being edited.")
+    outcome = await merge(live, at, await head(ask, at))
+    assert (outcome.kind, outcome.sentence) == ("refused", "Not merged: It is being edited.")
+
+
+async def test_offline_it_is_refused_and_not_queued(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
+    seen = await head(ask, at)
+    gate.errors.append(NotSent("Can't reach the server."))
+    outcome = await merge(live, at, seen)
+    assert (outcome.kind, outcome.sentence) == ("refused", "Not merged: Can't reach the server.")
+    assert live.outbox.entries == ()
+    assert merges(gate) == 0
+
+
+async def test_what_is_merged_already_is_merged(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
+    await ask(change_requests.Merge(at=at))
+    assert (await merge(live, at, None)).kind == "merged"
+    assert merges(gate) == 0
+
+
+async def test_conflicts_are_named(live: Live, ask: Ask, here: SpaceRef, at: ChangeRequestRef) -> None:
+    other = await ask(change_requests.Create(at=here, subject="Say less"))
+    await edit(ask, other.ref(here), "# Intro\n\nBye.")
+    await ask(change_requests.Merge(at=other.ref(here)))
+    outcome = await merge(live, at, await head(ask, at))
+    assert outcome.kind == "conflicts"
+    assert "both sides" in outcome.sentence
+
+
+async def test_the_mark_of_an_instance_that_is_gone_goes_stale(
+    live: Live, gate: Gate, state: State, ask: Ask, at: ChangeRequestRef, clock: Clock
+) -> None:
+    name = f"merge {at.space_id}/{at.change_request_id}"
+    row = (state.namespace, name, clock().timestamp())
+    await state.write(lambda db: db.execute("INSERT INTO once VALUES (?, ?, ?)", row))
+    seen = await head(ask, at)
+    assert (await merge(live, at, seen, sleep=Naps())).kind == "unknown"
+    assert merges(gate) == 0
+    clock.forward(seconds=181)
+    assert (await merge(live, at, seen)).kind == "merged"
