@@ -11,7 +11,8 @@ from octavo.api import change_requests, reviews
 from octavo.api.bodies import Markdown
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.places import SpaceRef
-from octavo.tui import talking
+from octavo.tui import kept, talking
+from octavo.tui.kept import Kept
 from octavo.tui.screen import View
 
 if TYPE_CHECKING:
@@ -83,23 +84,27 @@ class Proposing(View):
         if change_request is None or space is None:
             return
         approves = status == "approved"
-        field = (
-            Field("Comment", lines=4, placeholder="optional")
-            if approves
-            else Field(
-                "What has to change?",
-                lines=4,
-                required="Say what has to change: the author has only your words to go by.",
-            )
+        at = change_request.ref(space)
+        draft = Kept(self.octavo, f"review {at.space_id} {at.change_request_id} {status}")
+        field = Field(
+            "Comment" if approves else "What has to change?",
+            draft.text,
+            lines=4,
+            placeholder="optional" if approves else "",
+            required="" if approves else "Say what has to change: the author has only your words to go by.",
+            keep=draft.keep,
         )
         dialog = Confirm(
             f"Approve #{change_request.number} {change_request.title}?" if approves
             else f"Ask for changes in #{change_request.number} {change_request.title}?",
             verb="Approve" if approves else "Ask for changes",
             field=field,
-            foot="ctrl+s sends · esc leaves it",
+            foot="ctrl+s sends · esc keeps what you wrote",
         )  # fmt: skip
-        at = change_request.ref(space)
+
+        def submitted(_: object) -> None:
+            draft.drop()
+            self.action_refresh()
 
         def decided(answer: Confirmed | None) -> None:
             if answer is None:
@@ -111,7 +116,8 @@ class Proposing(View):
                 said=f"Approved #{change_request.number}"
                 if approves
                 else f"Asked for changes in #{change_request.number}",
-                then=lambda _: self.action_refresh(),
+                then=submitted,
+                otherwise=kept.SAID if answer.text else "",
             )
 
         self.app.push_screen(dialog, decided)
@@ -182,49 +188,52 @@ class Proposing(View):
 
     def action_edit_meta(self) -> None:
         change_request, space = self.change_request, self.space_ref
-        if change_request is not None and space is not None:
-            at = change_request.ref(space)
-            self._ask_subject(
-                f"Subject of #{change_request.number}",
-                "Rename",
-                change_request.subject,
-                lambda subject: self.octavo.write(
-                    f"rename #{change_request.number}",
-                    change_requests.Update(at=at, subject=subject),
-                    (change_requests.Get(at=at), lambda known: known.model_copy(update={"subject": subject})),
-                    said="Renamed",
-                ),
+        if change_request is None or space is None:
+            return
+        at = change_request.ref(space)
+        draft = Kept(self.octavo, f"subject {at.space_id} {at.change_request_id}", change_request.subject)
+
+        def rename(subject: str) -> None:
+            self.octavo.write(
+                f"rename #{change_request.number}",
+                change_requests.Update(at=at, subject=subject),
+                (change_requests.Get(at=at), lambda known: known.model_copy(update={"subject": subject})),
+                said="Renamed",
+                then=lambda _: draft.drop(),
+                otherwise=kept.SAID,
             )
+
+        self._ask_subject(f"Subject of #{change_request.number}", "Rename", draft, rename)
 
     def action_new_change_request(self) -> None:
         if (space := self._target_space()) is None:
             return
         known = self.octavo.known.space(space.space_id)
+        draft = Kept(self.octavo, f"subject {space.space_id}")
 
         def made(change_request: ChangeRequest) -> None:
+            draft.drop()
             self.octavo.say(f"Started #{change_request.number} {change_request.title}")
             self.octavo.open_change_request(change_request, space)
 
-        self._ask_subject(
-            f"New change request in {known.title if known else 'this space'}",
-            "Start",
-            "",
-            lambda subject: self.octavo.write(
-                "start a change request", change_requests.Create(at=space, subject=subject), then=made
-            ),
-        )
+        def start(subject: str) -> None:
+            op = change_requests.Create(at=space, subject=subject)
+            self.octavo.write("start a change request", op, then=made, otherwise=kept.SAID)
 
-    def _ask_subject(self, title: str, verb: str, value: str, use: Callable[[str], None]) -> None:
+        self._ask_subject(f"New change request in {known.title if known else 'this space'}", "Start", draft, start)
+
+    def _ask_subject(self, title: str, verb: str, draft: Kept, use: Callable[[str], None]) -> None:
         from octavo.tui.screens.confirm import Confirm, Field
 
-        field = Field("Subject", value, required="A subject of 1 to 100 characters, please.")
+        required = "A subject of 1 to 100 characters, please."
+        field = Field("Subject", draft.text, required=required, keep=draft.keep)
 
         def decided(answer: Confirmed | None) -> None:
             if answer is None:
                 return
             if len(answer.text) > 100:
                 self.octavo.say(f"A subject has at most 100 characters; this one has {len(answer.text)}.", tone="care")
-                self._ask_subject(title, verb, answer.text, use)
+                self._ask_subject(title, verb, draft, use)
             else:
                 use(answer.text)
 

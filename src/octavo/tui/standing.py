@@ -13,8 +13,11 @@ from octavo.tui.ages import short_age
 from octavo.tui.checks import name
 
 
-def head(about: ChangeRequest, space: str, reviews: Sequence[Review], open_threads: int) -> Content:
-    """One line: number and subject, where and whose it is, its state, what reviewers said."""
+def head(about: ChangeRequest, space: str, reviews: Sequence[Review], open_threads: int, width: int) -> Content:
+    """One line: number and subject, where and whose it is, its state, what reviewers said.
+
+    Where there is little room the facts go first, then the end of the subject: how it stands is always to be seen.
+    """
     author = about.created_by.name if about.created_by else ""
     facts = " · ".join(each for each in (space, author, short_age(about.updated_at)) if each)
     signs: list[tuple[str, str]] = [(f" {about.status} ", "bold $foreground on $panel")]
@@ -30,9 +33,12 @@ def head(about: ChangeRequest, space: str, reviews: Sequence[Review], open_threa
         signs.append((f"  ● {open_threads} open", "$octavo-note"))
     if about.outdated and about.status in ("open", "draft"):
         signs.append(("  ✗ outdated", "$warning"))
-    return Content.assemble(
-        (f" #{about.number} ", "$octavo-muted"), (about.title, "bold"), (f"  {facts}  ", "$octavo-muted"), *signs
-    )
+    name_of_it = Content.assemble((f" #{about.number} ", "$octavo-muted"), (about.title, "bold"))
+    where, state = Content.styled(f"  {facts}", "$octavo-muted"), Content.assemble("  ", *signs)
+    room = width - state.cell_length
+    if name_of_it.cell_length + where.cell_length > room:
+        return (name_of_it.truncate(max(room, 12), ellipsis=True) + state).truncate(width, ellipsis=True)
+    return name_of_it + where + state
 
 
 def reviewers(about: ChangeRequest, reviews: Sequence[Review], requested: Sequence[RequestedReviewer]) -> Content:

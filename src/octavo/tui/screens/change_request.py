@@ -108,6 +108,9 @@ class ChangeRequestScreen(Discussing, Proposing):
         self._draw_head()
         self.rows.focus()
 
+    def on_resize(self) -> None:
+        self._draw_head()
+
     def _follow_changes(self) -> None:
         self.follow("changes", content.ListChanges(at=self.at, limit=self._fetched_changes_limit), self._show_changes)
 
@@ -159,8 +162,9 @@ class ChangeRequestScreen(Discussing, Proposing):
             return
         about, space = self._change_request, self.octavo.known.space(self._space.space_id)
         still_open = sum(thread.is_open for thread in self._threads)
-        head = standing.head(about, space.title if space else "", self._reviews, still_open)
-        self.query_one("#head", Static).update(head.truncate(max(20, self.size.width), ellipsis=True))
+        width = max(20, self.size.width)
+        head = standing.head(about, space.title if space else "", self._reviews, still_open, width)
+        self.query_one("#head", Static).update(head)
         self.query_one("#standing", Static).update(standing.reviewers(about, self._reviews, self._requested))
         self._say_where()
 
@@ -229,6 +233,7 @@ class ChangeRequestScreen(Discussing, Proposing):
             before, after = await asyncio.gather(self._page(base, change.page.id), self._page(now, change.page.id))
         except ApiError as error:
             self.view.fail(f"{name(change)} did not load", str(error))
+            self._shown = ""
             return
         old, new = await asyncio.to_thread(lambda: (parse(before), parse(after)))
         found = await asyncio.to_thread(diff, old, new)
@@ -325,11 +330,20 @@ class ChangeRequestScreen(Discussing, Proposing):
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         if action == "thread" and not self._threads:
             return "Nobody has commented on this change request. c comments on a block, C on all of it."
+        if action == "comment_page" and self.is_mounted and self.focused is not self.view:
+            return super().why_not("comment_whole", parameters)
         if action == "viewed" and self.is_mounted and self.rows.item is None:
             return "There is no page here."
         return super().why_not(action, parameters)
 
     # Actions
+
+    def action_comment_page(self) -> None:
+        """From the diff the page is meant, from the list of pages the change request as a whole."""
+        if self.focused is self.view:
+            super().action_comment_page()
+        else:
+            self.action_comment_whole()
 
     def _viewed(self) -> set[str]:
         kept = self.octavo.session.state.recall(f"viewed {self._change_request.id}", {})

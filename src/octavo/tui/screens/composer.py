@@ -17,6 +17,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
+from octavo.data.state import NotSaved
 from octavo.tui.editing import Edited, edit_text
 from octavo.tui.screens.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.content import safe
@@ -55,7 +56,7 @@ class DraftClock:
 class Composer(Dialog[str | None]):
     """Writes one text. The answer is the text to send, or None: closed, and the draft kept.
 
-    `save_draft` is called with what is typed, and has kept it when it returns. Whoever sends the text removes the draft.
+    `save_draft` is called with what is typed, and has kept it when it returns, or raises NotSaved. Whoever sends the text removes the draft.
     """
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
@@ -143,7 +144,11 @@ class Composer(Dialog[str | None]):
             self._timer = None
         self._clock.kept()
         if not self._done and self._current != self._saved:
-            self._save_draft(self._current)
+            try:
+                self._save_draft(self._current)
+            except NotSaved as error:
+                self._say(str(error), "$error")
+                return
             self._saved = self._current
             self._say("draft kept")
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
+from time import monotonic
 from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
+from textual.events import Key
+from textual.timer import Timer
 from textual.widgets import Input, Static, TextArea
 
+from octavo.tui.screens.composer import DraftClock, KeepsAtEnd
 from octavo.tui.screens.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.content import Words, safe, safe_lines
@@ -31,6 +35,8 @@ class Field:
     required: str = ""
     """The sentence that says it must not be empty, if it must not."""
     placeholder: str = ""
+    keep: Callable[[str], None] | None = None
+    """Called with what is written while one writes and when the dialog goes, however it does: nothing typed is lost."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +93,8 @@ class Confirm(Dialog[Confirmed | None]):
         self._check_again = check_again
         self._answered = False
         self._ready = False
+        self._clock = DraftClock()
+        self._timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
         with Frame() as frame:
@@ -111,6 +119,8 @@ class Confirm(Dialog[Confirmed | None]):
 
     def on_mount(self) -> None:
         self._ready = True
+        if isinstance(self.app, KeepsAtEnd):
+            self.app.before_end.add(self._keep)
         self.update()
         if self._field is not None:
             self.query_one("#field").focus()
@@ -139,8 +149,8 @@ class Confirm(Dialog[Confirmed | None]):
         self._foot = self._foot if foot is None else foot
         self._intro = self._intro if intro is None else intro
         self._after = self._after if after is None else after
-        if not self._ready:
-            return
+        if not self._ready or not self.query(Frame):
+            return  # not shown yet, or not any more
         self.query_one(Facts).facts = self._facts
         for name, words in (("intro", self._intro), ("after", self._after), ("why", self._blocked or self._typed_why)):
             static = self.query_one(f".confirm--{name}", Static)
@@ -157,6 +167,8 @@ class Confirm(Dialog[Confirmed | None]):
 
     def _fit(self) -> None:
         """Let the body scroll where the screen is too low, so that the buttons are always to be seen."""
+        if not self.query(Frame):
+            return  # it was answered meanwhile
         frame = self.query_one(Frame)
         body = self.query_one(".confirm--body")
         others = sum(each.outer_size.height + each.styles.margin.height for each in frame.children if each is not body)
@@ -193,10 +205,33 @@ class Confirm(Dialog[Confirmed | None]):
         button.key = "" if self._typed or self._blocked else key
         self.refresh_bindings()
 
+    def on_key(self, event: Key) -> None:
+        """Whoever begins to type the word types it, wherever the focus is."""
+        typing = self.query_one("#typed", Line)
+        if typing.display and isinstance(self.focused, TextButton) and event.character == self._typed[:1]:
+            event.stop()
+            typing.value = self._typed[:1]
+            typing.focus()
+
     @on(Input.Changed)
     @on(TextArea.Changed)
     def _written(self) -> None:
         self._show_state()
+        if self._field is not None and self._field.keep is not None:
+            if self._timer is not None:
+                self._timer.stop()
+            self._timer = self.set_timer(self._clock.typed(monotonic()), self._keep)
+
+    def _keep(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+        self._clock.kept()
+        if self._field is not None and self._field.keep is not None and self.query("#field"):
+            self._field.keep(self.text)
+
+    def on_unmount(self) -> None:
+        if isinstance(self.app, KeepsAtEnd):
+            self.app.before_end.discard(self._keep)
 
     @on(Input.Submitted)
     async def _submitted(self) -> None:
@@ -209,11 +244,13 @@ class Confirm(Dialog[Confirmed | None]):
     def action_yes(self) -> None:
         if not self._answered:
             self._answered = True
+            self._keep()
             self.dismiss(Confirmed(self.text))
 
     def action_no(self) -> None:
         if not self._answered:
             self._answered = True
+            self._keep()
             self.dismiss(None)
 
     def action_check_again(self) -> None:
