@@ -130,13 +130,16 @@ class Live:
         return result
 
     def touched(self, op: Operation[Any]) -> None:
-        """`op` was confirmed elsewhere: refresh what lies above and below its path, and the lists that show it."""
+        """`op` was confirmed elsewhere: refresh what lies above and below its path, and the lists that show it.
+
+        A list of all there is of its kind in an organization is among them: it may belong there only from now on.
+        """
         here = reach(op)
         it = here.rpartition("/")[2]
         for answer in tuple(self._answers.values()):
             there = location(answer.op)
             near = f"{here}/".startswith(f"{there}/") or f"{there}/".startswith(f"{here}/")
-            if answer.watchers and not answer.final and (near or answer.lists(it)):
+            if answer.watchers and not answer.final and (near or answer.lists(it) or _spans(there, here)):
                 self._freshen(answer)
 
     async def settled(self) -> None:
@@ -324,6 +327,11 @@ def reach(op: Operation[Any]) -> str:
         return path.rpartition("/content")[0]
     is_list = any(other.method == "GET" and other.path == spec.path for other in SPECS.values())
     return path if spec.method != "POST" or is_list else path.rpartition("/")[0]
+
+
+def _spans(there: str, here: str) -> bool:
+    """Whether `there` lists things of a whole organization such as one on the path `here`, with their counts."""
+    return there.startswith("/v1/orgs/") and there.rpartition("/")[2] in here.split("/")[2::2]
 
 
 def _joined(page: ListPage[Any], further: ListPage[Any]) -> ListPage[Any]:
