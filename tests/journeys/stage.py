@@ -211,6 +211,14 @@ class Run:
             lambda: not self.app.session.outbox.entries, f"send everything: {self.app.session.outbox.entries}"
         )
 
+    async def ask(self, op: Operation[T], person: str) -> T:
+        """What another person asks of the platform meanwhile."""
+        self.platform.world.store.add_key(f"key-of-{person}", person)
+        client = Client("http://octavo.local", SecretStr(f"key-of-{person}"), transport=self.platform)
+        answer = await client(op)
+        await client.aclose()
+        return answer
+
     async def quit(self) -> None:
         """Leave the app by its key."""
         await self.pilot.press("ctrl+q")
