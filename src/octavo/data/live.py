@@ -134,12 +134,12 @@ class Live:
 
         A list of all there is of its kind in an organization is among them: it may belong there only from now on.
         """
-        here = reach(op)
+        here, whole = reach(op), location(op)
         it = here.rpartition("/")[2]
         for answer in tuple(self._answers.values()):
             there = location(answer.op)
             near = f"{here}/".startswith(f"{there}/") or f"{there}/".startswith(f"{here}/")
-            if answer.watchers and not answer.final and (near or answer.lists(it) or _spans(there, here)):
+            if answer.watchers and not answer.final and (near or answer.lists(it) or _spans(there, whole)):
                 self._freshen(answer)
 
     async def settled(self) -> None:
