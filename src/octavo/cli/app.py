@@ -5,9 +5,29 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from octavo import settings as settings_module
 from octavo.cli.arguments import FAILED, NOT_SIGNED_IN, Failure
+from octavo.settings import Settings
+
+if TYPE_CHECKING:
+    from octavo.first_picture import FirstPicture
+    from octavo.tui.session import Session
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What is to be opened."""
+
+    place: str
+    """What tells it from all else that can be opened here. Empty for the sign-in screen."""
+    origin: str
+    """The server a key pasted at the sign-in screen is for."""
+    session: Callable[[], Session] | None
+    """Connects to it. Raises ValueError with a sentence, or OSError."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -19,36 +39,76 @@ def run(options: argparse.Namespace) -> int:
     settings = settings_module.read(os.environ)
     if not sys.stdout.isatty():
         raise Failure("the app needs a terminal. In a script, use: octavo api NAME", FAILED)
-
-    from octavo.cli import sessions
-    from octavo.client.origin import DEFAULT
-    from octavo.tui.app import Octavo
-
-    session, origin = None, DEFAULT
+    opening = _opening(settings, options)
+    picture = _picture(settings, opening, fresh=options.command == "demo" and options.reset)
     try:
-        if options.command == "demo":
-            session = sessions.demo(
-                settings, reset=options.reset, latency=options.latency / 1000, fail=options.fail / 100
-            )
-        elif options.command == "open":
-            session = sessions.folder(settings, options.folder)
-        else:
-            from octavo.cli.access import resolve
+        from octavo.cli.sessions import Ways
+        from octavo.tui.app import Octavo
 
-            access, key = resolve(settings, options)
-            origin = access.origin
-            if access.source in ("env", "keyring", "file"):
-                session = sessions.server(settings, access.origin, access.name, key)
-            elif access.source == "session" and access.profile is not None:
-                raise Failure(
-                    f"the key of {access.profile.name} was kept for one session only. Sign in again: octavo auth login",
-                    NOT_SIGNED_IN,
-                )
+        try:
+            session = opening.session() if opening.session is not None else None
+        except (ValueError, OSError) as error:
+            raise Failure(str(error), FAILED) from error
+        app = Octavo(settings, Ways(settings, opening.origin, os.environ), session, picture=picture)
+        gc.freeze()
+        gc.enable()
+        app.run()
+    finally:
+        if picture is not None:
+            picture.take_down()
+    return app.return_code or 0
+
+
+def _opening(settings: Settings, options: argparse.Namespace) -> Opening:
+    """What the command line asks for. Raises Failure."""
+    from octavo.client.origin import DEFAULT
+
+    def demo() -> Session:
+        from octavo.cli import sessions
+
+        return sessions.demo(settings, reset=options.reset, latency=options.latency / 1000, fail=options.fail / 100)
+
+    def folder() -> Session:
+        from octavo.cli import sessions
+
+        return sessions.folder(settings, options.folder)
+
+    if options.command == "demo":
+        return Opening("demo", DEFAULT, demo)
+    if options.command == "open":
+        return Opening(f"folder {os.path.realpath(options.folder)}", DEFAULT, folder)
+
+    from octavo.cli.access import resolve
+
+    try:
+        access, key = resolve(settings, options)
     except (ValueError, OSError) as error:
         raise Failure(str(error), FAILED) from error
+    if access.source == "session" and access.profile is not None:
+        raise Failure(
+            f"the key of {access.profile.name} was kept for one session only. Sign in again: octavo auth login",
+            NOT_SIGNED_IN,
+        )
 
-    app = Octavo(settings, sessions.Ways(settings, origin, os.environ), session)
-    gc.freeze()
-    gc.enable()
-    app.run()
-    return app.return_code or 0
+    def server() -> Session:
+        from octavo.cli import sessions
+
+        return sessions.server(settings, access.origin, access.name, key)
+
+    known = access.source in ("env", "keyring", "file")
+    return Opening(f"{access.origin} {access.name}" if known else "", access.origin, server if known else None)
+
+
+def _picture(settings: Settings, opening: Opening, *, fresh: bool) -> FirstPicture | None:
+    """The picture of what is opened, on the terminal already if there is one that fits."""
+    if not opening.place:
+        return None
+    from octavo.first_picture import FirstPicture
+
+    look = f"{settings.theme} {settings.ascii} {settings.light_ground}"
+    picture = FirstPicture(settings.cache_folder, opening.place, look)
+    if fresh:
+        picture.forget()
+    else:
+        picture.show()
+    return picture

@@ -20,6 +20,7 @@ from octavo.data.live import Live
 from octavo.data.outbox import Outbox
 from octavo.data.shelf import Shelf
 from octavo.data.state import State
+from octavo.first_picture import FirstPicture
 from octavo.settings import Settings
 from octavo.tui.session import Asked, Limits, Session, SignedIn
 
@@ -144,6 +145,7 @@ def forget(settings: Settings, namespace: str, *, drafts: bool) -> int:
     shelf = Shelf(settings.cache_folder, namespace)
     shelf.forget()
     shelf.close()
+    FirstPicture(settings.cache_folder, namespace, "").forget()
     state = State(settings.state_folder, namespace)
     try:
         if drafts:

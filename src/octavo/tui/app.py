@@ -25,7 +25,11 @@ from octavo.tui.warming import AFTER, warm_up
 from octavo.tui.widgets.notices import NoticeBoard, Tone
 
 if TYPE_CHECKING:
+    from textual.driver import Driver
+
     from octavo.api.change_requests import ChangeRequest
+    from octavo.first_picture import FirstPicture
+    from octavo.tui.picturing import Picturing
 
 
 def _view(name: str) -> Callable[[], Screen[Any]]:
@@ -76,7 +80,16 @@ class Octavo(Explaining[int]):
         Binding("ctrl+z", "suspend_process", "Suspend", tooltip="Suspend to the shell", id="app.suspend", show=False),
     ]  # fmt: skip
 
-    def __init__(self, settings: Settings, doors: Doors, session: Session | None, *, start: str = "content") -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        doors: Doors,
+        session: Session | None,
+        *,
+        start: str = "content",
+        picture: FirstPicture | None = None,
+    ) -> None:
+        """`picture` is what the terminal may show already, and what the next start of this session shows."""
         self.DEFAULT_MODE = start if session else "sign_in"  # type: ignore[misc]  # read once by App.__init__
         super().__init__()
         self.settings = settings
@@ -95,10 +108,20 @@ class Octavo(Explaining[int]):
         self.opening = True
         """Until the first screen holds what is known: nothing is painted before."""
         self._held = ExitStack()
+        self.picture = picture
+        self.picturing: Picturing | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         for theme in themes():
             self.register_theme(theme)
         self.theme = self._first_theme()
+
+    def get_driver_class(self) -> type[Driver]:
+        chosen = super().get_driver_class()
+        if chosen.__name__ != "LinuxDriver":
+            return chosen
+        from octavo.tui.driver import TerminalDriver
+
+        return TerminalDriver
 
     def _first_theme(self) -> str:
         """The theme of the settings, else the one chosen last, else what the terminal says of its ground."""
@@ -121,6 +144,7 @@ class Octavo(Explaining[int]):
 
     async def start(self, session: Session, view: str = "content") -> None:
         """Leave what was, and show `session`."""
+        self._keep_picture()
         await self._end_session()
         self._session = session
         session.open()
@@ -166,6 +190,10 @@ class Octavo(Explaining[int]):
         self.screen.refresh(layout=True)
         if self._session is not None:
             self.call_after_refresh(self._session.open)
+        if self.picture is not None:
+            from octavo.tui.picturing import Picturing
+
+            self.picturing = Picturing(self, self.picture)
         if not self.is_headless:
             self.set_timer(AFTER, warm_up)
 
@@ -336,6 +364,7 @@ class Octavo(Explaining[int]):
 
     async def action_quit(self) -> None:
         self._keep_what_is_typed()
+        self._keep_picture()
         await self._end_session()
         self.exit(0)
 
@@ -343,6 +372,11 @@ class Octavo(Explaining[int]):
         """The terminal is gone or we were asked to end: keep what is being typed, then go (D6)."""
         self._keep_what_is_typed()
         self.exit(0)
+
+    def _keep_picture(self) -> None:
+        if self.picturing is not None:
+            self.picturing.end()
+            self.picturing = None
 
     def _seen(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """A task that nobody waits for failed: a bug, which must be seen."""

@@ -235,6 +235,8 @@ class ContentScreen(Discussing, View):
             )
             self._draw_threads()
             self._go_to_anchor()
+            if self.octavo.picturing is not None:
+                self.octavo.picturing.page_shown(self, at_top=self.view.scroll_offset.y == 0)
         elif snapshot.error is not None:
             self.view.fail(f"{self.page.title} did not load", str(snapshot.error))
         self._fetched = snapshot.fetched_at

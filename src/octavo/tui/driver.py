@@ -1,0 +1,99 @@
+"""Textual's driver for terminals, but it ends at once, and takes over the picture that was shown while we were loading."""
+
+from __future__ import annotations
+
+import os
+import selectors
+from codecs import getincrementaldecoder
+from typing import TYPE_CHECKING, Any
+
+from textual._parser import ParseError
+from textual._xterm_parser import XTermParser
+from textual.drivers.linux_driver import LinuxDriver
+
+if TYPE_CHECKING:
+    from octavo.first_picture import FirstPicture
+
+_ALTERNATE_SCREEN = "\x1b[?1049h"
+
+
+class TerminalDriver(LinuxDriver):
+    """Reads keys in a thread which a pipe wakes when it has to end.
+
+    Textual's own thread looks every tenth of a second whether it has to, and once more when it has: the alternate
+    screen is left, or the editor gets the terminal, a fifth of a second late.
+    """
+
+    LOOK = 0.1
+    """Seconds after which an escape that nothing follows is a key of its own."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._woken, self._wake = os.pipe()
+        os.set_blocking(self._woken, False)
+        self._covered = False
+
+    def start_application_mode(self) -> None:
+        picture: FirstPicture | None = getattr(self._app, "picture", None)
+        self._covered, settings = picture.hand_over() if picture else (False, None)
+        super().start_application_mode()  # type: ignore[no-untyped-call]  # as Textual has it
+        if settings is not None:
+            self.attrs_before = settings
+
+    def write(self, data: str) -> None:
+        if self._covered and data == _ALTERNATE_SCREEN:
+            # We are on it already. Many terminals would wipe the picture off.
+            self._covered = False
+            return
+        super().write(data)
+
+    def disable_input(self) -> None:
+        os.write(self._wake, b"\0")
+        super().disable_input()
+
+    def close(self) -> None:
+        super().close()
+        os.close(self._wake)
+        os.close(self._woken)
+
+    def run_input_thread(self) -> None:
+        """Turn what the terminal sends into messages, until `disable_input`."""
+        parser, decoder = XTermParser(self._debug), getincrementaldecoder("utf-8")()
+        with selectors.SelectSelector() as selector:
+            selector.register(self.fileno, selectors.EVENT_READ)
+            selector.register(self._woken, selectors.EVENT_READ)
+            self._forget_wakes()
+            while not self.exit_event.is_set():
+                self._take(selector, self.LOOK, parser, decoder)
+            self._take(selector, 0, parser, decoder)
+        self._forget_wakes()
+        try:
+            for _ in parser.feed(""):
+                pass
+        except (EOFError, ParseError):
+            pass
+
+    def _take(self, selector: selectors.BaseSelector, timeout: float, parser: XTermParser, decoder: Any) -> None:
+        ready = any(key.fd == self.fileno for key, _ in selector.select(timeout))
+        # Nothing is the end of all for the parser, so nothing is not what it is fed.
+        if ready and (text := decoder.decode(self._typed(selector))):
+            for message in parser.feed(text):
+                self.process_message(message)
+        for message in parser.tick():
+            self.process_message(message)
+
+    def _typed(self, selector: selectors.BaseSelector) -> bytes:
+        try:
+            typed = os.read(self.fileno, 4096)
+        except OSError:
+            typed = b""  # the terminal is gone; SIGHUP says so too
+        if not typed:
+            selector.unregister(self.fileno)
+        return typed
+
+    def _forget_wakes(self) -> None:
+        try:
+            while os.read(self._woken, 64):
+                pass
+        except BlockingIOError:
+            pass

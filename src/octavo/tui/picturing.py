@@ -1,0 +1,82 @@
+"""The first screen as rows of text and styles, for the next start to show at once."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from rich.segment import Segment
+from textual.strip import Strip
+
+from octavo.first_picture import FirstPicture
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+    from textual.timer import Timer
+
+    from octavo.tui.app import Octavo
+
+REST = 1.0
+"""Seconds a page is on show before its picture is taken: who leafs through pages is not held up."""
+
+SAVED = "● saved"
+_LINK = re.compile("[●○] (live|offline)")
+
+
+class Picturing:
+    """Takes the picture of a page that was just opened, and throws it away when the next start will show another."""
+
+    def __init__(self, app: Octavo, picture: FirstPicture) -> None:
+        self._app, self._picture = app, picture
+        self._timer: Timer | None = None
+        self._shows = self._next()
+
+    def page_shown(self, screen: Screen[Any], *, at_top: bool) -> None:
+        """A page is on show in `screen`, which is what a start shows if it is `at_top`."""
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = screen.set_timer(REST, lambda: self._take(screen)) if at_top else None
+
+    def end(self) -> None:
+        """The next start will show what is remembered now."""
+        if self._shows != self._next():
+            self._picture.forget()
+
+    def _take(self, screen: Screen[Any]) -> None:
+        if screen is self._app.screen and not any(notices.display for notices in screen.query("Notices")):
+            self._picture.keep(rows_of(screen))
+            self._shows = self._next()
+
+    def _next(self) -> tuple[Any, ...]:
+        """What decides what a start shows."""
+        if not self._app.has_session:
+            return ()
+        state = self._app.session.state
+        return (
+            state.recall("organization"),
+            (space := state.recall("space")),
+            state.recall(f"page {space}"),
+            self._app.theme,
+        )
+
+
+def rows_of(screen: Screen[Any]) -> list[str]:
+    """What `screen` shows now, a row of the terminal each; but in a picture it is saved, not live."""
+    first, *rest = screen._compositor.render_strips(screen.size)
+    return [_plain(strip).render(screen.app.console) for strip in (_saved(first), *rest)]
+
+
+def _saved(bar: Strip) -> Strip:
+    segments = list(bar)
+    for index, segment in enumerate(segments[:-1]):
+        if _LINK.match(segment.text):
+            # In the style of the blank beside it: the colour says live, too.
+            segments[index] = Segment(SAVED.ljust(segment.cell_length), segments[index + 1].style)
+    return Strip(segments, bar.cell_length)
+
+
+def _plain(strip: Strip) -> Strip:
+    """`strip` with nothing but text and styles: a link is more."""
+    if not any(style is not None and style.link for _, style, _ in strip):
+        return strip
+    return Strip([Segment(text, style.update_link(None) if style else None) for text, style, _ in strip])
