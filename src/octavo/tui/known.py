@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual.signal import Signal
 
-from octavo.api.operation import ListPage
+from octavo.api.operation import ListPage, Operation
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef
@@ -63,10 +63,17 @@ class Known:
         if leave := self._leave.pop("spaces", None):
             leave()
         self.spaces = Snapshot()
-        at = OrganizationRef(organization_id=organization.id)
-        self._leave["spaces"] = session.live.watch(ListSpaces(at=at, limit=MOST_SPACES), self._show_spaces)
+        self._leave["spaces"] = session.live.watch(_spaces_of(organization), self._show_spaces)
         self.organization_changed.publish(organization)
         self._frame()
+
+    @property
+    def ops(self) -> tuple[Operation[Any], ...]:
+        """All that is followed."""
+        if self._session is None:
+            return ()
+        of_all = (Me(), ListOrganizations())
+        return of_all if self.organization is None else (*of_all, _spaces_of(self.organization))
 
     def space(self, space_id: str) -> Space | None:
         """The space called `space_id`, of the organization on show."""
@@ -131,3 +138,7 @@ class Known:
         self.spaces = snapshot
         self.spaces_changed.publish(None)
         self._frame()
+
+
+def _spaces_of(organization: Organization) -> ListSpaces:
+    return ListSpaces(at=OrganizationRef(organization_id=organization.id), limit=MOST_SPACES)

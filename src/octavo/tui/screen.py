@@ -109,7 +109,7 @@ class View(Explained, Screen[None]):
 
     def action_refresh(self) -> None:
         """Ask again for everything on show. What is shown stays until the answers are here."""
-        for op in self.following.ops():
+        for op in dict.fromkeys((*self.octavo.known.ops, *self.following.ops())):
             self.background(self.live.refresh(op))
 
     def status(self, crumbs: str, facts: str = "") -> None:

@@ -247,6 +247,10 @@ class CommentsScreen(View):
     def _thread_changed(self) -> None:
         self.refresh_bindings()
 
+    def action_refresh(self) -> None:
+        super().action_refresh()
+        self.thread.ask_again()
+
     def action_section(self, step: int) -> None:
         self.query_one(Sections).go(step)
 

@@ -27,6 +27,10 @@ from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Column, Row, Rows
 
 
+MOST_SEATS = 50
+"""As many organizations say what waits in them."""
+
+
 @dataclass(frozen=True)
 class Seat:
     """The caller in an organization: their role, and what waits there."""
@@ -123,18 +127,20 @@ class HomeScreen(View):
         known = snapshot.value.items if snapshot.value else ()
         if [seat.organization for seat in self._seats.values()] != list(known):
             self._seats = {each.id: replace(self._seats.get(each.id, Seat(each)), organization=each) for each in known}
-            for organization in known[:50]:
+            for organization in known[:MOST_SEATS]:
                 at = OrganizationRef(organization_id=organization.id)
                 spaces = ListSpaces(at=at, limit=1000)
                 self.follow(f"spaces {organization.id}", spaces, partial(self._show_spaces, organization.id))
-                if self.octavo.known.me is not None:
-                    member = GetMember(at=at, user_id=self.octavo.known.me.id)
-                    self.follow(f"member {organization.id}", member, partial(self._show_member, organization.id))
             self._draw()
             if self.octavo.known.organization is not None:
                 self.organizations.go_to(self.octavo.known.organization.id)
         elif snapshot.value is not None and not known:
             self._draw()
+        if self.octavo.known.me is not None:
+            for organization in known[:MOST_SEATS]:
+                at = OrganizationRef(organization_id=organization.id)
+                member = GetMember(at=at, user_id=self.octavo.known.me.id)
+                self.follow(f"member {organization.id}", member, partial(self._show_member, organization.id))
         if snapshot.error is not None:
             self.organizations.fail("Organizations did not load", str(snapshot.error))
 

@@ -94,6 +94,7 @@ class ThreadSheet(Dialog[None]):
         self._draw()
 
     def action_refresh(self) -> None:
+        self.query_one(ThreadView).ask_again()
         for op in self._following.ops():
             self.octavo.background(self.octavo.session.live.refresh(op))
 

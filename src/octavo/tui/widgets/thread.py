@@ -109,6 +109,11 @@ class ThreadView(Explained, ScrollView, can_focus=True, inherit_bindings=False):
             self._following.follow("replies", op, self._show_replies)
         self._arrange()
 
+    def ask_again(self) -> None:
+        """Ask the server again for the replies."""
+        for op in self._following.ops():
+            self.octavo.background(self.octavo.session.live.refresh(op))
+
     def clear(self) -> None:
         """Show nothing."""
         self._following.stop()
