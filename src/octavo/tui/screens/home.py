@@ -26,7 +26,6 @@ from octavo.tui.screen import View
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Column, Row, Rows
 
-
 MOST_SEATS = 50
 """As many organizations say what waits in them."""
 
