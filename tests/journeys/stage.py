@@ -37,7 +37,7 @@ from octavo.tui.widgets.notices import NoticeBoard
 from tests.server.asking import counting
 
 T = TypeVar("T")
-O = TypeVar("O", bound=Operation[Any])
+Op = TypeVar("Op", bound=Operation[Any])
 
 MARA = "mara-lindqvist"
 """May review and merge, in the limpet manual only review."""
@@ -68,6 +68,7 @@ class Gate:
     def __init__(self, send: Send) -> None:
         self._send = send
         self._shut: dict[type[Operation[Any]], asyncio.Event] = {}
+        self._shut_for_all: asyncio.Event | None = None
         self.passed: list[Operation[Any]] = []
         """Everything that was sent, in order."""
         self.under_way = 0
@@ -75,7 +76,7 @@ class Gate:
         self.waiting = 0
 
     async def __call__(self, op: Operation[T]) -> T:
-        if (shut := self._shut.get(type(op))) is not None:
+        if (shut := self._shut_for_all or self._shut.get(type(op))) is not None:
             self.waiting += 1
             try:
                 await shut.wait()
@@ -88,15 +89,21 @@ class Gate:
         finally:
             self.under_way -= 1
 
-    def shut(self, kind: type[Operation[Any]]) -> None:
-        """Let no request of this kind pass until it is opened."""
-        self._shut[kind] = asyncio.Event()
+    def shut(self, kind: type[Operation[Any]] | None = None) -> None:
+        """Let no request of this kind pass until it is opened; without a kind, none at all."""
+        if kind is None:
+            self._shut_for_all = asyncio.Event()
+        else:
+            self._shut[kind] = asyncio.Event()
 
-    def open(self, kind: type[Operation[Any]]) -> None:
+    def open(self) -> None:
         """Let through what waits, and what comes."""
-        self._shut.pop(kind).set()
+        for shut in (*self._shut.values(), *([self._shut_for_all] if self._shut_for_all else ())):
+            shut.set()
+        self._shut.clear()
+        self._shut_for_all = None
 
-    def sent(self, kind: type[O]) -> list[O]:
+    def sent(self, kind: type[Op]) -> list[Op]:
         """What was sent of one kind."""
         return [op for op in self.passed if type(op) is kind]
 
@@ -265,14 +272,20 @@ class Stage:
         size: tuple[int, int] = (120, 36),
         start: str = "content",
         change: Callable[[Platform], None] | None = None,
+        shut: bool = False,
         **chosen: Any,
     ) -> AsyncIterator[Run]:
-        """Open the app as `person`, at rest on its first screen. `change` may touch the platform before that."""
+        """Open the app as `person`, at rest on its first screen. `change` may touch the platform before that.
+
+        `shut`: no request gets through until the gate is opened.
+        """
         settings = self.settings(**chosen)
         async with self.library() as platform:
             if change is not None:
                 change(platform)
             session, gate = self._session(settings, platform, person)
+            if shut:
+                gate.shut()
             async with self.show(settings, session, platform, gate, size=size, start=start) as run:
                 yield run
 

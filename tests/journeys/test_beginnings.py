@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import keyring
+import pytest
+
+from octavo.api import reviews, spaces
+from octavo.api.places import OrganizationRef
+from octavo.server.app import Platform
+from octavo.server.serve import serve
+from octavo.tui.screens.sign_in import SignInScreen
+from tests.client.backends import Memory
+from tests.journeys.stage import MARA, Stage
+
+KEY = "gb_api_key-of-mara-lindqvist"
+
+
+@pytest.fixture
+def no_keyring() -> Iterator[None]:
+    """A keyring that Octavo does not trust, whatever this machine has."""
+    before = keyring.get_keyring()
+    keyring.set_keyring(Memory())
+    yield
+    keyring.set_keyring(before)
+
+
+@asynccontextmanager
+async def served(platform: Platform) -> AsyncIterator[str]:
+    """The platform on a port of this machine: its origin."""
+    started: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    running = asyncio.create_task(serve(platform, 0, started.set_result))
+    yield await started
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
+
+
+async def test_quit_and_start_again_all_is_still_there(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("j", "j", "enter")
+        await run.see("› Quickstart")
+        await run.press("c")
+        await run.type("Remember me.")
+        await run.press("ctrl+s")
+        await run.sent()
+        await run.press("3", "/", *"refused", "enter", "a", "ctrl+s")
+        await run.hear("Approved #7")
+        await run.press("2", "q")
+        await run.until(lambda: run.app.return_value is not None, "quit by q")
+    async with stage.play(start="content") as run:
+        await run.see("› Quickstart", "THREADS  3 open", "Remember me.")
+        await run.press("3", "/", *"refused", "enter", "enter")
+        await run.see("✓ 2 approved", "✓ Mara Lindqvist")
+        assert not run.gate.sent(reviews.Submit)
+
+
+async def test_what_is_known_is_shown_before_the_server_says_a_word(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("j", "j", "enter")
+        await run.see("› Quickstart")
+        await run.quit()
+    async with stage.play(shut=True) as run:
+        await run.see("Saltmarsh Instruments", "› Quickstart", "You need a terminal", "THREADS  2 open")
+        assert run.gate.waiting
+        assert not run.gate.passed
+        run.gate.open()
+        await run.see("● live 0s")
+
+
+async def test_organizations_are_chosen_between(stage: Stage) -> None:
+    def found(platform: Platform) -> None:
+        world = platform.world
+        world.store.put(
+            "/orgs/eastbank", {"id": "eastbank", "title": "East Bank Pilots", "createdAt": world.timestamp()}
+        )
+        for person, role in ((MARA, "read"), ("noor-haddad", "admin")):
+            world.store.put(f"/orgs/eastbank/members/{person}", {"id": person, "role": role})
+
+    async with stage.play(start="home", change=found) as run:
+        await run.ask(spaces.Create(at=OrganizationRef(organization_id="eastbank"), title="Pilot book"), "noor-haddad")
+        await run.press("r")
+        await run.see("East Bank Pilots", "2 of 2 organizations", "SPACES OF SALTMARSH INSTRUMENTS")
+        await run.see("create · 4 spaces", "read · 1 space")
+        await run.press("j")
+        await run.see("SPACES OF EAST BANK PILOTS", "Pilot book")
+        await run.press("enter")
+        await run.see("◆ East Bank Pilots ▾", "here")
+        await run.press("3")
+        await run.see("Changes · East Bank Pilots · open", "No change request is in this state.")
+        await run.press("1", "l", "enter")
+        await run.see("Pilot book ▾", "This space has no pages yet.")
+        await run.quit()
+    async with stage.play() as run:
+        await run.see("◆ East Bank Pilots ▾", "Pilot book")
+        await run.press("1", "k", "enter", "enter")
+        await run.see("◆ Saltmarsh Instruments ▾", "Harbour API › Welcome")
+
+
+async def test_first_run_try_the_demo(stage: Stage) -> None:
+    async with stage.library() as platform, stage.show(stage.settings(), None, platform) as run:
+        await run.see("Sign in", "Paste a personal access key for api.example.com", "Try the demo", "Open a folder")
+        await run.press("ctrl+d")
+        await run.see("Saltmarsh Instruments", "Harbour API › Welcome", "DEMO")
+
+
+async def test_first_run_paste_a_key(stage: Stage, no_keyring: None) -> None:
+    async with stage.library() as platform, served(platform) as origin:
+        platform.world.store.add_key(KEY, MARA)
+        async with stage.show(stage.settings(), None, platform, origin=origin) as run:
+            await run.press("enter")
+            await run.see("There is no key here yet. Paste one, or try the demo.")
+            await run.type("gb_api_of-somebody-else-entirely")
+            await run.press("enter")
+            await run.see("This key is not known here.")
+            await run.press("ctrl+l")
+            await run.type(KEY)
+            await run.see(f"{len(KEY)} characters")
+            await run.press("enter")
+            await run.see("✓ You are Mara Lindqvist", "✓ 1 organization: Saltmarsh Instruments.")
+            await run.see("! The key is kept for this session only:")
+            assert KEY not in run.text
+            await run.press("enter")
+            await run.see("SPACES OF SALTMARSH INSTRUMENTS", "Harbour API")
+            await run.press("2")
+            await run.see("Harbour API › Welcome", "@127.0.0.1:")
+            await run.press("j", "j", "enter")
+            await run.see("› Quickstart")
+            await run.press("c")
+            await run.type("Over HTTP.")
+            await run.press("ctrl+s")
+            await run.see("THREADS  3 open")
+            await run.quit()
+    kept = [path for path in stage.folder.rglob("*") if path.is_file() and path != stage.database]
+    assert kept
+    assert not [path for path in kept if KEY.encode() in path.read_bytes()], "the key is nowhere on disk"
+
+
+async def test_first_run_open_a_folder(stage: Stage, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "README.md").write_text("# Harbour notes\n\nWhat I saw.\n")
+    (folder / "second.md").write_text("# Second\n\nMore of it.\n")
+    async with stage.library() as platform, stage.show(stage.settings(), None, platform) as run:
+        await run.press("ctrl+o")
+        await run.type(str(folder / "nothing"))
+        await run.press("enter")
+        await run.see("is not a folder. Name a folder that holds markdown pages.")
+        await run.press("ctrl+u")
+        await run.type(str(folder))
+        await run.press("enter")
+        await run.see("Harbour notes", "What I saw.", "Second")
+        assert not isinstance(run.app.screen, SignInScreen)
+
+
+async def test_views_are_not_there_before_one_is_signed_in(stage: Stage) -> None:
+    async with stage.library() as platform, stage.show(stage.settings(), None, platform) as run:
+        await run.press("tab", "tab", "1", "2", "3", "4", "!", "s")
+        assert isinstance(run.app.screen, SignInScreen)
