@@ -1,0 +1,24 @@
+"""Serves a small world on a real socket: `python -m tests.cli.small_server` prints its origin. KEY is Mia's."""
+
+from __future__ import annotations
+
+import asyncio
+
+from octavo.server.app import Platform
+from octavo.server.serve import serve
+from tests.server.asking import Clock, small_world
+
+KEY = "key-of-mia-0123456789"
+
+
+def main() -> None:
+    world = small_world(Clock())
+    world.store.add_key(KEY, "mia")
+    platform = Platform(world)
+    asyncio.run(serve(platform, 0, lambda origin: print(origin, flush=True)))
+    platform.close()
+    world.store.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""`octavo api` and `octavo operations`: any operation from a script, with exit codes that say how it went."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from octavo.api.operation import load
+from octavo.api.wire import routes
+from tests.cli.conftest import Octavo
+from tests.cli.small_server import KEY
+
+
+@pytest.fixture
+def signed_in(octavo: Octavo, served: str, monkeypatch: pytest.MonkeyPatch) -> Octavo:
+    monkeypatch.setenv("OCTAVO_API_KEY", KEY)
+    monkeypatch.setenv("OCTAVO_BASE_URL", served)
+    return octavo
+
+
+def test_the_operations_are_listed_with_typed_parameters(octavo: Octavo) -> None:
+    ran = octavo("operations", "--json")
+    listed = json.loads(ran.out)
+    assert ran.code == 0
+    assert {(each["method"], each["path"]) for each in listed} == {
+        (route.spec.method, route.path) for spec in load().values() for route in routes(spec)
+    }
+    comments = next(each for each in listed if each["name"] == "comments.List" and "change" not in each["path"])
+    assert comments["success"] == 200
+    parameters = {each["name"]: each for each in comments["parameters"]}
+    assert parameters["spaceId"] == {"name": "spaceId", "in": "path", "type": "string", "required": True}
+    assert parameters["authors"] == {"name": "authors", "in": "query", "type": "string[]", "required": False}
+    created = next(each for each in listed if each["name"] == "comments.Create")
+    assert {"name": "body", "in": "body", "type": "object", "required": True} in created["parameters"]
+
+
+def test_the_operations_are_listed_as_a_table(octavo: Octavo) -> None:
+    ran = octavo("operations")
+    assert "COMMENTS" in ran.out
+    assert "comments.Create" in ran.out
+    assert "Start a thread" in ran.out
+
+
+def test_an_operation_is_run_and_its_answer_printed(signed_in: Octavo) -> None:
+    ran = signed_in("api", "users.Me")
+    assert (ran.code, json.loads(ran.out)["id"]) == (0, "mia")
+
+
+def test_unknown_fields_are_kept(signed_in: Octavo) -> None:
+    # `object` is no field of our model of a user.
+    assert json.loads(signed_in("api", "users.Me").out)["object"] == "user"
+
+
+def test_values_go_by_their_wire_names(signed_in: Octavo) -> None:
+    ran = signed_in("api", "organizations.ListMembers", "organizationId=acme", "limit=2", "sort=joinedAt")
+    assert len(json.loads(ran.out)["items"]) == 2
+
+
+def test_all_pages_are_followed(signed_in: Octavo) -> None:
+    ran = signed_in("api", "organizations.ListMembers", "organizationId=acme", "limit=2", "--all")
+    assert len(json.loads(ran.out)["items"]) == 7
+
+
+def test_a_value_may_be_json(signed_in: Octavo) -> None:
+    space = json.loads(signed_in("api", "spaces.Create", "organizationId=acme", "title=Made here").out)
+    ran = signed_in("api", "comments.Create", f"spaceId={space['id']}", 'body:={"markdown": "hi"}')
+    assert json.loads(ran.out)["body"] == {"markdown": "hi"}
+    again = signed_in("api", "comments.Delete", f"spaceId={space['id']}", f"commentId={json.loads(ran.out)['id']}")
+    assert (again.code, again.out) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("comments.Lst",), "Did you mean comments.List"),
+        (("comments.List",), "needs spaceId=…"),
+        (("comments.List", "spaceId=s", "colour=red"), "takes no colour"),
+        (("comments.List", "spaceId=s", "limit=many"), "limit: "),
+        (("comments.List", "spaceId=../admin"), "spaceId: "),
+        (("comments.Create", "spaceId=s", "body:={broken"), "must be followed by JSON"),
+        (("comments.List", "spaceId"), "is not KEY=VALUE"),
+    ],
+)
+def test_a_wrong_use_is_refused_before_anything_travels(octavo: Octavo, arguments: tuple[str, ...], says: str) -> None:
+    ran = octavo("api", *arguments)
+    assert ran.code == 2
+    assert says in ran.err
+    assert ran.out == ""
+
+
+def test_a_refusal_is_one_sentence(signed_in: Octavo) -> None:
+    ran = signed_in("api", "spaces.Get", "spaceId=nowhere")
+    assert ran.code == 1
+    assert ran.out == ""
+    assert ran.err.startswith("octavo: ")
+    assert ran.err.count("\n") == 1
+
+
+def test_nobody_signed_in(octavo: Octavo, served: str) -> None:
+    ran = octavo("--base-url", served, "api", "users.Me")
+    assert ran.code == 4
+    assert "octavo auth login" in ran.err
+
+
+def test_a_wrong_key(octavo: Octavo, served: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OCTAVO_API_KEY", "wrong-wrong-wrong")
+    ran = octavo("--base-url", served, "api", "users.Me")
+    assert ran.code == 4
+    assert "wrong-wrong-wrong" not in ran.err
+
+
+def test_a_server_that_is_not_there(octavo: Octavo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OCTAVO_API_KEY", KEY)
+    ran = octavo("--base-url", "http://127.0.0.1:1", "api", "change_requests.Merge", "spaceId=s", "changeRequestId=1")
+    assert ran.code == 1
+    assert "127.0.0.1:1" in ran.err
+
+
+@pytest.mark.parametrize("url", ["http://example.com", "ftp://x", "https://u:p@x.example", "https://x.example?y=1"])
+def test_a_key_is_not_sent_just_anywhere(octavo: Octavo, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OCTAVO_API_KEY", KEY)
+    ran = octavo("--base-url", url, "api", "users.Me")
+    assert ran.code == 1
+    assert KEY not in ran.err

@@ -1,0 +1,102 @@
+"""`octavo auth`: keys come in on standard input, stay where they are put, and never come out again."""
+
+from __future__ import annotations
+
+import io
+import stat
+from pathlib import Path
+
+import pytest
+
+from octavo.data.drafts import Drafts
+from octavo.data.state import State
+from octavo.settings import read
+from tests.cli.conftest import Octavo
+from tests.cli.small_server import KEY
+
+
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"Bearer {KEY}\n"))
+
+
+@pytest.mark.usefixtures("typed")
+def test_without_a_keyring_a_key_is_not_kept(octavo: Octavo, served: str, tmp_path: Path) -> None:
+    ran = octavo("--base-url", served, "auth", "login", "--with-token")
+    assert ran.code == 0
+    assert "for this session only" in ran.out
+    assert not kept(tmp_path)
+    assert octavo("api", "users.Me").code == 4
+
+
+@pytest.mark.usefixtures("typed")
+def test_a_key_is_written_in_the_clear_only_when_asked(octavo: Octavo, served: str, tmp_path: Path) -> None:
+    ran = octavo("--base-url", served, "auth", "login", "--with-token", "--insecure-storage")
+    assert "You are Mia Lund" in ran.out
+    [file] = kept(tmp_path)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert octavo("api", "users.Me").code == 0
+    status = octavo("auth", "status")
+    assert status.code == 0
+    assert "in a file, in the clear" in status.out
+    assert KEY not in status.out + ran.out + ran.err
+
+
+@pytest.mark.usefixtures("typed")
+def test_signing_out_forgets_the_key_and_keeps_what_was_typed(octavo: Octavo, served: str, tmp_path: Path) -> None:
+    octavo("--base-url", served, "auth", "login", "--with-token", "--insecure-storage")
+    state = State(tmp_path / "state", f"{served} default")
+    Drafts(state).save_now("reply s k", "half a sen")
+    state.close()
+    ran = octavo("auth", "logout")
+    assert "1 draft is kept" in ran.out
+    assert not kept(tmp_path)
+    assert octavo("api", "users.Me").code == 4
+    state = State(tmp_path / "state", f"{served} default")
+    assert Drafts(state).get("reply s k") == "half a sen"
+    state.close()
+
+
+@pytest.mark.usefixtures("typed")
+def test_a_stored_key_goes_to_no_other_server(octavo: Octavo, served: str) -> None:
+    octavo("--base-url", served, "auth", "login", "--with-token", "--insecure-storage")
+    ran = octavo("--base-url", "http://127.0.0.1:9", "api", "users.Me")
+    assert ran.code == 4
+    assert "nobody is signed in at http://127.0.0.1:9" in ran.err
+
+
+def test_profiles_are_named_and_switched(octavo: Octavo, served: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("work", "home"):
+        monkeypatch.setattr("sys.stdin", io.StringIO(KEY))
+        ran = octavo("--base-url", served, "--profile", name, "auth", "login", "--with-token", "--insecure-storage")
+        assert f"Profile {name}" in ran.out
+    assert octavo("auth", "switch", "work").code == 0
+    assert octavo("auth", "status").out.startswith("* work")
+    assert octavo("auth", "switch", "nobody").code == 1
+
+
+def test_no_key_on_the_command_line(octavo: Octavo) -> None:
+    assert octavo("auth", "login", "--token", KEY).code == 2
+    assert octavo("--api-key", KEY, "api", "users.Me").code == 2
+
+
+@pytest.mark.parametrize("wrong", ["", "short", "with space in it", "x" * 600, "naïve-key-of-someone"])
+def test_what_is_no_key_is_refused_without_an_echo(
+    octavo: Octavo, served: str, wrong: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(wrong))
+    ran = octavo("--base-url", served, "auth", "login", "--with-token")
+    assert ran.code == 1
+    assert not wrong or wrong not in ran.err
+
+
+def test_the_folders_of_a_test_are_its_own(tmp_path: Path) -> None:
+    # Guards the others: nothing here may touch the account of whoever runs the tests.
+    environ = {f"OCTAVO_{name}_DIR": str(tmp_path) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+    assert read(environ).config_folder == tmp_path
+
+
+def kept(folder: Path) -> list[Path]:
+    """The files that hold the key."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return [path for path in files if KEY.encode() in path.read_bytes()]

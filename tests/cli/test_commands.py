@@ -1,0 +1,62 @@
+"""The command line itself: what it knows, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from octavo import __version__
+from tests.cli.conftest import Octavo
+
+
+def test_the_version(octavo: Octavo) -> None:
+    assert octavo("--version").out == f"octavo {__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [("nonsense",), ("demo", "--fail", "101"), ("demo", "--latency", "-1"), ("api",)])
+def test_a_wrong_use_ends_with_two(octavo: Octavo, arguments: tuple[str, ...]) -> None:
+    assert octavo(*arguments).code == 2
+
+
+def test_the_app_needs_a_terminal(octavo: Octavo) -> None:
+    ran = octavo("demo")
+    assert ran.code == 1
+    assert "needs a terminal" in ran.err
+
+
+def test_serving_needs_a_folder(octavo: Octavo, tmp_path: Path) -> None:
+    ran = octavo("serve", "--load", str(tmp_path / "nowhere"))
+    assert ran.code == 1
+    assert "is not a folder" in ran.err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_shells_can_complete(octavo: Octavo, shell: str) -> None:
+    assert "octavo" in octavo("completion", shell).out
+
+
+def test_a_folder_is_served_to_its_owner_only(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "README.md").write_text("# Hello\n\nWorld.\n")
+    environ = {
+        **os.environ,
+        **{f"OCTAVO_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "DATA", "STATE", "CACHE")},
+    }
+    command = [sys.executable, "-m", "octavo", "serve", "--load", str(folder)]
+    with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True) as serving:
+        assert serving.stdout is not None
+        origin = serving.stdout.readline().split()[-1]
+        key_file = Path(serving.stdout.readline().removeprefix("The key is in ").strip())
+        assert key_file.stat().st_mode & 0o777 == 0o600
+        asking = {**environ, "OCTAVO_API_KEY": key_file.read_text(), "OCTAVO_BASE_URL": origin}
+        api = [sys.executable, "-m", "octavo", "api", "spaces.List", "organizationId=local"]
+        answer = subprocess.run(api, env=asking, capture_output=True, text=True, check=True)
+        assert '"title": "docs"' in answer.stdout
+        serving.send_signal(signal.SIGINT)
+        assert serving.wait(20) in (0, 130)
