@@ -14,6 +14,7 @@ from octavo.api.places import OrganizationRef
 from octavo.api.spaces import List as ListSpaces
 from octavo.api.spaces import Space
 from octavo.api.users import Me, User
+from octavo.data.driver import text_of
 from octavo.data.live import Snapshot
 from octavo.tui.ages import short_age
 from octavo.tui.session import Session
@@ -36,13 +37,17 @@ class Known:
         """Something the frame shows is different."""
         self.organization_changed: Signal[Organization] = Signal(app, "organization")
         self.spaces_changed: Signal[None] = Signal(app, "spaces")
+        self._app = app
+        self._told: set[str] = set()
+        """What was said of writes that are not done."""
         self._session: Session | None = None
         self._leave: dict[str, Callable[[], None]] = {}
 
     def follow(self, session: Session) -> None:
         """Follow what `session` knows."""
         self._session = session
-        self._leave["outbox"] = session.outbox.watch(self._frame)
+        self._told = {entry.id for entry in session.outbox.entries if entry.asks}
+        self._leave["outbox"] = session.outbox.watch(self._writes_changed)
         self._leave["me"] = session.live.watch(Me(), self._show_me)
         self._leave["organizations"] = session.live.watch(ListOrganizations(), self._show_organizations)
 
@@ -114,6 +119,20 @@ class Known:
         under_way = len(entries) - asking
         said = [f"{under_way} waiting" if under_way else "", f"{asking} need you: !" if asking else ""]
         return " · ".join(each for each in said if each)
+
+    def _writes_changed(self) -> None:
+        self._frame()
+        if self._session is None:
+            return
+        outbox = self._session.outbox
+        for entry in outbox.entries:
+            if entry.asks and entry.id not in self._told:
+                self._told.add(entry.id)
+                kept = " What you wrote is a draft again." if entry.place and text_of(entry.op) else ""
+                self._app.say(f"{entry.reason}{kept}", tone="failed")
+        if outbox.paused and outbox.paused not in self._told:
+            self._told.add(outbox.paused)
+            self._app.say(outbox.paused, tone="failed")
 
     def _frame(self) -> None:
         self.frame_changed.publish(None)
