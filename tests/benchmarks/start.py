@@ -8,7 +8,9 @@ Starts, in turn, each round anew and under a pseudo terminal:
 - version      `octavo --version`
 - hello        the smallest Textual app (hello.py)
 - demo         a second start of `octavo demo`: its library is known from an earlier run, and the page tree and the
-               page read last are on the first screen
+               page read last are on the first screen, which is drawn by the app and answers keys
+- picture      the same with the picture of that screen that the run before kept: it is shown while the app is loaded,
+               and what is typed under it waits. Until the app draws, it is `demo` and a few milliseconds
 
 and presses keys in the demo and in an app of ready-made lines (floor.py). The table gives medians, and the median of
 the ratios taken inside each round, which is what holds on a busy machine: wall time doubles when others work,
@@ -36,6 +38,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import octavo
+from octavo.first_picture import PREFIX
 from tests.benchmarks.terminal import Painted, Pressed, Terminal, peak_memory
 
 HERE = Path(__file__).resolve().parent
@@ -61,6 +64,7 @@ class Bench:
     """What was measured so far."""
 
     environ: dict[str, str]
+    cache: Path
     columns: int
     rows: int
     started: dict[str, Started] = field(default_factory=dict)
@@ -114,14 +118,13 @@ def main() -> None:
     _compile()
     with tempfile.TemporaryDirectory(prefix="octavo-bench-") as folder:
         environ = {f"OCTAVO_{name}_DIR": f"{folder}/{name.lower()}" for name in ("CONFIG", "DATA", "STATE", "CACHE")}
-        bench = Bench({**environ, "HOME": folder, "OCTAVO_EDITOR": "true"}, columns, rows)
+        bench = Bench({**environ, "HOME": folder}, Path(folder, "cache"), columns, rows)
         _first_start(bench)
         for number in range(options.rounds + 1):
             _round(bench, options.keys)
             if number == 0:
                 bench.forget()
-            print(f"\rround {number} of {options.rounds}", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
+            print(f"round {number} of {options.rounds}", file=sys.stderr)
     print("\n".join(_report(bench)))
 
 
@@ -129,7 +132,10 @@ def _round(bench: Bench, keys: int) -> None:
     bench.start("python", (PYTHON, "-c", "print('HELLO'); input()"), "HELLO")
     bench.start("version", (*OCTAVO, "--version"), octavo.__version__)
     bench.start("hello", (PYTHON, str(HERE / "hello.py")), "HELLO, TERMINAL", quit_with=CTRL_Q)
+    for picture in bench.cache.glob(f"{PREFIX}*"):
+        picture.unlink()
     bench.start("demo", (*OCTAVO, "demo"), PAGE, TREE, quit_with=CTRL_Q, then=lambda demo: _keys(bench, demo, keys))
+    bench.start("picture", (*OCTAVO, "demo"), PAGE, TREE, quit_with=CTRL_Q)
     with bench.running(PYTHON, str(HERE / "floor.py")) as floor:
         floor.wait_for("     0 the line")
         floor.settle(0.5)

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import fcntl
 import os
-import pty
 import re
 import select
-import signal
 import struct
+import subprocess
 import termios
 import time
 from collections.abc import Mapping, Sequence
@@ -76,14 +75,14 @@ class Terminal:
         self.columns, self.rows = columns, rows
         self.chunks: list[Chunk] = []
         self.running = True
+        self._end, inner = os.openpty()
+        fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self._start = time.perf_counter()
-        self.pid, self._end = pty.fork()
-        if self.pid == 0:
-            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-            try:
-                os.execvpe(command[0], list(command), environment)
-            finally:
-                os._exit(127)
+        self._process = subprocess.Popen(
+            command, stdin=inner, stdout=inner, stderr=inner, env=environment, start_new_session=True
+        )
+        self.pid = self._process.pid
+        os.close(inner)
 
     def now(self) -> float:
         """Seconds since the program was started."""
@@ -151,18 +150,25 @@ class Terminal:
         """Seconds from `key` until the alternate screen was left, and until the program was gone."""
         before, at = len(self.chunks), self.now()
         self.write(key)
-        while self.running and self.now() < at + 10:
-            self.read(0.5)
-        os.waitpid(self.pid, 0)
+        self.end()
         gone = self.now() - at
-        os.close(self._end)
         left = next((chunk.at - at for chunk in self.chunks[before:] if _ALTERNATE_SCREEN_LEFT in chunk.data), gone)
         return left, gone
 
+    def end(self, limit: float = 30.0) -> int:
+        """Read until the program is gone, and return its exit code. Raises subprocess.TimeoutExpired."""
+        end = self.now() + limit
+        while self.running and self.now() < end:
+            self.read(0.5)
+        code = self._process.wait(max(end - self.now(), 0.1))
+        os.close(self._end)
+        return code
+
     def kill(self) -> None:
         """End the program whatever it does."""
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
+        self._process.kill()
+        self._process.wait()
+        self.running = False
         os.close(self._end)
 
 

@@ -71,7 +71,7 @@ class Octavo(Explaining[int]):
         Binding("4", "view('comments')", "Comments", tooltip="Comment threads", id="view.comments", show=False),
         Binding("tab", "app.focus_next", "Next pane", tooltip="Go to the next pane", id="pane.next", show=False),
         Binding("shift+tab", "app.focus_previous", "Previous pane", tooltip="Go to the pane before", id="pane.previous", show=False),
-        Binding("r", "refresh", "Refresh", tooltip="Ask the server again for what is on show", id="view.refresh", show=False),
+        Binding("r", "screen.refresh", "Refresh", tooltip="Ask the server again for what is on show", id="view.refresh", show=False),
         Binding("u", "undo", "Undo", tooltip="Take back the last write, or stop it while it waits", id="write.undo", show=False),
         Binding("f2", "theme", "Theme", tooltip="Choose the colours; what the cursor is on is tried on", id="app.theme", show=False),
         Binding("exclamation_mark", "activity", "Activity", key_display="!", tooltip="Requests, errors and writes that wait", id="app.activity", show=False),
@@ -108,6 +108,7 @@ class Octavo(Explaining[int]):
         self.opening = True
         """Until the first screen holds what is known: nothing is painted before."""
         self._held = ExitStack()
+        self._quitting = False
         self.picture = picture
         self.picturing: Picturing | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -365,8 +366,13 @@ class Octavo(Explaining[int]):
     async def action_quit(self) -> None:
         self._keep_what_is_typed()
         self._keep_picture()
-        await self._end_session()
+        self._quitting = True
         self.exit(0)
+
+    async def on_unmount(self) -> None:
+        # The terminal is given back before: letting go of what is on disk may take a moment.
+        if self._quitting:
+            await self._end_session()
 
     def _terminated(self) -> None:
         """The terminal is gone or we were asked to end: keep what is being typed, then go (D6)."""
