@@ -109,6 +109,14 @@ class Known:
             return "● saved", "$octavo-muted"
         return f"● live {short_age(answered[-1].moment)}", "$success"
 
+    def on_its_way(self, message_id: str) -> str:
+        """`sending`, or `not sent` when the server refused it. Empty for what the server has."""
+        entries = self._session.outbox.entries if self._session is not None else ()
+        entry = next((each for each in entries if each.pending_id == message_id), None)
+        if entry is not None and entry.asks:
+            return "not sent"
+        return "sending" if entry is not None or message_id.startswith("pending-") else ""
+
     @property
     def waiting(self) -> str:
         """The writes that are not done, in words."""

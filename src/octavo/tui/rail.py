@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from octavo.api.comments import Comment
 from octavo.tui.ages import short_age
 from octavo.tui.page.threads import ThreadLine
 
 
-def thread_lines(threads: Mapping[str, Sequence[Comment]]) -> dict[str, list[ThreadLine]]:
-    """Threads by block as a diff shows them."""
+def thread_lines(
+    threads: Mapping[str, Sequence[Comment]], on_its_way: Callable[[str], str]
+) -> dict[str, list[ThreadLine]]:
+    """Threads by block as a diff shows them. `on_its_way` says of an id how far it got that is not there yet."""
     return {
         key: [
             ThreadLine(
                 author=thread.posted_by.name,
-                age="sending" if thread.id.startswith("pending-") else short_age(thread.posted_at),
+                age=on_its_way(thread.id) or short_age(thread.posted_at),
                 text=thread.body.text,
                 replies=thread.replies,
                 open=thread.is_open,

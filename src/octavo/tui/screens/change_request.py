@@ -255,7 +255,7 @@ class ChangeRequestScreen(Discussing, Proposing):
 
     def _draw_threads(self) -> None:
         if self._sides is not None:
-            self.view.set_threads(thread_lines(self._hanging()))
+            self.view.set_threads(thread_lines(self._hanging(), self.octavo.known.on_its_way))
 
     def _hanging(self) -> dict[str, list[Comment]]:
         """The threads of the page by block: of the new side, else of the old one, else the page as a whole."""

@@ -196,7 +196,7 @@ class CommentsScreen(View):
         gone = bool(comment.target.page and comment.target.page.outdated)
         sign = ("✓", "$success") if not comment.is_open else ("○", "$octavo-note") if gone else ("●", "$octavo-note")
         words = " ".join(comment.body.text.split())
-        age = "sending" if comment.id.startswith("pending-") else short_age(comment.posted_at)
+        age = self.octavo.known.on_its_way(comment.id) or short_age(comment.posted_at)
         return Row(
             text=Content.assemble((comment.posted_by.name, "bold"), "  ", Content(words)),
             right=Content.styled(f"{age}{f' ↳{comment.replies}' if comment.replies else ''}", "$octavo-muted"),
@@ -248,6 +248,8 @@ class CommentsScreen(View):
         self.refresh_bindings()
 
     def action_refresh(self) -> None:
+        # Places that did not load come one by one again.
+        self._complete = all(snapshot.value for _, _, snapshot in self._found.values())
         super().action_refresh()
         self.thread.ask_again()
 

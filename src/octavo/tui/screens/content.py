@@ -61,6 +61,7 @@ class ContentScreen(Discussing, View):
         self.pages: PageTree | None = None
         self.page: Page | None = None
         self.threads: tuple[Comment, ...] = ()
+        self._threads_known = False
         self._history = History()
         self._wanted_line: int | None = None
         self._collections: tuple[Collection, ...] = ()
@@ -169,6 +170,7 @@ class ContentScreen(Discussing, View):
         for slot in ("tree", "threads", "page"):
             self.follow(slot, None)
         self.space, self.pages, self.page, self.threads = None, None, None, ()
+        self._threads_known = False
 
     def _choose_nav(self, which: Which) -> None:
         focus = self.focused is None or self.nav.has_focus_on is not None
@@ -262,7 +264,7 @@ class ContentScreen(Discussing, View):
 
     def _show_threads(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
         if snapshot.value is not None:
-            self.threads = snapshot.value.items
+            self.threads, self._threads_known = snapshot.value.items, True
             self._draw_tree()
             self._draw_threads()
         if snapshot.error is not None:
@@ -280,7 +282,7 @@ class ContentScreen(Discussing, View):
             return
         threads = self.page_threads()
         self.view.set_threads(anchored(self.view.document, threads))
-        self.aside.show(self.view.document, threads, self.page)
+        self.aside.show(self.view.document, threads if self._threads_known else None, self.page)
 
     # What Discussing asks
 

@@ -95,8 +95,7 @@ class HomeScreen(View):
                 Column("COMMENTS", 8, right=True),
                 Column("UPDATED", 7, right=True, drop=1),
             ),
-            empty="There is no space here that you may see.",
-            hint="2 content   s search",
+            empty="",
             id="spaces",
         )
         with Horizontal():
@@ -167,6 +166,7 @@ class HomeScreen(View):
         if seat.spaces is None:
             self.spaces.wait_for(f"the spaces of {seat.organization.title}")
         else:
+            self.spaces.empty, self.spaces.hint = "There is no space here that you may see.", "2 content   s search"
             self.spaces.show(seat.spaces)
         self.status(f"Home · {seat.organization.title}", f"{self.organizations.loaded} organizations")
 

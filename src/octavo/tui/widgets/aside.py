@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, cast
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -14,6 +15,9 @@ from octavo.api.content import Page
 from octavo.documents.blocks import Document, Heading
 from octavo.tui.ages import long_age, short_age
 from octavo.tui.widgets.rows import Row, Rows
+
+if TYPE_CHECKING:
+    from octavo.tui.app import Octavo
 
 
 class Aside(Vertical):
@@ -39,8 +43,7 @@ class Aside(Vertical):
             self._draw_thread,
             key=lambda comment: comment.id,
             two_lines=True,
-            empty="Nobody has commented here.",
-            hint="c comments on a block",
+            empty="",
             id="threads",
         )
         yield Static("OUTLINE", classes="pane-title")
@@ -57,10 +60,20 @@ class Aside(Vertical):
     def threads(self) -> Rows[Comment]:
         return self.query_one("#threads", Rows)
 
-    def show(self, document: Document, threads: Iterable[Comment], page: Page) -> None:
-        """Show what belongs to `page`."""
-        threads = tuple(threads)
+    def show(self, document: Document, threads: Iterable[Comment] | None, page: Page) -> None:
+        """Show what belongs to `page`. Threads are None while nobody knows them."""
         self.outline.show([heading for heading in document.headings if heading.level <= 3])
+        if threads is not None:
+            self.show_threads(tuple(threads))
+        facts = [
+            f"path  {page.path}" if page.path else "",
+            f"changed {long_age(page.updated_at)}" if page.updated_at else "",
+        ]
+        self.query_one("#facts", Static).update(Content("\n".join(fact for fact in facts if fact)))
+
+    def show_threads(self, threads: Sequence[Comment]) -> None:
+        """Show what people say of the page."""
+        self.threads.empty, self.threads.hint = "Nobody has commented here.", "c comments on a block"
         self.threads.show(threads)
         still_open = sum(thread.is_open for thread in threads)
         done = len(threads) - still_open
@@ -68,11 +81,6 @@ class Aside(Vertical):
             "THREADS  ", (f"{still_open} open" if still_open else "", "$octavo-note"), f"  {done} done" if done else ""
         )
         self.query_one("#threads-title", Static).update(title)
-        facts = [
-            f"path  {page.path}" if page.path else "",
-            f"changed {long_age(page.updated_at)}" if page.updated_at else "",
-        ]
-        self.query_one("#facts", Static).update(Content("\n".join(fact for fact in facts if fact)))
 
     def fail_threads(self, sentence: str) -> None:
         """Say that the threads did not load."""
@@ -83,7 +91,7 @@ class Aside(Vertical):
 
     def _draw_thread(self, thread: Comment) -> Row:
         words = " ".join(thread.body.text.split())
-        age = "sending" if thread.id.startswith("pending-") else short_age(thread.posted_at)
+        age = cast("Octavo", self.app).known.on_its_way(thread.id) or short_age(thread.posted_at)
         replies = f" ↳{thread.replies}" if thread.replies else ""
         return Row(
             text=thread.posted_by.name,

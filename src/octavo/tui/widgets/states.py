@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
@@ -76,6 +78,18 @@ def failed(what: str, cause: str, *, shown: int = 0) -> list[Content]:
         older = Content.styled(f"    showing {shown} from before   ", "$octavo-muted")
         return [Content.assemble(first, (" · ", "$octavo-muted"), safe(cause).stylize("$octavo-muted")), older + keys]
     return [Content(""), first, why, Content("    ") + keys]
+
+
+def wrapped(lines: Iterable[Content], width: int) -> list[Content]:
+    """Lines that are too long go on below, as far in as they begin. 0: the width is not known yet."""
+    out: list[Content] = []
+    for line in lines:
+        if not width or line.cell_length <= width:
+            out.append(line)
+            continue
+        indent = len(line.plain) - len(line.plain.lstrip())
+        out += [Content(" " * indent) + piece for piece in line[indent:].wrap(max(8, width - indent))]
+    return out
 
 
 def partial(loaded: int, total: int) -> Content:

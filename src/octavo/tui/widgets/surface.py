@@ -14,7 +14,7 @@ from textual.strip import Strip
 from textual.style import Style
 
 from octavo.tui.widgets.content import fit, spread
-from octavo.tui.widgets.states import Waiting, failed, filtered_out, nothing, partial
+from octavo.tui.widgets.states import Waiting, failed, filtered_out, nothing, partial, wrapped
 
 _KEPT_STRIPS = 2000
 
@@ -170,7 +170,7 @@ class Surface(ScrollView, inherit_bindings=False):
     def _lay_out_again(self) -> None:
         self._memo.clear()
         self._foot = self._footer()
-        lines = self._head + self._line_count + len(self._foot)
+        lines = self._head + self._line_count + len(self._foot) if self.keys else len(self._state_lines())
         self.virtual_size = Size(self.scrollable_content_region.width, lines)
         self.refresh_bindings()
         self.refresh()
@@ -193,7 +193,7 @@ class Surface(ScrollView, inherit_bindings=False):
             return []
         lines: list[Content] = []
         if self._failure is not None:
-            lines += failed(*self._failure, shown=self._unfiltered)
+            lines += self._wrapped(failed(*self._failure, shown=self._unfiltered))
         if self.total is not None and self.total > self._unfiltered and not self.query_text:
             lines.append(partial(self._unfiltered, self.total))
         return lines
@@ -266,10 +266,15 @@ class Surface(ScrollView, inherit_bindings=False):
         )
 
     def _state_lines(self) -> list[Content]:
-        if self._failure is not None:
-            return failed(*self._failure)
         if self._waiting is not None:
             return self._waiting.lines()
-        if self.query_text and self._unfiltered:
-            return filtered_out(self._unfiltered, self.query_text)
-        return nothing(self.empty, self.hint)
+        if self._failure is not None:
+            lines = failed(*self._failure)
+        elif self.query_text and self._unfiltered:
+            lines = filtered_out(self._unfiltered, self.query_text)
+        else:
+            lines = nothing(self.empty, self.hint)
+        return self._wrapped(lines)
+
+    def _wrapped(self, lines: list[Content]) -> list[Content]:
+        return wrapped(lines, self.scrollable_content_region.width)

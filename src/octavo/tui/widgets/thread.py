@@ -170,8 +170,8 @@ class ThreadView(Explained, ScrollView, can_focus=True, inherit_bindings=False):
             if is_reply
             else Piece(f"{self._state_sign()} ", self._state_style())
         )
-        pending = message.id.startswith("pending-")
-        said = " · sending" if pending else (f" · {long_age(message.posted_at)}" if message.posted_at else "")
+        age = self.octavo.known.on_its_way(message.id) or long_age(message.posted_at)
+        said = f" · {age}" if age else ""
         edited = " · edited" if message.edited_at else ""
         head = [
             Piece(" " * indent),
@@ -202,16 +202,18 @@ class ThreadView(Explained, ScrollView, can_focus=True, inherit_bindings=False):
     def _foot(self) -> list[Line]:
         if self.comment is None:
             return []
+        from octavo.tui.page.wrap import wrap
+
         look, more = self._look, self._replies.value.next if self._replies.value else None
         if self._replies.error is not None:
-            return [
-                Line(
-                    [
-                        Piece("✗ ", look.error),
-                        Piece(f"Replies did not load: {self._replies.error}  r retry", look.muted),
-                    ]
-                )
+            said = f"Replies did not load: {self._replies.error} "
+            pieces = [
+                Piece("✗ ", look.error),
+                Piece(said, look.muted),
+                Piece("r", look.accent),
+                Piece(" retry", look.muted),
             ]
+            return [Line(line) for line in wrap(pieces, max(16, self.size.width - 2))]
         if self._replies.loading and self._replies.value is None and self.comment.replies:
             return [Line([Piece(f"  loading {self.comment.replies} replies", look.muted)])]
         return [Line([Piece("  more replies: G loads on", look.muted)])] if more else []
@@ -260,6 +262,8 @@ class ThreadView(Explained, ScrollView, can_focus=True, inherit_bindings=False):
             return "There is no thread here."
         if action == "copy":
             return None
+        if self.octavo.known.on_its_way(message.id) == "not sent":
+            return "This was not sent. ! says why, sends it again or discards it."
         if message.id.startswith("pending-") or comment.id.startswith("pending-"):
             return "This is on its way to the server. u takes it back while it waits."
         space = self.octavo.known.space(self.at.space_id) if self.at else None
