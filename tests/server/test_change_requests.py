@@ -120,6 +120,14 @@ async def test_it_is_described_and_the_description_taken_away(ask: Ask) -> None:
         await ask(change_requests.Update(at=at, description="words"), "jun")
 
 
+async def test_a_description_is_kept_just_as_it_was_written(ask: Ask) -> None:
+    desk = await Desk.open(ask)
+    at = await desk.propose()
+    hostile = {"object": "document", "soft\u00adhyphen": ["\x1b[2J\u202e", {"e\u0301\u0301\u0301\u0301\u0301": "\x00"}]}
+    await ask(change_requests.Update(at=at, description=hostile), "jun")
+    assert ask.last.json()["description"] == hostile
+
+
 async def test_it_is_opened_archived_and_opened_again(ask: Ask) -> None:
     desk = await Desk.open(ask)
     at = await desk.propose()

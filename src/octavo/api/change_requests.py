@@ -8,7 +8,7 @@ from pydantic import Field
 from octavo.api.bodies import plain
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import ChangeRequestRef, OrganizationRef, RevisionRef, SpaceRef
-from octavo.api.text import Id, Known, SafeJson, SafeLine
+from octavo.api.text import Id, Known, RawJson, SafeJson, SafeLine
 from octavo.api.users import User
 
 
@@ -122,7 +122,7 @@ class Update(InChangeRequest, Operation[ChangeRequest], patch=""):
     """Rename, describe, open, archive or reopen a change request."""
 
     subject: Annotated[str, Field(max_length=100)] | None = None
-    description: SafeJson | None = None
+    description: RawJson | None = None
     status: Literal["draft", "open", "archived"] | None = None
 
 

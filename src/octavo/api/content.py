@@ -9,7 +9,7 @@ from pydantic import AliasChoices, Field
 from octavo.api.bodies import Format
 from octavo.api.operation import Listing, Model, Operation, Tagged, Urls
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
-from octavo.api.text import Id, Known, SafeJson, SafeLine, SafeText
+from octavo.api.text import Id, Known, RawJson, SafeJson, SafeLine, SafeText
 
 
 class Git(Model):
@@ -281,7 +281,7 @@ class DocumentBody(Model):
     """The body of a page as it is written."""
 
     markdown: str | None = None
-    document: SafeJson | None = None
+    document: RawJson | None = None
 
 
 class OneEdit(Tagged):

@@ -8,7 +8,7 @@ from pydantic import Field
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import OrganizationRef
 from octavo.api.roles import Role, RoleName
-from octavo.api.text import Id, Known, SafeJson, SafeLine, UserId
+from octavo.api.text import Id, Known, RawJson, SafeJson, SafeLine, UserId
 from octavo.api.users import User
 
 
@@ -88,12 +88,12 @@ class Update(InOrganization, Operation[Organization], patch=""):
     email_domains: tuple[str, ...] | None = None
     hostname: Annotated[str, Field(min_length=3, max_length=32, pattern=r"^[a-z0-9][a-z0-9-]*[a-z0-9]$")] | None = None
     default_role: Role | None = None
-    default_content: SafeJson | None = None
+    default_content: RawJson | None = None
     logo: Annotated[str, Field(max_length=2048)] | None = None
     sso: bool | None = None
     ai: bool | None = None
     invite_links: bool | None = None
-    merge_rules: SafeJson | None = None
+    merge_rules: RawJson | None = None
 
 
 class ListMembers(InOrganization, Listing[Member], get="/members"):

@@ -7,7 +7,7 @@ from octavo.api.bodies import Format, Markdown
 from octavo.api.comments import Comment
 from octavo.api.operation import Listing, Model, Operation
 from octavo.api.places import ChangeRequestRef
-from octavo.api.text import Id, Known, SafeJson, SafeLine, UserId
+from octavo.api.text import Id, Known, RawJson, SafeLine, UserId
 from octavo.api.users import User
 
 
@@ -78,7 +78,7 @@ class Request(InChangeRequest, Operation[RequestedReviewers], post="/requested-r
 
     users: tuple[UserId, ...]
     subject: str | None = None
-    description: SafeJson | None = None
+    description: RawJson | None = None
 
 
 class Withdraw(InChangeRequest, Operation[None], delete="/requested-reviewers/{user_id}"):

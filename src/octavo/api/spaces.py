@@ -8,7 +8,7 @@ from pydantic import Field
 from octavo.api.operation import Listing, Model, Operation, Tagged, Urls
 from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.api.roles import DefaultLevel, DefaultLevelName
-from octavo.api.text import Id, Known, SafeJson, SafeLine
+from octavo.api.text import Id, Known, RawJson, SafeJson, SafeLine
 
 
 class Permissions(Model):
@@ -124,7 +124,7 @@ class Update(InSpace, Operation[Space], patch=""):
     icon: Annotated[str, Field(max_length=2048)] | None = None
     edit_mode: Literal["live", "locked"] | None = None
     default_level: DefaultLevel | None = None
-    merge_rules: SafeJson | None = None
+    merge_rules: RawJson | None = None
 
 
 class Delete(InSpace, Operation[None], delete=""):

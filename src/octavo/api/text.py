@@ -87,6 +87,9 @@ SafeLine = Annotated[str, AfterValidator(line)]
 SafeJson = Annotated[Any, AfterValidator(json)]
 """A JSON value of a shape we do not model."""
 
+RawJson = Any
+"""The same in a request: it travels as it was written."""
+
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
 """An identifier that may stand in a path (C11)."""
 
