@@ -71,7 +71,9 @@ async def test_an_identifier_that_cannot_exist_is_404(ask: Ask) -> None:
         (b"[]", "The body must be a JSON object."),
         (b'"x"', "The body must be a JSON object."),
         (b'{"title":' + b"[" * 300 + b"]" * 300 + b"}", "The body is nested deeper than 200 levels"),
-        (b'{"title": "\\ud800"}', "title is wrong"),
+        (b'{"title": "\\ud800"}', "The body holds half a character"),
+        (b'{"mergeRules": {"\\uDFFF": 1}}', "The body holds half a character"),
+        (b'{"title": "\xed\xa0\x80"}', "The body is not JSON."),
     ],
 )
 async def test_a_body_that_is_not_as_it_should_be_is_refused(ask: Ask, content: bytes, sentence: str) -> None:

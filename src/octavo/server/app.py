@@ -155,7 +155,7 @@ async def _body(request: Request) -> Json | None:
 
 def _parsed(body: bytes) -> Json:
     try:
-        value = json.loads(body, parse_constant=_no_constant)
+        value = json.loads(body.decode(), parse_constant=_no_constant)
         too_deep = _is_deeper(value, DEPTH_CAP)
     except (ValueError, RecursionError):
         raise Refused(400, "The body is not JSON.") from None
@@ -163,7 +163,18 @@ def _parsed(body: bytes) -> Json:
         raise Refused(400, "The body must be a JSON object.")
     if too_deep:
         raise Refused(400, f"The body is nested deeper than {DEPTH_CAP} levels, which is the most that is accepted.")
+    if b"\\u" in body and not _is_text(value):
+        # Whoever reads JSON strictly could not read anything that has it in it.
+        raise Refused(400, "The body holds half a character (a lone surrogate), which is no text.")
     return value
+
+
+def _is_text(value: Json) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _no_constant(name: str) -> None:
