@@ -153,3 +153,25 @@ def test_a_file_that_is_no_library_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(Unusable, match="not a database"):
         Store(path)
     assert path.read_text().startswith("Dear reader")
+
+
+def test_a_write_that_does_not_fit_on_the_disk_is_not_done_and_the_next_one_is(tmp_path: Path) -> None:
+    store = Store(tmp_path / "library.db")
+    store._db.execute("PRAGMA cache_size = 1")
+    pages = store._db.execute("PRAGMA page_count").fetchone()[0]
+    store._db.execute(f"PRAGMA max_page_count = {pages + 3}")
+
+    def write() -> None:
+        with store.transaction():
+            store.put("/spaces/a", {"id": "a"})
+            store.put("/spaces/b", {"id": "b", "title": "x" * 100_000})
+
+    with pytest.raises(sqlite3.OperationalError, match="full"):
+        write()
+    store._db.execute(f"PRAGMA max_page_count = {pages + 1000}")
+    with store.transaction():
+        store.put("/spaces/c", {"id": "c"})
+    store.close()
+    again = Store(tmp_path / "library.db")
+    assert [each["id"] for each in again.all("/spaces")] == ["c"]
+    again.close()
