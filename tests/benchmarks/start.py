@@ -31,7 +31,6 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -70,14 +69,8 @@ class Bench:
     started: dict[str, Started] = field(default_factory=dict)
     pressed: dict[str, list[list[Pressed]]] = field(default_factory=dict)
 
-    @contextmanager
-    def running(self, *command: str) -> Iterator[Terminal]:
-        terminal = Terminal(command, self.environ, columns=self.columns, rows=self.rows)
-        try:
-            yield terminal
-        finally:
-            if terminal.running:
-                terminal.kill()
+    def running(self, *command: str) -> Terminal:
+        return Terminal(command, self.environ, columns=self.columns, rows=self.rows)
 
     def start(
         self,

@@ -14,8 +14,9 @@ import struct
 import subprocess
 import termios
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 import pyte
 
@@ -65,16 +66,18 @@ class Pressed:
 
 
 class Terminal:
-    """Starts `command` under a pseudo terminal of `columns` by `rows`."""
+    """Runs `command` under a pseudo terminal of `columns` by `rows`, and no longer than its context."""
 
     def __init__(
         self, command: Sequence[str], environ: Mapping[str, str] | None = None, *, columns: int = 120, rows: int = 36
     ) -> None:
         environment = {name: value for name, value in os.environ.items() if name not in _NOT_PASSED}
         environment |= {**_TERMINAL, **(environ or {})}
-        self.columns, self.rows = columns, rows
         self.chunks: list[Chunk] = []
         self.running = True
+        self._screen = pyte.Screen(columns, rows)
+        self._stream = pyte.ByteStream(self._screen)
+        self._drawn = 0
         self._end, inner = os.openpty()
         fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self._start = time.perf_counter()
@@ -109,6 +112,10 @@ class Terminal:
                 self.write(answer)
         return True
 
+    def modes(self) -> list[Any]:
+        """How the terminal is set: whether it echoes, and the like."""
+        return termios.tcgetattr(self._end)
+
     def settle(self, quiet: float = QUIET, *, wait: float = 0.0, limit: float = 30.0) -> None:
         """Read until nothing has come for `quiet` seconds; `wait` that long for the first bytes."""
         end = self.now() + limit
@@ -129,22 +136,30 @@ class Terminal:
         )
 
     def wait_for(self, *texts: str, limit: float = 60.0) -> Painted:
-        """When all of `texts` were first on the screen. Raises TimeoutError with what was there instead."""
-        screen = pyte.Screen(self.columns, self.rows)
-        stream = pyte.ByteStream(screen)
-        fed = 0
+        """When all of `texts` were first on the screen together. Raises TimeoutError with what was there instead."""
         while True:
             # Reading goes before looking: what the emulator takes must not delay the time stamps.
-            while self.read(0.0 if fed < len(self.chunks) else 0.05):
+            while self.read(0.0 if self._drawn < len(self.chunks) else 0.05):
                 pass
-            for chunk in self.chunks[fed:]:
-                fed += 1
-                stream.feed(_UNKNOWN_TO_PYTE.sub(b"", chunk.data))
-                shown = "\n".join(screen.display)
+            for chunk in self._draw():
+                shown = self.screen
                 if all(text in shown for text in texts):
                     return Painted(chunk.at, chunk.cpu)
             if not self.running or self.now() > limit:
-                raise TimeoutError(f"{texts} did not appear. There was:\n" + "\n".join(screen.display))
+                raise TimeoutError(f"{texts} did not appear. There was:\n{self.screen}")
+
+    @property
+    def screen(self) -> str:
+        """What has been drawn so far."""
+        return "\n".join(self._screen.display)
+
+    def _draw(self) -> Iterator[Chunk]:
+        """Draw what was read, chunk by chunk."""
+        while self._drawn < len(self.chunks):
+            chunk = self.chunks[self._drawn]
+            self._drawn += 1
+            self._stream.feed(_UNKNOWN_TO_PYTE.sub(b"", chunk.data))
+            yield chunk
 
     def quit(self, key: bytes) -> tuple[float, float]:
         """Seconds from `key` until the alternate screen was left, and until the program was gone."""
@@ -160,15 +175,15 @@ class Terminal:
         end = self.now() + limit
         while self.running and self.now() < end:
             self.read(0.5)
-        code = self._process.wait(max(end - self.now(), 0.1))
-        os.close(self._end)
-        return code
+        return self._process.wait(max(end - self.now(), 0.1))
 
-    def kill(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         """End the program whatever it does."""
         self._process.kill()
         self._process.wait()
-        self.running = False
         os.close(self._end)
 
 

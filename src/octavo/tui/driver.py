@@ -29,11 +29,12 @@ class TerminalDriver(LinuxDriver):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._woken, self._wake = os.pipe()
-        os.set_blocking(self._woken, False)
+        self._pipe: tuple[int, int] | None = None
+        """Its ends for reading and writing, while keys are read. What is written wakes the thread."""
         self._covered = False
 
     def start_application_mode(self) -> None:
+        self._pipe = os.pipe()
         picture: FirstPicture | None = getattr(self._app, "picture", None)
         self._covered, settings = picture.hand_over() if picture else (False, None)
         super().start_application_mode()  # type: ignore[no-untyped-call]  # as Textual has it
@@ -48,25 +49,27 @@ class TerminalDriver(LinuxDriver):
         super().write(data)
 
     def disable_input(self) -> None:
-        os.write(self._wake, b"\0")
+        if self._pipe is not None:
+            os.write(self._pipe[1], b"\0")
         super().disable_input()
 
     def close(self) -> None:
         super().close()
-        os.close(self._wake)
-        os.close(self._woken)
+        if self._pipe is not None:
+            for end in self._pipe:
+                os.close(end)
+            self._pipe = None
 
     def run_input_thread(self) -> None:
         """Turn what the terminal sends into messages, until `disable_input`."""
         parser, decoder = XTermParser(self._debug), getincrementaldecoder("utf-8")()
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
-            selector.register(self._woken, selectors.EVENT_READ)
-            self._forget_wakes()
+            if self._pipe is not None:
+                selector.register(self._pipe[0], selectors.EVENT_READ)
             while not self.exit_event.is_set():
                 self._take(selector, self.LOOK, parser, decoder)
             self._take(selector, 0, parser, decoder)
-        self._forget_wakes()
         try:
             for _ in parser.feed(""):
                 pass
@@ -90,10 +93,3 @@ class TerminalDriver(LinuxDriver):
         if not typed:
             selector.unregister(self.fileno)
         return typed
-
-    def _forget_wakes(self) -> None:
-        try:
-            while os.read(self._woken, 64):
-                pass
-        except BlockingIOError:
-            pass

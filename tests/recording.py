@@ -1,0 +1,27 @@
+"""A terminal driver that notes which modules are imported when a text is first drawn.
+
+TEXTUAL_DRIVER=tests.recording:Recorder RECORD_TEXT="Welcome" RECORD_FILE=/somewhere octavo demo
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from octavo.tui.driver import TerminalDriver
+
+
+class Recorder(TerminalDriver):
+    """Writes the names of the modules to `RECORD_FILE`, one on each line."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._recorded = False
+
+    def write(self, data: str) -> None:
+        if not self._recorded and os.environ["RECORD_TEXT"] in data:
+            self._recorded = True
+            Path(os.environ["RECORD_FILE"]).write_text("\n".join(sorted(sys.modules)), encoding="utf-8")
+        super().write(data)

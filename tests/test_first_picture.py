@@ -1,0 +1,133 @@
+"""The picture of the first screen: when it is shown, when it is not, and in what state it leaves the terminal."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.benchmarks.terminal import Terminal
+
+ROOT = Path(__file__).parent.parent
+PAGE, OTHER = "The Harbour API answers", "Your first tide table"
+CTRL_Q, ENTER = b"\x11", b"\r"
+LEFT = b"\x1b[?1049l"
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the demo was opened once, long enough for its picture."""
+    folder = tmp_path_factory.mktemp("known")
+    with demo(folder) as first:
+        first.wait_for(PAGE, OTHER, "live")
+        while not pictures(folder):
+            first.read(0.1)
+        quit_from(first)
+    return folder
+
+
+@pytest.fixture
+def home(known: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be changed."""
+    shutil.copytree(known, tmp_path / "home")
+    return tmp_path / "home"
+
+
+def demo(home: Path, *options: str, columns: int = 120, **environ: str) -> Terminal:
+    folders = {f"OCTAVO_{name}_DIR": str(home / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+    environment = {**folders, "HOME": str(home), "PYTHONPATH": str(ROOT), **environ}
+    return Terminal([sys.executable, "-m", "octavo", "demo", *options], environment, columns=columns)
+
+
+def quit_from(app: Terminal) -> None:
+    app.write(CTRL_Q)
+    assert app.end() == 0
+
+
+def pictures(home: Path) -> list[Path]:
+    return list((home / "cache").glob("first-screen-????????"))
+
+
+def shown_first(app: Terminal) -> bool:
+    """Whether the page was on the screen before the app asked the terminal for anything."""
+    app.wait_for(PAGE)
+    return not any(b"\x1b[?1003h" in chunk.data for chunk in app.chunks)
+
+
+def test_the_next_start_shows_it(home: Path) -> None:
+    with demo(home) as app:
+        assert shown_first(app)
+        assert "● saved" in app.screen
+        assert "● live" not in app.screen
+        app.wait_for("● live")
+        quit_from(app)
+        # The app found itself on the alternate screen, and left it once.
+        written = b"".join(chunk.data for chunk in app.chunks)
+        assert (written.count(b"\x1b[?1049h"), written.count(LEFT)) == (1, 1)
+
+
+def test_what_is_typed_under_it_reaches_the_app(home: Path) -> None:
+    with demo(home) as app:
+        assert shown_first(app)
+        assert "Search" not in app.screen
+        app.write(b"s")
+        app.wait_for("Search")
+        quit_from(app)
+
+
+def test_it_is_not_shown_on_another_kind_of_terminal(home: Path) -> None:
+    for app in (demo(home, columns=121), demo(home, TERM="xterm"), demo(home, OCTAVO_THEME="light")):
+        with app:
+            assert not shown_first(app)
+
+
+def test_it_is_not_shown_when_all_starts_anew(home: Path) -> None:
+    with demo(home, "--reset") as app:
+        assert not shown_first(app)
+
+
+def test_only_text_and_styles_of_our_own_are_shown(home: Path) -> None:
+    (kept,) = pictures(home)
+    head, *rows = kept.read_text(encoding="utf-8").split("\n")
+    spoiled = (
+        [head, *rows[:-1], "\x1b]52;c;aGk=\x07"],
+        [head, *rows[:-1], rows[-1] + "\x9b2J"],
+        [head, *rows, "one row more"],
+        [json.dumps({**json.loads(head), "version": "0"}), *rows],
+        ["not JSON", *rows],
+    )
+    for lines in spoiled:
+        kept.write_text("\n".join(lines), encoding="utf-8")
+        with demo(home) as app:
+            assert not shown_first(app)
+
+
+def test_what_others_may_have_written_is_not_shown(home: Path) -> None:
+    (kept,) = pictures(home)
+    kept.chmod(0o620)
+    with demo(home) as app:
+        assert not shown_first(app)
+
+
+def test_it_goes_when_the_next_start_shows_another_page(home: Path) -> None:
+    with demo(home) as app:
+        app.wait_for(PAGE, "● live")
+        app.write(b"J")
+        app.wait_for("Quickstart", "From nothing")
+        quit_from(app)
+    assert not pictures(home)
+
+
+def test_when_the_app_cannot_be_opened_the_terminal_is_as_it_was(home: Path) -> None:
+    shutil.rmtree(home / "data")
+    (home / "data").write_text("in the way")
+    with demo(home) as app:
+        before = app.modes()
+        assert app.end() == 1
+        assert app.modes() == before
+        written = b"".join(chunk.data for chunk in app.chunks)
+        assert LEFT in written
+        assert b"octavo: " in written.partition(LEFT)[2]

@@ -1,0 +1,115 @@
+"""What is imported before what: the version, the picture of the first screen, the first screen itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from octavo import __version__
+from tests.benchmarks.terminal import Terminal
+
+ROOT = Path(__file__).parent.parent
+PAGE, TREE = "The Harbour API answers", "Your first tide table"
+CTRL_Q = b"\x11"
+
+HEAVY = {"textual", "rich", "pydantic", "httpx", "keyring", "starlette", "uvicorn", "markdown_it", "sqlite3", "asyncio"}
+AFTER_THE_FIRST_SCREEN = {
+    *("httpx", "httpcore", "keyring", "truststore", "starlette", "uvicorn", "anyio", "h11"),
+    *("pygments", "rapidfuzz", "shtab", "tomllib", "unittest", "http.client"),
+    *(
+        "octavo.server",
+        "octavo.client.client",
+        "octavo.client.http",
+        "octavo.client.credentials",
+        "octavo.data.folding",
+    ),
+    *("octavo.documents.diff", "octavo.api.reviews", "octavo.api.search", "octavo.api.system"),
+    *("textual.widgets._text_area", "textual.widgets._markdown", "textual.widgets._data_table"),
+}
+"""Modules and packages that the first screen of a known library does without."""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An environment whose demo library is known: it was opened once, and its picture was taken."""
+    folder = tmp_path_factory.mktemp("home")
+    environ = {f"OCTAVO_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+    environ |= {"HOME": str(folder), "PYTHONPATH": str(ROOT)}
+    with demo(environ) as first:
+        first.wait_for(PAGE, TREE, "live")
+        while not picture(environ):
+            first.read(0.1)
+        quit_from(first)
+    return environ
+
+
+def demo(environ: dict[str, str]) -> Terminal:
+    return Terminal([sys.executable, "-m", "octavo", "demo"], environ)
+
+
+def quit_from(app: Terminal) -> None:
+    app.write(CTRL_Q)
+    assert app.end() == 0
+
+
+def picture(environ: dict[str, str]) -> list[Path]:
+    return list(Path(environ["OCTAVO_CACHE_DIR"]).glob("first-screen-????????"))
+
+
+def test_the_version_is_told_before_anything_is_imported() -> None:
+    code = "import sys; from octavo.__main__ import main; known = set(sys.modules); main(['--version']); print(known ^ set(sys.modules))"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert told.splitlines() == [f"octavo {__version__}", "set()"]
+
+    timed = [sys.executable, "-X", "importtime", "-m", "octavo", "--version"]
+    told = subprocess.run(timed, capture_output=True, text=True, check=True).stderr
+    imported = {line.rpartition("|")[2].strip() for line in told.splitlines()}
+    assert {name for name in imported if name.partition(".")[0] == "octavo"} == {"octavo"}
+    assert not {name.partition(".")[0] for name in imported} & HEAVY
+
+
+def test_the_command_line_is_read_before_anything_is_imported() -> None:
+    code = "import sys; import octavo.cli.arguments as a; a.parser(); print(*sys.modules)"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert not {name.partition(".")[0] for name in told.split()} & HEAVY
+
+
+def test_the_picture_is_shown_before_the_app_is_imported(home: dict[str, str], tmp_path: Path) -> None:
+    noted = tmp_path / "modules"
+    code = f"""
+import sys
+from octavo import first_picture
+write = first_picture._write
+def noting(text):
+    write(text)
+    open({str(noted)!r}, "w").write("\\n".join(sys.modules))
+    sys.exit(0)
+first_picture._write = noting
+from octavo.__main__ import main
+main(["demo"])
+"""
+    assert picture(home)
+    with Terminal([sys.executable, "-c", code], home) as starting:
+        starting.end()
+    imported = noted.read_text().split()
+    assert "octavo.first_picture" in imported
+    assert not {name.partition(".")[0] for name in imported} & HEAVY
+
+
+def test_the_first_screen_does_without(home: dict[str, str], tmp_path: Path) -> None:
+    for kept in picture(home):
+        kept.unlink()
+    noted = tmp_path / "modules"
+    recording = {"TEXTUAL_DRIVER": "tests.recording:Recorder", "RECORD_TEXT": PAGE, "RECORD_FILE": str(noted)}
+    with demo(home | recording) as second:
+        second.wait_for(PAGE, TREE)
+        quit_from(second)
+    imported = noted.read_text().split()
+    assert "octavo.tui.screens.content" in imported
+    early = [name for name in imported if any(f"{name}.".startswith(f"{late}.") for late in AFTER_THE_FIRST_SCREEN)]
+    assert early == []
+    screens = {name for name in imported if name.startswith("octavo.tui.screens.")}
+    assert screens == {"octavo.tui.screens.content"}

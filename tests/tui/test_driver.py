@@ -1,0 +1,67 @@
+"""The driver ends at once: not when it happens to look whether it has to."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tests.benchmarks.terminal import Terminal
+
+ROOT = Path(__file__).parent.parent.parent
+PROGRAM = """
+import sys
+from textual.app import App
+from textual.widgets import Static
+from octavo.tui.driver import TerminalDriver
+
+class Patient(TerminalDriver):
+    LOOK = 3600.0  # who waits for its next look waits for ever
+
+class Small(App):
+    times = 0
+    BINDINGS = [("e", "edit", "Edit"), ("x", "exit", "Exit")]
+
+    def compose(self):
+        yield Static("here we are")
+
+    def action_edit(self):
+        with self.suspend():
+            print("the terminal is yours")
+        self.times += 1
+        self.query_one(Static).update(f"back, {self.times}")
+
+    def action_exit(self):
+        self.exit()
+
+    async def action_quit(self):
+        self.exit()
+
+Small(driver_class=Patient).run()
+print("gone")
+"""
+
+
+def test_the_terminal_is_handed_over_and_left_without_waiting() -> None:
+    with Terminal([sys.executable, "-c", PROGRAM], {"PYTHONPATH": str(ROOT)}) as app:
+        before = app.modes()
+        app.wait_for("here we are")
+        for time in ("1", "2"):
+            app.write(b"e")
+            app.wait_for(f"back, {time}", limit=20)
+        app.write(b"x")
+        assert app.end(limit=20) == 0
+        written = b"".join(chunk.data for chunk in app.chunks)
+        assert written.count(b"the terminal is yours") == 2
+        assert written.rstrip().endswith(b"gone")
+        assert app.modes() == before
+
+
+def test_a_character_may_come_in_pieces() -> None:
+    with Terminal([sys.executable, "-c", PROGRAM.replace('("e",', '("ß",')], {"PYTHONPATH": str(ROOT)}) as app:
+        app.wait_for("here we are")
+        for byte in "ß".encode():
+            app.write(bytes([byte]))
+            app.settle(0.05)
+        app.wait_for("back, 1", limit=20)
+        app.write(b"x")
+        assert app.end(limit=20) == 0
