@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
-from octavo.api import change_requests, comments, content, reviews, search, spaces
+from octavo.api import change_requests, comments, content, organizations, reviews, search, spaces
 from octavo.api.bodies import Markdown
 from octavo.api.content import DeletePage
 from octavo.api.places import ChangeRequestRef
@@ -354,3 +355,23 @@ async def test_rules_of_the_organization_are_inherited(ask: Ask) -> None:
         await desk.merge(at)
     await ask(spaces.Update(at=desk.space, merge_rules={"type": "none"}))
     assert (await desk.merge(at)).result == "merge"
+
+
+@pytest.mark.parametrize(
+    ("merge_rules", "sentence"),
+    [
+        ([1], "mergeRules.type must be one of inherit, none, rules."),
+        ({"type": "strict"}, "mergeRules.type must be one of inherit, none, rules."),
+        ({"type": "rules"}, "mergeRules.rules must be a list."),
+        ({"type": "rules", "rules": ["x"]}, "mergeRules.rules[0] must be an object that names its rule."),
+        ({"type": "rules", "rules": [{"rule": "allow_bypass", "users": 5}]}, "users must be a list of user ids."),
+    ],
+)
+async def test_rules_that_nobody_could_follow_are_refused(ask: Ask, merge_rules: Any, sentence: str) -> None:
+    desk = await Desk.open(ask, "# Home")
+    with pytest.raises(Refusal, match=re.escape(sentence)) as refused:
+        await ask(spaces.Update(at=desk.space, merge_rules=merge_rules))
+    assert refused.value.status == 400
+    with pytest.raises(Refusal, match=r"mergeRules\.type must be one of none, rules"):
+        await ask(organizations.Update(at=ACME, merge_rules={"type": "inherit"}))
+    assert (await desk.merge(await desk.propose(insert("# More")))).result == "merge"

@@ -7,11 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from octavo.api.bodies import plain
 from octavo.server.behaviour.users import present_user
 from octavo.server.store import Json
 from octavo.server.world import Refused, World
+
+
+def refuse_malformed(rules: Any, *, kinds: tuple[str, ...]) -> None:
+    """Refuse to keep rules of another form than the documented one. `kinds` are the types that may be chosen."""
+    kind = rules.get("type") if isinstance(rules, dict) else None
+    if kind not in kinds:
+        raise Refused(400, f"mergeRules.type must be one of {', '.join(kinds)}.")
+    if kind != "rules":
+        return
+    if not isinstance(rules.get("rules"), list):
+        raise Refused(400, "mergeRules.rules must be a list.")
+    for number, rule in enumerate(rules["rules"]):
+        if not (isinstance(rule, dict) and isinstance(rule.get("rule"), str)):
+            raise Refused(400, f"mergeRules.rules[{number}] must be an object that names its rule.")
+        users = rule.get("users", [])
+        if not (isinstance(users, list) and all(isinstance(user, str) for user in users)):
+            raise Refused(400, f"mergeRules.rules[{number}].users must be a list of user ids.")
 
 
 def refuse_unless_met(world: World, space: Json, change_request: Json, *, outdated: bool) -> None:

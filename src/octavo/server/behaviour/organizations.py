@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from octavo.api import organizations
+from octavo.server.behaviour.merge_rules import refuse_malformed
 from octavo.server.behaviour.permissions import (
     membership,
     need_in_organization,
@@ -67,6 +68,8 @@ def _update(op: organizations.Update, world: World) -> Json:
     organization = world.store.get(path_of(op))
     need_in_organization(world, organization, "admin")
     fields = given(op, nullable=("defaultRole", "defaultContent", "logo"))
+    if "mergeRules" in fields:
+        refuse_malformed(fields["mergeRules"], kinds=("none", "rules"))
     return present_organization(world, world.store.change(path_of(op), **fields))
 
 

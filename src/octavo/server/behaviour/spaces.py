@@ -6,6 +6,7 @@ from typing import Any
 
 from octavo.api import spaces
 from octavo.server.behaviour import arranging, revisions, search
+from octavo.server.behaviour.merge_rules import refuse_malformed
 from octavo.server.behaviour.permissions import need, space_permissions
 from octavo.server.rest import given, handle, page, path_of, shows
 from octavo.server.store import Json
@@ -85,6 +86,8 @@ def _update(op: spaces.Update, world: World) -> Json:
     fields = given(op, nullable=("defaultLevel", "emoji", "icon"))
     if fields.get("emoji") and fields.get("icon"):
         raise Refused(400, "emoji and icon cannot both be set: choose one.")
+    if "mergeRules" in fields:
+        refuse_malformed(fields["mergeRules"], kinds=("inherit", "none", "rules"))
     for one, other in (("emoji", "icon"), ("icon", "emoji")):
         if fields.get(one):
             fields[other] = None
