@@ -6,13 +6,12 @@ from typing import Any
 from urllib.parse import quote
 
 from octavo.api import content
-from octavo.api.bodies import Format
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.server import trees
 from octavo.server.behaviour import revisions
 from octavo.server.behaviour.change_requests import base_of, present_change_request
+from octavo.server.bodies import body
 from octavo.server.changes import NOTHING, differences, document_id
-from octavo.server.json_document import json_document
 from octavo.server.rest import handle, page
 from octavo.server.store import Json
 from octavo.server.world import Refused, World
@@ -156,13 +155,7 @@ def _get_page_by_path(op: content.GetPageByPath, world: World) -> Json:
 
 def _with_body(world: World, found: Json, op: content.GetPage | content.GetPageByPath) -> Json:
     shown = present_page(found, _app(world, op.at), metadata=op.metadata)
-    return shown | _body(world, found, op.format) if found["type"] == "document" else shown
-
-
-def _body(world: World, found: Json, format: Format | None) -> Json:
-    """The text of a document page: as markdown, unless as a JSON document."""
-    markdown = revisions.text(world, found)
-    return {"document": json_document(markdown)} if format == "document" else {"markdown": markdown}
+    return shown | body(revisions.text(world, found), op.format) if found["type"] == "document" else shown
 
 
 @handle.register
