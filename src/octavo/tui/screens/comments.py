@@ -175,7 +175,7 @@ class CommentsScreen(View):
         if not self._complete:
             # Places arrive one by one: until all are here the cursor waits at the top.
             self.rows.action_first()
-            self._complete = all(snapshot.value or snapshot.error for _, _, snapshot in self._found.values())
+            self._complete = not any(snapshot.loading for _, _, snapshot in self._found.values())
         loading = any(snapshot.loading and snapshot.value is None for _, _, snapshot in self._found.values())
         failed = [snapshot.error for _, _, snapshot in self._found.values() if snapshot.error is not None]
         if loading and not threads:
