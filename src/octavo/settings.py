@@ -3,7 +3,7 @@
 A value that cannot be used is left at its default, and a sentence says so: a wrong setting never keeps the
 program from starting.
 
-    theme = "octavo-dark"
+    theme = "dark"
     ascii = false
     motion = true
     undo_seconds = 5
@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 FILE = "config.toml"
-THEME = "octavo-dark"
+THEME = ""
+"""None: the one chosen last."""
 UNDO_SECONDS = 5.0
 LONGEST_UNDO = 30.0
 
@@ -98,7 +99,7 @@ class _Values:
             return THEME
         if isinstance(value, str) and _THEME.fullmatch(value):
             return value
-        return self._refuse(where, "is not the name of a theme, such as octavo-dark or octavo-light", THEME)
+        return self._refuse(where, "is not the name of a theme, such as dark or light", THEME)
 
     def switch(self, name: str, default: bool) -> bool:
         value, where = self._find(name)
