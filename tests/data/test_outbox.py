@@ -221,7 +221,7 @@ async def test_without_a_connection_it_waits_longer_each_time(
     await outbox.add(comment(here), doing="comment")
     gate.errors.extend(NotSent("Can't reach the server.") for _ in range(3))
     await deliver(outbox, clock)
-    assert (outbox.entries[0].state, outbox.entries[0].reason) == ("queued", "Can't reach the server.")
+    assert (outbox.entries[0].state, outbox.entries[0].reason) == ("queued", "Not sent yet. Can't reach the server.")
     asked = len(gate.asked)
     await outbox.run_dry()
     assert len(gate.asked) == asked
@@ -393,6 +393,33 @@ async def test_what_was_written_a_day_ago_is_not_sent_without_asking(
     await outbox.retry(entry.id)
     await outbox.run_dry()
     assert await texts(ask, here) == ["Hello"]
+
+
+async def test_it_asks_who_it_is_when_nobody_said(
+    state: State, drafts: Drafts, gate: Gate, here: SpaceRef, ask: Ask, clock: Clock
+) -> None:
+    outbox = ByHand(gate, state, drafts)
+    await outbox.add(comment(here), doing="comment")
+    await deliver(outbox, clock)
+    assert outbox.me
+    assert outbox.me.id == "mia"
+    assert await texts(ask, here) == ["Hello"]
+    await outbox.close()
+
+
+async def test_a_fault_of_ours_is_shown_and_raised(state: State, drafts: Drafts, here: SpaceRef) -> None:
+    async def faulty(op: Operation[Any]) -> Any:
+        raise ZeroDivisionError
+
+    outbox = Outbox(faulty, state, drafts, undo_seconds=0.0)
+    told = asyncio.Event()
+    outbox.watch(lambda: told.set() if outbox.paused else None)
+    await outbox.add(comment(here), doing="comment")
+    await told.wait()
+    assert "Octavo has a fault (ZeroDivisionError)" in outbox.paused
+    assert [each.state for each in outbox.entries] == ["queued"]
+    with pytest.raises(ZeroDivisionError):
+        await outbox.close()
 
 
 class TestOnDisk:

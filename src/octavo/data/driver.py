@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from octavo.api.errors import ApiError, NotSent, Outcome, RateLimited, Rejected, Unauthorized, Unreachable
 from octavo.api.operation import Operation
@@ -19,6 +19,9 @@ from octavo.data.entry import LIFETIME, Entry, next_up, superseded, wakes_at
 from octavo.data.pending import Pending
 from octavo.data.sending import Send
 from octavo.data.state import NotSaved, Role
+
+if TYPE_CHECKING:
+    from octavo.api.users import User
 
 POLL = 1.0
 """Seconds after which it looks for what other instances wrote."""
@@ -37,20 +40,20 @@ class Driver:
         send: Send,
         pending: Pending,
         *,
-        me: str | None = None,
+        me: User | None = None,
         timeout: float = 30.0,
         settle: float = 30.0,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         """`timeout` is how long a request may take, `settle` how much later the server may still act on it, in
-        seconds. `me` is the id of the caller; without one it is asked for.
+        seconds. `me` is the caller; without one it is asked for.
         """
+        self.me = me
         self.paused = ""
         """Why nothing is sent until `resume`. A sentence; empty when all is well."""
         self._send = send
         self._pending = pending
-        self._me = me
-        self._knows_me = me is not None
+        self._asked_me = False
         self._timeout = timedelta(seconds=timeout)
         self._settle = timedelta(seconds=settle)
         self._jitter = jitter
@@ -199,7 +202,7 @@ class Driver:
         except ApiError as error:
             await self._not_done(entry, error, travelled=True)
         except TimeoutError:
-            await self._lose(entry, "The server did not answer in time.")
+            await self._lose(entry)
         else:
             self._reached()
             await self._confirm(entry, answer.id if _makes(op) else "")
@@ -229,15 +232,17 @@ class Driver:
             case "refused":
                 await self._refuse(entry, str(error))
             case "lost":
-                await self._lose(entry, str(error))
+                await self._lose(entry)
             case "waits":
                 due = self._wait(error)
-                await self._pending.step(entry.id, partial(steps.postponed, due_at=due, reason=str(error)))
+                await self._pending.step(
+                    entry.id, partial(steps.postponed, due_at=due, reason=f"Not sent yet. {error}")
+                )
 
-    async def _lose(self, entry: Entry, cause: str) -> None:
+    async def _lose(self, entry: Entry) -> None:
         now = self._pending.now()
         due = max(now, (entry.started_at or now) + self._timeout) + self._settle
-        reason = f"{cause} It is looked for before anything is sent again."
+        reason = "Its answer was lost. It is looked for before anything is sent again."
         await self._pending.step(entry.id, partial(steps.lost, due_at=due, reason=reason))
 
     async def _refuse(self, entry: Entry, cause: str) -> None:
@@ -275,18 +280,18 @@ class Driver:
 
     async def _caller(self) -> str | None:
         """Whose comments ours are. None when the server does not say."""
-        if not self._knows_me:
+        if self.me is None and not self._asked_me:
             from octavo.api import users  # needed only when there is something to send
 
             try:
-                self._me = (await self._send(users.Me())).id
+                self.me = await self._send(users.Me())
             except (Unauthorized, RateLimited):
                 raise
             except Rejected as error:
                 if error.outcome is not Outcome.REFUSED:
                     raise
-            self._knows_me = True
-        return self._me
+            self._asked_me = True
+        return self.me.id if self.me else None
 
     def _addressed(self, entry: Entry) -> Operation[Any] | None:
         """Its operation with the name the server gave to a thread that was pending when it was written.

@@ -62,7 +62,6 @@ class Outbox:
         """`timeout` is how long a request may take, `settle` how much later the server may still act on it: a lost
         answer is looked for after both. All in seconds.
         """
-        self.me = me
         self.undo_seconds = undo_seconds
         self.known: Callable[[Operation[Any]], Basis] = lambda op: Basis()
         """What the screen shows of what a write changes. Live sets it."""
@@ -70,9 +69,7 @@ class Outbox:
         self._drafts = drafts
         self._now = now or state.now
         self._pending = Pending(state, self._now)
-        self._driver = Driver(
-            send, self._pending, me=me.id if me else None, timeout=timeout, settle=settle, jitter=jitter
-        )
+        self._driver = Driver(send, self._pending, me=me, timeout=timeout, settle=settle, jitter=jitter)
         self._task: asyncio.Task[None] | None = None
         self._history: list[str] = []
 
@@ -80,6 +77,15 @@ class Outbox:
     def entries(self) -> tuple[Entry, ...]:
         """All that is not done, oldest first."""
         return self._pending.entries
+
+    @property
+    def me(self) -> User | None:
+        """Whose writes they are, once it is known."""
+        return self._driver.me
+
+    @me.setter
+    def me(self, me: User | None) -> None:
+        self._driver.me = me
 
     @property
     def paused(self) -> str:
@@ -98,6 +104,7 @@ class Outbox:
         """Begin to send what is there. Needs a running loop; does nothing the second time."""
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._driver.run(), name="outbox")
+            self._task.add_done_callback(self._ended)
 
     async def step(self) -> float:
         """Do what is due now and return how many seconds there is nothing to do: the driver by hand, for tests."""
@@ -216,6 +223,14 @@ class Outbox:
     def _put_back(self, db: sqlite3.Connection, entry: Entry) -> None:
         if entry.place and entry.state != "failed" and (text := text_of(entry.op)):
             put_back(db, self.state.namespace, entry.place, text, entry.id, self._now())
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """A fault of ours stops the sending: it is shown, and raised by `close`."""
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._driver.paused = (
+                f"Nothing is sent any more: Octavo has a fault ({type(error).__name__}). Start it again."
+            )
+            self._pending.tell()
 
     def _started(self) -> None:
         self.start()

@@ -104,6 +104,10 @@ class Pending:
             if done is not None:
                 for told in tuple(self._done):
                     told(done)
+        self.tell()
+
+    def tell(self) -> None:
+        """Let the watchers look again."""
         for watcher in tuple(self._watchers):
             watcher()
 

@@ -53,7 +53,7 @@ class Shelf:
         self._db = self._opened()
         self._writer = Writer(self._writing, "octavo shelf writer")
         if self._path is not None:
-            self._writer.submit(self._tidy)
+            self._writer.submit(self._check)
 
     def get(self, op: Operation[Any]) -> tuple[Any, datetime] | None:
         """The answer kept for `op` and when it was kept, or None."""
@@ -161,11 +161,14 @@ class Shelf:
         self._db = self._rebuilt(self._path)
         self._writer = Writer(self._writing, "octavo shelf writer")
 
+    def _check(self, db: sqlite3.Connection) -> None:
+        """Find damage early."""
+        self._damaged = not sound(db)
+        if not self._damaged:
+            self._tidy(db)
+
     def _tidy(self, db: sqlite3.Connection) -> None:
-        """Find damage early, and throw away what is old or too much. What never changes stays."""
-        if self._puts == 0 and not sound(db):
-            self._damaged = True
-            return
+        """Throw away what is old or too much. What never changes stays."""
         db.execute("DELETE FROM answers WHERE NOT immutable AND kept_at < ?", ((self._now() - LONGEST).timestamp(),))
         db.execute(
             "DELETE FROM answers WHERE rowid IN (SELECT rowid FROM ("

@@ -1,0 +1,17 @@
+"""What the first screen needs, and no more."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+ALLOWED = {"octavo.api", "octavo.api.errors", "octavo.api.operation", "octavo.api.text", "octavo.api.wire"}
+
+
+def test_the_data_room_brings_no_area_of_the_interface_with_it() -> None:
+    code = "import sys, octavo.data.live, octavo.data.shelf, octavo.data.state, octavo.data.drafts; print(*sys.modules)"
+    modules = subprocess.check_output([sys.executable, "-c", code], text=True).split()
+    of_api = {name for name in modules if name.startswith("octavo.api")}
+    assert of_api == ALLOWED
+    assert not {"octavo.data.folding", "octavo.data.readback", "octavo.data.salvage"} & set(modules)
+    assert not {"textual", "httpx", "starlette", "keyring"} & set(modules)
