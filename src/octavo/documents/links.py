@@ -77,7 +77,7 @@ class ToFile:
 
 @dataclass(frozen=True, slots=True)
 class ToUrl:
-    """An address outside the platform. `url` begins with http:, https: or mailto:."""
+    """An address outside the platform. `url` begins with http:, https: or mailto:, and its host is ASCII."""
 
     url: str
     host: str
@@ -133,13 +133,18 @@ def _absolute(href: str, scheme: str, places: Places) -> Target:
         return ToUrl(href, href[len("mailto:") :].partition("?")[0])
     try:
         parts = urlsplit(href)
-        host = parts.hostname or ""
-    except ValueError:
+        port, host = parts.port, (parts.hostname or "").encode("idna").decode()
+    except ValueError:  # a UnicodeError is one
         return Broken(href, "The address is not a valid one.")
     if not host:
         return Broken(href, "The address names no host.")
+    if "@" in parts.netloc or "\\" in href:
+        return Broken(href, "The address is written so that it seems to lead elsewhere.")
     if host in APP_HOSTS and (target := _in_app(parts.path, unquote(parts.fragment) or None, places)):
         return target
+    if not parts.netloc.isascii():
+        # Letters that look like others are not shown, and not handed on: a name server has another name for them.
+        href = parts._replace(netloc=host if port is None else f"{host}:{port}").geturl()
     return ToUrl(href, host)
 
 
