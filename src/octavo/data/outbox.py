@@ -170,14 +170,16 @@ class Outbox:
                 with suppress(NotSaved):
                     await self._pending.step(entry.id, partial(released, now=self._now()))
         self._driver.stop()
-        if self._task is not None:
-            await asyncio.wait({self._task}, timeout=within)
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
-            self._task = None
-        with suppress(NotSaved):
-            await self._driver.leave()
+        task, self._task = self._task, None
+        try:
+            if task is not None:
+                await asyncio.wait({task}, timeout=within)
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+        finally:
+            with suppress(NotSaved):
+                await self._driver.leave()
 
     async def _add(self, op: Operation[Any], doing: str, place: str, hold: float) -> Entry:
         now = self._now()
