@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from octavo.api import comments, spaces, users
+from octavo.api import comments, content, spaces, users
 from octavo.api.errors import (
     ApiError,
     BadResponse,
@@ -18,6 +18,7 @@ from octavo.api.errors import (
     Forbidden,
     Invalid,
     NotFound,
+    NotSent,
     Outcome,
     PaginationError,
     RateLimited,
@@ -366,3 +367,32 @@ async def test_only_the_last_two_hundred_are_remembered(connect: Connect) -> Non
     for _ in range(210):
         await client(ME)
     assert len(client.activity) == 200
+
+
+@pytest.mark.parametrize(
+    ("op", "sentence"),
+    [
+        (content.GetPageByPath(at=HERE, page_path=".."), "'..' cannot stand in a path"),
+        (content.GetPageByPath(at=HERE, page_path="\udcff"), "half a character"),
+        (comments.Create(at=HERE, body={"markdown": "\ud800"}), "half a character"),
+    ],
+)
+async def test_what_cannot_travel_is_refused_before_it_is_sent(
+    connect: Connect, op: Operation[Any], sentence: str
+) -> None:
+    async with Peer(always()) as peer:
+        error = await failure(connect, peer, op)
+        assert isinstance(error, Invalid)
+        assert sentence in str(error)
+        assert error.outcome is Outcome.REFUSED
+        assert peer.asked == []
+
+
+async def test_a_client_that_was_closed_asks_for_nothing(connect: Connect) -> None:
+    async with Peer(always(reply(200, MIA))) as peer:
+        client = connect(peer.origin)
+        await client(ME)
+        await client.aclose()
+        with pytest.raises(NotSent, match="was closed"):
+            await client(ME)
+        assert len(peer.asked) == 1

@@ -24,9 +24,9 @@ from typing import Any, TypeVar
 from pydantic import SecretStr
 
 from octavo import __version__, redaction
-from octavo.api.errors import ApiError
+from octavo.api.errors import ApiError, Invalid
 from octavo.api.operation import SPECS, Listing, ListPage, Operation
-from octavo.api.wire import encode, route_of
+from octavo.api.wire import Request, encode, route_of
 from octavo.client import answers
 from octavo.client.activity import Activity, Limits
 from octavo.client.aside import aside
@@ -37,7 +37,7 @@ from octavo.client.flights import Flights
 from octavo.client.in_process import Application, InProcessCarrier
 from octavo.client.origin import origin_of
 from octavo.client.paging import walk
-from octavo.client.policy import READS, Budget, limits, pause_ahead
+from octavo.client.policy import READS, Budget, Unsendable, limits, pause_ahead
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -84,6 +84,7 @@ class Client:
         self._deadline = deadline
         self._around = Surroundings(self.origin, sleep, clock, now, rng, Budget(clock))
         self._carrier: Carrier | None = None
+        self._closed = False
         self._building = asyncio.Lock()
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._slots_ahead = asyncio.Semaphore(AHEAD_AT_ONCE)
@@ -94,12 +95,12 @@ class Client:
     async def __call__(self, op: Operation[T]) -> T:
         """The answer to `op`. Identical reads under way share one answer."""
         if SPECS[type(op)].method in READS:
-            return await self._flights.join((type(op), encode(op).url), lambda: self._answer(op))
+            return await self._flights.join((type(op), _request(op).url), lambda: self._answer(op))
         return await self._answer(op)
 
     async def ahead(self, op: Operation[T]) -> T:
         """The same for what nobody waits for yet: two at a time, and none when few requests are left."""
-        key = (type(op), encode(op).url)
+        key = (type(op), _request(op).url)
         if SPECS[type(op)].method in READS and self._flights.has(key):
             return await self(op)
         async with self._slots_ahead:
@@ -143,7 +144,8 @@ class Client:
                 yield item
 
     async def aclose(self) -> None:
-        """Give up what is under way and let go of the connections."""
+        """Give up what is under way and let go of the connections. Nothing can be asked any more."""
+        self._closed = True
         self._flights.cancel()
         async with self._building:
             if self._carrier is not None:
@@ -163,11 +165,10 @@ class Client:
         self, op: Operation[Any], deadline: float, cap: int, read: Callable[[bytes | None], Awaitable[T]]
     ) -> T:
         """What `read` makes of the body, which is None when the status says there is none."""
-        request = encode(op)
+        request, content = _request(op), None
         headers = {"accept": "application/json", "accept-encoding": "gzip", "user-agent": self._agent}
-        content = None
         if request.body is not None:
-            content = json.dumps(request.body, ensure_ascii=False, allow_nan=False).encode()
+            content = _content(request.body)
             headers["content-type"] = "application/json"
         outgoing = Outgoing(request.method, request.url, headers, content)
         async with self._slots:
@@ -194,6 +195,8 @@ class Client:
 
     async def _ready(self) -> Carrier:
         async with self._building:
+            if self._closed:
+                raise Unsendable(f"The connection to {self._around.host} was closed. Start again to ask for anything.")
             if self._carrier is None:
                 self._carrier = await self._built()
             return self._carrier
@@ -210,6 +213,26 @@ class Client:
             return HttpCarrier(self.origin, self._key, transport=transport, ca_file=self._ca_file)
 
         return await aside(build)
+
+
+def _request(op: Operation[Any]) -> Request:
+    """`op` as HTTP has it. Raises Invalid for a value that cannot travel."""
+    try:
+        return encode(op)
+    except ValueError as error:
+        raise _not_sendable(error) from None
+
+
+def _content(body: dict[str, Any]) -> bytes:
+    try:
+        return json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError as error:
+        raise _not_sendable(error) from None
+
+
+def _not_sendable(error: ValueError) -> Invalid:
+    cause = "there is half a character in it" if isinstance(error, UnicodeError) else str(error)
+    return Invalid(f"This cannot be sent: {cause}. Correct it, then try again.")
 
 
 async def _flat(pages: AsyncIterator[ListPage[Item]]) -> AsyncIterator[Item]:
