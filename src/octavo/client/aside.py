@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -39,7 +40,7 @@ async def aside(function: Callable[[], T]) -> T:
             result = function()
         except BaseException as raised:  # noqa: BLE001  # it is raised again where it is awaited
             error = raised
-        if not loop.is_closed():
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(settle, result, error)
 
     threading.Thread(target=run, daemon=True, name="octavo-aside").start()
