@@ -206,14 +206,10 @@ class ThreadView(Explained, ScrollView, can_focus=True, inherit_bindings=False):
 
         look, more = self._look, self._replies.value.next if self._replies.value else None
         if self._replies.error is not None:
-            said = f"Replies did not load: {self._replies.error} "
-            pieces = [
-                Piece("✗ ", look.error),
-                Piece(said, look.muted),
-                Piece("r", look.accent),
-                Piece(" retry", look.muted),
-            ]
-            return [Line(line) for line in wrap(pieces, max(16, self.size.width - 2))]
+            pieces = [Piece("✗ ", look.error), Piece(f"Replies did not load: {self._replies.error}", look.muted)]
+            keys = [Piece("r", look.accent), Piece(" retry   ", look.muted), Piece("!", look.accent)]
+            lines = [*wrap(pieces, max(16, self.size.width - 2)), [*keys, Piece(" log", look.muted)]]
+            return [Line(line) for line in lines]
         if self._replies.loading and self._replies.value is None and self.comment.replies:
             return [Line([Piece(f"  loading {self.comment.replies} replies", look.muted)])]
         return [Line([Piece("  more replies: G loads on", look.muted)])] if more else []
