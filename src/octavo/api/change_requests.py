@@ -7,7 +7,7 @@ from pydantic import Field
 
 from octavo.api.bodies import plain
 from octavo.api.operation import Listing, Model, Operation, Urls
-from octavo.api.places import ChangeRequestRef, OrganizationRef, RevisionRef, SpaceRef
+from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
 from octavo.api.text import Id, Known, RawJson, SafeJson, SafeLine
 from octavo.api.users import User
 
@@ -56,9 +56,6 @@ class ChangeRequest(Model):
 
     def ref(self, space: SpaceRef) -> ChangeRequestRef:
         return ChangeRequestRef(space_id=self.space or space.space_id, change_request_id=self.id)
-
-    def base_ref(self, space: SpaceRef) -> RevisionRef | None:
-        return RevisionRef(space_id=self.space or space.space_id, revision_id=self.base) if self.base else None
 
 
 class MergeResult(Model):

@@ -97,7 +97,7 @@ class _Builder:
         start = self._index
         while self._tokens[self._index].type != "table_close":
             self._index += 1
-        table, _ = pipe_table(self._tokens[start : self._index], 0)
+        table = pipe_table(self._tokens[start : self._index])
         table.first, table.last = self._lines
         self.tree.add(table)
 

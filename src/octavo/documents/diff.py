@@ -17,7 +17,6 @@ from octavo.documents.table_diff import column_pairs
 from octavo.documents.word_diff import compare, compare_lines
 
 _EXACT = frozenset({"code", "math"})
-_TITLED = frozenset({"expandable", "openapi"})
 _TABLES = frozenset({"table", "cards"})
 
 

@@ -117,19 +117,5 @@ def character(name: str) -> str | None:
     return found if len(found) == 1 and _is_pictorial(ord(found)) else None
 
 
-def from_code_points(code: str) -> str | None:
-    """The character that code points such as `1f4a1` or `1f468-200d-1f4bb` stand for."""
-    parts = code.split("-")
-    if not 0 < len(parts) <= 8:
-        return None
-    try:
-        points = [int(part, 16) for part in parts]
-    except ValueError:
-        return None
-    if any(not (_is_pictorial(point) or point in (0x200D, 0xFE0F, 0x20E3) or 0x23 <= point < 0x3A) for point in points):
-        return None
-    return "".join(map(chr, points))
-
-
 def _is_pictorial(point: int) -> bool:
     return 0x1F000 <= point <= 0x1FAFF or 0x2190 <= point <= 0x2BFF or point in (0x3030, 0x303D, 0x3297, 0x3299)

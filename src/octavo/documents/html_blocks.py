@@ -45,7 +45,6 @@ class HtmlReader:
         self._line, self._counted = line, 0
         self._ink: Ink | None = None
         self._ink_line = line
-        self.anchors: list[str] = []
 
     def read(self) -> None:
         """Read all of it."""
@@ -79,7 +78,6 @@ class HtmlReader:
     def _flush(self) -> None:
         if self._ink:
             runs = self._ink.take()
-            self.anchors += self._ink.anchors
             if runs:
                 self._add(Draft("paragraph", runs=runs), self._ink_line)
         self._ink = None
@@ -133,7 +131,6 @@ class HtmlReader:
             self._tree.open(key, Draft({"paragraph": "group"}.get(kind, kind), attrs, first=self._line))
             return None
         ink = self._inked(piece.end, end)
-        self.anchors += [] if kind == "heading" else ink.anchors
         if kind == "heading" and ink.anchors and "id" not in attrs:
             attrs["id"] = ink.anchors[0]
         runs = ink.take()
@@ -164,7 +161,6 @@ class HtmlReader:
         table = HtmlTable(self._raw[piece.start : end], self._line)
         if loose := table.loose():
             self._add(Draft("paragraph", runs=loose))
-        self.anchors += table.anchors()
         self._add(table.draft())
 
     def _code(self, piece: Piece, element: Element, end: int) -> None:

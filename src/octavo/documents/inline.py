@@ -30,15 +30,15 @@ def segments(tokens: Sequence[Token] | None) -> tuple[list[tuple[Run, ...] | Tag
     return found, ink.anchors
 
 
-def runs_of(tokens: Sequence[Token] | None) -> tuple[tuple[Run, ...], list[str]]:
-    """All runs, where no tag may stand between them; and the anchors met on the way."""
+def runs_of(tokens: Sequence[Token] | None) -> tuple[Run, ...]:
+    """All runs, where no tag may stand between them."""
     ink = Ink()
     for token in tokens or ():
         if token.type == "platform_tag":
             ink.special("expression", token.content)
         else:
             write(ink, token)
-    return ink.take(), ink.anchors
+    return ink.take()
 
 
 def write(ink: Ink, token: Token) -> None:

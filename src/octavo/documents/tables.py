@@ -24,13 +24,12 @@ _ROLES = {
 _CHECKED = {"true": True, "false": False, "1": True, "0": False, "": False}
 
 
-def pipe_table(tokens: Sequence[Token], line: int) -> tuple[Draft, list[str]]:
-    """The table whose tokens these are, from its opening to its closing one; and the anchors in it."""
+def pipe_table(tokens: Sequence[Token]) -> Draft:
+    """The table whose tokens these are, from its opening to its closing one."""
     columns: list[Column] = []
     table = Draft("table")
-    anchors: list[str] = []
     for token in tokens:
-        first, last = (token.map[0] + line, token.map[1] + line) if token.map else (0, 0)
+        first, last = token.map or (0, 0)
         if token.type == "tr_open" and columns:
             table.children.append(Draft("row", first=first, last=last))
         elif token.type == "th_open":
@@ -39,8 +38,7 @@ def pipe_table(tokens: Sequence[Token], line: int) -> tuple[Draft, list[str]]:
             row = table.children[-1]
             row.children.append(Draft("cell", first=row.first, last=row.last))
         elif token.type == "inline":
-            runs, met = runs_of(token.children)
-            anchors += met
+            runs = runs_of(token.children)
             if table.children:
                 table.children[-1].children[-1].runs = runs
             else:
@@ -48,7 +46,7 @@ def pipe_table(tokens: Sequence[Token], line: int) -> tuple[Draft, list[str]]:
     table.attrs["columns"] = tuple(columns)
     if not any(words(column.title).strip() for column in columns):
         table.attrs["header_hidden"] = True
-    return table, anchors
+    return table
 
 
 @dataclass(slots=True)
@@ -111,10 +109,6 @@ class HtmlTable:
     def loose(self) -> tuple[Run, ...]:
         """The caption and words between cells, which stand nowhere."""
         return self._caption.take() if self._caption else ()
-
-    def anchors(self) -> list[str]:
-        """The anchors in its cells."""
-        return [anchor for row in self._rows for cell in row for anchor in cell.ink.anchors]
 
     def _read(self, piece: Piece, line: int) -> None:
         element = piece.element

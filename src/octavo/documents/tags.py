@@ -75,11 +75,6 @@ class TagScanner:
         return tag
 
 
-def scan(source: str, position: int = 0) -> Tag | None:
-    """The tag that begins at `position` of `source`, or None."""
-    return TagScanner(source).at(position)
-
-
 def _read(source: str, name: str, position: int, limit: int) -> Tag | None:
     start = position
     if name in _CONDITIONS:

@@ -107,10 +107,6 @@ class Tree:
                 return False
         return False
 
-    def innermost(self, key: str) -> Draft | None:
-        """The innermost open block of that key."""
-        return next((draft for known, draft in reversed(self._open) if known == key), None)
-
     def _cut(self, index: int, line: int) -> None:
         for key, draft in self._open[index:]:
             draft.last = line
