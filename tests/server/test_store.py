@@ -44,8 +44,7 @@ def test_a_place_is_never_given_out_twice(store: Store) -> None:
         store.delete(f"/spaces/{name}")
     assert places == sorted(set(places))
     store.put("/spaces/d", {"id": "d"})
-    assert [each["id"] for _, each in store.positioned("/spaces", after=places[-1])] == ["d"]
-    assert list(store.positioned("/spaces", after=places[-1], newest_first=True)) == []
+    assert next(store.positioned("/spaces"))[0] > places[-1]
 
 
 def test_deleting_takes_along_what_lies_below_and_nothing_beside(store: Store) -> None:

@@ -160,17 +160,11 @@ class Store:
         """The documents of a collection, by default in the order they came."""
         return (document for _, document in self.positioned(collection, newest_first=newest_first))
 
-    def positioned(
-        self, collection: str, *, after: int | None = None, newest_first: bool = False
-    ) -> Iterator[tuple[int, Json]]:
-        """Position and document of those that come after position `after`: what a cursor needs to stay stable."""
-        order, beyond = ("DESC", "<") if newest_first else ("ASC", ">")
-        query = "SELECT position, body FROM documents WHERE collection = ?"
-        values: list[Any] = [collection]
-        if after is not None:
-            query += f" AND position {beyond} ?"
-            values.append(after)
-        for position, body in self._db.execute(f"{query} ORDER BY position {order}", values).fetchall():
+    def positioned(self, collection: str, *, newest_first: bool = False) -> Iterator[tuple[int, Json]]:
+        """Position and document of each in a collection: what a cursor needs to stay stable."""
+        order = "DESC" if newest_first else "ASC"
+        query = f"SELECT position, body FROM documents WHERE collection = ? ORDER BY position {order}"
+        for position, body in self._db.execute(query, [collection]).fetchall():
             yield position, json.loads(body)
 
     def first(self, collection: str, field: str, value: str | int) -> Json | None:
