@@ -18,26 +18,9 @@ from octavo.data.live import Live, Snapshot, reach
 from octavo.data.shelf import Shelf
 from octavo.server.app import Platform
 from tests.data.conftest import ByHand
+from tests.data.screen import Screen
 from tests.data.sends import Gate
 from tests.server.asking import Ask, Clock
-
-
-class Screen:
-    """Keeps every snapshot it was shown."""
-
-    def __init__(self) -> None:
-        self.seen: list[Any] = []
-
-    def __call__(self, snapshot: Snapshot[Any]) -> None:
-        self.seen.append(snapshot)
-
-    @property
-    def now(self) -> Any:
-        return self.seen[-1]
-
-    @property
-    def texts(self) -> list[str]:
-        return [each.body.text for each in self.now.value.items]
 
 
 def threads(here: SpaceRef, **more: Any) -> comments.List:
@@ -354,85 +337,6 @@ class TestWrites:
         edit = content.Edit(at=request, changes=(content.DeletePage(page="p"),))
         assert reach(edit) == "/v1/spaces/s/change-requests/c"
         assert reach(spaces.Restore(at=space)) == "/v1/spaces/s"
-
-
-class TestTheOutbox:
-    """Writes that wait in the outbox are on what is shown."""
-
-    async def test_a_comment_shows_at_once_and_gets_its_name_without_flicker(
-        self, live: Live, outbox: ByHand, here: SpaceRef, clock: Clock
-    ) -> None:
-        screen = Screen()
-        live.watch(threads(here), screen)
-        await live.settled()
-        entry = await outbox.add(new(here), doing="comment")
-        assert (screen.now.value.items[0].id, screen.now.pending) == (entry.pending_id, 1)
-        clock.forward(seconds=5)
-        await outbox.run_dry()
-        await live.settled()
-        assert (screen.texts, screen.now.pending) == (["Hello"], 0)
-        assert screen.now.value.items[0].id != entry.pending_id
-        first = next(number for number, each in enumerate(screen.seen) if each.value and each.value.items)
-        assert all(len(each.value.items) == 1 for each in screen.seen[first:] if each.value)
-
-    async def test_counters_follow(self, live: Live, outbox: ByHand, here: SpaceRef, clock: Clock) -> None:
-        screen = Screen()
-        live.watch(spaces.Get(at=here), screen)
-        await live.settled()
-        await outbox.add(new(here), doing="comment")
-        assert (screen.now.value.comments, screen.now.pending) == (1, 1)
-        clock.forward(seconds=5)
-        await outbox.run_dry()
-        await live.settled()
-        assert (screen.now.value.comments, screen.now.pending) == (1, 0)
-
-    async def test_undo_takes_it_away(self, live: Live, outbox: ByHand, here: SpaceRef) -> None:
-        screen = Screen()
-        live.watch(threads(here), screen)
-        await live.settled()
-        await outbox.add(new(here), doing="comment")
-        await outbox.undo()
-        assert (screen.texts, screen.now.pending) == ([], 0)
-
-    async def test_a_refused_resolve_is_taken_back(
-        self, live: Live, outbox: ByHand, here: SpaceRef, ask: Ask, platform: Platform, clock: Clock
-    ) -> None:
-        about = await ask(new(here, "Right?"), "mia")
-        screen = Screen()
-        live.watch(threads(here, status="open"), screen)
-        await live.settled()
-        await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), doing="resolve the thread")
-        assert screen.texts == []
-        assert outbox.entries[0].basis.is_open
-        platform.refuse_next(comments.Update, 403, "You may only read here.")
-        clock.forward(seconds=5)
-        await outbox.run_dry()
-        assert screen.texts == ["Right?"]
-
-    async def test_it_is_there_after_a_restart_and_offline(
-        self, live: Live, outbox: ByHand, gate: Gate, shelf: Shelf, here: SpaceRef, clock: Clock
-    ) -> None:
-        await live.refresh(threads(here))
-        shelf.flush()
-        await outbox.add(new(here), doing="comment")
-        gate.errors.append(NotSent("Can't reach the server."))
-        screen = Screen()
-        later = Live(gate, shelf, outbox, now=clock)
-        later.watch(threads(here), screen)
-        await later.settled()
-        assert [(each.value.items[0].body.text, each.pending) for each in screen.seen] == [("Hello", 1), ("Hello", 1)]
-
-    async def test_a_thread_without_a_name_has_its_replies(
-        self, live: Live, outbox: ByHand, gate: Gate, here: SpaceRef
-    ) -> None:
-        entry = await outbox.add(new(here), doing="comment")
-        screen = Screen()
-        live.watch(comments.ListReplies(at=here, comment_id=entry.pending_id), screen)
-        await live.settled()
-        answer = comments.CreateReply(at=here, comment_id=entry.pending_id, body=Markdown(markdown="And more"))
-        await outbox.add(answer, doing="reply")
-        assert screen.texts == ["And more"]
-        assert gate.asked == []
 
 
 class Book:

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from octavo.api import comments
 from octavo.api.bodies import Markdown
-from octavo.api.errors import Lost, NotSent, RateLimited, Trace, Unauthorized
-from octavo.api.operation import SPECS, Operation
+from octavo.api.errors import NotSent, RateLimited, Trace, Unauthorized
+from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.entry import Basis
 from octavo.data.outbox import Outbox
 from octavo.data.state import State
 from octavo.server.app import Platform
-from tests.data.conftest import MIA, ByHand
+from tests.data.conftest import ByHand
 from tests.data.sends import Gate
 from tests.server.asking import Ask, Clock
 
@@ -103,78 +102,6 @@ async def test_undo_of_a_reaction_takes_it_away(outbox: ByHand, here: SpaceRef, 
     await outbox.undo()
     await outbox.run_dry()
     assert (await ask(comments.Get(at=here, comment_id=about.id))).reactions == ()
-
-
-async def test_what_may_have_arrived_cannot_be_taken_back(
-    outbox: ByHand, here: SpaceRef, gate: Gate, clock: Clock
-) -> None:
-    again = ByHand(Lossy(gate, applied=True), outbox.state, Drafts(outbox.state), me=MIA)
-    await again.add(comment(here), doing="comment")
-    await deliver(again, clock)
-    undone = await again.undo()
-    assert undone
-    assert not undone.done
-    assert "on its way" in undone.sentence
-    await again.close()
-
-
-@pytest.mark.parametrize("answered", [True, False])
-async def test_a_lost_answer_is_read_back_before_anything_is_sent_again(
-    answered: bool, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
-) -> None:
-    await thread(ask, here, "Hello", user="mia")
-    lossy = Lossy(gate, applied=answered)
-    again = ByHand(lossy, outbox.state, Drafts(outbox.state), me=MIA)
-    await again.add(comment(here, "Hello "), doing="comment")
-    await deliver(again, clock)
-    assert again.entries[0].state == "unknown"
-    assert "looked for" in again.entries[0].reason
-    clock.forward(seconds=59)
-    await again.run_dry()
-    assert len(lossy.writes) == 1, "Nothing is looked for while the server may still act"
-    clock.forward(seconds=1)
-    await again.run_dry()
-    assert again.entries == ()
-    assert len(lossy.writes) == (1 if answered else 2)
-    assert [each.strip() for each in await texts(ask, here)] == ["Hello", "Hello"]
-    await again.close()
-
-
-async def test_identical_texts_on_purpose_are_two_comments(
-    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
-) -> None:
-    lossy = Lossy(gate, applied=True)
-    again = ByHand(lossy, outbox.state, Drafts(outbox.state), me=MIA)
-    await again.add(comment(here, "LGTM"), doing="comment")
-    await again.add(comment(here, "LGTM"), doing="comment")
-    await deliver(again, clock)
-    for _ in range(2):
-        clock.forward(seconds=60)
-        await again.run_dry()
-    assert again.entries == ()
-    assert await texts(ask, here) == ["LGTM", "LGTM"]
-    assert len(lossy.writes) == 2
-    await again.close()
-
-
-async def test_after_two_lost_rounds_it_stops_and_asks(
-    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, drafts: Drafts
-) -> None:
-    lossy = Lossy(gate, applied=False, times=2)
-    again = ByHand(lossy, outbox.state, drafts, me=MIA)
-    entry = await again.add(comment(here), doing="comment", place="a")
-    await deliver(again, clock)
-    for _ in range(4):
-        clock.forward(seconds=60)
-        await again.run_dry()
-    assert again.entries[0].asks
-    assert again.entries[0].state == "unknown"
-    assert len(lossy.writes) == 2
-    await again.retry(entry.id)
-    await again.run_dry()
-    assert again.entries == ()
-    assert await texts(ask, here) == ["Hello"]
-    await again.close()
 
 
 async def test_a_refused_comment_stays_with_its_reason_and_its_text_is_a_draft_again(
@@ -314,60 +241,6 @@ async def test_an_edit_of_what_changed_since_is_refused_and_its_text_kept(
     assert drafts.get("edit") == "Version 2 of mine"
 
 
-@pytest.mark.parametrize("answered", [True, False])
-async def test_a_lost_delete_is_done_when_the_comment_is_gone(
-    answered: bool, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
-) -> None:
-    mine = await thread(ask, here, user="mia")
-    lossy = Lossy(gate, applied=answered)
-    again = ByHand(lossy, outbox.state, Drafts(outbox.state), me=MIA)
-    await again.add(comments.Delete(at=here, comment_id=mine.id), doing="delete the comment")
-    await deliver(again, clock)
-    clock.forward(seconds=60)
-    await again.run_dry()
-    assert again.entries == ()
-    assert await texts(ask, here) == []
-    assert len(lossy.writes) == (1 if answered else 2)
-    await again.close()
-
-
-async def test_every_kind_of_write_arrives_though_its_answer_is_lost(
-    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
-) -> None:
-    about = await thread(ask, here, user="mia")
-    where = {"at": here, "comment_id": about.id}
-    reply = await ask(comments.CreateReply(**where, body=Markdown(markdown="Old")), "mia")
-    doomed = await ask(comments.CreateReply(**where, body=Markdown(markdown="Gone")), "mia")
-    ops: list[Operation[Any]] = [
-        comments.CreateReply(**where, body=Markdown(markdown="New")),
-        comments.Update(**where, body=Markdown(markdown="Is this *right*?")),
-        comments.Update(**where, resolved=True),
-        comments.Update(**where, added_reactions=("1f389",)),
-        comments.UpdateReply(**where, comment_reply_id=reply.id, body=Markdown(markdown="Newer")),
-        comments.UpdateReply(**where, comment_reply_id=reply.id, added_reactions=("1f44d",)),
-        comments.DeleteReply(**where, comment_reply_id=doomed.id),
-    ]
-    lossy = Lossy(gate, applied=True, times=len(ops))
-    again = ByHand(lossy, outbox.state, Drafts(outbox.state), me=MIA)
-    for op in ops:
-        await again.add(op, doing="write")
-    await deliver(again, clock)
-    for _ in ops:
-        clock.forward(seconds=60)
-        await again.run_dry()
-    assert again.entries == ()
-    assert len(lossy.writes) == len(ops)
-    now = await ask(comments.Get(**where, format="markdown"))
-    replies = await ask(comments.ListReplies(**where, format="markdown"))
-    assert (now.body.text, now.status, [each.emoji for each in now.reactions]) == (
-        "Is this *right*?",
-        "resolved",
-        ["1f389"],
-    )
-    assert [(each.body.text, len(each.reactions)) for each in replies.items] == [("Newer", 1), ("New", 0)]
-    await again.close()
-
-
 async def test_a_reply_to_a_comment_that_is_not_posted_yet_finds_it(
     outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock
 ) -> None:
@@ -420,104 +293,3 @@ async def test_a_fault_of_ours_is_shown_and_raised(state: State, drafts: Drafts,
     assert [each.state for each in outbox.entries] == ["queued"]
     with pytest.raises(ZeroDivisionError):
         await outbox.close()
-
-
-class TestOnDisk:
-    """What another process finds."""
-
-    async def test_it_is_sent_by_the_next_one(self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask) -> None:
-        clock = Clock()
-        first = await _outbox(tmp_path, gate, clock)
-        await first.add(comment(here), doing="comment")
-        await first.close()
-        first.state.close()
-        second = await _outbox(tmp_path, gate, clock)
-        assert [each.state for each in second.entries] == ["queued"]
-        clock.forward(hours=2)
-        await second.run_dry()
-        assert await texts(ask, here) == ["Hello"]
-        await second.close()
-        second.state.close()
-
-    async def test_after_a_crash_what_is_old_is_listed(self, tmp_path: Path, gate: Gate, here: SpaceRef) -> None:
-        clock = Clock()
-        first = await _outbox(tmp_path, gate, clock)
-        await first.step()
-        await first.add(comment(here), doing="comment")
-        first.state.write_now(lambda db: None)
-        first._driver._let_go()  # as the kernel does when a process is gone
-        clock.forward(minutes=11)
-        second = await _outbox(tmp_path, gate, clock)
-        await second.run_dry()
-        (left,) = second.entries
-        assert left.asks
-        assert "a while ago" in left.reason
-        assert gate.asked == []
-        await second.close()
-        second.state.close()
-        first.state.close()
-
-    async def test_two_instances_have_one_driver_and_see_the_same(
-        self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask
-    ) -> None:
-        clock = Clock()
-        one, two = await _outbox(tmp_path, gate, clock), await _outbox(tmp_path, gate, clock)
-        done: list[str] = []
-        two.on_done(lambda entry: done.append(entry.remote))
-        await one.step()
-        entry = await two.add(comment(here), doing="comment")
-        clock.forward(seconds=5)
-        for _ in range(5):
-            await two.step()
-        assert gate.asked == []
-        assert [each.id for each in two.entries] == [entry.id]
-        await one.run_dry()
-        await two.step()
-        assert one.entries == two.entries == ()
-        assert await texts(ask, here) == ["Hello"]
-        assert done == [(await ask(comments.List(at=here))).items[0].id]
-        await one.close()
-        await two.add(comment(here, "Again"), doing="comment")
-        clock.forward(seconds=5)
-        await two.run_dry()
-        assert await texts(ask, here) == ["Hello", "Again"]
-        await two.close()
-        one.state.close()
-        two.state.close()
-
-    async def test_it_runs_by_itself(self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask) -> None:
-        state = State(tmp_path, "p")
-        outbox = Outbox(gate, state, Drafts(state), undo_seconds=0.0)
-        empty = asyncio.Event()
-        outbox.watch(lambda: empty.set() if not outbox.entries else None)
-        await outbox.add(comment(here), doing="comment")
-        await empty.wait()
-        assert await texts(ask, here) == ["Hello"]
-        await outbox.close()
-        state.close()
-
-
-async def _outbox(folder: Path, gate: Gate, clock: Clock) -> ByHand:
-    state = State(folder, "mia@test", now=clock)
-    return ByHand(gate, state, Drafts(state), me=MIA, jitter=lambda: 0.0)
-
-
-class Lossy:
-    """Loses the answers of the first `times` writes, which were applied or not."""
-
-    def __init__(self, send: Gate, *, applied: bool, times: int | None = None) -> None:
-        self._send = send
-        self._applied = applied
-        self._left = times if times is not None else (2 if applied else 1)
-        self.writes: list[Operation[Any]] = []
-
-    async def __call__(self, op: Operation[Any]) -> Any:
-        if SPECS[type(op)].method == "GET":
-            return await self._send(op)
-        self.writes.append(op)
-        self._left -= 1
-        if self._left < 0:
-            return await self._send(op)
-        if self._applied:
-            await self._send(op)
-        raise Lost("The connection broke.")

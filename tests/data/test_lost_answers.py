@@ -1,0 +1,165 @@
+"""Writes whose answers are lost on the way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from octavo.api import comments
+from octavo.api.bodies import Markdown
+from octavo.api.errors import Lost
+from octavo.api.operation import SPECS, Operation
+from octavo.api.places import SpaceRef
+from octavo.data.drafts import Drafts
+from tests.data.conftest import MIA, ByHand
+from tests.data.sends import Gate
+from tests.data.test_outbox import comment, deliver, texts, thread
+from tests.server.asking import Ask, Clock
+
+
+async def test_what_may_have_arrived_cannot_be_taken_back(
+    outbox: ByHand, here: SpaceRef, gate: Gate, clock: Clock
+) -> None:
+    again = ByHand(Lossy(gate, applied=True), outbox.state, Drafts(outbox.state), me=MIA)
+    await again.add(comment(here), doing="comment")
+    await deliver(again, clock)
+    undone = await again.undo()
+    assert undone
+    assert not undone.done
+    assert "on its way" in undone.sentence
+    await again.close()
+
+
+@pytest.mark.parametrize("answered", [True, False])
+async def test_a_lost_answer_is_read_back_before_anything_is_sent_again(
+    answered: bool, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+) -> None:
+    await thread(ask, here, "Hello", user="mia")
+    lossy = Lossy(gate, applied=answered)
+    again = ByHand(lossy, outbox.state, Drafts(outbox.state), me=MIA)
+    await again.add(comment(here, "Hello "), doing="comment")
+    await deliver(again, clock)
+    assert again.entries[0].state == "unknown"
+    assert "looked for" in again.entries[0].reason
+    clock.forward(seconds=59)
+    await again.run_dry()
+    assert len(lossy.writes) == 1, "Nothing is looked for while the server may still act"
+    clock.forward(seconds=1)
+    await again.run_dry()
+    assert again.entries == ()
+    assert len(lossy.writes) == (1 if answered else 2)
+    assert [each.strip() for each in await texts(ask, here)] == ["Hello", "Hello"]
+    await again.close()
+
+
+async def test_identical_texts_on_purpose_are_two_comments(
+    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+) -> None:
+    lossy = Lossy(gate, applied=True)
+    again = ByHand(lossy, outbox.state, Drafts(outbox.state), me=MIA)
+    await again.add(comment(here, "LGTM"), doing="comment")
+    await again.add(comment(here, "LGTM"), doing="comment")
+    await deliver(again, clock)
+    for _ in range(2):
+        clock.forward(seconds=60)
+        await again.run_dry()
+    assert again.entries == ()
+    assert await texts(ask, here) == ["LGTM", "LGTM"]
+    assert len(lossy.writes) == 2
+    await again.close()
+
+
+async def test_after_two_lost_rounds_it_stops_and_asks(
+    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, drafts: Drafts
+) -> None:
+    lossy = Lossy(gate, applied=False, times=2)
+    again = ByHand(lossy, outbox.state, drafts, me=MIA)
+    entry = await again.add(comment(here), doing="comment", place="a")
+    await deliver(again, clock)
+    for _ in range(4):
+        clock.forward(seconds=60)
+        await again.run_dry()
+    assert again.entries[0].asks
+    assert again.entries[0].state == "unknown"
+    assert len(lossy.writes) == 2
+    await again.retry(entry.id)
+    await again.run_dry()
+    assert again.entries == ()
+    assert await texts(ask, here) == ["Hello"]
+    await again.close()
+
+
+@pytest.mark.parametrize("answered", [True, False])
+async def test_a_lost_delete_is_done_when_the_comment_is_gone(
+    answered: bool, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+) -> None:
+    mine = await thread(ask, here, user="mia")
+    lossy = Lossy(gate, applied=answered)
+    again = ByHand(lossy, outbox.state, Drafts(outbox.state), me=MIA)
+    await again.add(comments.Delete(at=here, comment_id=mine.id), doing="delete the comment")
+    await deliver(again, clock)
+    clock.forward(seconds=60)
+    await again.run_dry()
+    assert again.entries == ()
+    assert await texts(ask, here) == []
+    assert len(lossy.writes) == (1 if answered else 2)
+    await again.close()
+
+
+async def test_every_kind_of_write_arrives_though_its_answer_is_lost(
+    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+) -> None:
+    about = await thread(ask, here, user="mia")
+    where = {"at": here, "comment_id": about.id}
+    reply = await ask(comments.CreateReply(**where, body=Markdown(markdown="Old")), "mia")
+    doomed = await ask(comments.CreateReply(**where, body=Markdown(markdown="Gone")), "mia")
+    ops: list[Operation[Any]] = [
+        comments.CreateReply(**where, body=Markdown(markdown="New")),
+        comments.Update(**where, body=Markdown(markdown="Is this *right*?")),
+        comments.Update(**where, resolved=True),
+        comments.Update(**where, added_reactions=("1f389",)),
+        comments.UpdateReply(**where, comment_reply_id=reply.id, body=Markdown(markdown="Newer")),
+        comments.UpdateReply(**where, comment_reply_id=reply.id, added_reactions=("1f44d",)),
+        comments.DeleteReply(**where, comment_reply_id=doomed.id),
+    ]
+    lossy = Lossy(gate, applied=True, times=len(ops))
+    again = ByHand(lossy, outbox.state, Drafts(outbox.state), me=MIA)
+    for op in ops:
+        await again.add(op, doing="write")
+    await deliver(again, clock)
+    for _ in ops:
+        clock.forward(seconds=60)
+        await again.run_dry()
+    assert again.entries == ()
+    assert len(lossy.writes) == len(ops)
+    now = await ask(comments.Get(**where, format="markdown"))
+    replies = await ask(comments.ListReplies(**where, format="markdown"))
+    assert (now.body.text, now.status, [each.emoji for each in now.reactions]) == (
+        "Is this *right*?",
+        "resolved",
+        ["1f389"],
+    )
+    assert [(each.body.text, len(each.reactions)) for each in replies.items] == [("Newer", 1), ("New", 0)]
+    await again.close()
+
+
+class Lossy:
+    """Loses the answers of the first `times` writes, which were applied or not."""
+
+    def __init__(self, send: Gate, *, applied: bool, times: int | None = None) -> None:
+        self._send = send
+        self._applied = applied
+        self._left = times if times is not None else (2 if applied else 1)
+        self.writes: list[Operation[Any]] = []
+
+    async def __call__(self, op: Operation[Any]) -> Any:
+        if SPECS[type(op)].method == "GET":
+            return await self._send(op)
+        self.writes.append(op)
+        self._left -= 1
+        if self._left < 0:
+            return await self._send(op)
+        if self._applied:
+            await self._send(op)
+        raise Lost("The connection broke.")

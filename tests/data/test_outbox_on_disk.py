@@ -1,0 +1,96 @@
+"""What another process finds in the outbox."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from octavo.api import comments
+from octavo.api.places import SpaceRef
+from octavo.data.drafts import Drafts
+from octavo.data.outbox import Outbox
+from octavo.data.state import State
+from tests.data.conftest import MIA, ByHand
+from tests.data.sends import Gate
+from tests.data.test_outbox import comment, texts
+from tests.server.asking import Ask, Clock
+
+
+class TestOnDisk:
+    """Instances that follow one another, or run side by side."""
+
+    async def test_it_is_sent_by_the_next_one(self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask) -> None:
+        clock = Clock()
+        first = await _outbox(tmp_path, gate, clock)
+        await first.add(comment(here), doing="comment")
+        await first.close()
+        first.state.close()
+        second = await _outbox(tmp_path, gate, clock)
+        assert [each.state for each in second.entries] == ["queued"]
+        clock.forward(hours=2)
+        await second.run_dry()
+        assert await texts(ask, here) == ["Hello"]
+        await second.close()
+        second.state.close()
+
+    async def test_after_a_crash_what_is_old_is_listed(self, tmp_path: Path, gate: Gate, here: SpaceRef) -> None:
+        clock = Clock()
+        first = await _outbox(tmp_path, gate, clock)
+        await first.step()
+        await first.add(comment(here), doing="comment")
+        first.state.write_now(lambda db: None)
+        first._driver._let_go()  # as the kernel does when a process is gone
+        clock.forward(minutes=11)
+        second = await _outbox(tmp_path, gate, clock)
+        await second.run_dry()
+        (left,) = second.entries
+        assert left.asks
+        assert "a while ago" in left.reason
+        assert gate.asked == []
+        await second.close()
+        second.state.close()
+        first.state.close()
+
+    async def test_two_instances_have_one_driver_and_see_the_same(
+        self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask
+    ) -> None:
+        clock = Clock()
+        one, two = await _outbox(tmp_path, gate, clock), await _outbox(tmp_path, gate, clock)
+        done: list[str] = []
+        two.on_done(lambda entry: done.append(entry.remote))
+        await one.step()
+        entry = await two.add(comment(here), doing="comment")
+        clock.forward(seconds=5)
+        for _ in range(5):
+            await two.step()
+        assert gate.asked == []
+        assert [each.id for each in two.entries] == [entry.id]
+        await one.run_dry()
+        await two.step()
+        assert one.entries == two.entries == ()
+        assert await texts(ask, here) == ["Hello"]
+        assert done == [(await ask(comments.List(at=here))).items[0].id]
+        await one.close()
+        await two.add(comment(here, "Again"), doing="comment")
+        clock.forward(seconds=5)
+        await two.run_dry()
+        assert await texts(ask, here) == ["Hello", "Again"]
+        await two.close()
+        one.state.close()
+        two.state.close()
+
+    async def test_it_runs_by_itself(self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask) -> None:
+        state = State(tmp_path, "p")
+        outbox = Outbox(gate, state, Drafts(state), undo_seconds=0.0)
+        empty = asyncio.Event()
+        outbox.watch(lambda: empty.set() if not outbox.entries else None)
+        await outbox.add(comment(here), doing="comment")
+        await empty.wait()
+        assert await texts(ask, here) == ["Hello"]
+        await outbox.close()
+        state.close()
+
+
+async def _outbox(folder: Path, gate: Gate, clock: Clock) -> ByHand:
+    state = State(folder, "mia@test", now=clock)
+    return ByHand(gate, state, Drafts(state), me=MIA, jitter=lambda: 0.0)
