@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
@@ -10,7 +11,7 @@ from textual.app import ComposeResult
 from textual.screen import Screen
 from textual.widget import Widget
 
-from octavo.api.operation import Operation
+from octavo.api.operation import Listing, ListPage, Operation
 from octavo.data.live import Live, Snapshot
 from octavo.tui.commands import Explained
 from octavo.tui.frame import StatusBar, TopBar
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from octavo.tui.app import Octavo
 
 T = TypeVar("T")
+Item = TypeVar("Item")
+
+MOST = 2000
+"""Items of a list that is read whole. Beyond them, screens say that there is more."""
 
 
 class Following:
@@ -29,6 +34,7 @@ class Following:
     def __init__(self, live: Callable[[], Live]) -> None:
         self._live = live
         self._slots: dict[str, tuple[Operation[Any], Callable[[], None]]] = {}
+        self._reading: set[asyncio.Task[None]] = set()
 
     def follow(self, slot: str, op: Operation[T] | None, show: Callable[[Snapshot[T]], None] | None = None) -> None:
         """Show the answer to `op` now and whenever it changes."""
@@ -45,6 +51,25 @@ class Following:
             self._slots[slot] = (op, leave)
         else:
             leave()
+
+    def follow_whole(
+        self, slot: str, op: Listing[Item], show: Callable[[Snapshot[ListPage[Item]]], None], most: int = MOST
+    ) -> None:
+        """Follow a list and read on until it is whole, or `most` of it is here: what counts must not be cut short."""
+
+        def shown(snapshot: Snapshot[ListPage[Item]]) -> None:
+            show(snapshot)
+            value = snapshot.value
+            if value is not None and value.next is not None and len(value.items) < most and not snapshot.loading:
+                asyncio.get_running_loop().call_soon(self._read_on, slot, op)
+
+        self.follow(slot, op, shown)
+
+    def _read_on(self, slot: str, op: Listing[Any]) -> None:
+        if self.op(slot) == op:
+            task = asyncio.get_running_loop().create_task(self._live().more(op))
+            self._reading.add(task)
+            task.add_done_callback(self._reading.discard)
 
     def op(self, slot: str) -> Operation[Any] | None:
         """What `slot` follows now."""
@@ -103,6 +128,10 @@ class View(Explained, Screen[None]):
     def follow(self, slot: str, op: Operation[T] | None, show: Callable[[Snapshot[T]], None] | None = None) -> None:
         """Show the answer to `op` now and whenever it changes, instead of what `slot` followed before."""
         self.following.follow(slot, op, show)
+
+    def follow_whole(self, slot: str, op: Listing[Item], show: Callable[[Snapshot[ListPage[Item]]], None]) -> None:
+        """Follow a list, and read on until it is whole."""
+        self.following.follow_whole(slot, op, show)
 
     def on_unmount(self) -> None:
         self.following.stop()

@@ -103,7 +103,7 @@ class ChangeRequestScreen(Discussing, Proposing):
         self.follow("reviews", reviews.List(at=self.at, format="markdown", limit=100), self._show_reviews)
         self.follow("requested", reviews.ListRequested(at=self.at, limit=100), self._show_requested)
         threads = comments.List(at=self.at, status="all", format="markdown", limit=200)
-        self.follow("threads", threads, self._show_threads)
+        self.follow_whole("threads", threads, self._show_threads)
         self.octavo.known.spaces_changed.subscribe(self, lambda _: self.refresh_bindings())
         self._draw_head()
         self.rows.focus()

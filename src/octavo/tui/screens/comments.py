@@ -126,7 +126,7 @@ class CommentsScreen(View):
         spaces = self.octavo.known.spaces.value.items if self.octavo.known.spaces.value else ()
         for space in spaces:
             op = comments.List(at=space.ref, status="all", format="markdown", limit=200)
-            self.follow(
+            self.follow_whole(
                 f"space {space.id}", op, partial(self._show, f"space {space.id}", space.ref, space.title.upper())
             )
 
@@ -137,7 +137,7 @@ class CommentsScreen(View):
             at = ChangeRequestRef(space_id=each.space, change_request_id=each.id)
             op = comments.List(at=at, status="all", format="markdown", limit=200)
             key = f"change request {each.id}"
-            self.follow(key, op, partial(self._show, key, at, f"#{each.number} {each.title}"))
+            self.follow_whole(key, op, partial(self._show, key, at, f"#{each.number} {each.title}"))
 
     def _show(self, key: str, at: Discussion, place: str, snapshot: Snapshot[ListPage[Comment]]) -> None:
         self._found[key] = (at, place, snapshot)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import on
 from textual.binding import Binding, BindingType
@@ -62,6 +62,8 @@ class ContentScreen(Discussing, View):
         self.page: Page | None = None
         self.threads: tuple[Comment, ...] = ()
         self._threads_known = False
+        self._troubles: dict[str, str] = {}
+        """Why the tree, the page or the threads on show could not be refreshed, while that is so."""
         self._history = History()
         self._wanted_line: int | None = None
         self._collections: tuple[Collection, ...] = ()
@@ -158,7 +160,7 @@ class ContentScreen(Discussing, View):
             self.pages_tree.wait_for(f"the pages of {space.title}")
             self.follow("tree", content.ListPages(at=space.ref), self._show_tree)
             threads = comments.List(at=space.ref, status="all", format="markdown", limit=200)
-            self.follow("threads", threads, self._show_threads)
+            self.follow_whole("threads", threads, self._show_threads)
         else:
             self._choose_nav("pages")
             if page_id is not None:
@@ -171,6 +173,7 @@ class ContentScreen(Discussing, View):
             self.follow(slot, None)
         self.space, self.pages, self.page, self.threads = None, None, None, ()
         self._threads_known = False
+        self._troubles.clear()
 
     def _choose_nav(self, which: Which) -> None:
         focus = self.focused is None or self.nav.has_focus_on is not None
@@ -179,14 +182,13 @@ class ContentScreen(Discussing, View):
     # Pages
 
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
+        self._note("tree", snapshot)
         if snapshot.value is None:
             if snapshot.error is not None:
                 self.pages_tree.fail("Pages did not load", str(snapshot.error))
             return
         self.pages = snapshot.value
         self._draw_tree()
-        if snapshot.error is not None:
-            self.pages_tree.fail("Pages could not be refreshed", str(snapshot.error))
         if self.page is None:
             wanted = self.pages.find(self._wanted_page) if self._wanted_page else None
             first = wanted or next((page for page in self.pages.walk() if page.type == "document"), None)
@@ -197,6 +199,14 @@ class ContentScreen(Discussing, View):
     def _draw_tree(self) -> None:
         if self.pages is not None:
             self.nav.show_pages(self.pages, open_counts(self.threads))
+            if trouble := self._troubles.get("tree"):
+                self.pages_tree.fail("Pages could not be refreshed", trouble)
+
+    def _note(self, what: str, snapshot: Snapshot[Any]) -> None:
+        """Remember why something is not fresh: whatever is drawn later still says so."""
+        self._troubles.pop(what, None)
+        if snapshot.error is not None:
+            self._troubles[what] = str(snapshot.error)
 
     def open_page(self, page_id: str, *, anchor: str = "", remember: bool = True) -> None:
         """Show a page of this space, and the part of it that `anchor` names."""
@@ -220,6 +230,7 @@ class ContentScreen(Discussing, View):
         if self.following.op("page") == op:
             self._go_to_anchor()
         else:
+            self._troubles.pop("page", None)
             self.view.wait_for(page.title)
             self.follow("page", op, self._show_page)
         self._say_where()
@@ -227,6 +238,7 @@ class ContentScreen(Discussing, View):
     def _show_page(self, snapshot: Snapshot[Page]) -> None:
         if self.page is None or self.space is None:
             return
+        self._note("page", snapshot)
         if snapshot.value is not None:
             self.page = snapshot.value
             self.view.show_markdown(
@@ -241,8 +253,7 @@ class ContentScreen(Discussing, View):
                 self.octavo.picturing.page_shown(self, at_top=self.view.scroll_offset.y == 0)
         elif snapshot.error is not None:
             self.view.fail(f"{self.page.title} did not load", str(snapshot.error))
-        self._fetched = snapshot.fetched_at
-        self._say_where(str(snapshot.error) if snapshot.error else "")
+        self._say_where()
 
     def _go_to_anchor(self) -> None:
         if self._wanted_line is not None:
@@ -252,23 +263,22 @@ class ContentScreen(Discussing, View):
             self.view.go_to_anchor(self._anchor)
             self._anchor = ""
 
-    def _say_where(self, trouble: str = "") -> None:
+    def _say_where(self) -> None:
         if self.space is None:
             self.status("Content")
             return
         trail = self.pages.trail(self.page.id) if self.pages and self.page else ()
         crumbs = " › ".join([self.space.title, *(page.title or "Untitled" for page in trail)])
-        self.status(crumbs, trouble or self.view.facts)
+        self.status(crumbs, self._troubles.get("page") or self.view.facts)
 
     # Threads
 
     def _show_threads(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
+        self._note("threads", snapshot)
         if snapshot.value is not None:
             self.threads, self._threads_known = snapshot.value.items, True
             self._draw_tree()
-            self._draw_threads()
-        if snapshot.error is not None:
-            self.aside.fail_threads(str(snapshot.error))
+        self._draw_threads()
 
     def page_threads(self) -> tuple[Comment, ...]:
         """The threads of the page on show, open ones first."""
@@ -278,11 +288,12 @@ class ContentScreen(Discussing, View):
         return tuple(sorted(here, key=lambda each: not each.is_open))
 
     def _draw_threads(self) -> None:
-        if self.page is None or self.view.document is None:
-            return
-        threads = self.page_threads()
-        self.view.set_threads(anchored(self.view.document, threads))
-        self.aside.show(self.view.document, threads if self._threads_known else None, self.page)
+        if self.page is not None and self.view.document is not None:
+            threads = self.page_threads()
+            self.view.set_threads(anchored(self.view.document, threads))
+            self.aside.show(self.view.document, threads if self._threads_known else None, self.page)
+        if trouble := self._troubles.get("threads"):
+            self.aside.fail_threads(trouble)
 
     # What Discussing asks
 

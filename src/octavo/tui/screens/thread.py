@@ -59,7 +59,7 @@ class ThreadSheet(Dialog[None]):
     def on_mount(self) -> None:
         self.query_one(ThreadView).focus()
         op = comments.List(at=self._at, status="all", format="markdown", limit=200)
-        self._following.follow("threads", op, self._show)
+        self._following.follow_whole("threads", op, self._show)
         self._draw()
 
     def on_unmount(self) -> None:
