@@ -16,7 +16,6 @@ from octavo.documents.blocks import Document
 from octavo.documents.chunks import chunks
 from octavo.documents.parse import parse
 from octavo.documents.tags import TagScanner
-from octavo.documents.words import plain_sections
 
 FRAGMENTS = [
     *(
@@ -147,8 +146,7 @@ def test_any_tag_is_scanned(text: str) -> None:
 
 @settings(max_examples=200)
 @given(pages)
-def test_sections_and_chunks_of_any_page(page: str) -> None:
-    assert all(isinstance(part, str) for section in plain_sections(page) for part in section)
+def test_chunks_of_any_page(page: str) -> None:
     pieces = chunks(page, 20)
     assert "\n".join(text for _, text in pieces) == page
     assert [line for line, _ in pieces] == sorted({line for line, _ in pieces})
@@ -196,7 +194,6 @@ def test_work_grows_with_the_page(page: Callable[[int], str]) -> None:
     # not linear, and the time limit of the test says so.
     huge = page(1 + 80_000 * 100 // len(page(100)))
     parse(huge)
-    plain_sections(huge)
 
 
 def test_a_tag_whose_end_is_too_far_is_words() -> None:

@@ -5,6 +5,7 @@ import pytest
 from octavo.api import search, spaces
 from octavo.api.search import PageHit
 from octavo.api.spaces import Space
+from octavo.documents.parse import parse
 from octavo.server.behaviour import revisions
 from octavo.server.sections import sections
 from octavo.server.store import Json
@@ -47,6 +48,33 @@ def test_a_page_is_cut_at_its_headings() -> None:
     ]
     assert found[0][2] == "All about it\nWhere to begin."
     assert "Run the installer, then configure it.\n# not a heading" in found[1][2]
+
+
+def test_sections_have_the_anchors_of_the_page() -> None:
+    page = """# A
+
+## Dup
+
+## Dup
+
+1. Item
+
+   #### Indented
+
+Underlined
+---
+
+<h2>Written <em>in HTML</em></h2>
+
+```python
+# no heading
+```
+
+## Own <a href="#f" id="f"></a>
+"""
+    anchors = dict.fromkeys(anchor for anchor, _, _ in sections(page, "A", "") if anchor)
+    assert list(anchors) == [each.anchor for each in parse(page).headings][1:]
+    assert list(anchors) == ["dup", "dup-1", "indented", "underlined", "written-in-html", "f"]
 
 
 async def test_a_long_section_is_found_once(ask: Ask) -> None:
