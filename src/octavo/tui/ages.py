@@ -31,5 +31,10 @@ def long_age(moment: datetime | None, now: datetime | None = None) -> str:
     return f"{number} {word}{'' if number == '1' else 's'} ago"
 
 
+def plural(number: int, one: str, many: str = "") -> str:
+    """`1 reply`, `2 replies`."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
 def _aware(moment: datetime) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -14,7 +14,6 @@ from textual.screen import Screen
 from octavo.api.errors import ApiError
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.data.state import NotSaved
 from octavo.settings import Settings
 from octavo.tui.commands import Explaining
 from octavo.tui.crash import report_crash
@@ -23,6 +22,7 @@ from octavo.tui.session import Doors, Session
 from octavo.tui.themes import palettes, themes
 from octavo.tui.warming import AFTER, warm_up
 from octavo.tui.widgets.notices import NoticeBoard, Tone
+from octavo.tui.writes import Queued, Writes
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -102,6 +102,7 @@ class Octavo(Explaining[int]):
 
             self._filters.append(AsciiTwins())
         self.notices = NoticeBoard()
+        self.writes = Writes(self)
         self.wanted_space: tuple[str, str | None, str] | None = None
         """A space, a page of it and a part of that, which the content view shows next."""
         self._session = session
@@ -220,19 +221,9 @@ class Octavo(Explaining[int]):
         else:
             self._handle_exception(error)  # type: ignore[arg-type]  # what the loop keeps is an Exception
 
-    def queue(self, op: Operation[Any], *, doing: str, place: str = "", said: str = "") -> None:
-        """Give a comment write to the outbox: on disk before anything is said, sent after the time for undo."""
-
-        async def add() -> None:
-            try:
-                entry = await self.session.outbox.add(op, doing=doing, place=place)
-            except NotSaved as error:
-                self.say(f"Couldn't {doing}: {error}", tone="failed")
-                return
-            held = self.settings.undo_seconds if entry.state == "held" else 0.0
-            self.say(said or doing.capitalize(), seconds=max(held, 3.0), undo=held > 0)
-
-        self.background(add())
+    def queue(self, *writes: Queued, said: str) -> None:
+        """Give comment writes to the outbox: on disk before `said` is said, sent after the time for undo."""
+        self.writes.queue(writes, said)
 
     def write(
         self,
@@ -242,24 +233,13 @@ class Octavo(Explaining[int]):
         said: str = "",
         then: Callable[[Any], None] | None = None,
         otherwise: str = "",
+        final: str = "",
     ) -> None:
         """Send a write now, with its `edits` shown at once and taken back with a sentence when it is refused.
 
-        `otherwise` is what that sentence ends with.
+        `otherwise` is what that sentence ends with; `final` says why `u` does not take it back.
         """
-
-        async def send() -> None:
-            try:
-                answer = await self.session.live.write(op, *edits)
-            except ApiError as error:
-                self.say(f"Couldn't {doing}: {error} {otherwise}".rstrip(), tone="failed")
-                return
-            if said:
-                self.say(said)
-            if then is not None:
-                then(answer)
-
-        self.background(send())
+        self.writes.write(doing, op, *edits, said=said, then=then, otherwise=otherwise, final=final)
 
     def say(self, message: str, *, tone: Tone = "done", seconds: float | None = None, undo: bool = False) -> None:
         """Tell the person what happened, where it hides nothing they look at. Never markup."""
@@ -273,15 +253,8 @@ class Octavo(Explaining[int]):
         self.say(sentence, tone="care")
 
     def action_undo(self) -> None:
-        async def undo() -> None:
-            undone = await self.session.outbox.undo()
-            for notice in self.notices.shown():
-                if notice.undo:
-                    self.notices.close(notice.number)
-            self.say(undone.sentence if undone else "Nothing to undo.")
-
         if self._session is not None:
-            self.background(undo())
+            self.writes.undo()
 
     def action_view(self, view: str) -> None:
         if self._session is None:

@@ -112,8 +112,10 @@ class StatusBar(Widget):
         right = Content.assemble(
             facts, "  " if facts and waiting else "", (waiting, "$warning"), " " if facts or waiting else ""
         )
-        room = max(width - right.cell_length - 2, 0)
-        left = Content(f" {self.crumbs}").truncate(room, ellipsis=True)
+        left = Content(f" {self.crumbs}")
+        # However much there is to say, where we are is still to be seen.
+        right = right.truncate(max(width - left.cell_length - 2, width * 2 // 3), ellipsis=True)
+        left = left.truncate(max(width - right.cell_length - 2, 0), ellipsis=True)
         gap = width - left.cell_length - right.cell_length
         if gap < 0:
             return right.truncate(width, ellipsis=True)

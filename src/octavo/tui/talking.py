@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -12,7 +12,9 @@ from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment, Reply
 from octavo.api.operation import Operation
 from octavo.api.places import Discussion
+from octavo.tui.ages import plural
 from octavo.tui.emoji import emoji
+from octavo.tui.writes import Queued
 
 if TYPE_CHECKING:
     from octavo.tui.app import Octavo
@@ -46,14 +48,8 @@ def reply(app: Octavo, at: Discussion, comment: Comment, *, resolve: bool = Fals
     def send(text: str) -> Operation[Reply]:
         return comments.CreateReply(at=at, comment_id=comment.id, body=Markdown(markdown=text))
 
-    def then() -> None:
-        if resolve and comment.is_open:
-            app.queue(
-                comments.Update(at=at, comment_id=comment.id, resolved=True),
-                doing="resolve the thread",
-                said="Reply written, thread resolved",
-            )
-
+    resolves = resolve and comment.is_open
+    resolving = Queued(comments.Update(at=at, comment_id=comment.id, resolved=True), "resolve the thread")
     _compose(
         app,
         f"reply {_where(at)} {comment.id}",
@@ -61,8 +57,8 @@ def reply(app: Octavo, at: Discussion, comment: Comment, *, resolve: bool = Fals
         comment.body.text,
         send,
         doing="reply",
-        said="Reply written",
-        then=then,
+        said="Reply written, thread resolved" if resolves else "Reply written",
+        after=(resolving,) if resolves else (),
     )
 
 
@@ -70,9 +66,20 @@ def toggle_resolved(app: Octavo, at: Discussion, comment: Comment) -> None:
     """Resolve an open thread, reopen a resolved one."""
     op = comments.Update(at=at, comment_id=comment.id, resolved=comment.is_open)
     if comment.is_open:
-        app.queue(op, doing="resolve the thread", said="Thread resolved")
+        app.queue(Queued(op, "resolve the thread"), said="Thread resolved")
     else:
-        app.queue(op, doing="reopen the thread", said="Thread reopened")
+        app.queue(Queued(op, "reopen the thread"), said="Thread reopened")
+
+
+def resolve_all(app: Octavo, threads: Sequence[tuple[Discussion, Comment]]) -> None:
+    """Resolve the open ones of several threads together."""
+    writes = [
+        Queued(comments.Update(at=at, comment_id=comment.id, resolved=True), "resolve the thread")
+        for at, comment in threads
+        if comment.is_open
+    ]
+    if writes:
+        app.queue(*writes, said=f"{plural(len(writes), 'thread')} resolved")
 
 
 def react(app: Octavo, at: Discussion, comment: Comment, to: Comment | Reply, chosen: str) -> None:
@@ -85,7 +92,8 @@ def react(app: Octavo, at: Discussion, comment: Comment, to: Comment | Reply, ch
     else:
         op = comments.Update(at=at, comment_id=comment.id, **change)
     doing = "take the reaction back" if mine else "react"
-    app.queue(op, doing=doing, said=f"{emoji(chosen)} taken back" if mine else f"Reacted with {emoji(chosen)}")
+    said = f"{emoji(chosen)} taken back" if mine else f"Reacted with {emoji(chosen)}"
+    app.queue(Queued(op, doing), said=said)
 
 
 def choose_reaction(app: Octavo, at: Discussion, comment: Comment, to: Comment | Reply) -> None:
@@ -141,12 +149,15 @@ def delete(app: Octavo, at: Discussion, comment: Comment, what: Comment | Reply)
         kind, goes = "reply", "this reply"
         op = comments.DeleteReply(at=at, comment_id=comment.id, comment_reply_id=what.id)
     else:
-        kind, goes = "comment", "this comment" + (f" and its {what.replies} replies" if what.replies else "")
+        kind, goes = (
+            "comment",
+            "this comment" + (f" and its {plural(what.replies, 'reply', 'replies')}" if what.replies else ""),
+        )
         op = comments.Delete(at=at, comment_id=comment.id)
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            app.queue(op, doing=f"delete the {kind}", said=f"{kind.capitalize()} deleted")
+            app.queue(Queued(op, f"delete the {kind}"), said=f"{kind.capitalize()} deleted")
 
     said = f"“{_excerpt(what.body.text)}”"
     app.push_screen(
@@ -164,7 +175,7 @@ def _compose(
     doing: str,
     said: str,
     start: str = "",
-    then: Callable[[], None] | None = None,
+    after: Sequence[Queued] = (),
 ) -> None:
     from octavo.tui.screens.composer import Composer
     from octavo.tui.widgets.preview import Preview
@@ -173,9 +184,7 @@ def _compose(
 
     def written(text: str | None) -> None:
         if text:
-            app.queue(send(text), doing=doing, place=place, said=said)
-            if then is not None:
-                then()
+            app.queue(Queued(send(text), doing, place), *after, said=said)
 
     draft = drafts.get(place)
     composer = Composer(

@@ -36,6 +36,8 @@ class ThreadSheet(Dialog[None]):
         Binding("T", "go(-1)", "Before", show=False, tooltip="Thread before", id="thread.previous"),
         Binding("escape,q", "close", "Close", tooltip="Back to the page", id="thread.close"),
         Binding("r", "refresh", "Refresh", show=False, tooltip="Ask the server again", id="thread.refresh"),
+        Binding("u", "app.undo", "Undo", show=False, tooltip="Take back the last write", id="thread.undo"),
+        Binding("question_mark", "app.help", "Help", show=False, tooltip="Help for this thread", id="thread.help"),
     ]
 
     def __init__(self, at: Discussion, threads: Sequence[Comment], comment_id: str) -> None:
@@ -68,10 +70,28 @@ class ThreadSheet(Dialog[None]):
     def _show(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
         if snapshot.value is None:
             return
-        for thread in snapshot.value.items:
-            if thread.id in self._threads:
-                self._threads[thread.id] = thread
-        self._draw()
+        now = {thread.id: thread for thread in snapshot.value.items}
+        self._threads = {key: now.get(key, thread) for key, thread in self._threads.items()}
+        if not snapshot.loading and snapshot.value.next is None:
+            for key in [key for key in self._threads if key not in now]:
+                self._gone(key, snapshot.value.items)
+        if self._current in self._threads:
+            self._draw()
+        else:
+            self.dismiss(None)
+
+    def _gone(self, key: str, items: Sequence[Comment]) -> None:
+        """A thread is deleted; or it was on its way, and has the name the server gave it now."""
+        was = self._threads.pop(key)
+        index = self._order.index(key)
+        self._order.remove(key)
+        if key.startswith("pending-"):
+            same = [each for each in items if each.body.text == was.body.text and each.id not in self._threads]
+            if same:
+                self._threads[same[0].id] = same[0]
+                self._order.insert(index, same[0].id)
+        if self._current == key and self._order:
+            self._current = self._order[min(index, len(self._order) - 1)]
 
     def _draw(self) -> None:
         thread = self._threads[self._current]

@@ -92,6 +92,14 @@ def wrapped(lines: Iterable[Content], width: int) -> list[Content]:
     return out
 
 
+def shortened(lines: list[Content], most: int) -> list[Content]:
+    """The first `most` lines, the last of them ending in … when there are more."""
+    if len(lines) <= most:
+        return lines
+    last = lines[most - 1]
+    return [*lines[: most - 1], last[: max(0, len(last.plain) - 1)] + Content("…")]
+
+
 def partial(loaded: int, total: int) -> Content:
     """The foot of a list that is not loaded whole."""
     return Content.assemble(

@@ -14,8 +14,10 @@ from textual.strip import Strip
 from textual.style import Style
 
 from octavo.tui.widgets.content import fit, spread
-from octavo.tui.widgets.states import Waiting, failed, filtered_out, nothing, partial, wrapped
+from octavo.tui.widgets.states import Waiting, failed, filtered_out, nothing, partial, shortened, wrapped
 
+_MOST_SAID = 3
+"""Lines that say what could not be refreshed: the list is more."""
 _KEPT_STRIPS = 2000
 
 
@@ -193,7 +195,8 @@ class Surface(ScrollView, inherit_bindings=False):
             return []
         lines: list[Content] = []
         if self._failure is not None:
-            lines += self._wrapped(failed(*self._failure, shown=self._unfiltered))
+            said, keys = failed(*self._failure, shown=self._unfiltered)
+            lines += [*shortened(self._wrapped([said]), _MOST_SAID), *self._wrapped([keys])]
         if self.total is not None and self.total > self._unfiltered and not self.query_text:
             lines.append(partial(self._unfiltered, self.total))
         return lines

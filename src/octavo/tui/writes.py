@@ -1,0 +1,119 @@
+"""Everything the person writes, one after the other: into the outbox or at once, and taken back in the same order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from octavo.api.errors import ApiError
+from octavo.api.operation import Operation
+from octavo.data.state import NotSaved
+
+if TYPE_CHECKING:
+    from octavo.tui.app import Octavo
+
+NOTICE_SECONDS = 3.0
+
+
+@dataclass(frozen=True)
+class Queued:
+    """A comment write for the outbox: `doing` follows "Couldn't", `place` is that of its draft."""
+
+    op: Operation[Any]
+    doing: str
+    place: str = ""
+
+
+class Writes:
+    """The writes of the app. What is begun together is taken back together."""
+
+    def __init__(self, app: Octavo) -> None:
+        self._app = app
+        self._turn = asyncio.Lock()
+        """So that a key pressed right after another finds what that one did."""
+        self._together = 1
+        self._final = ""
+        """Why the last write cannot be taken back, when it cannot."""
+
+    def queue(self, writes: Sequence[Queued], said: str) -> None:
+        """Put `writes` on disk, then say so; they are sent when the time to undo is over."""
+        self._app.background(self._add(writes, said))
+
+    async def _add(self, writes: Sequence[Queued], said: str) -> None:
+        app = self._app
+        async with self._turn:
+            held = 0.0
+            for each in writes:
+                try:
+                    entry = await app.session.outbox.add(each.op, doing=each.doing, place=each.place)
+                except NotSaved as error:
+                    app.say(f"Couldn't {each.doing}: {error}", tone="failed")
+                    return
+                held = app.settings.undo_seconds if entry.state == "held" else 0.0
+            self._together, self._final = len(writes), ""
+        app.say(said, seconds=max(held, NOTICE_SECONDS), undo=held > 0)
+
+    def write(
+        self,
+        doing: str,
+        op: Operation[Any],
+        *edits: tuple[Operation[Any], Callable[[Any], Any]],
+        said: str,
+        then: Callable[[Any], None] | None,
+        otherwise: str,
+        final: str,
+    ) -> None:
+        """Send a write now. When it is refused its `edits` are taken back with a sentence."""
+        self._app.background(self._send(doing, op, *edits, said=said, then=then, otherwise=otherwise, final=final))
+
+    async def _send(
+        self,
+        doing: str,
+        op: Operation[Any],
+        *edits: tuple[Operation[Any], Callable[[Any], Any]],
+        said: str,
+        then: Callable[[Any], None] | None,
+        otherwise: str,
+        final: str,
+    ) -> None:
+        app = self._app
+        async with self._turn:
+            try:
+                answer = await app.session.live.write(op, *edits)
+            except ApiError as error:
+                app.say(f"Couldn't {doing}: {error} {otherwise}".rstrip(), tone="failed")
+                return
+            self.is_final(final or f"To {doing} cannot be taken back with u.")
+        if said:
+            app.say(said)
+        if then is not None:
+            then(answer)
+
+    def is_final(self, why: str) -> None:
+        """The last write cannot be taken back, and what came before it is not what `u` is about."""
+        self._final = why
+
+    def undo(self) -> None:
+        """Take back what was written last, or say why that cannot be."""
+        self._app.background(self._undo())
+
+    async def _undo(self) -> None:
+        app = self._app
+        async with self._turn:
+            if self._final:
+                app.say(self._final, tone="care")
+                self._final = ""
+                return
+            sentences: list[str] = []
+            for _ in range(self._together):
+                undone = await app.session.outbox.undo()
+                if undone is None:
+                    break
+                sentences.append(undone.sentence)
+            self._together = 1
+        for notice in app.notices.shown():
+            if notice.undo:
+                app.notices.close(notice.number)
+        app.say(" ".join(dict.fromkeys(sentences)) or "Nothing to undo.")
