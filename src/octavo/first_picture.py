@@ -40,7 +40,9 @@ class FirstPicture:
     def __init__(self, folder: Path, place: str, look: str) -> None:
         """Each `place` has its own, in `folder`. `look` is what else must be the same: the theme and the like."""
         self._path = folder / f"{PREFIX}{zlib.crc32(place.encode('utf-8', 'surrogateescape')):08x}"
-        self._place, self._look = place, look
+        # Noted now: the app takes variables out of the environment as it starts.
+        terminal = {each: os.environ.get(each, "") for each in _TERMINAL}
+        self._known = {"version": __version__, "place": place, "look": look, "terminal": terminal}
         self._settings: list[Any] | None = None
         self._shown = False
 
@@ -102,9 +104,7 @@ class FirstPicture:
 
     def _head(self) -> dict[str, Any]:
         """What must be the same for it to be shown."""
-        terminal = {name: os.environ.get(name, "") for name in _TERMINAL}
-        size = list(os.get_terminal_size(2))
-        return {"version": __version__, "place": self._place, "look": self._look, "size": size, "terminal": terminal}
+        return {**self._known, "size": list(os.get_terminal_size(2))}
 
     def _read(self) -> str:
         handle = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)

@@ -293,3 +293,25 @@ async def test_a_fault_of_ours_is_shown_and_raised(state: State, drafts: Drafts,
     assert [each.state for each in outbox.entries] == ["queued"]
     with pytest.raises(ZeroDivisionError):
         await outbox.close()
+
+
+async def test_what_is_held_is_delivered_before_one_leaves(
+    gate: Gate, state: State, drafts: Drafts, here: SpaceRef, ask: Ask
+) -> None:
+    outbox = Outbox(gate, state, drafts, undo_seconds=30)
+    await outbox.add(comment(here, "Before I go"), doing="comment")
+    await outbox.deliver(within=20)
+    assert (outbox.entries, await texts(ask, here)) == ((), ["Before I go"])
+    await outbox.close()
+
+
+async def test_one_leaves_all_the_same_when_nothing_can_be_delivered(
+    gate: Gate, state: State, drafts: Drafts, here: SpaceRef
+) -> None:
+    outbox = Outbox(gate, state, drafts, undo_seconds=30)
+    gate.errors.extend(NotSent("There is no network.") for _ in range(9))
+    await outbox.add(comment(here, "Later"), doing="comment")
+    await outbox.deliver(within=20)
+    [entry] = outbox.entries
+    assert entry.state == "queued"
+    await outbox.close()

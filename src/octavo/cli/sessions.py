@@ -233,7 +233,7 @@ def _session(
 
 def _asked(each: Activity) -> Asked:
     return Asked(
-        each.moment, each.method, each.route, each.status, each.ms, each.error or None, each.attempts, each.request_id
+        each.moment, each.method, each.route, each.status, each.ms, each.error or None, each.attempts, each.request_id, each.given_up
     )
 
 

@@ -24,6 +24,8 @@ class Activity:
     """The sentence it failed with, or nothing."""
     size: int
     """Bytes of the body of the last answer, decompressed."""
+    given_up: bool = False
+    """Nobody waited for the answer any more: it says nothing of the server."""
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,7 @@ class Exchange:
         self._status: int | None = None
         self._size = 0
         self._error = ""
+        self._given_up = False
 
     async def run(self, carrier: Carrier) -> bytes | None:
         """The body, or None when the status says there is none. Raises ApiError."""
@@ -87,7 +88,7 @@ class Exchange:
 
     def given_up(self) -> None:
         """Nobody waits for the answer any more."""
-        self._error = "Nobody waited for the answer any more."
+        self._error, self._given_up = "Nobody waited for the answer any more.", True
 
     def activity(self) -> Activity:
         """What is to be remembered of it."""
@@ -101,6 +102,7 @@ class Exchange:
             request_id=self._request_id,
             error=self._error,
             size=self._size,
+            given_up=self._given_up,
         )
 
     @property

@@ -163,6 +163,28 @@ class Outbox:
         """The server answers again."""
         self._driver.online()
 
+    async def deliver(self, within: float = 2.0) -> None:
+        """Send now what is held for undo: the person leaves. What cannot be sent in `within` seconds waits."""
+        for entry in self.entries:
+            if entry.id in self._history and entry.held_until is not None:
+                with suppress(NotSaved):
+                    await self._pending.step(entry.id, partial(released, now=self._now()))
+        changed = asyncio.Event()
+        leave = self.watch(changed.set)
+        try:
+            async with asyncio.timeout(within):
+                while any(self._is_moving(entry) for entry in self.entries):
+                    changed.clear()
+                    await changed.wait()
+        except TimeoutError:
+            pass
+        finally:
+            leave()
+
+    def _is_moving(self, entry: Entry) -> bool:
+        due = entry.due_at is None or entry.due_at <= self._now()
+        return entry.state == "sending" or (entry.state == "queued" and due and not self.paused)
+
     async def close(self, within: float = 2.0) -> None:
         """What is held is queued, and nothing more is sent. A request under way gets `within` seconds to finish."""
         for entry in self.entries:

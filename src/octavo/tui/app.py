@@ -157,8 +157,9 @@ class Octavo(Explaining[int]):
         self.known.leave()
         if self._session is not None:
             old, self._session = self._session, None
-            await old.outbox.close()
+            await old.outbox.deliver()
             await old.live.close()
+            await old.outbox.close()
             await old.close()
 
     def on_mount(self) -> None:

@@ -256,9 +256,9 @@ def markdown_table(places: Iterable[type[DOMNode]]) -> str:
     for title, commands in rows.items():
         if not commands:
             continue
-        lines = [f"### {title[:1].upper()}{title[1:]}", "", "| Keys | Does |", "| --- | --- |"]
+        lines = [f"### {title[:1].upper()}{title[1:]}", "", "| Keys | Does | Id |", "| --- | --- | --- |"]
         for keys, binding in commands.values():
             shown = " ".join(f"`{key}`" if key != "|" else "`\\|`" for key in keys)
-            lines.append(f"| {shown} | {binding.tooltip or binding.description} |")
+            lines.append(f"| {shown} | {binding.tooltip or binding.description} | {binding.id or ''} |")
         tables.append("\n".join(lines))
     return "\n\n".join(tables)

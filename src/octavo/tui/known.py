@@ -99,7 +99,7 @@ class Known:
         """The state of the connection in words, and its style."""
         if self._session is None:
             return "not signed in", "$octavo-muted"
-        asked = self._session.activity()
+        asked = [each for each in self._session.activity() if not each.given_up]
         failed = [each for each in asked if each.status is None]
         answered = [each for each in asked if each.status is not None]
         if failed and (not answered or failed[-1].moment > answered[-1].moment):

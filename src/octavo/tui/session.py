@@ -25,6 +25,8 @@ class Asked:
     error: str | None
     attempts: int = 1
     request_id: str = ""
+    given_up: bool = False
+    """Nobody waited for the answer any more."""
 
 
 @dataclass(frozen=True)

@@ -102,8 +102,8 @@ class ActivityScreen(Dialog[None]):
                     short_age(what.created_at),
                 )
             )
-        status = str(what.status) if what.status else "no answer"
-        style = "$error" if what.error else "$success"
+        status = str(what.status) if what.status else "given up" if what.given_up else "no answer"
+        style = "$octavo-muted" if what.given_up else "$error" if what.error else "$success"
         return Row(
             cells=(
                 f"{what.method} {what.attempts}x" if what.attempts > 1 else what.method,

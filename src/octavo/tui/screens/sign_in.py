@@ -27,6 +27,7 @@ class SignInScreen(Screen[None]):
     """One field, three ways in. Facts fill in as the server answers."""
 
     CSS_PATH = "sign_in.tcss"
+    CONTEXT = "sign in"
     HELP: ClassVar[str] = (
         "Paste a personal access key to work on a server, try the demo to work on a made-up library, or open a folder of pages."
     )
