@@ -40,6 +40,8 @@ def run(options: argparse.Namespace) -> int:
     if not sys.stdout.isatty():
         raise Failure("the app needs a terminal. In a script, use: octavo api NAME", FAILED)
     opening = _opening(settings, options)
+    # It was read. What the app starts, a browser or an editor, must not inherit it (K11).
+    os.environ.pop("OCTAVO_API_KEY", None)
     picture = _picture(settings, opening, fresh=options.command == "demo" and options.reset)
     try:
         from octavo.cli.sessions import Ways

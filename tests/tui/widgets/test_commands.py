@@ -206,6 +206,8 @@ def test_keys_are_called_what_is_on_them() -> None:
 
 def test_the_readme_shows_keys_by_place() -> None:
     table = markdown_table([Page, App])
-    assert table.startswith("### Page view\n\n| Keys | Does |\n| --- | --- |\n| `c` `\\|` | Write a comment here |\n")
+    assert table.startswith(
+        "### Page view\n\n| Keys | Does | Id |\n| --- | --- | --- |\n| `c` `\\|` | Write a comment here | page.comment |\n"
+    )
     assert "### Anywhere\n" in table or "### App\n" in table
-    assert "| `?` | Help for what has focus |" in table
+    assert "| `?` | Help for what has focus | " in table
