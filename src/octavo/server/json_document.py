@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from octavo.documents.blocks import Block, Run, words
 from octavo.server.store import Json
-
-if TYPE_CHECKING:
-    from octavo.documents.blocks import Block, Run
 
 SCHEMA_VERSION = 9
 
@@ -125,7 +123,7 @@ def _image(image: Block) -> Json:
 def _table(block: Block) -> Json:
     columns = [f"c{number}" for number in range(len(block.attrs.get("columns", ())))]
     definition: Json = {
-        name: {"id": name, "title": _words(column.title), "type": "text", "textAlignment": column.align or "left"}
+        name: {"id": name, "title": words(column.title), "type": "text", "textAlignment": column.align or "left"}
         for name, column in zip(columns, block.attrs.get("columns", ()), strict=True)
     }
     records: Json = {}
@@ -182,10 +180,6 @@ def reference(address: str) -> Json:
     if anchor and not target:
         return {"kind": "anchor", "anchor": anchor}
     return {"kind": "url", "url": address}
-
-
-def _words(runs: Iterable[Run]) -> str:
-    return "".join(run.text for run in runs)
 
 
 def _paragraph(key: str, nodes: list[Json]) -> Json:

@@ -31,7 +31,6 @@ from octavo.server.world import World
 
 SIDE = "folder"
 """What the folder is called in the marks of a conflict."""
-TITLE_LIMIT = 50
 
 _FIELDS = ("description", "icon", "emoji")
 _FLAGS = ("hidden", "noIndex", "noRobotsIndex")
@@ -69,7 +68,7 @@ def load(
         before = record or {**NOTHING, "keys": {}}
         after = _Loading(world, found, before).content()
         if space is None:
-            name = (title or shown(found.top.name) or "Untitled")[:TITLE_LIMIT]
+            name = (title or shown(found.top.name) or "Untitled")[: spaces.TITLE_LIMIT]
             space = spaces.new(world, organization, title=name)
         world.store.set(_setting(found), space["id"])
         revision, conflicts = _move(world, space, before, after, known=record is not None)
