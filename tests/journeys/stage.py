@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import shutil
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -203,6 +203,10 @@ class Run:
         assert holds(), f"Did not {what or 'come to it'}. Notices: {self.said}\n{self.text}"
         await self.settle()
 
+    def accept(self) -> None:
+        """Let the platform refuse nothing any more that it was told to refuse."""
+        self.platform._refusals.clear()
+
     async def later(self, **by: float) -> None:
         """Let time pass: `seconds=6` is more than a write is held for undo."""
         self.clock.forward(**by)
@@ -232,6 +236,10 @@ class Run:
         async with asyncio.timeout(LONGEST):
             while self.app.return_value is None:
                 await self.pilot.pause(0.004)
+
+
+async def _at_once(seconds: float) -> None:
+    """Retries need not be waited for."""
 
 
 class Stage:
@@ -273,21 +281,25 @@ class Stage:
         start: str = "content",
         change: Callable[[Platform], None] | None = None,
         shut: bool = False,
+        over: Callable[[Platform], AbstractAsyncContextManager[str]] | None = None,
         **chosen: Any,
     ) -> AsyncIterator[Run]:
         """Open the app as `person`, at rest on its first screen. `change` may touch the platform before that.
 
-        `shut`: no request gets through until the gate is opened.
+        `shut`: no request gets through until the gate is opened. `over` serves the platform on a port and says at
+        which origin; otherwise it is asked in this process.
         """
         settings = self.settings(**chosen)
         async with self.library() as platform:
             if change is not None:
                 change(platform)
-            session, gate = self._session(settings, platform, person)
-            if shut:
-                gate.shut()
-            async with self.show(settings, session, platform, gate, size=size, start=start) as run:
-                yield run
+            platform.world.store.add_key(f"key-of-{person}", person)
+            async with over(platform) if over is not None else nullcontext("") as origin:
+                session, gate = self._session(settings, person, origin, platform)
+                if shut:
+                    gate.shut()
+                async with self.show(settings, session, platform, gate, size=size, start=start) as run:
+                    yield run
 
     @asynccontextmanager
     async def show(
@@ -312,10 +324,16 @@ class Stage:
             if app.is_running:
                 await app._end_session()
 
-    def _session(self, settings: Settings, platform: Platform, person: str) -> tuple[Session, Gate]:
-        """What the composition root builds for the demo, with our clock and a gate."""
-        platform.world.store.add_key(f"key-of-{person}", person)
-        client = Client("http://octavo.local", SecretStr(f"key-of-{person}"), transport=platform, now=self.clock)
+    def _session(self, settings: Settings, person: str, origin: str, platform: Platform) -> tuple[Session, Gate]:
+        """What the composition root builds for the demo, or for a server at `origin`, with our clock and a gate."""
+        client = Client(
+            origin or "http://octavo.local",
+            SecretStr(f"key-of-{person}"),
+            transport=None if origin else platform,
+            deadline=1.0 if origin else 30.0,
+            now=self.clock,
+            sleep=_at_once,
+        )
         gate = Gate(client)
         namespace = f"demo {person}"
         state = State(settings.state_folder, namespace, now=self.clock)

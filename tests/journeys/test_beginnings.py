@@ -92,7 +92,7 @@ async def test_organizations_are_chosen_between(stage: Stage) -> None:
         await run.press("3")
         await run.see("Changes · East Bank Pilots · open", "No change request is in this state.")
         await run.press("1", "l", "enter")
-        await run.see("Pilot book ▾", "This space has no pages yet.")
+        await run.see("Pilot book ▾", "Pilot book › Untitled page", "This page is empty.")
         await run.quit()
     async with stage.play() as run:
         await run.see("◆ East Bank Pilots ▾", "Pilot book")

@@ -83,8 +83,9 @@ class Aside(Vertical):
         self.query_one("#threads-title", Static).update(title)
 
     def fail_threads(self, sentence: str) -> None:
-        """Say that the threads did not load."""
-        self.threads.fail("Threads did not load", sentence)
+        """Say that the threads did not load, or are not fresh."""
+        known = bool(self.threads.keys)
+        self.threads.fail("Threads could not be refreshed" if known else "Threads did not load", sentence)
 
     def _draw_heading(self, heading: Heading) -> Row:
         return Row(text="  " * max(0, heading.level - 2) + heading.title, dim=heading.level > 2)

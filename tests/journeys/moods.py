@@ -1,0 +1,86 @@
+"""A server on a real port that lets the platform answer, or is in a mood."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import uvicorn
+from starlette.types import Message, Receive, Scope, Send
+
+from octavo.server.app import Platform
+
+
+@dataclass(frozen=True)
+class Mood:
+    """What is answered instead. `status` 0: nothing at all; `body` as it stands, else an error with a sentence."""
+
+    status: int = 0
+    body: bytes | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+    late: float = 0.0
+    """Seconds after which the platform answers after all."""
+    only: str = ""
+    """The method that meets the mood; all do when it is empty."""
+    acts: bool = False
+    """Whether the platform does what it is asked, and only its answer is lost."""
+
+    async def answer(self, send: Send) -> None:
+        if not self.status:
+            await asyncio.Event().wait()
+        error = {"error": {"code": self.status, "message": "The harbour master says no."}}
+        body = json.dumps(error).encode() if self.body is None else self.body
+        headers = [("content-type", "application/json"), *self.headers]
+        lines = [(name.encode(), value.encode()) for name, value in headers]
+        await send({"type": "http.response.start", "status": self.status, "headers": lines})
+        await send({"type": "http.response.body", "body": body})
+
+
+@dataclass
+class Moody:
+    """An ASGI application: `mood` None is a good one."""
+
+    platform: Platform
+    mood: Mood | None = None
+    asked: list[str] = field(default_factory=list)
+    """Methods and paths that met a mood."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        mood = self.mood
+        if mood is not None and mood.only in ("", scope["method"]):
+            self.asked.append(f"{scope['method']} {scope['path']}")
+            if mood.acts:
+                await self.platform(scope, receive, _swallowed)
+                return await mood.answer(send)
+            if not mood.late:
+                await _whole(receive)
+                return await mood.answer(send)
+            await asyncio.sleep(mood.late)
+        await self.platform(scope, receive, send)
+
+
+async def _swallowed(message: Message) -> None:
+    """Where an answer goes that nobody gets."""
+
+
+async def _whole(receive: Receive) -> None:
+    """Read the request to its end: a client must not be surprised by a closed door."""
+    message: Message = {"more_body": True}
+    while message.get("more_body"):
+        message = await receive()
+
+
+@asynccontextmanager
+async def serving(moody: Moody) -> AsyncIterator[str]:
+    """Serve it on a free port of this machine: its origin."""
+    config = uvicorn.Config(moody, http="h11", ws="none", lifespan="off", log_config=None, timeout_graceful_shutdown=1)
+    server = uvicorn.Server(config)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        running = asyncio.create_task(server._serve(sockets=[listener]))
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        server.should_exit = server.force_exit = True
+        await running

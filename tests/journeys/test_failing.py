@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from octavo.api import change_requests, comments, content, organizations, reviews, spaces
+from octavo.api.operation import Operation
+from octavo.server.app import Platform
+from tests.journeys.stage import Run, Stage
+
+
+async def on_quickstart(run: Run) -> None:
+    await run.press("j", "j", "enter")
+    await run.see("› Quickstart", "THREADS  2 open")
+
+
+async def test_a_comment_that_is_refused_is_taken_back_with_a_sentence_and_its_words_are_a_draft(stage: Stage) -> None:
+    async with stage.play() as run:
+        run.platform.refuse_next(comments.Create, 403, "Comments are closed for today.")
+        await on_quickstart(run)
+        await run.press("c")
+        await run.type("Hear me out.")
+        await run.press("ctrl+s")
+        await run.see("THREADS  3 open")
+        await run.later(seconds=6)
+        await run.hear("Couldn't comment: ", "Comments are closed for today.", "What you wrote is a draft again.")
+        await run.see("● Mara Lindqvist      not sent", "1 need you: !")
+        await run.press("c")
+        await run.see("Hear me out.", "draft")
+        await run.press("ctrl+s")
+        await run.sent()
+        await run.see("THREADS  3 open", "Hear me out.")
+
+
+async def test_a_thread_that_may_not_be_resolved_is_open_again(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.see("Open 76")
+        run.platform.refuse_next(comments.Update, 403, "Only its author may resolve it.")
+        await run.press("d")
+        await run.see("Open 75")
+        await run.later(seconds=6)
+        await run.hear("Couldn't resolve the thread: ", "Only its author may resolve it.")
+        await run.see("Open 76")
+
+
+async def test_a_write_that_failed_is_sent_again_or_discarded_from_the_activity(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        run.platform.refuse_next(comments.Update, 403, "Not now.", times=2)
+        await run.press("d")
+        await run.later(seconds=6)
+        await run.press("!")
+        await run.see("WRITES", "failed", "resolve the thread", "Not now.")
+        await run.press("r")
+        await run.see("WRITES", "failed")
+        await run.press("r")
+        await run.gone("WRITES")
+        await run.press("escape")
+        await run.see("Open 75")
+
+
+async def test_words_of_a_review_that_is_refused_are_kept(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        run.platform.refuse_next(reviews.Submit, 403, "You reviewed enough today.")
+        await run.press("/", *"refused", "enter", "A")
+        await run.type("The quotes are curly.")
+        await run.press("ctrl+s")
+        await run.hear("Couldn't ask for changes: ", "You reviewed enough today.", "What you wrote is kept")
+        await run.press("A")
+        await run.see("The quotes are curly.")
+        await run.press("escape", "A")
+        await run.see("The quotes are curly.")
+        await run.press("ctrl+s")
+        await run.hear("Asked for changes in #7")
+        await run.press("A")
+        await run.see("What has to change?")
+        assert "The quotes are curly." not in run.text
+
+
+async def test_a_subject_that_is_refused_is_kept_and_the_old_one_shown_again(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        run.platform.refuse_next(change_requests.Update, 500, "The platform stumbled.")
+        await run.press("/", *"refused", "enter", "enter")
+        await run.see("#7 Show what a refused time looks like ")
+        await run.press("E", "end", *" here", "enter")
+        await run.hear("Couldn't rename #7: ", "What you wrote is kept")
+        await run.see("#7 Show what a refused time looks like  ")
+        await run.press("E")
+        await run.see("Show what a refused time looks like here")
+
+
+async def test_a_merge_that_is_refused_says_so_and_changes_nothing(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        run.platform.refuse_next(change_requests.Merge, 403, "Merging is frozen until Monday.")
+        await run.press("/", *"refused", "enter", "m")
+        await run.see("checked 0 s ago")
+        await run.press("y")
+        await run.hear("#7: Not merged: ", "Merging is frozen until Monday.")
+        await run.see("Open 7", "Merged 4")
+
+
+EMPTY = (
+    "There is no space here",
+    "This space has no pages",
+    "No change request is in this state",
+    "No thread is open",
+    "Nothing is changed yet",
+    "belongs to no organization",
+    "Nobody has commented",
+)
+"""What a list says that has nothing in it."""
+
+FIRST_LOADS: list[tuple[str, type[Operation[Any]], tuple[str, ...], str, str]] = [
+    ("content", organizations.List, (), "Spaces did not load", "Harbour API › Welcome"),
+    ("content", spaces.List, (), "Spaces did not load", "Harbour API › Welcome"),
+    ("content", content.ListPages, (), "Pages did not load", "Harbour API › Welcome"),
+    ("content", content.GetPage, (), "Welcome did not load", "how deep is the water now"),
+    ("content", comments.List, (), "Threads did not load", "Nobody has commented here"),
+    ("home", organizations.List, (), "Organizations did not load", "SPACES OF SALTMARSH INSTRUMENTS"),
+    ("home", spaces.List, (), "Spaces did not load", "Limpet manual"),
+    ("changes", change_requests.ListOfOrganization, (), "Change requests did not load", "Battery figures"),
+    ("comments", comments.List, (), "Some threads did not load", "● Mara Lindqvist  Checked"),
+    ("comments", comments.ListReplies, (), "Replies did not load", "↳ Noor Haddad"),
+    ("changes", content.ListChanges, ("enter",), "What it changes did not load", "0 of 1 viewed"),
+    ("changes", content.GetPage, ("enter",), "Word list did not load", "+ "),
+]
+
+
+@pytest.mark.parametrize(
+    ("view", "kind", "keys", "sentence", "then"),
+    FIRST_LOADS,
+    ids=[f"{each[0]} {each[3]} {each[1].__module__[11:]}" for each in FIRST_LOADS],
+)
+async def test_a_first_load_that_fails_is_said_in_its_place_and_r_tries_again(
+    stage: Stage, view: str, kind: type[Operation[Any]], keys: tuple[str, ...], sentence: str, then: str
+) -> None:
+    def stumble(platform: Platform) -> None:
+        platform.refuse_next(kind, 500, "The platform stumbled.", times=200)
+
+    async with stage.play(start=view, change=stumble) as run:
+        await run.press(*keys)
+        await run.see(sentence, "octavo.local failed (500)", "r retry")
+        for empty in EMPTY:
+            assert empty not in run.text, run.text
+        run.accept()
+        await run.press("r")
+        await run.see(then)
+        await run.gone(sentence)

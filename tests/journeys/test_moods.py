@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+
+from octavo.api import comments
+from octavo.api.places import SpaceRef
+from octavo.server.app import Platform
+from tests.journeys.moods import Mood, Moody, serving
+from tests.journeys.stage import MARA, Run, Stage
+
+WORDS = "Not a word lost."
+HARBOUR_API = SpaceRef(space_id="harbour-api")
+
+MOODS = [
+    pytest.param(Mood(401), "does not accept the key: it is wrong, expired or revoked.", "waits", id="401"),
+    pytest.param(Mood(403), "The harbour master says no.", "refused", id="403"),
+    pytest.param(Mood(404), "The harbour master says no.", "refused", id="404"),
+    pytest.param(Mood(429, headers=(("retry-after", "3600"),)), "was asked too often. Try again at", "waits", id="429"),
+    pytest.param(Mood(500), "failed (500): The harbour master says no.", "waits", id="500"),
+    pytest.param(Mood(200, b"<html>Welcome to the hotel</html>"), "127.0.0.1:", "waits", id="garbage"),
+    pytest.param(Mood(200, b'{"items": [{"id'), "127.0.0.1:", "waits", id="half an answer"),
+    pytest.param(Mood(0), "did not answer within 1 s", "waits", id="nothing"),
+]
+
+
+@asynccontextmanager
+async def on_quickstart(stage: Stage) -> AsyncIterator[tuple[Run, Moody]]:
+    """The app over HTTP, on the quickstart, all of it read."""
+    moody: list[Moody] = []
+
+    @asynccontextmanager
+    async def over(platform: Platform) -> AsyncIterator[str]:
+        moody.append(Moody(platform))
+        async with serving(moody[0]) as origin:
+            yield origin
+
+    async with stage.play(over=over) as run:
+        await run.press("j", "j", "enter")
+        await run.see("› Quickstart", "You need a terminal", "THREADS  2 open")
+        yield run, moody[0]
+
+
+async def posted(run: Run) -> int:
+    """How often the words are on the platform."""
+    there = await run.ask(comments.List(at=HARBOUR_API, limit=1000, format="markdown"), MARA)
+    return sum(each.body.text == WORDS for each in there.items)
+
+
+@pytest.mark.parametrize(("mood", "sentence", "becomes"), MOODS)
+async def test_whatever_the_server_answers_there_is_a_sentence_and_all_that_was_on_screen(
+    stage: Stage, mood: Mood, sentence: str, becomes: str
+) -> None:
+    async with on_quickstart(stage) as (run, moody):
+        moody.mood = mood
+        await run.press("r")
+        await run.see(sentence, "✗ Pages could not be", "showing 40 from", "✗ Threads could not be")
+        await run.see("You need a terminal", "Your first tide table", "Elisa Moretti", "Harbour API › Get started")
+        moody.mood = None
+        await run.press("r")
+        await run.gone("could not be", sentence)
+
+
+@pytest.mark.parametrize("only", ["", "POST"], ids=["all", "the write"])
+@pytest.mark.parametrize(("mood", "sentence", "becomes"), MOODS)
+async def test_whatever_the_server_answers_no_word_is_lost_and_none_is_doubled(
+    stage: Stage, mood: Mood, sentence: str, becomes: str, only: str
+) -> None:
+    async with on_quickstart(stage) as (run, moody):
+        await run.press("c")
+        await run.type(WORDS)
+        await run.press("ctrl+s")
+        moody.mood = replace(mood, only=only)
+        await run.later(seconds=6)
+        await run.until(lambda: bool(moody.asked), "be asked")
+        await run.settle()
+        if becomes == "refused":
+            await run.hear("Couldn't comment: The harbour master says no. What you wrote is a draft again.")
+            await run.see(WORDS, "not sent", "1 need you: !")
+        else:
+            await run.see(WORDS, "sending", "1 waiting")
+        moody.mood = None
+        assert await posted(run) == 0
+        if becomes == "refused":
+            await run.press("c")
+            await run.see("Comment on Quickstart", "draft")
+            await run.press("ctrl+s")
+        await all_sent(run)
+        assert await posted(run) == 1
+        await run.see("THREADS  3 open", WORDS)
+
+
+@pytest.mark.parametrize("mood", [Mood(502), Mood(0), Mood(200, b"<html>")], ids=["502", "nothing", "garbage"])
+async def test_what_was_done_and_never_answered_is_found_and_not_sent_again(stage: Stage, mood: Mood) -> None:
+    async with on_quickstart(stage) as (run, moody):
+        await run.press("c")
+        await run.type(WORDS)
+        await run.press("ctrl+s")
+        moody.mood = replace(mood, only="POST", acts=True)
+        await run.later(seconds=6)
+        await run.until(lambda: bool(moody.asked), "be asked")
+        moody.mood = None
+        await all_sent(run)
+        assert await posted(run) == 1
+        assert len(run.gate.sent(comments.Create)) == 1
+        await run.see("THREADS  3 open", WORDS)
+
+
+async def all_sent(run: Run) -> None:
+    """Let hours go by until all that was written is there."""
+    for _ in range(8):
+        if run.app.session.outbox.entries:
+            await run.later(seconds=3700)
+    await run.until(lambda: not run.app.session.outbox.entries, f"send {run.app.session.outbox.entries}")
+
+
+async def test_a_slow_server_is_waited_for_with_everything_on_screen(stage: Stage) -> None:
+    async with on_quickstart(stage) as (run, moody):
+        moody.mood = Mood(late=0.3)
+        await run.press("c")
+        await run.type(WORDS)
+        await run.press("ctrl+s", "J")
+        await run.see("› Authentication")
+        await run.press("K")
+        await run.see("You need a terminal", WORDS)
+        await run.sent()
+        assert await posted(run) == 1
+
+
+async def test_a_key_that_is_not_taken_any_more_is_said_and_what_was_written_waits(stage: Stage) -> None:
+    async with on_quickstart(stage) as (run, moody):
+        await run.press("c")
+        await run.type(WORDS)
+        await run.press("ctrl+s")
+        moody.mood = Mood(401)
+        await run.later(seconds=6)
+        await run.hear("does not accept the key", "What you wrote waits until you sign in again.")
+        await run.quit()
+    async with stage.play() as run:
+        await run.see(WORDS)
+        await run.sent()
+        assert await posted(run) == 1
