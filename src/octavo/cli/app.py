@@ -32,7 +32,7 @@ class Opening:
 
 def run(options: argparse.Namespace) -> int:
     """Open the app and stay until it is left. Raises Failure."""
-    # Nothing made while the app is put together is garbage: looking for some only costs time before the first paint.
+    # Nothing made before the first paint is garbage: looking for some only costs time. The app turns it on again.
     import gc
 
     gc.disable()
@@ -52,8 +52,6 @@ def run(options: argparse.Namespace) -> int:
         except (ValueError, OSError) as error:
             raise Failure(str(error), FAILED) from error
         app = Octavo(settings, Ways(settings, opening.origin, os.environ), session, picture=picture)
-        gc.freeze()
-        gc.enable()
         app.run()
     finally:
         if picture is not None:

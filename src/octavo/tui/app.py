@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import ExitStack
@@ -191,14 +192,18 @@ class Octavo(Explaining[int]):
         self.opening = False
         self._held.close()
         self.screen.refresh(layout=True)
-        if self._session is not None:
-            self.call_after_refresh(self._session.open)
+        self.call_after_refresh(self._first_painted)
         if self.picture is not None:
             from octavo.tui.picturing import Picturing
 
             self.picturing = Picturing(self, self.picture)
         if not self.is_headless:
             self.set_timer(AFTER, warm_up)
+
+    def _first_painted(self) -> None:
+        gc.enable()
+        if self._session is not None:
+            self._session.open()
 
     # Doing
 
