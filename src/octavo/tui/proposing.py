@@ -48,18 +48,22 @@ class Proposing(View):
         if action not in _NEEDS:
             return super().why_not(action, parameters)
         if action == "new_change_request":
-            return (
-                None if self._target_space() is not None else "Choose a space first: a change request belongs to one."
-            )
+            target = self._target_space()
+            if target is None:
+                return "Choose a space first: a change request belongs to one."
+            return self._not_allowed(target, "edit")
         change_request, ref = self.change_request, self.space_ref
         if change_request is None or ref is None:
             return "There is no change request here."
         right, states = _NEEDS[action]
         if states and change_request.status not in states:
             return f"#{change_request.number} is {change_request.status}: this is for those that are {' or '.join(states)}."
+        return self._not_allowed(ref, right)
+
+    def _not_allowed(self, ref: SpaceRef, right: str) -> str | None:
         space = self.octavo.known.space(ref.space_id)
         if space is not None and not getattr(space.permissions, right):
-            return f"Your role in {space.title} does not let you {_RIGHTS[right]}. Ask an administrator of the space."
+            return f"Your role in {space.title} does not let you {right}. Ask an administrator of the space."
         return None
 
     def _target_space(self) -> SpaceRef | None:
@@ -259,4 +263,3 @@ _NEEDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "new_change_request": ("edit", ()),
 }
 """What each action needs: a permission of the space, and the states it is for."""
-_RIGHTS = {"review": "review", "merge": "merge", "edit": "edit", "comment": "comment"}

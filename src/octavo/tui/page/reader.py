@@ -13,6 +13,7 @@ from textual.strip import Strip
 
 from octavo.api.text import line as safe_line
 from octavo.documents.blocks import Block
+from octavo.tui.commands import Explains
 from octavo.tui.page.cursor_pane import CursorPane
 from octavo.tui.page.finding import Find, Finder, Mark, marks
 from octavo.tui.page.hinting import Hints
@@ -113,6 +114,12 @@ class Reader(CursorPane):
             self.post_message(self.ReadOn())
         else:
             self.action_scroll_page(1)
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if action == "comment" and isinstance(self.screen, Explains):
+            # Where a comment would go, and who may write one, is known to the screen.
+            return self.screen.why_not(action, parameters)
+        return super().why_not(action, parameters)
 
     def action_comment(self) -> None:
         if (stop := self.cursor_stop()) is not None:
