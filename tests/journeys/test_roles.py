@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import pytest
+
+from octavo.tui.commands import active_commands
+from tests.journeys.stage import Run, Stage
+
+ALLOWED = {
+    "elin-brandt": set[str](),
+    "sipho-dlamini": {"C", "c"},
+    "tomas-okafor": {"C", "c", "U", "X", "E", "ctrl+n", "a", "A"},
+    "mara-lindqvist": {"C", "c", "U", "X", "E", "ctrl+n", "a", "A", "m"},
+}
+"""What may be done with a change request of the Harbour API: by those who may read, comment, review and create."""
+KEYS = {
+    "C": "comment",
+    "U": "edit",
+    "X": "edit",
+    "E": "edit",
+    "ctrl+n": "edit",
+    "a": "review",
+    "A": "review",
+    "m": "merge",
+}
+PEOPLE = pytest.mark.parametrize("person", ALLOWED)
+
+
+def dim(run: Run) -> dict[str, str]:
+    """The keys that cannot act now, each with the reason."""
+    commands = active_commands(run.app.screen)
+    return {key: command.reason or "" for command in commands for key in command.keys if not command.enabled}
+
+
+@PEOPLE
+async def test_keys_of_a_change_request_that_cannot_act_are_dim_and_say_why(stage: Stage, person: str) -> None:
+    async with stage.play(person, start="changes") as run:
+        await run.press("/", *"refused", "enter")
+        await run.see("▌ ◐ #7")
+        for key, right in KEYS.items():
+            assert (key in dim(run)) == (key not in ALLOWED[person]), f"{person} and {key}: {dim(run)}"
+            if key in dim(run):
+                before = run.app.screen
+                await run.press(key)
+                await run.hear(f"Your role in Harbour API does not let you {right}. Ask an administrator of the space.")
+                assert run.app.screen is before
+        await run.press("enter")
+        await run.see("0 of 2 viewed")
+        for key in KEYS:
+            assert (key in dim(run)) == (key not in ALLOWED[person]), f"{person} and {key}: {dim(run)}"
+
+
+@PEOPLE
+async def test_who_may_not_comment_is_told_so_on_a_page(stage: Stage, person: str) -> None:
+    async with stage.play(person) as run:
+        await run.press("j", "j", "enter")
+        await run.see("› Quickstart")
+        may = "c" in ALLOWED[person]
+        assert ("c" in dim(run)) == (not may)
+        assert ("C" in dim(run)) == (not may)
+        await run.press("c")
+        if may:
+            await run.see("Comment on Quickstart")
+        else:
+            await run.hear("Your role in Harbour API does not let you comment. Ask an administrator of the space.")
+
+
+@PEOPLE
+async def test_who_may_not_resolve_a_thread_is_told_so(stage: Stage, person: str) -> None:
+    async with stage.play(person, start="comments") as run:
+        await run.press("/", *"09:06", "enter", "enter")
+        await run.see("● Elisa Moretti")
+        if person in ("elin-brandt", "sipho-dlamini"):
+            assert "d" in dim(run)
+            await run.press("d")
+            await run.hear("Only the author of a thread or an editor of the space can resolve it.")
+        else:
+            assert "d" not in dim(run)
+        assert ("c" in dim(run)) == (person == "elin-brandt")
+        assert ("+" in dim(run)) == (person == "elin-brandt")
+        assert "e" in dim(run)
+        await run.press("e")
+        await run.hear("Only Elisa Moretti can edit this.")
+        await run.press("X")
+        await run.hear("Only Elisa Moretti or an administrator can delete this.")
+
+
+async def test_what_is_merged_can_not_be_approved_or_merged_again(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.press("]", "]")
+        await run.see("▌ ✓ #")
+        for key in ("a", "A", "m", "U", "X"):
+            assert key in dim(run)
+        await run.press("m")
+        await run.hear("is merged: this is for those that are draft or open.")
+
+
+async def test_without_a_change_request_its_keys_say_so(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.press("/", *"nothing like it", "enter")
+        await run.see("0 of 7 match")
+        await run.press("a")
+        await run.hear("There is no change request here.")
+        assert {"a", "A", "m", "U", "X", "E", "C"} <= set(dim(run))
+
+
+async def test_what_is_dim_is_dim_in_the_palette_and_in_the_help_and_says_why(stage: Stage) -> None:
+    async with stage.play("elin-brandt", start="changes") as run:
+        await run.see("◐ #2")
+        await run.press(":", *"merge")
+        await run.see("Your role in Handbook does not let you merge.")
+        await run.press("escape", "?", *"approve")
+        await run.see("does not let you review")
