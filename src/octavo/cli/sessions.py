@@ -233,7 +233,15 @@ def _session(
 
 def _asked(each: Activity) -> Asked:
     return Asked(
-        each.moment, each.method, each.route, each.status, each.ms, each.error or None, each.attempts, each.request_id, each.given_up
+        each.moment,
+        each.method,
+        each.route,
+        each.status,
+        each.ms,
+        each.error or None,
+        each.attempts,
+        each.request_id,
+        each.given_up,
     )
 
 
