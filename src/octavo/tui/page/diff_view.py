@@ -13,6 +13,7 @@ from octavo.documents.changes import Diff
 from octavo.tui.page.change_lines import set_diff_unit
 from octavo.tui.page.changing import Changes, DiffUnit, Unfolding, changes, source_changes
 from octavo.tui.page.content_state import Stateful
+from octavo.tui.page.cursor_pane import Stop
 from octavo.tui.page.finding import Finder
 from octavo.tui.page.galley import Galley
 from octavo.tui.page.layout import set_block
@@ -130,6 +131,9 @@ class DiffView(Stateful):
         """Show other threads between the lines."""
         self.threads = threads
         self._lay_out_again()
+
+    def has_thread(self, stop: Stop) -> bool:
+        return bool(self.threads.get(stop[3].key))
 
     def clear(self) -> None:
         """Show nothing."""

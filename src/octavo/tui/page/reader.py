@@ -14,7 +14,7 @@ from textual.strip import Strip
 from octavo.api.text import line as safe_line
 from octavo.documents.blocks import Block
 from octavo.tui.commands import Explains
-from octavo.tui.page.cursor_pane import CursorPane
+from octavo.tui.page.cursor_pane import CursorPane, Stop
 from octavo.tui.page.finding import Find, Finder, Mark, marks
 from octavo.tui.page.hinting import Hints
 from octavo.tui.page.lines import Hot, Line, cells, hots_of
@@ -143,10 +143,17 @@ class Reader(CursorPane):
         self._hints = Hints(hots) if hots else None
         self.repaint()
 
+    def has_thread(self, stop: Stop) -> bool:
+        """Whether a thread is shown at the block of a stop."""
+        return False
+
     def action_open(self) -> None:
-        """Open what the block under the cursor has: the one link, one of several by its letter, else its thread."""
+        """Open what the block under the cursor has: its thread, else the one link, or one of several by its letter."""
         stop = self.cursor_stop()
         if stop is None:
+            return
+        if self.has_thread(stop):
+            self.post_message(self.ThreadWanted(stop[3]))
             return
         _unit, _first, _last, block = stop
         hots = [hot for hot in self.hots_on_show() if self.rows_on_show[hot.line][2].block is block]

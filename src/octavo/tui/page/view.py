@@ -278,6 +278,9 @@ class PageView(Stateful):
 
     # Threads
 
+    def has_thread(self, stop: Stop) -> bool:
+        return stop[3].key in self._threads_at(stop[0])
+
     def _threads_at(self, unit: int) -> dict[str, int]:
         if not self._marked:
             return {}
