@@ -65,3 +65,15 @@ def test_a_character_may_come_in_pieces() -> None:
         app.wait_for("back, 1", limit=20)
         app.write(b"x")
         assert app.end(limit=20) == 0
+
+
+def test_bytes_that_are_no_text_end_nothing() -> None:
+    """A terminal set to another encoding, a paste of what is no text: the keys that follow still count."""
+    with Terminal([sys.executable, "-c", PROGRAM], {"PYTHONPATH": str(ROOT)}) as app:
+        app.wait_for("here we are")
+        app.write(b"\xff\xfe\xe9")
+        app.settle(0.05)
+        app.write(b"e")
+        app.wait_for("back, 1", limit=20)
+        app.write(b"x")
+        assert app.end(limit=20) == 0

@@ -62,7 +62,7 @@ class TerminalDriver(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """Turn what the terminal sends into messages, until `disable_input`."""
-        parser, decoder = XTermParser(self._debug), getincrementaldecoder("utf-8")()
+        parser, decoder = XTermParser(self._debug), getincrementaldecoder("utf-8")("replace")
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             if self._pipe is not None:
