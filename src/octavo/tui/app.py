@@ -317,7 +317,7 @@ class Octavo(Explaining[int]):
             self.theme = name
 
         choices = [Choice(name, name, right="now" if name == before else "") for name in known]
-        self.push_screen(Picker("Theme", choices, look=try_on), chosen)
+        self.push_screen(Picker("Theme", choices, look=try_on, now=before), chosen)
 
     def action_search(self) -> None:
         from octavo.tui.screens.search import SearchScreen

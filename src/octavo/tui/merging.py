@@ -41,7 +41,6 @@ class MergeDialog(Confirm):
         self._checks: Checks | None = None
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._look()
         self.set_interval(1.0, self._say_age)
 
@@ -65,7 +64,7 @@ class MergeDialog(Confirm):
             if published
             else f"Becomes the content of {checks.space.title} at once."
         )
-        back = "A merge cannot be undone here; a change request that puts the pages back can."
+        back = "only another change request puts the pages back"
         typed = str(self._number) if checks.conflicts else ""
         self.update(
             facts=checks.facts,

@@ -116,7 +116,11 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self.rows.always_lit = True
         self.rows.can_focus = False
         self._find("")
+        self.begin()
         self.query_one(FilterInput).focus()
+
+    def begin(self) -> None:
+        """Put the cursor where it shall be at first, if that is not the top."""
 
     @property
     def rows(self) -> Rows[Found[T]]:

@@ -50,8 +50,8 @@ class Seat:
         said = [
             role,
             _count(len(self.spaces), "space"),
-            _count(changes, "open change request"),
-            _count(comments, "open comment"),
+            _count(changes, "change"),
+            _count(comments, "comment"),
         ]
         return " · ".join(each for each in said if each)
 

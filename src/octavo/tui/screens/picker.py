@@ -23,10 +23,16 @@ class Picker(Chooser[T | None, T]):
         *,
         empty: str = "Nothing to choose.",
         look: Callable[[T], None] | None = None,
+        now: T | None = None,
     ) -> None:
-        """`look` is called with each value the cursor comes to: a theme can be tried on."""
+        """`look` is called with each value the cursor comes to: a theme can be tried on. It begins on `now`."""
         super().__init__(title, choices, empty=empty)
-        self._look = look
+        self._look, self._now = look, now
+
+    def begin(self) -> None:
+        number = next((number for number, choice in enumerate(self._choices) if choice.value == self._now), None)
+        if number is not None:
+            self.rows.go_to(number)
 
     def looked_at(self, choice: Choice[T]) -> None:
         if self._look is not None:
