@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from textual import on
 from textual.binding import Binding, BindingType
 
 from octavo.api.comments import Comment
 from octavo.api.places import Discussion
 from octavo.documents.blocks import Block
 from octavo.tui import talking
+from octavo.tui.page.reader import Reader
 from octavo.tui.screen import View
 
 
@@ -45,6 +47,10 @@ class Discussing(View):
         """The threads on show."""
         raise NotImplementedError
 
+    def action_read_on(self, step: int) -> None:
+        """Show the page after this one, or with -1 the one before."""
+        raise NotImplementedError
+
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         if action in ("comment", "comment_page"):
             if self.discussion is None or self.page_on_show is None:
@@ -57,14 +63,16 @@ class Discussing(View):
         return super().why_not(action, parameters)
 
     def threads_on(self, block: Block) -> list[Comment]:
-        """The threads that hang on a block."""
+        """The threads that hang on a block, or on what is in it."""
         raise NotImplementedError
 
-    def _thread_here(self) -> Comment | None:
-        """The thread on the block under the cursor: an open one before a resolved one."""
-        block = self.block_on_show
-        found = self.threads_on(block) if block is not None else []
+    def thread_on(self, block: Block) -> Comment | None:
+        """The thread on a block: an open one before a resolved one."""
+        found = self.threads_on(block)
         return next((thread for thread in found if thread.is_open), found[0] if found else None)
+
+    def _thread_here(self) -> Comment | None:
+        return self.thread_on(self.block_on_show) if self.block_on_show is not None else None
 
     def action_resolve_here(self) -> None:
         if (thread := self._thread_here()) is not None and self.discussion is not None:
@@ -89,6 +97,23 @@ class Discussing(View):
         page, at = self.page_on_show, self.discussion
         if at is not None and page is not None:
             talking.start_thread(self.octavo, at, page=page[0], node=None, title=f"the page {page[1]}", excerpt=page[1])
+
+    @on(Reader.BlockChosen)
+    def _block_chosen(self) -> None:
+        self.action_comment()
+
+    @on(Reader.ThreadWanted)
+    def _thread_wanted(self, message: Reader.ThreadWanted) -> None:
+        if thread := self.thread_on(message.block):
+            self.open_thread(thread.id)
+
+    @on(Reader.ReadOn)
+    def _read_on(self) -> None:
+        self.action_read_on(1)
+
+    @on(Reader.Copied)
+    def _copied(self, message: Reader.Copied) -> None:
+        self.octavo.say(f"Copied the {message.what}.")
 
     def open_thread(self, comment_id: str) -> None:
         """Show a thread over this view."""

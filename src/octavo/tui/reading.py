@@ -79,6 +79,11 @@ def anchored(document: Document, threads: Iterable[Comment]) -> dict[str, list[C
     return found
 
 
+def under(block: Block, threads: Mapping[str, Sequence[Comment]]) -> list[Comment]:
+    """The threads on a block and on the blocks within it."""
+    return [thread for key in dict.fromkeys(each.key for each in block.walk()) for thread in threads.get(key, ())]
+
+
 def _by_words(blocks: Sequence[Block], preview: str | None) -> str:
     wanted = " ".join((preview or "").split())
     if len(wanted) < 4:

@@ -31,7 +31,7 @@ from octavo.tui.discussing import Discussing
 from octavo.tui.page.diff_view import DiffView
 from octavo.tui.proposing import Proposing
 from octavo.tui.rail import thread_lines
-from octavo.tui.reading import anchored, open_counts
+from octavo.tui.reading import anchored, open_counts, under
 from octavo.tui.standing import in_words, key_of
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Row, Rows
@@ -50,8 +50,8 @@ class ChangeRequestScreen(Discussing, Proposing):
     )
     CSS_PATH = "change_request.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("J", "page(1)", "Next page", show=False, tooltip="Next changed page", id="change.next_page"),
-        Binding("K", "page(-1)", "Page before", show=False, tooltip="Changed page before", id="change.previous_page"),
+        Binding("J", "read_on(1)", "Next page", show=False, tooltip="Next changed page", id="change.next_page"),
+        Binding("K", "read_on(-1)", "Page before", show=False, tooltip="Changed page before", id="change.previous_page"),
         Binding("x", "viewed", "Viewed", tooltip="Mark this page as looked at; kept per revision", id="change.viewed"),
         Binding("t", "thread(1)", "Thread", tooltip="Open the threads of this change request", id="change.threads"),
         Binding("escape", "up", "Back", show=False, tooltip="To the pages, then back to the list", id="change.up"),
@@ -199,6 +199,11 @@ class ChangeRequestScreen(Discussing, Proposing):
 
     # The diff
 
+    @property
+    def _is_comparing(self) -> bool:
+        """Whether the diff of the page under the cursor is not there yet."""
+        return self._sides is None and not self.has_class("-words")
+
     @on(Lines.Highlighted, "#changes")
     def _other_page(self) -> None:
         self._show_diff()
@@ -218,6 +223,7 @@ class ChangeRequestScreen(Discussing, Proposing):
             self.add_class("-words")
         else:
             self.remove_class("-words")
+            self._sides = None
             self.view.wait_for(name(change))
             self.run_worker(self._compare(change, key), exclusive=True, group="diff")
         self._say_where()
@@ -274,22 +280,9 @@ class ChangeRequestScreen(Discussing, Proposing):
         page = change.page.id
         return tuple(thread for thread in self._threads if thread.target.page and thread.target.page.id == page)
 
-    @on(DiffView.BlockChosen)
-    def _block_chosen(self) -> None:
-        self.action_comment()
-
     @on(DiffView.Moved)
     def _diff_moved(self) -> None:
         self._say_where()
-
-    @on(DiffView.ThreadWanted)
-    def _thread_wanted(self, message: DiffView.ThreadWanted) -> None:
-        if found := self.threads_on(message.block):
-            self.open_thread(found[0].id)
-
-    @on(DiffView.ReadOn)
-    def _read_on(self) -> None:
-        self.action_page(1)
 
     @on(Lines.Chosen, "#changes")
     def _chosen(self) -> None:
@@ -320,7 +313,7 @@ class ChangeRequestScreen(Discussing, Proposing):
         return stop[3] if stop is not None and stop[3].kind != "fold" else None
 
     def threads_on(self, block: Block) -> list[Comment]:
-        return self._hanging().get(block.key, [])
+        return under(block, self._hanging())
 
     @property
     def known_threads(self) -> tuple[Comment, ...]:
@@ -332,6 +325,8 @@ class ChangeRequestScreen(Discussing, Proposing):
             return "Nobody has commented on this change request. c comments on a block, C on all of it."
         if action == "comment_page" and self.is_mounted and self.focused is not self.view:
             return super().why_not("comment_whole", parameters)
+        if action == "comment" and self.is_mounted and self._is_comparing:
+            return f"{name(self.rows.item)} is still loading." if self.rows.item else None
         if action == "viewed" and self.is_mounted and self.rows.item is None:
             return "There is no page here."
         return super().why_not(action, parameters)
@@ -359,9 +354,9 @@ class ChangeRequestScreen(Discussing, Proposing):
         self.rows.redraw()
         self._draw_title()
         if key_of(change) in viewed:
-            self.action_page(1)
+            self.action_read_on(1)
 
-    def action_page(self, step: int) -> None:
+    def action_read_on(self, step: int) -> None:
         self.rows.action_move(step)
 
     def action_thread(self, step: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from textual import on
@@ -24,18 +24,21 @@ from octavo.documents.blocks import Block
 from octavo.tui.discussing import Discussing
 from octavo.tui.emoji import emoji
 from octavo.tui.following_links import follow, follow_link_page
-from octavo.tui.history import History, Visit
+from octavo.tui.history import Visit
 from octavo.tui.page.page_parts import LinkFollowed
 from octavo.tui.page.view import PageView
-from octavo.tui.reading import anchored, open_counts
-from octavo.tui.screen import View
+from octavo.tui.reading import anchored, open_counts, under
+from octavo.tui.travelling import Travelling
 from octavo.tui.widgets.aside import Aside
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.navigation import Navigation, Which
 from octavo.tui.widgets.tree import Tree
 
+LINGERS = 0.15
+"""Seconds the page before stays in the view while the one wanted is not there yet."""
 
-class ContentScreen(Discussing, View):
+
+class ContentScreen(Discussing, Travelling):
     """Three panes: a tree of spaces or of pages, the page, and what people say of it."""
 
     VIEW = "content"
@@ -47,11 +50,9 @@ class ContentScreen(Discussing, View):
     CSS_PATH = "content.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "up", "Spaces", tooltip="From the page to the tree, from the tree to the spaces", id="content.up"),
-        Binding("backspace,less_than_sign", "back", "Back", key_display="<", show=False, tooltip="Back to where I was", id="content.back"),
-        Binding("greater_than_sign", "forward", "Forward", key_display=">", show=False, tooltip="Forward again", id="content.forward"),
         Binding("O", "outline", "Outline", tooltip="Outline and threads beside the page, on or off", id="content.outline"),
-        Binding("J", "next_page(1)", "Next page", show=False, tooltip="Open the next page of the tree", id="content.next_page"),
-        Binding("K", "next_page(-1)", "Page before", show=False, tooltip="Open the page before in the tree", id="content.previous_page"),
+        Binding("J", "read_on(1)", "Next page", show=False, tooltip="Open the next page of the tree", id="content.next_page"),
+        Binding("K", "read_on(-1)", "Page before", show=False, tooltip="Open the page before in the tree", id="content.previous_page"),
         Binding("z", "zoom", "Zoom", show=False, tooltip="Only the page, or all panes", id="content.zoom"),
     ]  # fmt: skip
 
@@ -64,7 +65,6 @@ class ContentScreen(Discussing, View):
         self._threads_known = False
         self._troubles: dict[str, str] = {}
         """Why the tree, the page or the threads on show could not be refreshed, while that is so."""
-        self._history = History()
         self._wanted_line: int | None = None
         self._collections: tuple[Collection, ...] = ()
         self._anchor = ""
@@ -101,6 +101,31 @@ class ContentScreen(Discussing, View):
             self._enter(self.octavo.known.organization)
         else:
             self._show_spaces()
+
+    # Where one is
+
+    @property
+    def here(self) -> Visit | None:
+        if self.space is None or self.page is None:
+            return None
+        return Visit(self.space.id, self.page.id, self.view.scroll_offset.y)
+
+    def show_again(self, visit: Visit) -> None:
+        if self.space is not None and visit.space == self.space.id:
+            self.open_page(visit.page, remember=False)
+            self.pages_tree.reveal(visit.page)
+        else:
+            self.show_space(visit.space, visit.page, remember=False)
+        self._wanted_line = visit.line
+
+    @property
+    def _page_key(self) -> str:
+        return f"{self.space.id} {self.page.id}" if self.space is not None and self.page is not None else ""
+
+    @property
+    def _in_view(self) -> bool:
+        """Whether the page in the view is the one wanted. While that is still loading, the page before stays."""
+        return self.view.document is not None and self.view.key == self._page_key
 
     # Spaces
 
@@ -149,8 +174,8 @@ class ContentScreen(Discussing, View):
         if space is None:
             return
         if self.space is None or self.space.id != space.id:
-            if remember and (here := self._here()) is not None:
-                self._history.leave(here)
+            if remember:
+                self.leave_here()
             self._leave_space()
             self.space = space
             self.octavo.session.state.remember("space", space.id)
@@ -191,8 +216,7 @@ class ContentScreen(Discussing, View):
         self._draw_tree()
         if self.page is None:
             wanted = self.pages.find(self._wanted_page) if self._wanted_page else None
-            first = wanted or next((page for page in self.pages.walk() if page.type == "document"), None)
-            if first is not None:
+            if first := wanted or next((page for page in self.pages.walk() if page.type == "document"), None):
                 self.open_page(first.id, anchor=self._anchor, remember=False)
                 self.pages_tree.reveal(first.id)
 
@@ -221,9 +245,8 @@ class ContentScreen(Discussing, View):
             return
         if page.type != "document":
             return
-        here = self._here()
-        if remember and here is not None and here.page != page.id:
-            self._history.leave(here)
+        if remember:
+            self.leave_here(page.id)
         self.page, self._anchor = page, anchor
         self.octavo.session.state.remember(f"page {self.space.id}", page.id)
         op = content.GetPage(at=self.space.ref, page_id=page.id, format="markdown")
@@ -233,7 +256,16 @@ class ContentScreen(Discussing, View):
             self._troubles.pop("page", None)
             self.view.wait_for(page.title)
             self.follow("page", op, self._show_page)
+            if not self._in_view:
+                self.set_timer(LINGERS, self._clear_view)
         self._say_where()
+
+    def _clear_view(self) -> None:
+        """Take the page before out of the view: the one wanted takes long, and its name is in the status line."""
+        if self.page is not None and self.view.document is not None and not self._in_view:
+            self.view.clear()
+            self.aside.clear()
+            self.view.wait_for(self.page.title)
 
     def _show_page(self, snapshot: Snapshot[Page]) -> None:
         if self.page is None or self.space is None:
@@ -245,13 +277,14 @@ class ContentScreen(Discussing, View):
                 snapshot.value.markdown or "",
                 title=f"{emoji(snapshot.value.emoji)} {snapshot.value.title}".strip(),
                 description=snapshot.value.description,
-                key=f"{self.space.id} {snapshot.value.id}",
+                key=self._page_key,
             )
             self._draw_threads()
             self._go_to_anchor()
             if self.octavo.picturing is not None:
                 self.octavo.picturing.page_shown(self, at_top=self.view.scroll_offset.y == 0)
         elif snapshot.error is not None:
+            self._clear_view()
             self.view.fail(f"{self.page.title} did not load", str(snapshot.error))
         self._say_where()
 
@@ -288,7 +321,7 @@ class ContentScreen(Discussing, View):
         return tuple(sorted(here, key=lambda each: not each.is_open))
 
     def _draw_threads(self) -> None:
-        if self.page is not None and self.view.document is not None:
+        if self.page is not None and self.view.document is not None and self._in_view:
             threads = self.page_threads()
             self.view.set_threads(anchored(self.view.document, threads))
             self.aside.show(self.view.document, threads if self._threads_known else None, self.page)
@@ -303,26 +336,24 @@ class ContentScreen(Discussing, View):
 
     @property
     def page_on_show(self) -> tuple[str, str] | None:
-        return (self.page.id, self.page.title or "this page") if self.page else None
+        return (self.page.id, self.page.title or "this page") if self.page and self._in_view else None
 
     @property
     def block_on_show(self) -> Block | None:
-        stop = self.view.cursor_stop() if self.view.document is not None else None
+        stop = self.view.cursor_stop() if self._in_view else None
         return stop[3] if stop else None
 
     def threads_on(self, block: Block) -> list[Comment]:
         document = self.view.document
-        return anchored(document, self.page_threads()).get(block.key, []) if document is not None else []
+        return under(block, anchored(document, self.page_threads())) if document is not None and self._in_view else []
 
     @property
     def known_threads(self) -> tuple[Comment, ...]:
         return self.page_threads()
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action == "back" and not self._history.has_behind:
-            return "There is nowhere to go back to: this is where you began."
-        if action == "forward" and not self._history.has_ahead:
-            return "There is nothing ahead: you have not gone back from anywhere."
+        if action in ("comment", "comment_page") and self.page is not None and not self._in_view:
+            return f"{self.page.title or 'This page'} is still loading."
         return super().why_not(action, parameters)
 
     # Messages
@@ -359,25 +390,6 @@ class ContentScreen(Discussing, View):
     def _link_followed(self, message: LinkFollowed) -> None:
         follow(self, message.href, message.kind)
 
-    @on(PageView.BlockChosen)
-    def _block_chosen(self) -> None:
-        self.action_comment()
-
-    @on(PageView.ReadOn)
-    def _read_on(self) -> None:
-        self.action_next_page(1)
-
-    @on(PageView.Copied)
-    def _copied(self, message: PageView.Copied) -> None:
-        self.octavo.say(f"Copied the {message.what}.")
-
-    @on(PageView.ThreadWanted)
-    def _thread_wanted(self, message: PageView.ThreadWanted) -> None:
-        if found := self.threads_on(message.block):
-            self.open_thread(found[0].id)
-        elif threads := self.page_threads():
-            self.open_thread(threads[0].id)
-
     # Actions
 
     def action_up(self) -> None:
@@ -394,7 +406,7 @@ class ContentScreen(Discussing, View):
         self.toggle_class("-zoomed")
         self.view.focus()
 
-    def action_next_page(self, step: int) -> None:
+    def action_read_on(self, step: int) -> None:
         if self.pages is None or self.page is None:
             return
         pages = [page.id for page in self.pages.walk() if page.type == "document"]
@@ -402,32 +414,6 @@ class ContentScreen(Discussing, View):
         if 0 <= index < len(pages):
             self.open_page(pages[index])
             self.pages_tree.reveal(pages[index])
-
-    def action_back(self) -> None:
-        self._travel(self._history.back)
-
-    def action_forward(self) -> None:
-        self._travel(self._history.forward)
-
-    def _travel(self, step: Callable[[Visit], Visit | None]) -> None:
-        here = self._here()
-        there = step(here) if here is not None else None
-        if there is not None:
-            self._show(there)
-
-    def _here(self) -> Visit | None:
-        """Where one is: the page, and how far it is scrolled."""
-        if self.space is None or self.page is None:
-            return None
-        return Visit(self.space.id, self.page.id, self.view.scroll_offset.y)
-
-    def _show(self, visit: Visit) -> None:
-        if self.space is not None and visit.space == self.space.id:
-            self.open_page(visit.page, remember=False)
-            self.pages_tree.reveal(visit.page)
-        else:
-            self.show_space(visit.space, visit.page, remember=False)
-        self._wanted_line = visit.line
 
 
 SCREEN = ContentScreen

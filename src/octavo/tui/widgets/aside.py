@@ -35,6 +35,8 @@ class Aside(Vertical):
     }
     """
 
+    _page = ""
+
     def compose(self) -> ComposeResult:
         outline: Rows[Heading] = Rows(
             self._draw_heading, key=lambda heading: heading.anchor, empty="No headings.", id="outline"
@@ -63,6 +65,10 @@ class Aside(Vertical):
     def show(self, document: Document, threads: Iterable[Comment] | None, page: Page) -> None:
         """Show what belongs to `page`. Threads are None while nobody knows them."""
         self.outline.show([heading for heading in document.headings if heading.level <= 3])
+        if page.id != self._page:
+            self._page = page.id
+            self.outline.action_first()
+            self.threads.action_first()
         if threads is not None:
             self.show_threads(tuple(threads))
         facts = [
@@ -70,6 +76,14 @@ class Aside(Vertical):
             f"changed {long_age(page.updated_at)}" if page.updated_at else "",
         ]
         self.query_one("#facts", Static).update(Content("\n".join(fact for fact in facts if fact)))
+
+    def clear(self) -> None:
+        """Show nothing: its page is gone, and the next is not there yet."""
+        self.outline.show([])
+        self.threads.empty = self.threads.hint = ""
+        self.threads.show([])
+        for name in ("#threads-title", "#facts"):
+            self.query_one(name, Static).update("THREADS" if name == "#threads-title" else "")
 
     def show_threads(self, threads: Sequence[Comment]) -> None:
         """Show what people say of the page."""
