@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.journeys.stage import Run, Stage
+from tests.journeys.tours import TOURS, Stop
+
+PICTURES = Path(__file__).parent / "pictures"
+SIZES = [(80, 24), (120, 36), (200, 60)]
+
+
+async def go(run: Run, stop: Stop) -> None:
+    """Come from the stop before to this one."""
+    for key in stop.keys:
+        if key.startswith("type:"):
+            await run.type(key.removeprefix("type:"))
+        else:
+            await run.press(key)
+    await run.see(*stop.words)
+
+
+def differs(name: str, text: str) -> str:
+    """What to say when `text` is not the picture of this name. With UPDATE_PICTURES=1 it becomes that picture."""
+    path = PICTURES / f"{name}.txt"
+    if os.environ.get("UPDATE_PICTURES") == "1":
+        path.write_text(text, encoding="utf-8")
+    if not path.exists():
+        return f"There is no picture {name}. UPDATE_PICTURES=1 takes it; then look at it.\n{text}"
+    return "" if path.read_text(encoding="utf-8") == text else f"{name} looks different:\n{text}"
+
+
+@pytest.mark.parametrize("tour", TOURS)
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_every_view_and_dialog_looks_as_it_was_approved(stage: Stage, tour: str, size: tuple[int, int]) -> None:
+    wrong: list[str] = []
+    start = tour if tour != "talking" else "content"
+    async with stage.play(start=start, size=size) as run:
+        for stop in TOURS[tour]:
+            await go(run, stop)
+            wrong.append(differs(f"{stop.name}-{size[0]}x{size[1]}", run.text))
+    assert not any(wrong), "\n".join(filter(None, wrong))

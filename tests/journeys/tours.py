@@ -1,0 +1,70 @@
+"""Ways through the app that come past every view and every dialog."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Stop(NamedTuple):
+    """Something to look at: the keys that lead there from the stop before, and words that are there then.
+
+    A key `type:...` pastes what follows.
+    """
+
+    name: str
+    keys: Sequence[str] = ()
+    words: Sequence[str] = ()
+
+
+READING = (
+    Stop("content", (), ("how deep is the water now",)),
+    Stop("content-filter", ("/", *"web"), ("Webhooks",)),
+    Stop("content-page", ("escape", "escape", "g", "j", "j", "enter"), ("› Quickstart", "Choose how you ask")),
+    Stop("content-find", ("/", *"level"), ("level",)),
+    Stop("content-source", ("escape", "g", "\\"), ("{% ",)),
+    Stop("content-links", ("\\", "f"), ("› Quickstart",)),
+    Stop("content-aside", ("escape", "O"), ("› Quickstart",)),
+    Stop("content-zoom", ("O", "z"), ("› Quickstart",)),
+    Stop("content-spaces", ("z", "escape", "escape"), ("SPACES", "Handbook")),
+    Stop("leave", ("escape", "/", *"hand", "enter", "enter", "1", "2"), ("Handbook",)),
+)
+TALKING = (
+    Stop("thread", ("j", "j", "enter", "t", "enter"), ("1 of 2", "Elisa Moretti")),
+    Stop("react", ("+",), ("agreed",)),
+    Stop("composer", ("escape", "c", "type:It took me **four**.\n\n* one\n* two"), ("Reply to Elisa",)),
+    Stop("composer-preview", ("ctrl+r",), ("• two",)),
+    Stop("undo", ("ctrl+r", "ctrl+s"), ("Reply written",)),
+    Stop("activity", ("escape", "!"), ("WRITES", "held for undo")),
+)
+REVIEWING = (
+    Stop("changes", (), ("7 of 7", "PAGES", "~ Word list")),
+    Stop("changes-merged", ("]", "]"), ("4 of 4",)),
+    Stop("change-request", ("[", "[", "j", "enter"), ("0 of 2 viewed", "page 1 of 2", "− All times")),
+    Stop("change-request-diff", ("enter", "n", "n"), ("change 2 of 2",)),
+    Stop("approve", ("a",), ("Approve #7",)),
+    Stop("ask-for-changes", ("escape", "A"), ("Ask for changes in #7",)),
+    Stop("merge", ("escape", "m"), ("checked 0 s ago",)),
+    Stop("archive", ("escape", "X"), ("Archive #7",)),
+    Stop("subject", ("escape", "E"), ("Subject of #7",)),
+    Stop("new-change-request", ("escape", "ctrl+n"), ("New change request",)),
+    Stop("merge-conflicts", ("escape", "escape", "escape", "j", "j", "j", "m"), ("type 4 and press enter",)),
+    Stop("update", ("escape", "U"), ("Update #4",)),
+)
+COMMENTS = (
+    Stop("comments", (), ("76 of 76", "↳ Noor Haddad")),
+    Stop("comments-thread", ("enter", "j"), ("76 of 76",)),
+    Stop("comments-resolved", ("escape", "]", "]"), ("17 of 17",)),
+    Stop("delete", ("[", "enter", "X"), ("Delete this comment",)),
+)
+AROUND = (
+    Stop("home", (), ("SPACES OF SALTMARSH", "create · 4 spaces")),
+    Stop("home-spaces", ("l", "j"), ("Limpet manual",)),
+    Stop("search", ("s", "type:battery"), ("16 results",)),
+    Stop("search-nothing", ("ctrl+a", "type: xylophone"), ("Nothing holds",)),
+    Stop("help", ("escape", "?"), ("Help",)),
+    Stop("palette", ("escape", ":"), ("Commands",)),
+    Stop("palette-typed", (*"comm",), ("Comments",)),
+    Stop("theme", ("escape", "f2"), ("Theme",)),
+)
+TOURS = {"content": READING, "talking": TALKING, "changes": REVIEWING, "comments": COMMENTS, "home": AROUND}
