@@ -15,10 +15,11 @@ from typing import Any
 
 from textual.app import App, SuspendNotSupported
 
+from octavo.tui.children import for_children
+
 LARGEST = 1024 * 1024
 """Bytes: a longer file is not read back."""
 
-_NOT_FOR_CHILDREN = ("OCTAVO_API_KEY",)
 _USUAL_EDITORS = ("sensible-editor", "nano", "vi")
 
 
@@ -58,9 +59,8 @@ def run_editor(text: str, folder: Path, environment: Mapping[str, str], *, name:
         path = _write(text, folder, name)
     except OSError as error:
         return NotEdited(f"No file to edit could be made in {folder}: {error.strerror}.")
-    child = {key: value for key, value in environment.items() if key not in _NOT_FOR_CHILDREN}
     try:
-        ended = subprocess.run([*command, str(path)], env=child, check=False)
+        ended = subprocess.run([*command, str(path)], env=for_children(environment), check=False)
     except OSError as error:
         path.unlink(missing_ok=True)
         return NotEdited(f"{command[0]} could not be started: {error.strerror}. Set EDITOR to another program.")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from octavo.api.change_requests import ChangeRequest, Get
@@ -13,7 +15,11 @@ from octavo.documents import links
 
 if TYPE_CHECKING:
     from octavo.tui.app import Octavo
+    from octavo.tui.browser import Browser
     from octavo.tui.screens.confirm import Confirmed
+
+SOON = 10.0
+"""Seconds in which a program that cannot open an address says so by ending."""
 
 
 def places(tree: PageTree | None, space: str | None) -> links.Places:
@@ -79,39 +85,53 @@ def open_space(app: Octavo, space_id: str, page_id: str | None = None, anchor: s
     app.background(show())
 
 
-def open_outside(app: Octavo, url: str) -> None:
-    """Show where an address outside leads, and open or copy it when the person says so (T6)."""
+def open_outside(app: Octavo, url: str, *, trouble: str = "") -> None:
+    """Show where an address outside leads, and open it when the person says so, or copy it (T6).
+
+    `trouble` says why it could not be opened: then it can only be copied.
+    """
+    from octavo.tui import browser
     from octavo.tui.screens.confirm import Confirm
 
     target = links.resolve(url, "", links.Places())
     if not isinstance(target, links.ToUrl):
         app.say("This address cannot be opened: only http, https and mail addresses are.", tone="care")
         return
-    can_open = not (os.environ.get("SSH_CONNECTION") or os.environ.get("SSH_TTY")) and bool(
-        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or os.uname().sysname == "Darwin"
-    )
+    found = browser.NoBrowser(trouble) if trouble else browser.find(target.url, os.environ)
 
     def decided(answer: Confirmed | None) -> None:
         if answer is None:
             return
-        if can_open:
-            threading.Thread(target=_browse, args=(target.url,), daemon=True).start()
-            app.say("Opened in the browser.")
+        if isinstance(found, browser.Browser):
+            _browse(app, found, target.url)
         else:
             app.copy_to_clipboard(target.url)
-            app.say("Copied the address: there is no browser to open here.")
+            app.say("Copied the address.")
 
-    dialog = Confirm(
-        f"Leave for {target.host}?",
-        verb="Open in the browser" if can_open else "Copy the address",
-        intro=target.url,
-        after="This address is outside the platform.",
-    )
-    app.push_screen(dialog, decided)
+    if isinstance(found, browser.Browser):
+        verb, after = "Open in the browser", "This address is outside the platform."
+    else:
+        verb, after = "Copy the address", f"{found.sentence} Copy the address instead."
+    app.push_screen(Confirm(f"Leave for {target.host}?", verb=verb, intro=target.url, after=after), decided)
 
 
-def _browse(url: str) -> None:
-    import webbrowser
+def _browse(app: Octavo, browser: Browser, url: str) -> None:
+    """Start the browser. One that cannot be started, or soon ends in failure, is said, and the address offered."""
 
-    if url.startswith(("https://", "http://", "mailto:")):
-        webbrowser.open(url)
+    def watch(started: subprocess.Popen[bytes]) -> None:
+        try:
+            code = started.wait(SOON)
+        except subprocess.TimeoutExpired:
+            started.wait()
+            return
+        if code:
+            with suppress(RuntimeError):  # the app has ended meanwhile
+                app.call_from_thread(open_outside, app, url, trouble=f"{browser.name} could not open it ({code}).")
+
+    try:
+        started = browser.start(url, os.environ)
+    except OSError as error:
+        open_outside(app, url, trouble=f"{browser.name} could not be started: {error.strerror}.")
+        return
+    threading.Thread(target=watch, args=(started,), daemon=True).start()
+    app.say("Opened in the browser.")

@@ -1,0 +1,46 @@
+"""Leaving for an address outside, in a browser or on the clipboard."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.journeys.stage import Stage
+from tests.tui.test_browser import ADDRESS, browser
+
+
+def sit_before_it(monkeypatch: pytest.MonkeyPatch, environment: Mapping[str, str]) -> None:
+    """Be at this machine, not at the other end of SSH, with this environment."""
+    for name in ("SSH_CONNECTION", "SSH_TTY"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+
+
+async def test_an_address_outside_is_opened_without_the_key(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sit_before_it(monkeypatch, browser(tmp_path))
+    async with stage.play() as run:
+        await run.press("G", "enter")
+        await run.see("Leave for status.saltmarsh.example?", "Open in the browser")
+        await run.press("y")
+        await run.hear("Opened in the browser.")
+        await run.until(lambda: (tmp_path / "told").exists(), "start the browser")
+        told = (tmp_path / "told").read_text()
+        assert ADDRESS.rstrip("/") in told
+        assert "secret-of-mia" not in told
+
+
+async def test_a_browser_that_fails_is_said_and_the_address_offered(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sit_before_it(monkeypatch, browser(tmp_path, code=3))
+    async with stage.play() as run:
+        await run.press("G", "enter", "y")
+        await run.see("own-browser could not open it (3).", "Copy the address")
+        await run.press("y")
+        await run.hear("Copied the address.")
+        assert run.app.clipboard.startswith(ADDRESS.rstrip("/"))

@@ -1,0 +1,72 @@
+"""The browser gets the address, and nothing else of ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from octavo.tui.browser import Browser, NoBrowser, find
+
+ADDRESS = "https://status.saltmarsh.example/"
+PROGRAM = """#!{python}
+import json, os, sys
+about = dict(
+    arguments=sys.argv[1:], environment=dict(os.environ), leads=os.getsid(0) == os.getpid(),
+    files=[os.readlink(f"/proc/self/fd/{{number}}") for number in (0, 1, 2)],
+)
+with open({told!r} + ".new", "w") as file:
+    json.dump(about, file)
+os.rename({told!r} + ".new", {told!r})
+sys.exit({code})
+"""
+
+
+def browser(folder: Path, *, code: int = 0) -> dict[str, str]:
+    """An environment with a browser that writes down, in `folder`/told, how it was started."""
+    program = folder / "own-browser"
+    program.write_text(PROGRAM.format(python=sys.executable, told=str(folder / "told"), code=code))
+    program.chmod(0o700)
+    words = f"no-such-browser:{program} --new-tab %s &"
+    return {"PATH": os.environ["PATH"], "DISPLAY": ":7", "BROWSER": words, "OCTAVO_API_KEY": "secret-of-mia"}
+
+
+def test_it_gets_the_address_and_neither_the_key_nor_the_terminal(tmp_path: Path) -> None:
+    environment = browser(tmp_path)
+    found = find(ADDRESS, environment)
+    assert isinstance(found, Browser)
+    assert found.start(ADDRESS, environment).wait(20) == 0
+    told = json.loads((tmp_path / "told").read_text())
+    assert told["arguments"] == ["--new-tab", ADDRESS]
+    assert "secret-of-mia" not in json.dumps(told)
+    assert told["environment"]["DISPLAY"] == ":7"
+    assert told["files"] == ["/dev/null"] * 3
+    assert told["leads"]
+
+
+@pytest.mark.parametrize(
+    "url", ["file:///etc/passwd", "javascript:alert(1)", "mailto:a@b.example", "--version", "http://a\x1b[2J"]
+)
+def test_only_web_addresses_are_opened(url: str) -> None:
+    with pytest.raises(ValueError, match="Only http and https"):
+        Browser(("true",)).start(url, {})
+    assert url.startswith("http") or isinstance(find(url, {"DISPLAY": ":7", "PATH": os.environ["PATH"]}), NoBrowser)
+
+
+@pytest.mark.parametrize(
+    ("without", "said"),
+    [
+        ({"DISPLAY": ""}, "no display"),
+        ({"SSH_TTY": "/dev/pts/7"}, "the other end of SSH"),
+        ({"BROWSER": "", "PATH": "/nowhere"}, "Set BROWSER to yours"),
+        ({"BROWSER": "lynx:'half", "PATH": "/nowhere"}, "Set BROWSER to yours"),
+    ],
+)
+@pytest.mark.skipif(sys.platform == "darwin", reason="a Mac has a display and a browser")
+def test_without_one_it_says_why(tmp_path: Path, without: dict[str, str], said: str) -> None:
+    found = find(ADDRESS, {**browser(tmp_path), **without})
+    assert isinstance(found, NoBrowser)
+    assert said in found.sentence
