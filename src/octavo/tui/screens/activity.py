@@ -27,7 +27,7 @@ STATES = {
     "held": "held for undo",
     "queued": "waiting",
     "sending": "sending",
-    "unknown": "looking whether it arrived",
+    "unknown": "looking for it",
     "failed": "failed",
 }
 
@@ -59,7 +59,7 @@ class ActivityScreen(Dialog[None]):
             key=lambda line: line[0],
             groups=lambda line: [Heading("WRITES" if isinstance(line[1], Entry) else "REQUESTS")],
             columns=(
-                Column("", 26),
+                Column("", 14),
                 Column("", least=30),
                 Column("", 8, right=True),
                 Column("", 6, right=True, drop=1),
