@@ -19,6 +19,10 @@ def main(argv: list[str] | None = None) -> int:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from octavo.cli.arguments import run
 
+    if argv is None:
+        from octavo.cli.last_words import guard
+
+        guard()
     try:
         return run(given)
     except KeyboardInterrupt:

@@ -38,7 +38,11 @@ class RedactingFilter(logging.Filter):
     """Put on a handler, it redacts every record that passes, its traceback too."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        record.msg, record.args = redact(record.getMessage()), None
+        try:
+            said = record.getMessage()
+        except (TypeError, ValueError, KeyError):  # its arguments do not fit, which is no reason to say nothing
+            said = f"{record.msg} {record.args}"
+        record.msg, record.args = redact(said), None
         if record.exc_info and not record.exc_text:
             record.exc_text = logging.Formatter().formatException(record.exc_info)
         if record.exc_text:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from octavo import settings as settings_module
 from octavo.cli.arguments import FAILED, NOT_SIGNED_IN, Failure
+from octavo.cli.last_words import guard_the_rest
 from octavo.settings import Settings
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def run(options: argparse.Namespace) -> int:
     os.environ.pop("OCTAVO_API_KEY", None)
     picture = _picture(settings, opening, fresh=options.command == "demo" and options.reset)
     try:
+        guard_the_rest()
         from octavo.cli.sessions import Ways
         from octavo.tui.app import Octavo
 

@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 from octavo import __version__
+from octavo.cli.last_words import guard_the_rest
 
 FAILED, USAGE, NOT_SIGNED_IN = 1, 2, 4
 
@@ -26,6 +27,8 @@ def run(argv: Sequence[str]) -> int:
     options = parser().parse_args(argv)
     if options.command == "completion":
         return _completion(options.shell)
+    if options.module != "app":  # which does it when its picture is shown
+        guard_the_rest()
     try:
         return int(import_module(f"octavo.cli.{options.module}").run(options))
     except Failure as failure:

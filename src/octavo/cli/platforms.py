@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
+from octavo import redaction
 from octavo.api.errors import NotSent
 from octavo.client.private_files import private_folder, read_private, write_private
 from octavo.settings import Settings
@@ -41,7 +42,9 @@ class Place:
             import secrets
 
             write_private(self.key_file, secrets.token_urlsafe(32))
-        return SecretStr(read_private(self.key_file).strip())
+        key = read_private(self.key_file).strip()
+        redaction.remember(key)
+        return SecretStr(key)
 
     def clear(self) -> None:
         """Forget everything it held."""

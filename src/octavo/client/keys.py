@@ -7,12 +7,14 @@ import re
 
 from pydantic import SecretStr
 
+from octavo import redaction
+
 _KEY = re.compile(r"[\x21-\x7e]{8,512}")
 _SCHEME = re.compile(r"bearer\s+", re.IGNORECASE)
 
 
 def accept(text: str) -> SecretStr:
-    """The key in what was pasted: without white space around it and without `Bearer`.
+    """The key in what was pasted: without white space around it and without `Bearer`. It is redacted from now on.
 
     Raises ValueError with a sentence that does not repeat what was given.
     """
@@ -24,6 +26,7 @@ def accept(text: str) -> SecretStr:
             "This is not a key: a key is 8 to 512 letters, digits and signs, without spaces or line breaks. "
             "Copy it again and paste it whole."
         )
+    redaction.remember(key)
     return SecretStr(key)
 
 
