@@ -46,6 +46,10 @@ def _view(name: str) -> Callable[[], Screen[Any]]:
     return build
 
 
+_OF_A_SESSION = frozenset(("palette", "search", "view", "undo", "activity"))
+"""What there is nothing to do with before one is signed in."""
+
+
 class Octavo(Explaining[int]):
     """Shows one session at a time. Without one it starts at the sign-in screen."""
 
@@ -257,6 +261,11 @@ class Octavo(Explaining[int]):
 
     def explain(self, sentence: str) -> None:
         self.say(sentence, tone="care")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in _OF_A_SESSION and self._session is None:
+            return False
+        return super().check_action(action, parameters)
 
     def action_undo(self) -> None:
         if self._session is not None:
