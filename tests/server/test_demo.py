@@ -16,10 +16,9 @@ import pytest
 from octavo.api import change_requests, comments, content, organizations, reviews, spaces
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef, SpaceRef
-from octavo.documents import links
+from octavo.documents import links, trees
 from octavo.documents.blocks import Block, Document
 from octavo.documents.parse import parse
-from octavo.server import trees
 from octavo.server.behaviour import revisions
 from octavo.server.demo import library, people, register
 from octavo.server.gate import answer

@@ -13,11 +13,12 @@ from octavo.api import change_requests, comments, content
 from octavo.api.bodies import Markdown
 from octavo.api.content import DeletePage
 from octavo.api.places import RevisionRef, SpaceRef
-from octavo.server import loader, trees
+from octavo.documents import trees
+from octavo.documents.trees import Pages
+from octavo.server import loader
 from octavo.server.behaviour import revisions
 from octavo.server.loader import Loaded
 from octavo.server.store import Json
-from octavo.server.trees import Pages
 from octavo.server.world import World
 from tests.server.asking import Ask
 from tests.server.writing import Desk, insert, update

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from octavo.server import trees
+from octavo.documents import trees
 from octavo.server.behaviour import revisions, spaces
 from octavo.server.behaviour.change_requests import create, edited, merge
 from octavo.server.changes import NOTHING, differences

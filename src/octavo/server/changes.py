@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 
-from octavo.server import trees
-from octavo.server.merging.lines import in_order
-from octavo.server.trees import Json, Pages
+from octavo.documents import trees
+from octavo.documents.merging.lines import in_order
+from octavo.documents.trees import Json, Pages
 
 _COMMON = ("title", "emoji", "icon", "hidden", "noIndex", "noRobotsIndex")
 _ATTRIBUTES = {

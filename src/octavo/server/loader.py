@@ -18,15 +18,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from octavo.documents import front_matter
-from octavo.server import trees
+from octavo.documents import front_matter, trees
+from octavo.documents.merging import tree
+from octavo.documents.trees import Pages
 from octavo.server.behaviour import revisions, spaces
 from octavo.server.changes import NOTHING, differences
 from octavo.server.folders import Entry, Folder, Problem, addresses, assets, named, read, shown, walk
-from octavo.server.merging import tree
 from octavo.server.pictures import dimensions
 from octavo.server.store import Json
-from octavo.server.trees import Pages
 from octavo.server.world import World
 
 SIDE = "folder"

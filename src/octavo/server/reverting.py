@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from octavo.server.merging.lines import compare
+from octavo.documents.merging.lines import compare
 
 
 class UnknownBlock(LookupError):

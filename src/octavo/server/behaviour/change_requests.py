@@ -7,12 +7,12 @@ from typing import Any
 
 from octavo.api import change_requests
 from octavo.api.places import ChangeRequestRef
+from octavo.documents.merging import tree
 from octavo.server.behaviour import revisions
 from octavo.server.behaviour.arranging import visible_spaces
 from octavo.server.behaviour.merge_rules import refuse_unless_met
 from octavo.server.behaviour.permissions import need
 from octavo.server.behaviour.users import present_user
-from octavo.server.merging import tree
 from octavo.server.rest import given, handle, page, shows
 from octavo.server.store import Json
 from octavo.server.world import Refused, World

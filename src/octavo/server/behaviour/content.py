@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from octavo.api import content
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
-from octavo.server import trees
+from octavo.documents import trees
 from octavo.server.behaviour import revisions
 from octavo.server.behaviour.change_requests import base_of, present_change_request
 from octavo.server.bodies import body

@@ -10,8 +10,8 @@ from functools import singledispatchmethod
 from typing import Any
 
 from octavo.api import content
-from octavo.documents import front_matter
-from octavo.server import trees
+from octavo.documents import front_matter, trees
+from octavo.documents.trees import Pages
 from octavo.server.behaviour import change_requests, revisions
 from octavo.server.behaviour.content import present_file
 from octavo.server.behaviour.permissions import need
@@ -19,7 +19,6 @@ from octavo.server.pictures import dimensions
 from octavo.server.rest import handle
 from octavo.server.reverting import UnknownBlock, reverted
 from octavo.server.store import Json, Missing
-from octavo.server.trees import Pages
 from octavo.server.world import Refused, World
 
 FILE_LIMIT = 1_000_000

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
-from octavo.server import trees
+from octavo.documents import trees
+from octavo.documents.trees import Pages
 from octavo.server.behaviour import search
 from octavo.server.store import Json
-from octavo.server.trees import Pages
 from octavo.server.world import World
 
 UNTITLED = "Untitled page"

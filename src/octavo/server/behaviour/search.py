@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from urllib.parse import quote
 
 from octavo.api import search
-from octavo.server import trees
+from octavo.documents import trees
 from octavo.server.behaviour.arranging import visible_spaces
 from octavo.server.rest import handle, page
 from octavo.server.sections import sections

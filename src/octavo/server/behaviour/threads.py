@@ -8,7 +8,7 @@ from typing import Any
 
 from octavo.api.bodies import Format
 from octavo.api.places import ChangeRequestRef, Discussion
-from octavo.server import trees
+from octavo.documents import trees
 from octavo.server.behaviour import revisions
 from octavo.server.behaviour.permissions import allows, role
 from octavo.server.behaviour.users import present_user

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from octavo.api.places import ContentRef
+from octavo.documents import trees
 from octavo.documents.blocks import Document
 from octavo.documents.parse import parse
-from octavo.server import trees
 from octavo.server.behaviour import revisions
 from octavo.server.store import Json
 from octavo.server.world import World

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.server import trees
-from octavo.server.merging.text import MAIN
-from octavo.server.merging.tree import Conflict, Outcome, merge
+from octavo.documents import trees
+from octavo.documents.merging.text import MAIN
+from octavo.documents.merging.tree import Conflict, Outcome, merge
+from octavo.documents.trees import Json, Pages
 from octavo.server.store import Store
-from octavo.server.trees import Json, Pages
 
 STORE = Store()
 

@@ -1,5 +1,1 @@
 """Three-way merge: of the text of a page (`text`), and of the page tree and files of a revision (`tree`)."""
-
-from octavo.server.merging.text import conflicts
-
-__all__ = ["conflicts"]

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from octavo.server import trees
-from octavo.server.merging.lines import in_order
-from octavo.server.trees import Json, Pages
+from octavo.documents import trees
+from octavo.documents.merging.lines import in_order
+from octavo.documents.trees import Json, Pages
 
 
 @dataclass(frozen=True)

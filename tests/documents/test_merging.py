@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.server import merging
-from octavo.server.merging.lines import compare
-from octavo.server.merging.text import DIVIDER, MAIN, merge, proposal_marker
+from octavo.documents.merging.lines import compare
+from octavo.documents.merging.text import DIVIDER, MAIN, conflicts, merge, proposal_marker
 
 NAME = "#42"
 MARKERS = {MAIN, DIVIDER, proposal_marker(NAME)}
@@ -116,7 +115,7 @@ def test_without_a_conflict_there_is_no_marker(texts: tuple[str, str, str]) -> N
 @given(three())
 def test_conflicts_do_not_depend_on_who_is_main(texts: tuple[str, str, str]) -> None:
     base, main, proposed = texts
-    here, there = merging.conflicts(base, main, proposed), merging.conflicts(base, proposed, main)
+    here, there = conflicts(base, main, proposed), conflicts(base, proposed, main)
     assert [(each.line, each.main, each.proposed) for each in here] == [
         (each.line, each.proposed, each.main) for each in there
     ]

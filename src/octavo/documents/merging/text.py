@@ -24,9 +24,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from octavo.server.merging.blocks import Block, continues, is_blank, split
-from octavo.server.merging.lines import Hunk, compare
-from octavo.server.merging.within import Conflict, parts
+from octavo.documents.merging.blocks import Block, continues, is_blank, split
+from octavo.documents.merging.lines import Hunk, compare
+from octavo.documents.merging.within import Conflict, parts
 
 MAIN, DIVIDER = "<<<<<<< main", "======="
 

@@ -26,9 +26,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from octavo.server.merging import text
-from octavo.server.merging.arrange import Arranged, Side, arrange
-from octavo.server.trees import Json, Pages, leading_heading
+from octavo.documents.merging import text
+from octavo.documents.merging.arrange import Arranged, Side, arrange
+from octavo.documents.trees import Json, Pages, leading_heading
 
 _SETTLED_ELSEWHERE = {"id", "type", "pages", "path", "text", "createdAt", "updatedAt"}
 _ABSENT: Any = object()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from octavo.server.merging.blocks import bounds, continues, worded
-from octavo.server.merging.lines import Hunk, compare
+from octavo.documents.merging.blocks import bounds, continues, worded
+from octavo.documents.merging.lines import Hunk, compare
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.server import trees
-from octavo.server.trees import Json
+from octavo.documents import trees
+from octavo.documents.trees import Json
 
 
 def page(title: str, *below: Json, kind: str = "document", slug: str = "") -> Json:
