@@ -44,6 +44,13 @@ class Stateful(Reader):
             self._waiting.stop()
             self._waiting = None
 
+    @property
+    def why_nothing(self) -> str:
+        """Why no key can do anything here, when nothing is on show."""
+        if self._waiting is not None:
+            return f"{self._waiting.what} is still loading."
+        return "There is no page here."
+
     def state_lines(self) -> list[Content]:
         if self._failure is not None:
             return failed(*self._failure)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 
 Tokens = list[list[tuple[str, str]]]
@@ -51,6 +52,7 @@ class Highlights:
     def __init__(self, keep: int = 200) -> None:
         self._keep = keep
         self._known: OrderedDict[tuple[str, str], Tokens | None] = OrderedDict()
+        self._working = False
         self.wanted: list[tuple[str, str]] = []
 
     def get(self, language: str, code: str) -> Tokens | None:
@@ -66,14 +68,20 @@ class Highlights:
             self.wanted.append(key)
         return None
 
-    def work(self) -> bool:
-        """Highlight what is wanted; may run in a thread. True when something new is known."""
-        found = False
-        while self.wanted:
-            language, code = key = self.wanted[0]
-            self._known[key] = tokens = tokenize(language, code)
-            self.wanted.remove(key)
-            found = found or tokens is not None
+    async def work(self) -> bool:
+        """Highlight what is wanted, in a thread, unless that is being done. True when something new is known."""
+        if self._working:
+            return False
+        self._working, found = True, False
+        try:
+            while self.wanted:
+                language, code = key = self.wanted[0]
+                tokens = await asyncio.to_thread(tokenize, language, code)
+                self._known[key] = tokens
+                self.wanted.remove(key)
+                found = found or tokens is not None
+        finally:
+            self._working = False
         while len(self._known) > self._keep:
             self._known.popitem(last=False)
         return found

@@ -262,13 +262,11 @@ class PageView(Stateful):
     def before_painting(self) -> None:
         super().before_painting()
         if self._highlights.wanted and self.is_running:
-            self.run_worker(self._highlight, thread=True, group="highlight", exclusive=True)
+            self.run_worker(self._highlight(), group="highlight")
 
-    def _highlight(self) -> None:
-        if self._highlights.work():
-            self.app.call_from_thread(self._highlighted)
-
-    def _highlighted(self) -> None:
+    async def _highlight(self) -> None:
+        if not await self._highlights.work():
+            return
         for unit in sorted({row[0] for row in self.rows_on_show}):
             self.galley.forget(unit)
         for unit, each in enumerate(self.galley.units):
@@ -344,7 +342,7 @@ class PageView(Stateful):
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         if not len(self.galley) and action not in ("measure",):
-            return "There is no page here."
+            return self.why_nothing
         if action == "thread" and not self._marked:
             return "No block of this page has an open thread."
         if action == "hit" and not self._finds:
@@ -405,12 +403,10 @@ class PageView(Stateful):
         return source_blocks(self.document.source) if self.shows_source else self._page_blocks(self.document)
 
     def action_copy(self) -> None:
-        if (stop := self.cursor_stop()) is None:
-            return
-        block = stop[3]
-        text = block.plain()
-        self.app.copy_to_clipboard(text)
-        self.post_message(self.Copied(text, block.kind))
+        if (stop := self.cursor_stop()) is not None:
+            text = stop[3].plain()
+            self.app.copy_to_clipboard(text)
+            self.post_message(self.Copied(text, stop[3].kind))
 
     def action_pan(self, step: int) -> None:
         here = self.cursor_stop()

@@ -266,6 +266,7 @@ class ContentScreen(Discussing, Travelling):
             self.view.clear()
             self.aside.clear()
             self.view.wait_for(self.page.title)
+            self._say_where()
 
     def _show_page(self, snapshot: Snapshot[Page]) -> None:
         if self.page is None or self.space is None:

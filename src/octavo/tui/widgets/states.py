@@ -20,7 +20,7 @@ class Waiting:
     """A first load: nothing for 150 ms, then three grey lines, words after 1 s, the way out after 5 s."""
 
     def __init__(self, widget: Widget, what: str, cancel: str = "") -> None:
-        self._what, self._cancel = what, cancel
+        self.what, self._cancel = what, cancel
         self._step = 0
         self._widget = widget
         self._timers: list[Timer] = []
@@ -42,7 +42,7 @@ class Waiting:
         if self._step >= 1:
             lines += [Content.assemble("  ", ("░" * cells, "$panel")) for cells in _SKELETON]
         if self._step >= 2:
-            words = Content.assemble("  loading ", safe(self._what))
+            words = Content.assemble("  loading ", safe(self.what))
             if self._step >= 3 and self._cancel:
                 words = Content.assemble(words, "  ", safe(self._cancel))
             lines += [Content(""), words.stylize("$octavo-muted")]
