@@ -1,0 +1,58 @@
+"""Pictures of screens put every cell where a terminal puts it."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from screenshots.svg import WIDTH, picture
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def drawn(*segments: Segment) -> ElementTree.Element:
+    return ElementTree.fromstring(picture([Strip(segments)], "A screen", color="#ffffff", ground="#000000"))
+
+
+def texts(root: ElementTree.Element) -> dict[str, float]:
+    """The cell at which each text begins, or in the middle of which it stands."""
+    return {text.text or "": float(text.attrib["x"]) / WIDTH for text in root.iter(f"{SVG}text")}
+
+
+def test_wide_characters_take_two_cells() -> None:
+    found = texts(drawn(Segment("ab  水c"), Segment("\N{THUMBS UP SIGN} d")))
+    assert {text: round(at, 2) for text, at in found.items()} == {
+        "ab": 0,
+        "水": 5,
+        "c": 6,
+        "\N{THUMBS UP SIGN}": 8,
+        "d": 10,
+    }
+
+
+def test_marks_stay_on_their_characters() -> None:
+    assert set(texts(drawn(Segment("cafe\u0301 ol")))) == {"caf", "e\u0301", "ol"}
+
+
+def test_what_is_typed_is_no_markup() -> None:
+    root = drawn(Segment('<script>&amp;"'))
+    assert set(texts(root)) == {'<script>&amp;"'}
+    assert not list(root.iter("script"))
+
+
+def test_neighbours_of_one_ground_are_one_piece() -> None:
+    lit = Style(bgcolor="#112233")
+    root = drawn(Segment("a"), Segment("b", lit), Segment("水", Style(bgcolor="#112233", bold=True)), Segment("c"))
+    (ground,) = [each for each in root.iter(f"{SVG}rect") if each.attrib["fill"] == "#112233"]
+    assert (float(ground.attrib["x"]), float(ground.attrib["width"])) == (WIDTH, round(3 * WIDTH, 2))
+
+
+def test_lines_reach_the_edges_of_their_cells() -> None:
+    (path,) = drawn(Segment("─")).iter(f"{SVG}path")
+    across = [float(x) for x in re.findall(r"L(-?[\d.]+)", path.attrib["d"])]
+    assert min(across) <= 0
+    assert max(across) >= WIDTH
