@@ -42,3 +42,31 @@ async def test_every_view_and_dialog_looks_as_it_was_approved(stage: Stage, tour
             await go(run, stop)
             wrong.append(differs(f"{stop.name}-{size[0]}x{size[1]}", run.text))
     assert not any(wrong), "\n".join(filter(None, wrong))
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_signing_in_looks_as_it_was_approved(stage: Stage, size: tuple[int, int]) -> None:
+    async with stage.library() as platform, stage.show(stage.settings(), None, platform, size=size) as run:
+        wrong = [differs(f"sign-in-{size[0]}x{size[1]}", run.text)]
+        await run.type("gb_api_0123456789abcdefghij")
+        await run.press("tab", "tab", "tab", "tab")
+        wrong.append(differs(f"sign-in-typed-{size[0]}x{size[1]}", run.text))
+    assert not any(wrong), "\n".join(filter(None, wrong))
+
+
+async def test_without_unicode_it_looks_as_it_was_approved(stage: Stage) -> None:
+    wrong: list[str] = []
+    async with stage.play(ascii=True) as run:
+        await run.press("j", "j", "enter", "t", "enter")
+        await run.see("1 of 2", "Elisa Moretti")
+        wrong.append(differs("ascii-thread-120x36", run.text))
+        await run.press("escape", "3", "/", *"refused", "enter", "enter")
+        await run.see("0 of 2 viewed", "bad-time")
+        wrong.append(differs("ascii-change-request-120x36", run.text))
+        await run.press("m")
+        await run.see("checked 0 s ago")
+        wrong.append(differs("ascii-merge-120x36", run.text))
+        await run.press("escape", "1")
+        await run.see("SPACES OF SALTMARSH")
+        wrong.append(differs("ascii-home-120x36", run.text))
+    assert not any(wrong), "\n".join(filter(None, wrong))

@@ -121,6 +121,7 @@ async def test_merge_through_the_dialog_and_see_the_merged_text_in_the_page(stag
         await run.gone("Merge #7 into")
         await run.press("m")
         await run.see("Merge #7 into Harbour API?", "checked 0 s ago")
+        await run.later(seconds=1)
         await run.press("y")
         await run.hear("#7: Merged.")
         await run.see(" merged ")

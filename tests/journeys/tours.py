@@ -18,7 +18,7 @@ class Stop(NamedTuple):
 
 
 READING = (
-    Stop("content", (), ("how deep is the water now",)),
+    Stop("content", (), ("Measured and predicted",)),
     Stop("content-filter", ("/", *"web"), ("Webhooks",)),
     Stop("content-page", ("escape", "escape", "g", "j", "j", "enter"), ("› Quickstart", "Choose how you ask")),
     Stop("content-find", ("/", *"level"), ("level",)),
@@ -27,7 +27,7 @@ READING = (
     Stop("content-aside", ("escape", "O"), ("› Quickstart",)),
     Stop("content-zoom", ("O", "z"), ("› Quickstart",)),
     Stop("content-spaces", ("z", "escape", "escape"), ("SPACES", "Handbook")),
-    Stop("leave", ("escape", "/", *"hand", "enter", "enter", "1", "2"), ("Handbook",)),
+    Stop("content-other-space", ("escape", "/", *"hand", "enter", "enter", "1", "2"), ("Handbook",)),
 )
 TALKING = (
     Stop("thread", ("j", "j", "enter", "t", "enter"), ("1 of 2", "Elisa Moretti")),
