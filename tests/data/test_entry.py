@@ -29,7 +29,7 @@ from octavo.api.errors import (
 from octavo.api.places import SpaceRef
 from octavo.data import entry as steps
 from octavo.data.driver import verdict
-from octavo.data.entry import STATES, Entry, Misplaced, State, next_up, superseded
+from octavo.data.entry import STATES, Entry, Misplaced, State, next_up, replaces
 from tests.server.asking import START
 
 HERE = SpaceRef(space_id="docs")
@@ -118,10 +118,23 @@ def test_a_thread_resolved_and_reopened_before_it_left_is_asked_for_once() -> No
         replace(entry("queued"), id=str(wish), op=comments.Update(at=HERE, comment_id="c", resolved=wish))
         for wish in (True, False)
     )
-    assert superseded(resolve, (resolve, reopen))
-    assert not superseded(reopen, (resolve, reopen))
+    assert replaces(reopen, resolve)
+    assert next_up((resolve, reopen), START) == reopen
+    assert next_up((resolve,), START) == resolve
+    for weak in ("held", "failed"):
+        assert not replaces(replace(reopen, state=weak), resolve)
     elsewhere = replace(reopen, op=comments.Update(at=HERE, comment_id="other", resolved=False))
-    assert not superseded(resolve, (resolve, elsewhere))
+    assert next_up((resolve, elsewhere), START) == resolve
+
+
+def test_a_reply_waits_for_its_thread_unless_that_failed() -> None:
+    thread = entry("unknown", due_at=LATER)
+    op = comments.CreateReply(at=HERE, comment_id=thread.pending_id, body=Markdown(markdown="And more"))
+    reply = replace(entry("queued"), id="e2", op=op)
+    for waiting in (thread, replace(thread, state="queued"), replace(thread, due_at=None)):
+        assert next_up((waiting, reply), START) is None
+    assert next_up((replace(thread, state="failed"), reply), START) == reply
+    assert next_up((reply,), START) == reply
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,24 @@ async def test_a_lost_answer_is_read_back_before_anything_is_sent_again(
     await again.close()
 
 
+@pytest.mark.parametrize("answered", [True, False])
+async def test_a_reply_waits_until_its_comment_is_found_or_sent_again(
+    answered: bool, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+) -> None:
+    again = ByHand(Lossy(gate, applied=answered), outbox.state, Drafts(outbox.state), me=MIA)
+    first = await again.add(comment(here), doing="comment")
+    answer = comments.CreateReply(at=here, comment_id=first.pending_id, body=Markdown(markdown="And more"))
+    await again.add(answer, doing="reply")
+    await deliver(again, clock)
+    assert [each.state for each in again.entries] == ["unknown", "queued"]
+    for _ in range(3):
+        clock.forward(seconds=61)
+        await again.run_dry()
+    (posted,) = (await ask(comments.List(at=here))).items
+    assert (again.entries, posted.replies) == ((), 1)
+    await again.close()
+
+
 async def test_identical_texts_on_purpose_are_two_comments(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from octavo.api import comments
 from octavo.api.bodies import Markdown
-from octavo.api.errors import NotSent, RateLimited, Trace, Unauthorized
+from octavo.api.errors import NotSent, RateLimited, ServerError, Trace, Unauthorized
 from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
@@ -226,6 +226,30 @@ async def test_resolved_and_reopened_in_one_breath_is_nothing(
     assert gate.writes == []
 
 
+@pytest.mark.parametrize("offline", [False, True])
+async def test_resolved_then_reopened_and_that_taken_back_is_resolved(
+    offline: bool, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+) -> None:
+    about = await thread(ask, here, user="mia")
+    await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), doing="resolve the thread")
+    clock.forward(seconds=4)
+    await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=False), doing="reopen the thread")
+    if offline:
+        gate.errors.extend(NotSent("Can't reach the server.") for _ in range(9))
+        clock.forward(seconds=9)
+    clock.forward(seconds=1)
+    await outbox.run_dry()
+    clock.forward(seconds=1)
+    undone = await outbox.undo()
+    assert undone
+    assert undone.sentence == "Taken back: reopen the thread."
+    gate.errors.clear()
+    clock.forward(seconds=60)
+    await outbox.run_dry()
+    assert outbox.entries == ()
+    assert not (await ask(comments.Get(at=here, comment_id=about.id))).is_open
+
+
 async def test_an_edit_of_what_changed_since_is_refused_and_its_text_kept(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, drafts: Drafts
 ) -> None:
@@ -252,6 +276,32 @@ async def test_a_reply_to_a_comment_that_is_not_posted_yet_finds_it(
     replies = await ask(comments.ListReplies(at=here, comment_id=posted.id, format="markdown"))
     assert outbox.entries == ()
     assert [each.body.text for each in replies.items] == ["And more"]
+
+
+async def test_a_reply_waits_while_its_comment_does(
+    outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock, gate: Gate
+) -> None:
+    gate.errors.append(ServerError("The server is being restarted."))
+    first = await outbox.add(comment(here), doing="comment")
+    answer = comments.CreateReply(at=here, comment_id=first.pending_id, body=Markdown(markdown="And more"))
+    await outbox.add(answer, doing="reply")
+    await deliver(outbox, clock)
+    assert [each.state for each in outbox.entries] == ["queued", "queued"]
+    clock.forward(seconds=1)
+    await outbox.run_dry()
+    (posted,) = (await ask(comments.List(at=here))).items
+    assert posted.replies == 1
+
+
+async def test_a_reply_to_a_comment_that_is_refused_is_refused(
+    outbox: ByHand, here: SpaceRef, clock: Clock, platform: Platform
+) -> None:
+    platform.refuse_next(comments.Create, 403, "You may only read here.")
+    first = await outbox.add(comment(here), doing="comment")
+    answer = comments.CreateReply(at=here, comment_id=first.pending_id, body=Markdown(markdown="And more"))
+    await outbox.add(answer, doing="reply")
+    await deliver(outbox, clock)
+    assert outbox.entries[1].reason == "Couldn't reply: the thread it belongs to was not posted."
 
 
 async def test_what_was_written_a_day_ago_is_not_sent_without_asking(

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
 from octavo.api.errors import ApiError, NotSent, Outcome, RateLimited, Rejected, Unauthorized, Unreachable
@@ -15,7 +16,7 @@ from octavo.api.operation import Operation
 from octavo.data import entry as steps
 from octavo.data import ledger
 from octavo.data.drafts import put_back
-from octavo.data.entry import LIFETIME, Entry, next_up, superseded, wakes_at
+from octavo.data.entry import LIFETIME, Entry, next_up, replaces, wakes_at
 from octavo.data.pending import Pending
 from octavo.data.sending import Send
 from octavo.data.state import NotSaved, Role
@@ -170,9 +171,6 @@ class Driver:
         if now - entry.asked_at > LIFETIME:
             await self._park(entry, "It was written more than a day ago. Retry to send it, or discard it.")
             return
-        if superseded(entry, self._pending.entries):
-            await self._confirm(entry)
-            return
         op = self._addressed(entry)
         if op is None:
             await self._refuse(entry, "the thread it belongs to was not posted.")
@@ -256,7 +254,15 @@ class Driver:
         await self._pending.step(entry.id, partial(steps.refused, reason=reason), give_back)
 
     async def _confirm(self, entry: Entry, remote: str = "") -> None:
-        await self._pending.step(entry.id, partial(steps.confirmed, remote=remote))
+        before = takewhile(lambda each: each.id != entry.id, self._pending.entries)
+        replaced = [each.id for each in before if replaces(entry, each)]
+
+        def with_replaced(db: sqlite3.Connection, entry: Entry) -> None:
+            state = self._pending.state
+            for each in replaced:
+                ledger.step(db, state.namespace, each, steps.confirmed, self._pending.now())
+
+        await self._pending.step(entry.id, partial(steps.confirmed, remote=remote), with_replaced)
 
     async def _park(self, entry: Entry, reason: str) -> None:
         await self._pending.step(entry.id, partial(steps.parked, reason=reason))

@@ -179,27 +179,50 @@ def wakes_at(entries: tuple[Entry, ...], now: datetime) -> datetime | None:
     return min((each for each in times if each is not None and each > now), default=None)
 
 
-def superseded(entry: Entry, entries: tuple[Entry, ...]) -> bool:
-    """Whether a later entry resolves or reopens the same thread and nothing else: then this one need not travel."""
-    later = entries[[each.id for each in entries].index(entry.id) + 1 :]
-    return _only_resolves(entry.op) and any(
-        each.target == entry.target and each.state in ("held", "queued") and not each.asks and _only_resolves(each.op)
-        for each in later
+def replaces(later: Entry, earlier: Entry) -> bool:
+    """Whether `later` makes `earlier`, written before it, needless: both do nothing but resolve or reopen a thread.
+
+    `earlier` stays until `later` is done: whoever takes `later` back still has it. What is held replaces nothing yet.
+    """
+    return (
+        earlier.state == "queued"
+        and later.state in ("queued", "sending", "unknown")
+        and not later.asks
+        and earlier.target == later.target
+        and _only_resolves(earlier.op)
+        and _only_resolves(later.op)
     )
 
 
+def waits_for_another(entry: Entry, entries: tuple[Entry, ...]) -> bool:
+    """Whether nothing is done about `entry` before another is done: one that replaces it, or makes its thread."""
+    return _replaced(entry, entries) or _thread_is_pending(entry, entries)
+
+
 def _due(entries: tuple[Entry, ...], now: datetime, *, quiet: bool) -> Iterator[Entry]:
+    # First of all, so that what is released together is seen together.
+    yield from (each for each in entries if each.state == "held" and each.held_until and each.held_until <= now)
+    if quiet:
+        return
     busy: set[tuple[str, str]] = set()
     for entry in entries:
-        when = entry.held_until if entry.state == "held" else entry.due_at
-        ready = when is not None and when <= now and not entry.asks
-        if entry.state == "held":
-            if ready:
-                yield entry
-        elif ready and entry.state in ("queued", "unknown") and entry.target not in busy and not quiet:
+        if _replaced(entry, entries):
+            continue
+        ready = entry.state in ("queued", "unknown") and entry.due_at is not None and entry.due_at <= now
+        if ready and entry.target not in busy and not _thread_is_pending(entry, entries):
             yield entry
         if not entry.asks:
             busy.add(entry.target)
+
+
+def _replaced(entry: Entry, entries: tuple[Entry, ...]) -> bool:
+    later = entries[[each.id for each in entries].index(entry.id) + 1 :]
+    return any(replaces(each, entry) for each in later)
+
+
+def _thread_is_pending(entry: Entry, entries: tuple[Entry, ...]) -> bool:
+    thread = getattr(entry.op, "comment_id", "")
+    return any(each.pending_id == thread and each.state != "failed" for each in entries)
 
 
 def _only_resolves(op: Operation[Any]) -> bool:

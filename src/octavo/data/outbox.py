@@ -17,7 +17,7 @@ from octavo.api.operation import Operation
 from octavo.data import ledger
 from octavo.data.drafts import Drafts, put_back, take_again
 from octavo.data.driver import Driver, text_of
-from octavo.data.entry import Basis, Entry, released, retried
+from octavo.data.entry import Basis, Entry, released, retried, waits_for_another
 from octavo.data.pending import Pending
 from octavo.data.sending import Send
 from octavo.data.state import NotSaved, State
@@ -183,7 +183,9 @@ class Outbox:
 
     def _is_moving(self, entry: Entry) -> bool:
         due = entry.due_at is None or entry.due_at <= self._now()
-        return entry.state == "sending" or (entry.state == "queued" and due and not self.paused)
+        if entry.state != "queued":
+            return entry.state == "sending"
+        return due and not self.paused and not waits_for_another(entry, self.entries)
 
     async def close(self, within: float = 2.0) -> None:
         """What is held is queued, and nothing more is sent. A request under way gets `within` seconds to finish."""
