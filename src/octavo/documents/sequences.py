@@ -5,10 +5,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
-MOST_PAIRS = 40_000_000
-"""Stretches of more pairs than this are compared by what occurs once in both."""
+MOST_PAIRS = 200_000_000
+"""Stretches of more pairs than this are compared by what occurs once in both. The memory is this many bits."""
 
 
 class Stretch(NamedTuple):
@@ -21,78 +22,63 @@ class Stretch(NamedTuple):
     j2: int
 
 
-def stretches(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Stretch]:
-    """How `old` became `new`: equal and differing stretches that cover both, in turn."""
+def stretches(old: Sequence[Hashable], new: Sequence[Hashable], *, landmarks: bool = False) -> list[Stretch]:
+    """How `old` became `new`: equal and differing stretches that cover both, in turn.
+
+    With `landmarks`, what occurs once in both is found again first, as a reader would; otherwise as much as possible
+    is found again.
+    """
     found: list[Stretch] = []
-    for equal, i1, i2, j1, j2 in _compared(old, new, 0, len(old), 0, len(new)):
-        if i1 == i2 and j1 == j2:
-            continue
-        if found and found[-1].equal == equal:
-            last = found[-1]
-            found[-1] = Stretch(equal, last.i1, i2, last.j1, j2)
-        else:
-            found.append(Stretch(equal, i1, i2, j1, j2))
+    i = j = 0
+    for i1, j1, length in [*sorted(_matches(old, new, landmarks)), (len(old), len(new), 0)]:
+        if i1 > i or j1 > j:
+            found.append(Stretch(False, i, i1, j, j1))
+        elif found and length:
+            i1, j1 = found[-1].i1, found[-1].j1
+            length += i - i1
+            found.pop()
+        i, j = i1 + length, j1 + length
+        if length:
+            found.append(Stretch(True, i1, i, j1, j))
     return found
 
 
-def _compared(
-    old: Sequence[Hashable], new: Sequence[Hashable], i1: int, i2: int, j1: int, j2: int
-) -> Iterator[tuple[bool, int, int, int, int]]:
-    start = 0
-    while i1 + start < i2 and j1 + start < j2 and old[i1 + start] == new[j1 + start]:
-        start += 1
-    end = 0
-    while i2 - end > i1 + start and j2 - end > j1 + start and old[i2 - end - 1] == new[j2 - end - 1]:
-        end += 1
-    yield True, i1, i1 + start, j1, j1 + start
-    inner = (i1 + start, i2 - end, j1 + start, j2 - end)
-    if inner[0] == inner[1] or inner[2] == inner[3]:
-        yield False, *inner
-    elif (inner[1] - inner[0]) * (inner[3] - inner[2]) <= MOST_PAIRS:
-        yield from _longest_common(old, new, *inner)
-    else:
-        yield from _between_landmarks(old, new, *inner)
-    yield True, i2 - end, i2, j2 - end, j2
+def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) -> Iterator[tuple[int, int, int]]:
+    """(place in old, place in new, length) of the runs that are the same, none of them twice."""
+    numbers: dict[Hashable, int] = {}
+    a = [numbers.setdefault(each, len(numbers)) for each in old]
+    b = [numbers.setdefault(each, len(numbers)) for each in new]
+    gaps = [(0, len(a), 0, len(b))]
+    while gaps:
+        i1, i2, j1, j2 = gaps.pop()
+        start = 0
+        while i1 + start < i2 and j1 + start < j2 and a[i1 + start] == b[j1 + start]:
+            start += 1
+        if start:
+            yield i1, j1, start
+            i1, j1 = i1 + start, j1 + start
+        end = 0
+        while i1 < i2 - end and j1 < j2 - end and a[i2 - end - 1] == b[j2 - end - 1]:
+            end += 1
+        if end:
+            i2, j2 = i2 - end, j2 - end
+            yield i2, j2, end
+        if i1 == i2 or j1 == j2:
+            continue
+        is_small = (i2 - i1) * (j2 - j1) <= MOST_PAIRS
+        if (landmarks or not is_small) and (places := _landmarks(a, i1, i2, b, j1, j2)):
+            # A landmark is the start of the gap that follows it, where it is found again as what both begin with.
+            edges = [(i1, j1), *places, (i2, j2)]
+            gaps += [(i, k, j, m) for (i, j), (k, m) in pairwise(edges)]
+        elif is_small:
+            yield from _longest_common(a, i1, i2, b, j1, j2)
 
 
-def _longest_common(
-    old: Sequence[Hashable], new: Sequence[Hashable], i1: int, i2: int, j1: int, j2: int
-) -> Iterator[tuple[bool, int, int, int, int]]:
-    # Loaded when there is something to compare: most pages are read, not compared.
-    from rapidfuzz.distance import LCSseq
-
-    for operation in LCSseq.opcodes(old[i1:i2], new[j1:j2]):
-        yield (
-            operation.tag == "equal",
-            i1 + operation.src_start,
-            i1 + operation.src_end,
-            j1 + operation.dest_start,
-            j1 + operation.dest_end,
-        )
-
-
-def _between_landmarks(
-    old: Sequence[Hashable], new: Sequence[Hashable], i1: int, i2: int, j1: int, j2: int
-) -> Iterator[tuple[bool, int, int, int, int]]:
-    """Split where something stands that occurs once on both sides, in the same order."""
-    landmarks = _landmarks(old, new, i1, i2, j1, j2)
-    if not landmarks:
-        yield False, i1, i2, j1, j2
-        return
-    for i, j in landmarks:
-        yield from _compared(old, new, i1, i, j1, j)
-        yield True, i, i + 1, j, j + 1
-        i1, j1 = i + 1, j + 1
-    yield from _compared(old, new, i1, i2, j1, j2)
-
-
-def _landmarks(
-    old: Sequence[Hashable], new: Sequence[Hashable], i1: int, i2: int, j1: int, j2: int
-) -> list[tuple[int, int]]:
-    in_old, in_new = Counter(old[i1:i2]), Counter(new[j1:j2])
-    place = {new[j]: j for j in range(j1, j2) if in_new[new[j]] == 1 and in_old[new[j]] == 1}
-    pairs = [(i, place[old[i]]) for i in range(i1, i2) if old[i] in place]
-    return _rising(pairs)
+def _landmarks(a: list[int], i1: int, i2: int, b: list[int], j1: int, j2: int) -> list[tuple[int, int]]:
+    """The longest series of what occurs once in each range and comes in the same order."""
+    in_a, in_b = Counter(a[i1:i2]), Counter(b[j1:j2])
+    place = {b[j]: j for j in range(j1, j2) if in_b[b[j]] == 1 and in_a[b[j]] == 1}
+    return _rising([(i, place[a[i]]) for i in range(i1, i2) if a[i] in place])
 
 
 def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -111,3 +97,12 @@ def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
         found.append(pairs[index])
         index = before[index]
     return found[::-1]
+
+
+def _longest_common(a: list[int], i1: int, i2: int, b: list[int], j1: int, j2: int) -> Iterator[tuple[int, int, int]]:
+    # Loaded when there is something to compare: most pages are read, not compared.
+    from rapidfuzz.distance import LCSseq
+
+    for operation in LCSseq.opcodes(a[i1:i2], b[j1:j2]):
+        if operation.tag == "equal":
+            yield i1 + operation.src_start, j1 + operation.dest_start, operation.src_end - operation.src_start
