@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from octavo.api.change_requests import ChangeRequest
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 FRESH_SECONDS = 5.0
 """Checks older than this are made again before anything is sent."""
+READ_SECONDS = 0.5
+"""A yes that comes sooner after the checks was meant for what stood there before them."""
 
 
 class MergeDialog(Confirm):
@@ -39,6 +42,8 @@ class MergeDialog(Confirm):
         self._at = at
         self._number = change_request.number
         self._checks: Checks | None = None
+        self._landed: datetime | None = None
+        """When the checks came in."""
 
     def on_mount(self) -> None:
         self._look()
@@ -51,32 +56,32 @@ class MergeDialog(Confirm):
         try:
             self._checks = await check(self._octavo.session.live, self._at)
         except ApiError as error:
+            self._checks = None
             self.update(
                 facts=(Fact("bad", "checks", str(error)),),
                 blocked="Nothing can be merged without knowing how it stands. r asks again.",
                 foot="not checked · r check again",
             )
             return
-        checks = self._checks
+        checks, self._landed = self._checks, ages.clock()
         published = checks.space.urls.published
         live = (
             f"Goes live at once on {published}."
             if published
             else f"Becomes the content of {checks.space.title} at once."
         )
-        back = "only another change request puts the pages back"
+        after = [
+            f"What goes out   {goes_out(checks.changes) or 'nothing is changed'}",
+            "If it goes wrong   only another change request puts the pages back",
+        ]
+        if checks.change_request.outdated and checks.space.permissions.edit:
+            after.append("Main has moved ahead   close this and press U to update first")
         typed = str(self._number) if checks.conflicts else ""
         self.update(
             facts=checks.facts,
             intro=f"{checks.change_request.title}\n\n{live}",
-            after=f"What goes out   {goes_out(checks.changes) or 'nothing is changed'}\nIf it goes wrong   {back}",
-            blocked=""
-            if checks.can_merge
-            else next(
-                fact.text if isinstance(fact.text, str) else fact.text.plain
-                for fact in checks.facts
-                if fact.mark == "bad"
-            ),
+            after="\n".join(after),
+            blocked=_blocked(checks),
             typed=typed,
             typed_why=f"Pages may conflict, so y is off: type {typed} and press enter to merge anyway."
             if typed
@@ -92,17 +97,27 @@ class MergeDialog(Confirm):
     def action_yes(self) -> None:
         if self._answered or self._checks is None:
             return
+        if not self._typed and self._just_landed():
+            self._octavo.explain("The checks came in just now. Read them, then press y again.")
+            return
         if (ages.clock() - self._checks.checked_at).total_seconds() > FRESH_SECONDS:
             # What was shown may not hold any more: look again, and go on only if it is still the same.
             self.run_worker(self._confirm_fresh(), exclusive=True, group="checks")
             return
         self._go()
 
+    def _just_landed(self) -> bool:
+        return self._landed is not None and 0 <= (ages.clock() - self._landed).total_seconds() < READ_SECONDS
+
+    def action_no(self) -> None:
+        self.workers.cancel_group(self, "checks")
+        super().action_no()
+
     async def _confirm_fresh(self) -> None:
         before = self._checks
         await self._ask()
         after = self._checks
-        if before is None or after is None or not after.can_merge:
+        if before is None or after is None or _blocked(after):
             return
         same = (before.change_request.revision, before.conflicts, before.facts) == (
             after.change_request.revision,
@@ -116,9 +131,21 @@ class MergeDialog(Confirm):
 
     def _go(self) -> None:
         assert self._checks is not None
+        if self._answered or self not in self.app.screen_stack:
+            return  # it was closed while the checks were made again
         self._answered = True
         self._octavo.background(send(self._octavo, self._at, self._checks.change_request))
         self.dismiss(Confirmed())
+
+
+def _blocked(checks: Checks) -> str:
+    """Why it cannot be merged, if it cannot."""
+    if not checks.can_merge:
+        against = (fact.text for fact in checks.facts if fact.mark == "bad" and fact.label in ("state", "permission"))
+        return str(next(against, "The server does not let this be merged."))
+    if not checks.changes:
+        return "There is nothing to merge: it changes no page."
+    return ""
 
 
 async def send(app: Octavo, at: ChangeRequestRef, change_request: ChangeRequest) -> None:

@@ -149,7 +149,7 @@ class Confirm(Dialog[Confirmed | None]):
         self._foot = self._foot if foot is None else foot
         self._intro = self._intro if intro is None else intro
         self._after = self._after if after is None else after
-        if not self._ready or not self.query(Frame):
+        if not self._ready or not self._stands:
             return  # not shown yet, or not any more
         self.query_one(Facts).facts = self._facts
         for name, words in (("intro", self._intro), ("after", self._after), ("why", self._blocked or self._typed_why)):
@@ -167,12 +167,18 @@ class Confirm(Dialog[Confirmed | None]):
 
     def _fit(self) -> None:
         """Let the body scroll where the screen is too low, so that the buttons are always to be seen."""
-        if not self.query(Frame):
+        if not self._stands:
             return  # it was answered meanwhile
         frame = self.query_one(Frame)
         body = self.query_one(".confirm--body")
         others = sum(each.outer_size.height + each.styles.margin.height for each in frame.children if each is not body)
         body.styles.max_height = max(3, self.size.height - others - 4)
+
+    @property
+    def _stands(self) -> bool:
+        """Whether it is whole. What is in a dialog that closes goes before the dialog does, piece by piece."""
+        parts = (Frame, Facts, ".confirm--body", "#typed", "#yes")
+        return not self._answered and all(self.query(part) for part in parts)
 
     @property
     def text(self) -> str:
@@ -183,7 +189,7 @@ class Confirm(Dialog[Confirmed | None]):
         return (field.text if isinstance(field, TextArea) else field.value if isinstance(field, Input) else "").strip()
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action != "yes" or not self._ready:
+        if action != "yes" or not self._ready or not self._stands:
             return None
         if self._blocked:
             return self._blocked
