@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
 from octavo.api import comments, content
+from octavo.server.app import Platform
 from octavo.tui.widgets.rows import Rows
+from tests.journeys.moods import serving
 from tests.journeys.stage import Stage
 
 
@@ -40,3 +47,39 @@ async def test_the_outline_of_another_page_begins_at_its_top(stage: Stage) -> No
     async with stage.play() as run:
         await run.press("j", "j", "enter", "G", "J")
         assert run.app.screen.query_one("#outline", Rows).cursor == 0
+
+
+def garbling(platform: Platform) -> Any:
+    """The platform, but the first comment of each list has an id that is none, and the second has no author."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        sent: list[Any] = []
+
+        async def keep(message: Any) -> None:
+            sent.append(message)
+
+        await platform(scope, receive, keep)
+        start, body = sent[0], b"".join(message.get("body", b"") for message in sent[1:])
+        if scope["path"].endswith("/comments") and start["status"] == 200:
+            answer = json.loads(body)
+            if len(answer["items"]) > 1:
+                answer["items"][0]["id"] = {"not": "an id"}
+                answer["items"][1].pop("postedBy")
+            body = json.dumps(answer).encode()
+        headers = [pair for pair in start["headers"] if pair[0] not in (b"content-length", b"etag")]
+        await send({**start, "headers": [*headers, (b"content-length", str(len(body)).encode())]})
+        await send({"type": "http.response.body", "body": body})
+
+    return app
+
+
+async def test_what_could_not_be_read_is_said_and_what_has_no_author_is_read(stage: Stage) -> None:
+    @asynccontextmanager
+    async def over(platform: Platform) -> AsyncIterator[str]:
+        async with serving(garbling(platform)) as origin:
+            yield origin
+
+    async with stage.play(over=over) as run:
+        await run.hear("1 item could not be read and is not shown")
+        await run.press("4", "]", "]", "]")
+        await run.see("Unknown")

@@ -10,7 +10,7 @@ from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.organizations import Member
 from octavo.api.places import Discussion
 from octavo.api.text import Id, Known, SafeLine, SafeText
-from octavo.api.users import User
+from octavo.api.users import Author, User
 
 
 class UserReaction(Model):
@@ -23,7 +23,7 @@ class UserReaction(Model):
 class Reaction(Model):
     """One emoji, a character or a code point such as `1f44d`, and those who reacted with it."""
 
-    emoji: SafeLine
+    emoji: SafeLine = ""
     count: int = 0
     users: tuple[UserReaction, ...] = ()
 
@@ -81,7 +81,7 @@ class Comment(Model):
     object: Literal["comment"] = "comment"
     id: Id
     body: Body = Field(default_factory=Body)
-    posted_by: User
+    posted_by: Author
     posted_at: datetime | None = None
     edited_at: datetime | None = None
     reactions: tuple[Reaction, ...] = ()
@@ -104,7 +104,7 @@ class Reply(Model):
     object: Literal["comment-reply"] = "comment-reply"
     id: Id
     body: Body = Field(default_factory=Body)
-    posted_by: User
+    posted_by: Author
     posted_at: datetime | None = None
     edited_at: datetime | None = None
     reactions: tuple[Reaction, ...] = ()

@@ -8,7 +8,7 @@ from octavo.api.comments import Comment
 from octavo.api.operation import Listing, Model, Operation
 from octavo.api.places import ChangeRequestRef
 from octavo.api.text import Id, Known, RawJson, SafeLine, UserId
-from octavo.api.users import User
+from octavo.api.users import Author, User
 
 
 class Review(Model):
@@ -17,7 +17,7 @@ class Review(Model):
     object: Literal["change-request-review"] = "change-request-review"
     id: Id
     status: Annotated[SafeLine, Known("approved", "changes-requested")] = ""
-    reviewer: User
+    reviewer: Author
     requested_by: User | None = None
     revision: Id | None = None
     outdated: bool = False

@@ -1,6 +1,8 @@
 """People."""
 
-from pydantic import Field
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
 
 from octavo.api.operation import Model, Operation, Urls
 from octavo.api.text import SafeLine, UserId
@@ -19,6 +21,14 @@ class User(Model):
     def name(self) -> str:
         """What to call them."""
         return self.display_name or self.email or self.id
+
+
+def _unknown(value: Any) -> Any:
+    return User(id="", display_name="Unknown") if value is None else value
+
+
+Author = Annotated[User, BeforeValidator(_unknown), Field(default=None, validate_default=True)]
+"""Who wrote something; `Unknown` where the server does not say, so that what they wrote can still be read."""
 
 
 class Me(Operation[User], get="/user"):

@@ -16,7 +16,7 @@ from octavo.api.spaces import Space
 from octavo.api.users import Me, User
 from octavo.data.driver import text_of
 from octavo.data.live import Snapshot
-from octavo.tui.ages import short_age
+from octavo.tui.ages import plural, short_age
 from octavo.tui.session import Session
 
 if TYPE_CHECKING:
@@ -142,6 +142,17 @@ class Known:
             self._told.add(outbox.paused)
             self._app.say(outbox.paused, tone="failed")
 
+    def tell_unreadable(self, items: int) -> None:
+        """Say, once for each number of them, that items of a list are left out."""
+        if (key := f"unreadable {items}") not in self._told:
+            self._told.add(key)
+            them = plural(items, "item")
+            self._app.say(
+                f"{them} could not be read and {'is' if items == 1 else 'are'} not shown: the server "
+                "sent them in a form Octavo does not know. A newer Octavo may.",
+                tone="care",
+            )
+
     def _frame(self) -> None:
         self.frame_changed.publish(None)
 
@@ -163,6 +174,8 @@ class Known:
 
     def _show_spaces(self, snapshot: Snapshot[ListPage[Space]]) -> None:
         self.spaces = snapshot
+        if snapshot.value is not None and snapshot.value.unreadable:
+            self.tell_unreadable(snapshot.value.unreadable)
         self.spaces_changed.publish(None)
         self._frame()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from textual import on
@@ -31,8 +32,8 @@ MOST = 2000
 class Following:
     """Answers a screen or widget shows, each in a slot. A slot that follows something else leaves what it followed."""
 
-    def __init__(self, live: Callable[[], Live]) -> None:
-        self._live = live
+    def __init__(self, octavo: Callable[[], Octavo]) -> None:
+        self._octavo = octavo
         self._slots: dict[str, tuple[Operation[Any], Callable[[], None]]] = {}
         self._reading: set[asyncio.Task[None]] = set()
 
@@ -46,11 +47,16 @@ class Following:
             return
         # `watch` shows what is known before it returns, and showing may follow something else in this slot.
         self._slots[slot] = (op, _nothing)
-        leave = self._live().watch(op, show)
+        leave = self._octavo().session.live.watch(op, partial(self._shown, show))
         if self._slots.get(slot) == (op, _nothing):
             self._slots[slot] = (op, leave)
         else:
             leave()
+
+    def _shown(self, show: Callable[[Snapshot[T]], None], snapshot: Snapshot[T]) -> None:
+        if isinstance(snapshot.value, ListPage) and snapshot.value.unreadable:
+            self._octavo().known.tell_unreadable(snapshot.value.unreadable)
+        show(snapshot)
 
     def follow_whole(
         self, slot: str, op: Listing[Item], show: Callable[[Snapshot[ListPage[Item]]], None], most: int = MOST
@@ -67,7 +73,7 @@ class Following:
 
     def _read_on(self, slot: str, op: Listing[Any]) -> None:
         if self.op(slot) == op:
-            task = asyncio.get_running_loop().create_task(self._live().more(op))
+            task = asyncio.get_running_loop().create_task(self._octavo().session.live.more(op))
             self._reading.add(task)
             task.add_done_callback(self._reading.discard)
 
@@ -99,7 +105,7 @@ class View(Explained, Screen[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.following = Following(lambda: self.live)
+        self.following = Following(lambda: self.octavo)
 
     def compose(self) -> ComposeResult:
         yield TopBar(self.VIEW)

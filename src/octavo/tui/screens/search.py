@@ -72,7 +72,7 @@ class SearchScreen(Dialog[None]):
     def __init__(self, organization: Organization) -> None:
         super().__init__()
         self._organization = organization
-        self._following = Following(lambda: self.octavo.session.live)
+        self._following = Following(lambda: self.octavo)
         self._pages: Snapshot[ListPage[search.SpaceHit]] = Snapshot()
         self._of_space: Snapshot[ListPage[search.PageHit]] = Snapshot()
         self._changes: dict[str, tuple[ChangeRequest, ...]] = {}

@@ -46,7 +46,7 @@ class ThreadSheet(Dialog[None]):
         self._threads = {thread.id: thread for thread in threads}
         self._order = list(self._threads)
         self._current = comment_id
-        self._following = Following(lambda: self.octavo.session.live)
+        self._following = Following(lambda: self.octavo)
 
     @property
     def octavo(self) -> Octavo:

@@ -82,7 +82,7 @@ class ThreadView(Explained, ScrollView, can_focus=True, inherit_bindings=False):
         self._replies: Snapshot[ListPage[Reply]] = Snapshot()
         self._parts: list[Part] = []
         self._cursor = 0
-        self._following = Following(lambda: self.octavo.session.live)
+        self._following = Following(lambda: self.octavo)
         self._look = Look()
 
     @property
