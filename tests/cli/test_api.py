@@ -123,3 +123,18 @@ def test_a_key_is_not_sent_just_anywhere(octavo: Octavo, url: str, monkeypatch: 
     ran = octavo("--base-url", url, "api", "users.Me")
     assert ran.code == 1
     assert KEY not in ran.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--all", "organizations.ListMembers", "organizationId=acme", "limit=2"),
+        ("organizations.ListMembers", "--all", "organizationId=acme", "limit=2"),
+        ("organizations.ListMembers", "organizationId=acme", "--all", "limit=2"),
+        ("organizations.ListMembers", "organizationId=acme", "limit=2", "--all"),
+    ],
+)
+def test_options_stand_where_they_like(signed_in: Octavo, arguments: tuple[str, ...]) -> None:
+    ran = signed_in("api", *arguments)
+    assert ran.code == 0, ran.err
+    assert len(json.loads(ran.out)["items"]) == 7

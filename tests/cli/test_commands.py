@@ -23,6 +23,24 @@ def test_a_wrong_use_ends_with_two(octavo: Octavo, arguments: tuple[str, ...]) -
     assert octavo(*arguments).code == 2
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("serve", "--port", "70000"), "argument --port: '70000' is not a port. Give 0 to 65535, such as 8080."),
+        (("serve", "--port", "-1"), "argument --port: '-1' is not a port. Give 0 to 65535, such as 8080."),
+        (("serve", "--port", "http"), "'http' is not a port"),
+        (("demo", "--latency", "abc"), "argument --latency: 'abc' is not a number of milliseconds. Give 0 to 60000"),
+        (("demo", "--fail", "101"), "argument --fail: '101' is not a percentage. Give 0 to 100, such as 10."),
+        (("operations", "more"), "this is not understood: more. See what there is: octavo operations --help"),
+        (("api", "users.Me", "--most"), "this is not understood: --most. See what there is: octavo api --help"),
+    ],
+)
+def test_what_is_wrong_is_said_with_what_to_do(octavo: Octavo, arguments: tuple[str, ...], said: str) -> None:
+    ran = octavo(*arguments)
+    assert ran.code == 2
+    assert said in ran.err
+
+
 def test_the_app_needs_a_terminal(octavo: Octavo) -> None:
     ran = octavo("demo")
     assert ran.code == 1

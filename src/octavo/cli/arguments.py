@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -24,7 +24,7 @@ class Failure(Exception):
 
 def run(argv: Sequence[str]) -> int:
     """Run the command in `argv` and return its exit code."""
-    options = parser().parse_args(argv)
+    options = _parsed(argv)
     if options.command == "completion":
         return _completion(options.shell)
     if options.module != "app":  # which does it when its picture is shown
@@ -38,6 +38,18 @@ def run(argv: Sequence[str]) -> int:
         # `octavo operations | head`: whoever read us has seen enough.
         sys.stderr.close()
         return 0
+
+
+def _parsed(argv: Sequence[str]) -> argparse.Namespace:
+    """The options in `argv`. The values of `api` may also stand behind an option, where argparse sees none."""
+    top = parser()
+    options, behind = top.parse_known_args(argv)
+    if options.command == "api":
+        options.values += [each for each in behind if not each.startswith("-")]
+        behind = [each for each in behind if each.startswith("-")]
+    if behind:
+        top.error(f"this is not understood: {' '.join(behind)}. See what there is: octavo {options.command} --help")
+    return options
 
 
 def parser() -> argparse.ArgumentParser:
@@ -55,8 +67,20 @@ def parser() -> argparse.ArgumentParser:
 
     demo = commands.add_parser("demo", help="open the app on a made-up library: real work, no account, offline")
     demo.add_argument("--reset", action="store_true", help="start over: forget what was changed in the demo")
-    demo.add_argument("--latency", type=_milliseconds, default=0, metavar="MS", help="answer this much later")
-    demo.add_argument("--fail", type=_percent, default=0, metavar="PERCENT", help="fail this share of the requests")
+    demo.add_argument(
+        "--latency",
+        type=_whole(60_000, "a number of milliseconds", 300),
+        default=0,
+        metavar="MS",
+        help="answer this much later",
+    )
+    demo.add_argument(
+        "--fail",
+        type=_whole(100, "a percentage", 10),
+        default=0,
+        metavar="PERCENT",
+        help="fail this share of the requests",
+    )
     demo.set_defaults(module="app")
 
     folder = commands.add_parser("open", help="open a folder of markdown pages as a space of the embedded platform")
@@ -64,7 +88,9 @@ def parser() -> argparse.ArgumentParser:
     folder.set_defaults(module="app")
 
     serve = commands.add_parser("serve", help="serve the embedded platform over HTTP on this machine")
-    serve.add_argument("--port", type=int, default=0, metavar="N", help="the port; a free one when left out")
+    serve.add_argument(
+        "--port", type=_whole(65_535, "a port", 8080), default=0, metavar="N", help="the port; a free one when left out"
+    )
     serve.add_argument("--data", type=Path, metavar="DIR", help="where its data is kept; the demo library when new")
     serve.add_argument("--load", type=Path, metavar="FOLDER", help="load this folder of pages as a space first")
     serve.set_defaults(module="serve")
@@ -102,18 +128,15 @@ def _add_auth(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     auth.set_defaults(module="auth")
 
 
-def _milliseconds(text: str) -> int:
-    value = int(text)
-    if not 0 <= value <= 60_000:
-        raise argparse.ArgumentTypeError("must be 0 to 60000 milliseconds")
-    return value
+def _whole(most: int, what: str, example: int) -> Callable[[str], int]:
+    """Reads a whole number from 0 to `most`."""
 
+    def read(text: str) -> int:
+        if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) <= most):
+            raise argparse.ArgumentTypeError(f"{text[:40]!r} is not {what}. Give 0 to {most}, such as {example}.")
+        return int(text)
 
-def _percent(text: str) -> int:
-    value = int(text)
-    if not 0 <= value <= 100:
-        raise argparse.ArgumentTypeError("must be 0 to 100 percent")
-    return value
+    return read
 
 
 def _completion(shell: str) -> int:
