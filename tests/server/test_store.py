@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.server.store import Missing, Store, Unusable
+from octavo.server.store import Missing, NotWritten, Store, Unusable
 
 
 @pytest.fixture
@@ -165,7 +165,7 @@ def test_a_write_that_does_not_fit_on_the_disk_is_not_done_and_the_next_one_is(t
             store.put("/spaces/a", {"id": "a"})
             store.put("/spaces/b", {"id": "b", "title": "x" * 100_000})
 
-    with pytest.raises(sqlite3.OperationalError, match="full"):
+    with pytest.raises(NotWritten, match="full"):
         write()
     store._db.execute(f"PRAGMA max_page_count = {pages + 1000}")
     with store.transaction():

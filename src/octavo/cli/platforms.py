@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from octavo.settings import Settings
 
 if TYPE_CHECKING:
     from octavo.server.app import Platform
+    from octavo.server.store import Store
 
 ORIGIN = "http://octavo.local"
 """What addresses of a platform without a port start with. Nothing is ever sent there."""
@@ -64,22 +66,34 @@ def folder_place(settings: Settings, folder: Path) -> Place:
     return Place(settings.data_folder / "folders" / name)
 
 
+@contextmanager
+def _opened(place: Place) -> Iterator[Store]:
+    """The store of a place while a platform is built on it: all of what is written, or nothing, and only by us."""
+    from octavo.server.store import Store
+
+    store = Store(place.database)
+    try:
+        with store.transaction():
+            yield store
+    except BaseException:
+        store.close()
+        raise
+
+
 def build_demo(place: Place) -> Platform:
-    """The demo library, set out when it is new."""
+    """The demo library, set out when it is new. Raises OSError."""
     from octavo.server.app import Platform
     from octavo.server.demo.library import build
     from octavo.server.demo.people import DEFAULT_PERSON
-    from octavo.server.store import Store
     from octavo.server.world import World
 
-    store = Store(place.database)
-    world = World(store)
-    if store.setting("library") is None:
-        with store.transaction():
+    with _opened(place) as store:
+        world = World(store)
+        if store.setting("library") is None:
             build(world, today=world.now())
             store.set("library", "demo")
-    store.add_key(place.key().get_secret_value(), DEFAULT_PERSON.id)
-    return Platform(world)
+        store.add_key(place.key().get_secret_value(), DEFAULT_PERSON.id)
+        return Platform(world)
 
 
 def build_folder(place: Place, folder: Path, name: str) -> Platform:
@@ -87,14 +101,13 @@ def build_folder(place: Place, folder: Path, name: str) -> Platform:
     from octavo.server.app import Platform
     from octavo.server.household import ORGANIZATION, PERSON, move_in
     from octavo.server.loader import load
-    from octavo.server.store import Store
     from octavo.server.world import World
 
-    store = Store(place.database)
-    world = move_in(World(store), name)
-    load(world, folder, organization=ORGANIZATION, author=PERSON)
-    store.add_key(place.key().get_secret_value(), PERSON)
-    return Platform(world)
+    with _opened(place) as store:
+        world = move_in(World(store), name)
+        load(world, folder, organization=ORGANIZATION, author=PERSON)
+        store.add_key(place.key().get_secret_value(), PERSON)
+        return Platform(world)
 
 
 class Late:

@@ -15,6 +15,7 @@ from octavo.api.errors import NotSent, Unauthorized
 from octavo.api.operation import Operation
 from octavo.cli import platforms
 from octavo.cli.platforms import Late, Place
+from octavo.client.origin import host_of, is_loopback, triple
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.outbox import Outbox
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-SETTLE_AT_HOME = 2.0
-"""Seconds after which a platform of this process or machine has acted on a request, if it ever does."""
+SETTLE_AT_HOME, SETTLE_ELSEWHERE = 2.0, 30.0
+"""Seconds after which a platform of this process or machine, and any other, has acted on a request, if it ever does."""
 
 
 class LateClient:
@@ -128,16 +129,21 @@ def folder(settings: Settings, path: Path) -> Session:
 def server(settings: Settings, origin: str, name: str, key: Callable[[], SecretStr | None]) -> Session:
     """An account on a server."""
     client = LateClient(origin, key, ca_file=settings.ca_file)
-    host = origin.partition("//")[2]
-    at_home = host.startswith(("127.0.0.1", "localhost", "[::1]"))
+    host = host_of(origin)
     return _session(
         settings,
         client,
         f"{origin} {name}",
         kind="server",
         label=f"{name}@{host}" if name != host else host,
-        settle=SETTLE_AT_HOME if at_home else 30.0,
+        settle=settle_at(origin),
     )
+
+
+def settle_at(origin: str) -> float:
+    """Seconds after which a server has acted on a request, if it ever does."""
+    _, host, _ = triple(origin)
+    return SETTLE_AT_HOME if is_loopback(host) else SETTLE_ELSEWHERE
 
 
 def forget(settings: Settings, namespace: str, *, drafts: bool) -> int:
@@ -165,7 +171,7 @@ class Ways:
 
     @property
     def host(self) -> str:
-        return self.origin.partition("//")[2]
+        return host_of(self.origin)
 
     @property
     def keyring(self) -> str:

@@ -27,7 +27,7 @@ from octavo.server import behaviour
 from octavo.server.behaviour.spaces import purge
 from octavo.server.complaints import about_body, about_missing
 from octavo.server.gate import answer
-from octavo.server.store import Json, Missing
+from octavo.server.store import Json, Missing, NotWritten
 from octavo.server.world import Refused, World
 
 BODY_CAP = 1 << 20
@@ -62,6 +62,7 @@ class Platform:
             exception_handlers={
                 Refused: _refused,
                 Missing: _missing,
+                NotWritten: _not_written,
                 HTTPException: _http_error,
                 ClientDisconnect: _gone,
                 Exception: _failed,
@@ -241,6 +242,11 @@ async def _refused(request: Request, refused: Exception) -> Response:
 
 async def _missing(request: Request, missing: Exception) -> Response:
     return error(404, about_missing(str(missing)))
+
+
+async def _not_written(request: Request, failure: Exception) -> Response:
+    assert isinstance(failure, NotWritten)
+    return error(503, f"The platform cannot keep anything now: {failure.strerror}. Try again.")
 
 
 async def _http_error(request: Request, failure: Exception) -> Response:

@@ -43,6 +43,8 @@ CREATE VIRTUAL TABLE words USING fts5 (
 );
 """
 
+_OF_THE_MACHINE = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY}
+"""What SQLite fails with through no fault of what it was told."""
 
 Section = tuple[str, str, str]
 """The anchor, title and body of a part of a page."""
@@ -66,6 +68,10 @@ class Unusable(OSError):
     """The file is no library, or one of a newer Octavo. `strerror` says so."""
 
 
+class NotWritten(OSError):
+    """The machine does not let the file be written: another program holds it, or the disk is full. `strerror` says so."""
+
+
 class Store:
     """All that the embedded platform knows. One connection; `transaction` makes several writes one."""
 
@@ -85,7 +91,7 @@ class Store:
         except sqlite3.DatabaseError as error:
             self.close()
             raise Unusable(errno.EINVAL, f"its database cannot be read ({error})", str(path)) from None
-        except Unusable:
+        except OSError:
             self.close()
             raise
 
@@ -111,18 +117,23 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All writes inside happen, or none does. Inside another transaction it is part of that one."""
+        """All writes inside happen, or none does. Inside another transaction it is part of that one.
+
+        Raises NotWritten.
+        """
         with self.lock:
             if self._db.in_transaction:
                 yield
                 return
-            self._db.execute("BEGIN IMMEDIATE")
             try:
+                self._db.execute("BEGIN IMMEDIATE")
                 yield
                 self._db.execute("COMMIT")
-            except BaseException:
+            except BaseException as error:
                 if self._db.in_transaction:  # SQLite may have rolled back by itself, when the disk is full
                     self._db.execute("ROLLBACK")
+                if isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF in _OF_THE_MACHINE:
+                    raise NotWritten(errno.EIO, f"its database cannot be written ({error})") from None
                 raise
 
     def find(self, path: str) -> Json | None:

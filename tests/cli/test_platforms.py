@@ -1,0 +1,112 @@
+"""The platforms of this process: built once, whoever else builds them, and what keeps one from being built is said."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from octavo.api import spaces, users
+from octavo.api.errors import NotSent, ServerError
+from octavo.api.places import OrganizationRef
+from octavo.cli import sessions
+from octavo.cli.platforms import Late, Place, build_demo
+from octavo.client.client import Client
+from octavo.server.app import Platform
+from octavo.server.demo.people import ORGANIZATION
+from octavo.server.store import NotWritten, Store
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    place = Place(tmp_path / "demo")
+    place.key()
+    return place
+
+
+def waits_in(function: str, thread: int) -> bool:
+    """Whether a thread is inside a function of this name."""
+    frame = sys._current_frames().get(thread)
+    while frame is not None:
+        if frame.f_code.co_name == function:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def test_a_library_that_another_program_sets_out_is_not_set_out_again(place: Place) -> None:
+    first = Store(place.database)
+    idents: list[int] = []
+
+    def second() -> Platform:
+        idents.append(threading.get_ident())
+        return build_demo(place)
+
+    with ThreadPoolExecutor(1) as aside:
+        with first.transaction():
+            building = aside.submit(second)
+            while not (idents and waits_in("transaction", idents[0])):
+                os.sched_yield()
+            first.set("library", "demo")
+            first.put("/spaces/ours", {"id": "ours", "title": "Ours"})
+        platform = building.result(30)
+    assert [space["id"] for space in platform.world.store.all("/spaces")] == ["ours"]
+    platform.close()
+    platform.world.store.close()
+    first.close()
+
+
+async def test_a_library_that_another_program_keeps_to_itself_is_said(place: Place) -> None:
+    first = Store(place.database)
+    client = Client("http://octavo.local", place.key(), transport=Late(lambda: build_demo(place)))
+    with first.transaction(), pytest.raises(NotSent, match=r"cannot be opened.*database is locked"):
+        await client(users.Me())
+    await client.aclose()
+    first.close()
+
+
+async def test_what_cannot_be_kept_now_is_answered_with_a_sentence(place: Place) -> None:
+    platform = build_demo(place)
+    platform.world.store._db.execute("PRAGMA busy_timeout = 0")
+    other = Store(place.database)
+    client = Client("http://octavo.local", place.key(), transport=platform)
+    create = spaces.Create(at=OrganizationRef(organization_id=ORGANIZATION), title="Ours")
+    with other.transaction(), pytest.raises(ServerError, match=r"cannot keep anything now.*Try again"):
+        await client(create)
+    await client.aclose()
+    platform.close()
+    platform.world.store.close()
+    other.close()
+
+
+def test_what_sqlite_was_told_wrongly_is_a_bug_and_not_the_machine(place: Place) -> None:
+    store = Store(place.database)
+    store._db.execute("PRAGMA max_page_count = 40")
+    with pytest.raises(NotWritten) as full, store.transaction():
+        store.put_blob(b"x" * 1_000_000)
+    assert full.value.errno == errno.EIO
+    assert "disk is full" in str(full.value.strerror)
+    with pytest.raises(Exception, match="syntax error") as wrong, store.transaction():
+        store._db.execute("no such words")
+    assert not isinstance(wrong.value, OSError)
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("origin", "seconds"),
+    [
+        ("http://127.0.0.1:8080", 2.0),
+        ("http://localhost:8080", 2.0),
+        ("http://[::1]:8080", 2.0),
+        ("https://localhost.evil.example", 30.0),
+        ("https://127.0.0.1.evil.example", 30.0),
+        ("https://api.example.com", 30.0),
+    ],
+)
+def test_only_this_machine_is_at_home(origin: str, seconds: float) -> None:
+    assert sessions.settle_at(origin) == seconds
