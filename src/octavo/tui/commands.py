@@ -150,8 +150,8 @@ def key_bar(screen: Screen[Any]) -> list[Command]:
     keys of the places around it, the rest of its own, and the app's.
     """
     focused: DOMNode | None = screen.focused
-    shown = [command for command in active_commands(screen) if command.shown]
     wanted: list[str] = [*getattr(focused, "KEYBAR", ()), *getattr(screen, "KEYBAR", ())]
+    shown = [command for command in active_commands(screen) if command.shown or command.id in wanted]
     first = next((command.id for command in shown if command.node is focused), None)
 
     def rank(command: Command) -> tuple[int, int]:

@@ -12,10 +12,10 @@ from octavo.documents.blocks import Block, Column, Run
 from octavo.tui.page.changing import DiffUnit
 from octavo.tui.page.inline import inline_parts
 from octavo.tui.page.layout import set_block
-from octavo.tui.page.lines import Line, Piece, Spot, fit, on, padded, width_of
+from octavo.tui.page.lines import Line, Piece, Spot, cut, fit, off_side, on, padded, width_of
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
-from octavo.tui.page.tables import GAP, cell_pieces, fitted, row_lines
+from octavo.tui.page.tables import cell_pieces, fitted, row_lines
 from octavo.tui.page.threads import thread_lines
 from octavo.tui.page.wrap import wrap
 
@@ -86,7 +86,7 @@ def _ground(sign: str, look: Look) -> Style:
 
 def _sided(setting: Setting, block: Block, parent: Block | None, sign: str, width: int) -> list[Line]:
     """A block as a page shows it, behind a sign."""
-    setting.depth = 1
+    setting.depth, setting.ruled = 1, False
     lines = set_block(setting, _in_parent(block, parent), width - GUTTER)
     setting.depth = 0
     for line in lines:
@@ -144,7 +144,7 @@ def _parts(
         case model.Lines():
             return _code(setting.look, new, parts.lines, width)
         case model.Table():
-            return _table(setting.look, new, parts, width)
+            return _table(setting, new, parts, width)
         case model.Inside(title=title):
             return _words(setting, old, new, title, width) if title is not None and title.sorts else []
     if parts is None and old.kind == new.kind and old.plain() == new.plain() and old.kind not in ("image", "figure"):
@@ -252,8 +252,9 @@ def _line(line: model.Line, look: Look, width: int, first: int, block: Block | N
     return out
 
 
-def _table(look: Look, block: Block, parts: model.Table, width: int) -> list[Line]:
+def _table(setting: Setting, block: Block, parts: model.Table, width: int) -> list[Line]:
     """The rows of a table that changed, below its head; rows between them are counted."""
+    look = setting.look
     pairs = parts.columns[:40]
     head = [_cell_words((pair.new or pair.old or _NO_COLUMN).title, look, look.strong) for pair in pairs]
     rows: list[tuple[str, list[list[Piece]]]] = []
@@ -275,15 +276,23 @@ def _table(look: Look, block: Block, parts: model.Table, width: int) -> list[Lin
                 rows.append(("+", [_changed_cell(cell, "insert", look) for cell in cells[:40]]))
     full = [row_cells for sign, row_cells in rows if sign]
     aligns = [(pair.new or pair.old or _NO_COLUMN).align for pair in pairs]
-    grid = fitted([head], full, aligns, width - GUTTER)
-    out = _gutter([Line(line, block) for line in row_lines(head, grid)], " ", block.lines[0] + 1, look, width, PLAIN)
-    hair = look.glyphs.across * min(width - GUTTER, sum(grid.widths) + GAP * (len(grid.widths) - 1))
+    room = width - GUTTER
+    grid = fitted([head], full, aligns, room)
+    over = max(0, grid.width - room)
+    pan = setting.folds.pan(block.key, over)
+
+    def shown(row: list[list[Piece]]) -> list[Line]:
+        return [Line(cut(line, pan, pan + room), block) for line in row_lines(row, grid)]
+
+    out = _gutter(shown(head), " ", block.lines[0] + 1, look, width, PLAIN)
+    hair = look.glyphs.across * min(room, grid.width)
     out += _gutter([Line([Piece(hair, look.line, None, True)], block)], " ", None, look, width, PLAIN)
     for sign, row_cells in rows:
-        lines = [Line(line, block) for line in (row_lines(row_cells, grid) if sign else row_cells)]
-        if sign:
-            lines = [Line(fit(line.pieces, width - GUTTER, look.glyphs.more), block) for line in lines]
+        lines = shown(row_cells) if sign else [Line(line, block) for line in row_cells]
         out += _gutter(lines, sign or " ", None, look, width, _ground(sign, look))
+    if over:
+        below = Piece(off_side(*grid.off(pan, room), look.glyphs).rjust(room), look.muted, None, True)
+        out += _gutter([Line([below], block)], " ", None, look, width, PLAIN)
     return out + [line for note in dict.fromkeys(notes) for line in _note(note, look, width)]
 
 

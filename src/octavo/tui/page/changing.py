@@ -196,7 +196,7 @@ class _Writer:
         first = sum(len(self._threads[each]) for each in self._given) + 1
         self._given.add(key)
         placed = tuple((thread, f"thread {number}/{self._total}") for number, thread in enumerate(found, first))
-        self._put(DiffUnit("threads", block, threads=placed, tight=block is not None))
+        self._put(DiffUnit("threads", block or Block("page-threads", key=key), threads=placed, tight=block is not None))
 
 
 def _heading(blocks: Sequence[Block]) -> str:

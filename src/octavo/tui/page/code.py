@@ -7,7 +7,7 @@ from rich.style import Style
 from octavo.documents.blocks import Block
 from octavo.tui.page.highlight import Tokens
 from octavo.tui.page.inline import raised
-from octavo.tui.page.lines import Line, Piece, Spot, box, cells, cut, width_of
+from octavo.tui.page.lines import Line, Piece, Spot, box, cells, cut, off_side, width_of
 from octavo.tui.page.look import Look
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.wrap import wrap
@@ -35,7 +35,7 @@ def code(setting: Setting, block: Block, width: int) -> list[Line]:
         full = max(width, min(widest, longest + gutter + 4))
     inner = full - 4 - gutter
     over = 0 if wraps else max(0, longest - inner)
-    pan = min(setting.folds.panned.get(block.key, 0), over)
+    pan = setting.folds.pan(block.key, over)
     language = str(attrs.get("language") or "")
     tokens = setting.highlights.get(language, block.text) if setting.highlights and not look.mono else None
     if tokens is not None and "\t" in block.text:
@@ -69,7 +69,7 @@ def code(setting: Setting, block: Block, width: int) -> list[Line]:
         look,
         title=title,
         right=right,
-        foot=_foot(fold, len(rows) - shown, over, pan, look),
+        foot=_foot(fold, len(rows) - shown, over, pan, look, full - 8),
         ground=look.panel,
     )
 
@@ -81,15 +81,15 @@ def _title(block: Block, look: Look) -> list[Piece]:
     return [Piece(" ".join(title.split()), look.strong)] if title.strip() else []
 
 
-def _foot(fold: Spot | None, hidden: int, over: int, pan: int, look: Look) -> list[Piece]:
+def _foot(fold: Spot | None, hidden: int, over: int, pan: int, look: Look, room: int) -> list[Piece]:
     glyphs = look.glyphs
-    if fold is not None:
-        words = f"{glyphs.closed} {hidden} more lines" if hidden else f"{glyphs.opened} fewer lines"
-        return [Piece(words, look.accent, fold, True)]
-    if over:
-        left, right = glyphs.left if pan else " ", glyphs.right if pan < over else " "
-        return [Piece(f"{left} {pan} of {over} columns {right}", look.muted, None, True)]
-    return []
+    out = [Piece(off_side(pan, over - pan, glyphs), look.muted, None, True)] if over else []
+    if fold is None:
+        return out
+    words = f"{glyphs.closed} {hidden} more lines" if hidden else f"{glyphs.opened} fewer lines"
+    lines = [Piece(words, look.accent, fold, True)]
+    both = [*lines, Piece(f" {glyphs.between} ", look.muted, None, True), *out] if out else lines
+    return both if width_of(both) <= room else lines
 
 
 def _mark(line: Line, look: Look, width: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Literal
 
 from textual.strip import Strip
 
@@ -10,13 +11,16 @@ from octavo.documents.blocks import Block
 from octavo.tui.page.layout import stops
 from octavo.tui.page.lines import Line
 from octavo.tui.page.painting import over
-from octavo.tui.page.pane import GalleyPane
+from octavo.tui.page.selecting import SelectingPane
 
 Stop = tuple[int, int, int, Block]
 """Unit, first and last line in it, block."""
+Bring = Literal["near", "top", "third"]
+"""Where lines are brought: on show by as little as it takes; below the first row; a third down the pane, unless they
+are all in its upper two thirds already."""
 
 
-class CursorPane(GalleyPane):
+class CursorPane(SelectingPane):
     """A pane with a cursor on a block."""
 
     def __init__(
@@ -106,26 +110,43 @@ class CursorPane(GalleyPane):
         on_show = self.stops_on_show()
         here = self.cursor_stop()
         if on_show and here is not None and all(stop[3] is not here[3] for stop in on_show):
-            self.put_cursor(on_show[0] if down else on_show[-1], reveal=False)
+            self.put_cursor(on_show[0] if down else on_show[-1], bring=None)
 
-    def put_cursor(self, stop: Stop, *, reveal: bool = True, top: bool = False) -> None:
-        """Put the cursor on a block, and scroll to it if asked: to the top of the pane, or as little as it takes."""
+    def put_cursor(self, stop: Stop, *, bring: Bring | None = "near") -> None:
+        """Put the cursor on a block, and bring that on show if asked."""
         unit, first, last, block = stop
         self.cursor = (unit, block)
-        if reveal:
-            self.show_lines(unit, first, last, top=top)
+        if bring is not None:
+            self.show_lines(unit, first, last, bring)
         self.repaint()
         self.tell()
 
-    def show_lines(self, unit: int, first: int, last: int, *, top: bool = False) -> None:
-        """Scroll until these lines of a unit are on show, if they are not."""
-        start, here, room = self.galley.top(unit), self.scroll_offset.y, self.rows
-        low, high = start + first, start + last
-        if top or high - low + 2 >= room or low < here:
-            self.go(max(0, low - 1))
-        elif high + 1 >= here + room:
-            self.galley.between(high, high + 2)
-            self.go(high + 2 - room)
+    def show_lines(self, unit: int, first: int, last: int, bring: Bring) -> None:
+        """Scroll to these lines of a unit as `bring` says."""
+        self.settle_around(unit)
+        room, height = self.rows, last - first + 1
+        low = self.galley.top(unit) + first - self.scroll_offset.y
+        if bring == "third":
+            if low < 0 or low + height > 2 * room // 3:
+                self.go_to(unit, first, below=max(1, min(room // 3, room - height)))
+        elif bring == "top" or height + 1 >= room or low < 0:
+            self.go_to(unit, first, below=1)
+        elif low + height >= room:
+            self.go_to(unit, last, below=room - 2)
+
+    def go_to(self, unit: int, place: int, *, below: int) -> None:
+        """Bring a line of a unit to `below` rows from the top, as far as that can be. What is on show then is set first,
+        so that it comes to stand right there."""
+        self.settle_around(unit)
+        self._show_line(self.galley.top(unit) + place - below)
+        self._refine_soon()
+
+    def settle_around(self, unit: int) -> None:
+        """Set what lies within two panes of a unit."""
+        with self.steady():
+            self.galley.settle_above(self.galley.top(unit), 2 * self.rows)
+            start = self.galley.top(unit)
+            self.galley.between(start, start + 2 * self.rows)
 
     def action_move_cursor(self, step: int) -> None:
         here = self.cursor_stop()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from octavo.documents.blocks import Block
-from octavo.documents.changes import Diff
+from octavo.documents.changes import Changed, Diff, Moved
 from octavo.tui.page.change_lines import set_diff_unit
 from octavo.tui.page.changing import Changes, DiffUnit, Unfolding, changes, source_changes
 from octavo.tui.page.content_state import Stateful
@@ -35,7 +35,8 @@ class DiffView(Stateful):
         "What changed on the page. n and N go from change to change, ( and ) move the bar that marks the block a "
         "comment is about, = and - show more or less of what did not change."
     )
-    KEYBAR: ClassVar[tuple[str, ...]] = ("diff.next_hit", "diff.next_thread", "diff.comment", "diff.unfold")
+    FIRST_KEYS: ClassVar[tuple[str, ...]] = ("diff.next_hit", "diff.next_thread", "diff.comment", "diff.unfold")
+    HIT_KEYS: ClassVar[tuple[str, ...]] = ("diff.next_hit", "diff.prev_hit")
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", "change(1)", "Next change", tooltip="Go to the next change; while finding, to the next hit", id="diff.next_hit"),
         Binding("N", "change(-1)", "Change before", show=False, tooltip="Go to the change before; while finding, to the hit before", id="diff.prev_hit"),
@@ -50,6 +51,8 @@ class DiffView(Stateful):
         Binding("f", "link_hints", "Links", show=False, tooltip="Put letters on links and folds: type them to open", id="diff.link_hints"),
         Binding("space", "read_on", "Read on", show=False, tooltip="Scroll one page, at the end go to what comes next", id="diff.read_on"),
         *motions("diff"),
+        Binding("right", "pan(1)", "Pan right", show=False, tooltip="Move wide code or a wide table to the left", id="diff.pan_right"),
+        Binding("left", "pan(-1)", "Pan left", show=False, tooltip="Move wide code or a wide table back", id="diff.pan_left"),
         Binding("y", "copy", "Copy", show=False, tooltip="Copy the block under the cursor", id="diff.yank"),
     ]  # fmt: skip
 
@@ -70,7 +73,7 @@ class DiffView(Stateful):
         self.threads: Mapping[str, Sequence[ThreadLine]] = {}
         self._title = ""
         self._sources = ("", "")
-        self._folds = Folds()
+        self.folds = Folds()
         self._changed = Changes()
 
     # What callers ask and do
@@ -90,7 +93,10 @@ class DiffView(Stateful):
     @property
     def facts(self) -> str:
         """Which change and which thread one is at, for the status line: `change 2 of 7 · 2 threads`."""
-        parts = [f"change {self.change_number} of {self.change_count}"] if self.change_count else []
+        count, at = self.change_count, self.change_number
+        parts = (
+            [f"change {at} of {count}" if at else f"{count} {'change' if count == 1 else 'changes'}"] if count else []
+        )
         if self._changed.thread_count:
             parts.append("1 thread" if self._changed.thread_count == 1 else f"{self._changed.thread_count} threads")
         if self.shows_source:
@@ -132,9 +138,6 @@ class DiffView(Stateful):
         self.threads = threads
         self._lay_out_again()
 
-    def has_thread(self, stop: Stop) -> bool:
-        return bool(self.threads.get(stop[3].key))
-
     def clear(self) -> None:
         """Show nothing."""
         self.settled()
@@ -146,7 +149,7 @@ class DiffView(Stateful):
     def make_galley(self, width: int) -> Galley[DiffUnit]:
         self.margin = 2
         inner = min(WIDEST, max(24, width - 4))
-        setting = Setting(self.look, self._folds, set_block, room=inner)
+        setting = Setting(self.look, self.folds, set_block, room=inner)
         if self.diff is None:
             self._changed = Changes()
         elif self.shows_source:
@@ -212,18 +215,30 @@ class DiffView(Stateful):
         self.go(top)
         self.content_changed()
 
+    def thread_at(self, stop: Stop) -> Block | None:
+        among = [stop[3]] if stop[3].kind == "page-threads" else (each for each in stop[3].walk() if each.key)
+        return next((each for each in among if self._open_on(each.key)), None)
+
+    def _open_on(self, key: str) -> bool:
+        return any(thread.open for thread in self.threads.get(key, ()))
+
+    def wide_at(self, stop: Stop) -> Iterable[Block]:
+        entry = self._changed.units[stop[0]].entry
+        before = entry.old.walk() if isinstance(entry, (Changed, Moved)) else ()
+        return (*stop[3].walk(), *before)
+
     # Actions
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         if not len(self.galley):
             return "There is no change here."
         here = self.cursor_stop() if action == "comment" else None
-        if here is not None and here[3].kind in ("fold", "note", "change"):
+        if here is not None and here[3].kind in ("fold", "note", "change", "page-threads"):
             return "A comment needs a block of the page: ) and ( go to one."
         if action == "change" and not self.change_count and not self.needle:
             return "Nothing changed on this page."
-        if action == "thread" and not self._changed.thread_count:
-            return "No thread hangs on this page."
+        if action == "thread" and not any(map(self._open_on, self.threads)):
+            return "No open thread hangs on this page."
         return super().why_not(action, parameters)
 
     def action_change(self, step: int) -> None:
@@ -239,11 +254,12 @@ class DiffView(Stateful):
         here = self.cursor_stop() if self.cursor is not None else None
         at = here[0] if here is not None else -1 if step > 0 else len(self.galley)
         units = self._changed.units
-        found = next(
-            (index for index in range(at + step, len(units) if step > 0 else -1, step) if wanted(units[index])), None
-        )
-        if found is not None and (stops := self.stops_of(found)):
-            self.put_cursor(stops[0])
+        with self.steady():
+            among = (index for index in range(at + step, len(units) if step > 0 else -1, step) if wanted(units[index]))
+            stops = next(filter(None, map(self.stops_of, among)), None)
+        if stops:
+            unit, first, _, block = stops[0]
+            self.put_cursor((unit, first, len(self.galley.lines(unit)) - 1, block), bring="third")
 
     def action_unfold(self) -> None:
         here = self.cursor_stop()
@@ -267,12 +283,6 @@ class DiffView(Stateful):
         self.reset()
         self.content_changed()
         self.tell()
-
-    def action_copy(self) -> None:
-        if (stop := self.cursor_stop()) is not None:
-            text = stop[3].plain()
-            self.app.copy_to_clipboard(text)
-            self.post_message(self.Copied(text, stop[3].kind))
 
 
 def _guess(unit: DiffUnit, width: int) -> int:

@@ -1,18 +1,28 @@
-"""Letters over what can be opened: typing them opens it."""
+"""Letters at what can be opened: typing them opens it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
+
+from rich.cells import split_graphemes
+from rich.style import Style
+from textual.strip import Strip
 
 from octavo.tui.page.lines import Hot
+from octavo.tui.page.look import Look
+from octavo.tui.page.painting import over, restyled
 
 _LETTERS = "asdfghjklqwertyuiopzxcvbnm"
+_SHORT = 20
+"""How many places get one letter; of more, each gets two."""
+_LEVEL = Style(bold=False, italic=False, underline=False, strike=False, reverse=False)
 
 
 def labels(count: int) -> list[str]:
-    """`count` labels, none of which another begins with, as short as can be."""
-    if count <= len(_LETTERS):
+    """`count` labels, none of which another begins with."""
+    if count <= _SHORT:
         return list(_LETTERS[:count])
     return [first + second for first in _LETTERS for second in _LETTERS][:count]
 
@@ -22,6 +32,7 @@ class Hints:
     """The labels on show, and what has been typed of one."""
 
     hots: Sequence[Hot]
+    """What can be opened, in reading order; a link over several lines several times."""
     typed: str = ""
     upper: bool = False
     by_label: dict[str, Hot] = field(init=False)
@@ -38,10 +49,41 @@ class Hints:
             return hot
         return any(label.startswith(self.typed) for label in self.by_label)
 
-    def on_line(self, line: int) -> list[tuple[int, str]]:
-        """Cell and remaining letters of each label on a line."""
-        return [
-            (hot.start, label[len(self.typed) :])
-            for label, hot in self.by_label.items()
-            if hot.line == line and label.startswith(self.typed)
-        ]
+    @property
+    def rows(self) -> set[int]:
+        """The rows that have something to open."""
+        return {hot.line for hot in self.hots}
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What can be done, in parts."""
+        letters = "type two letters" if len(self.by_label) > _SHORT else "type a letter"
+        if self.typed:
+            letters = f"{self.typed} and a letter"
+        return letters, "upper case opens the browser", "esc"
+
+    def veil(self, strip: Strip, row: int, look: Look, ground: Style) -> Strip:
+        """A row that stands back but for what can be opened on it, with the letters for that."""
+        known = set(map(id, (hot.spot for hot in self.by_label.values())))
+        faded, link = ground + look.faded + _LEVEL, ground + look.text + _LEVEL + Style(dim=False)
+        here = [hot for hot in self.hots if hot.line == row and id(hot.spot) in known]
+        strip = restyled(strip, [(0, strip.cell_length, faded), *((hot.start, hot.end, link) for hot in here)])
+        blank = list(_blanks(strip.text)) if here else []
+        for label, hot in self.by_label.items():
+            if hot.line == row and label.startswith(self.typed):
+                size = len(label)
+                at = hot.start - _room(blank, hot.start, size)
+                strip = over(strip, at, label[len(self.typed) :].rjust(size), ground + look.button)
+                blank[at : at + size] = [False] * size
+        return strip
+
+
+def _blanks(text: str) -> Iterator[bool]:
+    """Whether each cell is blank."""
+    for start, end, wide in split_graphemes(text)[0]:
+        yield from repeat(text[start:end].isspace(), wide)
+
+
+def _room(blank: Sequence[bool], start: int, most: int) -> int:
+    """How many cells right before `start` are blank, `most` at the most."""
+    return next((room for room in range(most) if start - room < 1 or not blank[start - room - 1]), most)

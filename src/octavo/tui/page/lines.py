@@ -12,7 +12,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block
-from octavo.tui.page.look import PLAIN, Look
+from octavo.tui.page.look import PLAIN, Glyphs, Look
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,6 +178,15 @@ def box(
         out.append(Line([side, gap, *body, gap, side], line.block))
     out.append(edged(glyphs.bottom_left, glyphs.bottom_right, (), foot))
     return out
+
+
+def off_side(left: int, right: int, glyphs: Glyphs) -> str:
+    """What stands below something wide: how many columns are off its left side and off its right one."""
+    if not left:
+        return f"{right} more {'column' if right == 1 else 'columns'} {glyphs.right}"
+    if not right:
+        return f"{glyphs.left} {left} {'column' if left == 1 else 'columns'} hidden"
+    return f"{glyphs.left} {left} hidden {glyphs.between} {right} more {glyphs.right}"
 
 
 def rule(width: int, look: Look, sign: str | None = None, style: Style | None = None) -> Line:

@@ -10,11 +10,12 @@ from rich.style import Style
 from textual.color import Color, ColorParseError
 
 PLAIN = Style()
-_ADDED, _REMOVED, _NOW, _BUTTON = (
+_ADDED, _REMOVED, _NOW, _BUTTON, _FADED = (
     Style(underline=True),
     Style(strike=True),
     Style(reverse=True),
     Style(reverse=True, bold=True),
+    Style(dim=True),
 )
 
 _FALLBACKS = {
@@ -128,6 +129,8 @@ class Look:
     remove_line: Style = PLAIN
     remove_word: Style = _REMOVED
     button: Style = _BUTTON
+    faded: Style = _FADED
+    """What stands back while letters are to be typed."""
     hit: Style = _ADDED
     hit_now: Style = _NOW
     mono: bool = False
@@ -165,7 +168,7 @@ class Look:
             found = colour(name)
             return Style(bgcolor=found.rich_color if found else None, underline=underline, strike=strike)
 
-        accent, page, warning = colour("accent"), colour("background"), colour("warning")
+        accent, page, warning, muted = (colour(name) for name in ("accent", "background", "warning", "octavo-muted"))
         return cls(
             text=ink("foreground"),
             muted=ink("octavo-muted"),
@@ -185,6 +188,7 @@ class Look:
             button=Style(
                 color=page.rich_color if page else None, bgcolor=accent.rich_color if accent else None, bold=True
             ),
+            faded=Style(color=muted.blend(page, 0.4).rich_color if muted and page else None, dim=not (muted and page)),
             hit=ground("octavo-cursor", underline=True),
             hit_now=Style(
                 color=page.rich_color if page else None, bgcolor=warning.rich_color if warning else None, bold=True
@@ -212,9 +216,9 @@ class Look:
 
     @cached_property
     def _headings(self) -> tuple[Style, ...]:
-        third = Style(bold=True, underline=True) if self.mono else self.accent + Style(bold=True)
-        small = Style(underline=True) if self.mono else self.muted + Style(bold=True)
-        return (self.strong, self.strong, third, self.strong, small, small)
+        low = Style(dim=True) if self.mono else self.muted
+        slanted = Style(italic=True)
+        return (self.strong, self.strong, self.strong, self.strong + slanted, low + Style(bold=True), low + slanted)
 
     def heading(self, level: int) -> Style:
         """How the words of a heading look. The first two levels have a rule below them as well."""

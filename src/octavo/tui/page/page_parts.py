@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from textual.message import Message
 
-from octavo.documents.blocks import Block
+from octavo.documents.blocks import Block, Document
 
 _SOURCE_LINES = 60
 
@@ -52,38 +52,50 @@ def same_title(heading: str, title: str) -> bool:
     return heading == title or title.endswith(f" {heading}")
 
 
+def anchors_above(document: Document) -> dict[str, str]:
+    """For the key of each block the anchor of the last heading at or above it; empty before the first."""
+    anchors = {heading.block.key: heading.anchor for heading in document.headings}
+    out: dict[str, str] = {}
+    here = ""
+    for block in document.walk():
+        here = anchors.get(block.key, here)
+        out[block.key] = here
+    return out
+
+
 class ThreadMarks:
     """Open threads by the blocks they hang on. A thread in a block that is not on show is marked at the innermost one
     around it that is."""
 
     def __init__(self, blocks: Iterable[Block] = (), counts: Mapping[str, int] | None = None) -> None:
         self.counts = {key: count for key, count in (counts or {}).items() if key and count}
-        self._above: dict[str, list[str]] = {}
+        self._paths: list[tuple[Block, ...]] = []
         self.top_keys: set[str] = set()
         """The keys of the top blocks that have a thread in them."""
         if self.counts:
             for block in blocks:
-                self._visit(block, [])
+                self._visit(block, ())
 
-    def _visit(self, block: Block, above: list[str]) -> None:
-        here = [block.key, *above]
+    def _visit(self, block: Block, above: tuple[Block, ...]) -> None:
+        path = (*above, block)
         if block.key in self.counts:
-            self._above[block.key] = here
-            self.top_keys.add(here[-1])
+            self._paths.append(path)
+            self.top_keys.add(path[0].key)
         for child in block.children:
-            self._visit(child, here)
+            self._visit(child, path)
 
     def __bool__(self) -> bool:
-        return bool(self._above)
+        return bool(self._paths)
 
-    def among(self, keys: set[str], part: Block | None = None) -> dict[str, int]:
-        """How many to show at each of the blocks called `keys`; only those within `part`, a slice of a long block."""
-        out: dict[str, int] = {}
+    def among(self, keys: set[str], part: Block | None = None) -> dict[str, list[tuple[Block, ...]]]:
+        """What to mark at the blocks called `keys`: the ways down to the blocks that threads hang on, in reading order;
+        only those within `part`, a slice of a long block."""
+        out: dict[str, list[tuple[Block, ...]]] = {}
         within = {child.key for child in part.children} if part is not None else None
-        for key, path in self._above.items():
-            if within is not None and within.isdisjoint(path):
+        for path in self._paths:
+            if within is not None and within.isdisjoint(block.key for block in path):
                 continue
-            owner = next((each for each in path if each in keys), None)
+            owner = next((block.key for block in reversed(path) if block.key in keys), None)
             if owner is not None:
-                out[owner] = out.get(owner, 0) + self.counts[key]
+                out.setdefault(owner, []).append(path)
         return out

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from rich.segment import Segment
@@ -12,16 +14,15 @@ from textual.events import Blur, Focus, Resize
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
-from textual.selection import Selection
 from textual.strip import Strip
 from textual.timer import Timer
 
 from octavo.tui.commands import Explained
 from octavo.tui.page.galley import Galley
 from octavo.tui.page.layout import stops
-from octavo.tui.page.lines import Line, cells
+from octavo.tui.page.lines import Line
 from octavo.tui.page.look import Look
-from octavo.tui.page.painting import painted, restyled, words_between
+from octavo.tui.page.painting import painted
 
 SLICE, EVERY, REACH = 0.005, 0.03, 300
 """Seconds of work at a time, seconds between, and how many units on each side are set ahead of being looked at."""
@@ -102,9 +103,18 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
         """A strip with what lies over it."""
         return strip
 
-    def foot(self) -> Strip | None:
-        """What covers the last row."""
+    def foot(self) -> tuple[int, Strip] | None:
+        """A row that is covered, and what covers it."""
         return None
+
+    @property
+    def foot_rows(self) -> int:
+        """How many rows at the bottom are kept for the foot: one scrolls as far as it takes to see what it covers."""
+        return 0
+
+    def veiled(self, strip: Strip, row: int) -> Strip:
+        """A row of the pane with what lies over all else."""
+        return strip
 
     def scrolled(self, *, down: bool) -> None:
         """Another part is on show."""
@@ -218,7 +228,7 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     def _sync(self) -> None:
-        size = Size(max(self._width, 1), self.galley.total)
+        size = Size(max(self._width, 1), self.galley.total + self.foot_rows)
         self._synced = time.monotonic()
         if size != self.virtual_size:
             self.virtual_size = size
@@ -256,12 +266,21 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
         if not done:
             self._refine_soon()
 
+    @contextmanager
+    def steady(self) -> Iterator[None]:
+        """What is at the top stays there, though units above it are set meanwhile and get their true heights."""
+        galley, top = self.galley, self.scroll_offset.y
+        unit, place = galley.at(top) if len(galley) else (0, 0)
+        yield
+        if galley is self.galley and len(galley) and galley.top(unit) + place != top:
+            self._show_line(galley.top(unit) + place)
+
     # Scrolling
 
     @property
     def rows(self) -> int:
         """How many rows are on show."""
-        return max(1, self.size.height)
+        return max(1, self.size.height - self.foot_rows)
 
     def go(self, line: int) -> None:
         """Bring `line` to the top, as far as that can be."""
@@ -315,12 +334,12 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
         total = self.galley.total
         self.rows_on_show = self.galley.between(top, top + height)
         self.before_painting()
-        frame = [self._row(row, top + y, width, ground) for y, row in enumerate(self.rows_on_show)]
+        frame = [self._row(row, y, width, ground) for y, row in enumerate(self.rows_on_show)]
         if not self.rows_on_show and not len(self.galley):
             frame = [self._state_strip(content, width, ground) for content in self.state_lines()[:height]]
         frame += [Strip.blank(width, ground)] * (height - len(frame))
         if (foot := self.foot()) is not None and frame:
-            frame[-1] = foot.crop_extend(0, width, ground)
+            frame[foot[0]] = foot[1].crop_extend(0, width, ground)
         self._frame, self._frame_key = frame, (*key[:4], self.galley.total, key[5])
         if self.galley.total != total:
             self.call_later(self._sync)
@@ -331,7 +350,7 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
         strip = line.strip
         if strip is None or strip.cell_length != width:
             strip = line.strip = painted(line, self.margin_of(unit), width, ground)
-        return self.decorate(strip, unit, place, line).apply_offsets(0, y)
+        return self.veiled(self.decorate(strip, unit, place, line), y).apply_offsets(0, self.scroll_offset.y + y)
 
     def margin_of(self, unit: int) -> int:
         """The blank cells at the left of a unit."""
@@ -344,12 +363,7 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
         )
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        strips = self.paint()[crop.y : crop.bottom]
-        selection = self.text_selection
-        if selection is not None:
-            style = self.screen.get_component_rich_style("screen--selection")
-            top = self.scroll_offset.y + crop.y
-            strips = [self._selected(strip, selection, top + y, style) for y, strip in enumerate(strips)]
+        strips = self.marked(self.paint()[crop.y : crop.bottom], self.scroll_offset.y + crop.y)
         background = self.background_colors[1]
         for line_filter in self.get_line_filters():
             strips = [strip.apply_filter(line_filter, background) for strip in strips]
@@ -357,33 +371,15 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
             strips = [strip.crop_extend(*crop.column_span, self.ground) for strip in strips]
         return strips
 
+    def marked(self, strips: list[Strip], line: int) -> list[Strip]:
+        """Rows, the first of which shows `line`, with what is selected in them marked."""
+        return strips
+
     def render_line(self, y: int) -> Strip:
         return self.paint()[y]
-
-    # Selecting
-
-    def _selected(self, strip: Strip, selection: Selection, y: int, style: Style) -> Strip:
-        if (span := selection.get_span(y)) is None:
-            return strip
-        text = strip.text
-        start, end = cells(text[: span[0]]), cells(text if span[1] == -1 else text[: span[1]])
-        return restyled(strip, [(start, end, style)])
-
-    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        first = selection.start.y if selection.start else 0
-        last = selection.end.y if selection.end else self.galley.total - 1
-        rows = self.galley.between(first, min(last, first + 20_000) + 1)
-        if not rows:
-            return None
-        start = (0, selection.start.x) if selection.start else None
-        end = (len(rows) - 1, selection.end.x) if selection.end else None
-        return words_between([row[2] for row in rows], self.margin_of(rows[0][0]), start, end), "\n"
 
     def on_focus(self, event: Focus) -> None:
         self.repaint()
 
     def on_blur(self, event: Blur) -> None:
         self.repaint()
-
-    def selection_updated(self, selection: Selection | None) -> None:
-        self.refresh()

@@ -43,12 +43,12 @@ def source(setting: Setting, block: Block, width: int) -> list[Line]:
 
 
 def heading(setting: Setting, block: Block, width: int) -> list[Line]:
-    """A heading, with a rule below the first two levels."""
+    """A heading, with a rule below the first two levels: across the page for the second, else as long as the words."""
     look, level = setting.look, int(block.attrs.get("level", 2))
     lines = _aligned(setting.words(block.runs, width, look.heading(level)), block, width)
-    if level <= 2 and setting.depth == 0:
-        longest = max((line.width for line in lines), default=0)
-        lines.append(rule(longest, look, look.glyphs.double) if level == 1 else rule(width, look))
+    if level <= 2 and setting.ruled:
+        across = width if level == 2 and setting.depth == 0 else max((line.width for line in lines), default=0)
+        lines.append(rule(across, look, look.glyphs.double if level == 1 else None))
     return lines
 
 

@@ -31,6 +31,19 @@ class Folds:
     """When the tab of that slug was chosen last. Tabs of one name are chosen together all over the page."""
     panned: dict[str, int] = field(default_factory=dict)
     """How many cells a wide block is moved to the left."""
+    hidden: dict[str, int] = field(default_factory=dict)
+    """How many cells of a wide block have no room, as it was set last."""
+
+    def pan(self, key: str, hidden: int) -> int:
+        """How far a block is moved to the left of which `hidden` cells have no room."""
+        self.hidden[key] = hidden
+        return min(self.panned.get(key, 0), hidden)
+
+    def move(self, key: str, step: int) -> bool:
+        """Move a wide block by `step` cells. False when it stands at that end already, or has room for all it is."""
+        before = min(self.panned.get(key, 0), self.hidden.get(key, 0))
+        after = self.panned[key] = max(0, min(before + step, self.hidden.get(key, 0)))
+        return after != before
 
     def is_open(self, block: Block) -> bool:
         """Whether the body of an expandable is shown."""
@@ -54,6 +67,10 @@ class Folds:
         if parent.kind == "expandable":
             return not self.is_open(parent)
         return parent.kind == "tabs" and parent.children[self.chosen(parent)] is not child
+
+    def hides(self, path: Sequence[Block]) -> bool:
+        """Whether something on a path of blocks, outermost first, is closed."""
+        return any(self.is_closed(parent, child) for parent, child in pairwise(path))
 
     def reveal(self, path: Sequence[Block]) -> bool:
         """Open what hides the end of a path of blocks, outermost first. True when anything was closed."""
@@ -95,6 +112,8 @@ class Setting:
     """Cells a wide block at the top of the page may take; deeper ones keep to the width they are given."""
     whole_code: bool = False
     """Code is never broken into lines of its own, whatever it says about itself."""
+    ruled: bool = True
+    """Headings have rules below them."""
     depth: int = 0
     list_depth: int = 0
     highlights: Highlights | None = None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import accumulate
 
 from rich.style import Style
 
 from octavo.documents.blocks import Block, Column, words
 from octavo.tui.page.inline import inline
-from octavo.tui.page.lines import Line, Piece, Spot, box, cells, cut, padded
+from octavo.tui.page.lines import Line, Piece, Spot, box, cells, cut, off_side, padded
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.wrap import wrap
@@ -33,6 +34,12 @@ class Grid:
     @property
     def width(self) -> int:
         return sum(self.widths) + GAP * (len(self.widths) - 1)
+
+    def off(self, pan: int, room: int) -> tuple[int, int]:
+        """How many columns begin left of the cell `pan`, and how many end right of the `room` cells from there on."""
+        ends = [end + GAP * at for at, end in enumerate(accumulate(self.widths))]
+        left = sum(end - width < pan for end, width in zip(ends, self.widths, strict=True))
+        return left, sum(end > pan + room for end in ends)
 
 
 def columns_of(block: Block) -> list[tuple[int, Column]]:
@@ -155,11 +162,10 @@ def table(setting: Setting, block: Block, width: int) -> list[Line]:
     if set_table.cut_rows:
         lines.append([Piece(f"{glyphs.more} {set_table.cut_rows} more rows in the source", look.muted, None, True)])
     over = max(0, set_table.width - (full - 2))
-    pan = min(setting.folds.panned.get(block.key, 0), over)
+    pan = setting.folds.pan(block.key, over)
     out = [Line([Piece(" ", PLAIN, None, True), *(cut(line, pan, pan + full - 2) if over else line)]) for line in lines]
     if over:
-        left, right = glyphs.left if pan else " ", glyphs.right if pan < over else " "
-        words_ = f"{left} {pan} of {over} columns {right}"
+        words_ = off_side(*set_table.off(pan, full - 2), glyphs)
         out.append(Line([Piece(words_.rjust(full - 1), look.muted, None, True)]))
     return out
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rich.style import Style
 
 from octavo.documents.blocks import Block
+from octavo.tui.page.inline import inline
+from octavo.tui.page.layout import lay_out
 from octavo.tui.page.lines import Line, Piece, fit, width_of
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.wrap import wrap
 
-_MOST_LINES = 8
+_MOST_LINES, _MOST_TEXT = 8, 4_000
 
 
 @dataclass(frozen=True)
@@ -22,11 +25,12 @@ class Answer:
     author: str
     age: str
     text: str
+    """Markdown, of which the first lines are shown."""
 
 
 @dataclass(frozen=True)
 class ThreadLine:
-    """What a rail shows of a thread. `replies` counts all of them, `answers` are those to show."""
+    """What a rail shows of a thread. `text` is markdown, of which the first lines are shown. `replies` counts all of them, `answers` are those to show."""
 
     author: str
     age: str
@@ -58,11 +62,10 @@ def thread_lines(
         room = inner - width_of(head) - len(place)
         head += [Piece(" " * max(1, room), PLAIN, None, True), Piece(place, look.muted, None, True)]
         out.append(Line([*rail, *head], block))
-        out += [Line([*rail, *line], block) for line in _words(thread.text, look, inner)]
+        out += [Line([*rail, *line], block) for line in _said([], thread.text, look, inner)]
         for answer in thread.answers:
-            name = f"{glyphs.reply} {answer.author} {glyphs.between} {answer.age}  "
-            first = [Piece(name, look.note), Piece(" ".join(answer.text.split()), look.text)]
-            for number, line in enumerate(wrap(first, inner - 4)[:_MOST_LINES]):
+            name = [Piece(f"{glyphs.reply} {answer.author} {glyphs.between} {answer.age}  ", look.note)]
+            for number, line in enumerate(_said(name, answer.text, look, inner - 4)):
                 out.append(Line([*rail, Piece("  " if number == 0 else "    ", PLAIN, None, True), *line], block))
         hidden = thread.replies - len(thread.answers)
         if hidden > 0:
@@ -72,8 +75,25 @@ def thread_lines(
     return out
 
 
-def _words(text: str, look: Look, width: int) -> list[list[Piece]]:
-    lines = [line for row in text.strip().split("\n") for line in wrap([Piece(row, look.text)], width)]
-    if len(lines) > _MOST_LINES:
+def _said(name: list[Piece], text: str, look: Look, width: int) -> list[list[Piece]]:
+    """The first lines of what somebody said, as it was meant to look, behind a name."""
+    blocks = _blocks(text[:_MOST_TEXT])
+    lines: list[list[Piece]] = []
+    if name and blocks and blocks[0].kind == "paragraph":
+        lines = wrap([*name, *inline(blocks[0].runs, look)], width)
+        blocks = blocks[1:]
+    elif name:
+        lines = [name]
+    more = lay_out(blocks, width, look).lines if blocks and len(lines) < _MOST_LINES else []
+    lines += [[]] * bool(lines and more) + [line.pieces for line in more]
+    if len(lines) > _MOST_LINES or len(text) > _MOST_TEXT:
         lines = [*lines[: _MOST_LINES - 1], [Piece(look.glyphs.more, look.muted, None, True)]]
-    return lines
+    # What is folded in a comment is opened where the thread is shown, not here.
+    return [[p._replace(spot=None) if p.spot and p.spot.kind in ("fold", "tab") else p for p in line] for line in lines]
+
+
+@lru_cache(maxsize=256)
+def _blocks(text: str) -> tuple[Block, ...]:
+    from octavo.documents.parse import parse  # the parser takes 30 ms to load, and no frame needs it
+
+    return parse(text).blocks[:_MOST_LINES]

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
-from rich.style import Style
 from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
-from textual.strip import Strip
 
 from octavo.api.comments import Comment
 from octavo.api.text import line as safe_line
 from octavo.api.text import text as safe_text
 from octavo.documents.blocks import Block, Document, Run, words
 from octavo.tui.page.addresses import Leads, leads
-from octavo.tui.page.content_state import Stateful
-from octavo.tui.page.cursor_pane import Stop
+from octavo.tui.page.cursor_pane import Bring, Stop
 from octavo.tui.page.finding import Find, Finder
 from octavo.tui.page.galley import Galley
 from octavo.tui.page.highlight import Highlights
 from octavo.tui.page.layout import Unit, guess, set_block, set_unit, units
-from octavo.tui.page.lines import Hot, Line
+from octavo.tui.page.lines import Hot
+from octavo.tui.page.marked import MARK, Marked
 from octavo.tui.page.page_parts import LinkFollowed, ThreadMarks, beginning, same_title, source_blocks
-from octavo.tui.page.painting import over
 from octavo.tui.page.pane import Anchor
 from octavo.tui.page.reader import motions
 from octavo.tui.page.reading_keys import READING_KEYS
@@ -37,10 +33,9 @@ MEASURES = (76, 100, 0)
 """Cells a line of text may take, narrow and wide; 0 is the whole pane, in which code is not broken either."""
 LONG = 24_000
 """Characters from which a page is read in a thread, its beginning first."""
-_PAN = 16
 
 
-class PageView(Stateful):
+class PageView(Marked):
     """A page to read: `show` a document, or `show_markdown` what is still to be parsed."""
 
     CONTEXT: ClassVar[str] = "page"
@@ -48,7 +43,8 @@ class PageView(Stateful):
         "The page. j and k scroll, ( and ) move the bar that marks the block a comment is about, "
         "f puts a letter on each link, / finds words, also in what is folded."
     )
-    KEYBAR: ClassVar[tuple[str, ...]] = ("page.filter", "page.link_hints", "page.next_thread", "page.comment")
+    FIRST_KEYS: ClassVar[tuple[str, ...]] = ("page.filter", "page.link_hints", "page.next_thread", "page.comment")
+    HIT_KEYS: ClassVar[tuple[str, ...]] = ("page.next_hit", "page.prev_hit")
     BINDINGS: ClassVar[list[BindingType]] = [*READING_KEYS, *motions("page")]
 
     class Loaded(Message):
@@ -68,7 +64,6 @@ class PageView(Stateful):
         self.key = ""
         self.folds = Folds()
         self.shows_source = False
-        self._marked = ThreadMarks()
         self._head: tuple[str, str] = ("", "")
         self._measure = 0
         self._highlights = Highlights()
@@ -151,15 +146,6 @@ class PageView(Stateful):
         self.refresh_bindings()
         self.tell()
 
-    def set_threads(self, threads: Mapping[str, int | Sequence[Comment]]) -> None:
-        """Mark the blocks, by their keys, with the number of open threads on them."""
-        counts = {
-            key: count if isinstance(count, int) else sum(each.is_open for each in count)
-            for key, count in threads.items()
-        }
-        self._marked = ThreadMarks(self.document.blocks if self.document is not None else (), counts)
-        self.repaint()
-
     def go_to_anchor(self, anchor: str) -> bool:
         """Go to a heading by its anchor, or to a block by its key. False when there is none (yet)."""
         wanted = anchor.lstrip("#")
@@ -168,12 +154,23 @@ class PageView(Stateful):
             self._wanted_anchor = wanted
             return False
         block = next((heading.block for heading in document.headings if heading.anchor == wanted), None)
-        found = self.go_to_block(block.key if block is not None else wanted)
+        if block is not None and block is self._left_out(document):
+            self._go_to_top()
+            found = True
+        else:
+            found = self.go_to_block(block.key if block is not None else wanted)
         self._wanted_anchor = "" if found or self._whole else wanted
         return found
 
-    def go_to_block(self, key: str) -> bool:
-        """Put the cursor on a block and the block at the top, opening what hides it."""
+    def _go_to_top(self) -> None:
+        if self.shows_source:
+            self.action_source()
+        self.cursor = None
+        self.go(0)
+        self.repaint()
+        self.tell()
+
+    def go_to_block(self, key: str, *, bring: Bring = "top") -> bool:
         if self.shows_source:
             self.action_source()
         for unit, each in enumerate(self.galley.units):
@@ -187,7 +184,7 @@ class PageView(Stateful):
             found = [stop for stop in self.stops_of(unit) if stop[3].key in names]
             stop = next((stop for stop in found if stop[3].key == key), found[-1] if found else None)
             if stop is not None:
-                self.put_cursor(stop, top=True)
+                self.put_cursor(stop, bring=bring)
                 return True
         return False
 
@@ -201,18 +198,19 @@ class PageView(Stateful):
 
     def make_galley(self, width: int) -> Galley[Unit]:
         document = self.document
-        room = max(10, width - 6) if width >= 60 else max(10, width - 4)
+        room = max(10, width - 2 - MARK)
         measure = min(room, MEASURES[self._measure] or room)
-        self.margin = max(2, (width - measure) // 2)
+        self.margin = max(2, min((width - measure) // 2, width - measure - MARK))
         setting = Setting(
             self.look,
             self.folds,
             set_block,
-            room=max(measure, min(room, width - 6)),
+            # In a narrow pane the mark of a thread beside a wide block is only its sign.
+            room=room if width >= 60 else max(room, width - 4),
             whole_code=self._measure == 2,
             highlights=self._highlights,
         )
-        self._set_width = measure
+        self.measure = measure
         blocks: list[Block] = []
         if document is not None and self.shows_source:
             blocks = source_blocks(document.source)
@@ -227,11 +225,17 @@ class PageView(Stateful):
         if not blocks:
             return []
         if title:
-            first = blocks[0]
-            if first.kind == "heading" and first.attrs.get("level") == 1 and same_title(words(first.runs), title):
-                blocks = blocks[1:]
+            if blocks[0] is self._left_out(document):
+                del blocks[0]
             blocks.insert(0, Block("page-title", runs=(Run(title),), text=description))
         return blocks
+
+    def _left_out(self, document: Document) -> Block | None:
+        """The first heading, when it says no more than the title above it."""
+        first = next(iter(document.blocks), None)
+        if first is None or first.kind != "heading" or first.attrs.get("level") != 1 or not self._head[0]:
+            return None
+        return first if same_title(words(first.runs), self._head[0]) else None
 
     def unit_of(self, near: int, key: str) -> int:
         for unit in sorted(range(len(self.galley)), key=lambda unit: abs(unit - near)) if key else ():
@@ -243,8 +247,8 @@ class PageView(Stateful):
         kept = self._margins.get(unit)
         if kept is None:
             widest = max((line.width for line in self.galley.lines(unit)), default=0)
-            wide = widest > self._set_width
-            kept = self._margins[unit] = min(self.margin, max(2, self._width - widest - 4)) if wide else self.margin
+            wide = widest > self.measure
+            kept = self._margins[unit] = min(self.margin, max(2, self._width - widest - MARK)) if wide else self.margin
         return kept
 
     def relaid(self) -> None:
@@ -274,27 +278,6 @@ class PageView(Stateful):
                 self.galley.forget(unit)
         self.repaint()
 
-    # Threads
-
-    def has_thread(self, stop: Stop) -> bool:
-        return stop[3].key in self._threads_at(stop[0])
-
-    def _threads_at(self, unit: int) -> dict[str, int]:
-        if not self._marked:
-            return {}
-        return self._marked.among({stop[3].key for stop in self.stops_of(unit)}, self.galley.units[unit].part)
-
-    def decorate(self, strip: Strip, unit: int, place: int, line: Line) -> Strip:
-        strip = super().decorate(strip, unit, place, line)
-        if self._marked and line.block is not None:
-            count = self._threads_at(unit).get(line.block.key)
-            first = next((stop[1] for stop in self.stops_of(unit) if stop[3] is line.block), -1)
-            if count and first == place:
-                mark = f"{self.look.glyphs.dot} {count}"
-                at = min(self._width - len(mark) - 1, self.margin_of(unit) + max(self._set_width, line.width) + 1)
-                strip = over(strip, at, mark, self.ground + self.look.note + Style(bold=True))
-        return strip
-
     # Opening
 
     def open_spot(self, hot: Hot, *, outside: bool) -> None:
@@ -303,7 +286,7 @@ class PageView(Stateful):
             self._toggle(hot)
         elif hot.kind == "link" and leads(target) is Leads.ANCHOR:
             if not self.go_to_anchor(target):
-                self.notify("The heading this link names is not on the page.", severity="warning", markup=False)
+                self.explain(f"This page has no heading “{target.lstrip('#')}”: it may have got another name.")
         else:
             outside = outside or leads(target) in (Leads.OUTSIDE, Leads.MAIL)
             self.post_message(LinkFollowed(target, outside, hot.kind))
@@ -330,7 +313,7 @@ class PageView(Stateful):
         return Finder((index, unit.part or unit.block) for index, unit in enumerate(self.galley.units))
 
     def is_hidden(self, find: Find) -> bool:
-        return any(self.folds.is_closed(*pair) for pair in pairwise(find.path))
+        return self.folds.hides(find.path)
 
     def unfold(self, find: Find) -> bool:
         changed = self.folds.reveal(find.path)
@@ -346,34 +329,11 @@ class PageView(Stateful):
         if action == "thread" and not self._marked:
             return "No block of this page has an open thread."
         if action == "hit" and not self._finds:
-            return "Nothing is searched: / finds words in this page."
+            return f"“{self.needle}” is not on this page." if self.needle else "Nothing is searched: / finds words."
         return super().why_not(action, parameters)
 
     def action_hit(self, step: int) -> None:
         self.step_find(step)
-
-    def action_heading(self, step: int) -> None:
-        def may_have(unit: int) -> bool:
-            block = self.galley.units[unit].block
-            return block.kind == "heading" or any(each.kind == "heading" for each in block.walk())
-
-        self._go_where(step, lambda stop: stop[3].kind == "heading", may_have, top=True)
-
-    def action_thread(self, step: int) -> None:
-        top_keys = self._marked.top_keys
-
-        def has(stop: Stop) -> bool:
-            return stop[3].key in self._threads_at(stop[0])
-
-        self._go_where(step, has, lambda unit: self.galley.units[unit].block.key in top_keys, top=False)
-
-    def _go_where(self, step: int, wanted: Callable[[Stop], bool], among: Callable[[int], bool], *, top: bool) -> None:
-        here = self.cursor_stop()
-        if here is None:
-            return
-        found = next((stop for stop in self.stops_from(here[0], here[3], step, among) if wanted(stop)), None)
-        if found is not None:
-            self.put_cursor(found, top=top)
 
     def action_measure(self) -> None:
         self._measure = (self._measure + 1) % len(MEASURES)
@@ -402,18 +362,5 @@ class PageView(Stateful):
             return []
         return source_blocks(self.document.source) if self.shows_source else self._page_blocks(self.document)
 
-    def action_copy(self) -> None:
-        if (stop := self.cursor_stop()) is not None:
-            text = stop[3].plain()
-            self.app.copy_to_clipboard(text)
-            self.post_message(self.Copied(text, stop[3].kind))
-
-    def action_pan(self, step: int) -> None:
-        here = self.cursor_stop()
-        wide = [stop for stop in self.stops_on_show() if stop[3].kind in ("code", "table")]
-        stop = here if here is not None and here[3].kind in ("code", "table") else next(iter(wide), None)
-        if stop is None:
-            return
-        key = stop[3].key
-        self.folds.panned[key] = max(0, self.folds.panned.get(key, 0) + step * _PAN)
-        self.change(stop[0])
+    def wide_at(self, stop: Stop) -> Iterable[Block]:
+        return (stop[3],)

@@ -1,0 +1,241 @@
+"""A pane in which words are found: a line to type them in, marks where they stand, going from one to the next."""
+
+from __future__ import annotations
+
+from rich.style import Style
+from textual.events import Blur, Key, Paste
+from textual.strip import Strip
+
+from octavo.api.text import line as safe_line
+from octavo.tui.page.cursor_pane import CursorPane
+from octavo.tui.page.finding import Find, Finder, Mark, marks
+from octavo.tui.page.lines import Line, Piece, cells, cut, segments, width_of
+from octavo.tui.page.painting import restyled
+
+
+class FindPane(CursorPane):
+    """A pane with a cursor and a find line, which stays while something is searched."""
+
+    def __init__(
+        self,
+        *,
+        ascii: bool = False,
+        mono: bool = False,
+        name: str | None = None,
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(ascii=ascii, mono=mono, name=name, id=id, classes=classes)
+        self._marks: dict[int, list[Mark]] = {}
+
+    needle: str = ""
+    _prompt: str | None = None
+    _find: Find | None = None
+    _finds: tuple[Find, ...] = ()
+    _finder: Finder | None = None
+    _before_find = 0
+    _now = (-1, -1)
+
+    # What a subclass says
+
+    def make_finder(self) -> Finder:
+        """What is searched."""
+        raise NotImplementedError
+
+    def unfold(self, find: Find) -> bool:
+        """Open what hides a find. True when anything was closed."""
+        return False
+
+    def is_hidden(self, find: Find) -> bool:
+        """Whether a find stands in something closed."""
+        return False
+
+    # Finding
+
+    @property
+    def finding(self) -> str:
+        """How the search stands, for the status line: `3 of 12`. Empty when nothing is searched."""
+        if not self.needle:
+            return ""
+        if not self._finds:
+            return "not found"
+        if self._find not in self._finds:
+            return f"{len(self._finds)} found"
+        return f"{self._finds.index(self._find) + 1} of {len(self._finds)}"
+
+    def action_find(self) -> None:
+        self._prompt = ""
+        self._before_find = self.scroll_offset.y
+        self._find_line_changed()
+
+    def find(self, needle: str) -> int:
+        """Mark every place `needle` stands, and go to the first from here on; how many there are."""
+        self.needle = needle
+        self._marks = {}
+        if not needle.strip():
+            self.needle, self._finds, self._find = "", (), None
+            self._find_line_changed()
+            self.tell()
+            return 0
+        self._find_line_changed()
+        if self._finder is None:
+            with self.steady():
+                self._finder = self.make_finder()
+        self._finds = tuple(self._finder.find(needle))
+        here = self.galley.at(self._before_find)[0] if len(self.galley) else 0
+        self._find = next((find for find in self._finds if find.unit >= here), next(iter(self._finds), None))
+        if self._find is not None:
+            self._go_to_find(self._find)
+        self.repaint()
+        self.tell()
+        return len(self._finds)
+
+    def step_find(self, step: int) -> None:
+        """Go to the next find, round the end."""
+        if not self._finds:
+            return
+        at = self._finds.index(self._find) if self._find in self._finds else -1
+        self._find = self._finds[(at + step) % len(self._finds)]
+        self._go_to_find(self._find)
+
+    def _go_to_find(self, find: Find) -> None:
+        self.unfold(find)
+        shown = [each for each in self._finds if each.unit == find.unit and not self.is_hidden(each)]
+        nth = shown.index(find) if find in shown else 0
+        found = self._marks_of(find.unit)
+        mark = next((mark for mark in found if mark.nth == min(nth, found[-1].nth)), None) if found else None
+        line = mark.line if mark is not None else 0
+        block = self.galley.lines(find.unit)[line].block if self.galley.lines(find.unit) else None
+        if block is not None:
+            self.cursor = (find.unit, block)
+        self.settle_around(find.unit)
+        here = self.galley.top(find.unit) + line - self.scroll_offset.y
+        if not 1 <= here < self.rows - 2:
+            self.go_to(find.unit, line, below=self.rows // 3)
+        self._now = (find.unit, mark.nth if mark is not None else -1)
+        self.repaint()
+        self.tell()
+
+    def _marks_of(self, unit: int) -> list[Mark]:
+        if unit not in self._marks:
+            self._marks[unit] = marks(self.galley.lines(unit), self.needle)
+        return self._marks[unit]
+
+    def content_changed(self) -> None:
+        """What is searched is other content now."""
+        self._finder = None
+        if self.needle:
+            self._finder = self.make_finder()
+            self._finds = tuple(self._finder.find(self.needle))
+            self._find = self._find if self._find in self._finds else None
+        self._marks = {}
+
+    def relaid(self) -> None:
+        super().relaid()
+        self._marks = {}
+
+    def _find_line_changed(self) -> None:
+        """The find line comes or goes, and with it the last row."""
+        self._sync()
+        self.repaint()
+        if self.is_running:
+            self.refresh_bindings()
+
+    # Typing
+
+    def check_consume_key(self, key: str, character: str | None = None) -> bool:
+        return self.is_typing and character is not None and character.isprintable()
+
+    @property
+    def is_typing(self) -> bool:
+        """Whether letters are typed rather than keys pressed."""
+        return self._prompt is not None
+
+    def on_key(self, event: Key) -> None:
+        if self._prompt is not None:
+            self._press(event, self._prompt)
+        elif event.key == "escape" and self.needle:
+            self.find("")
+        else:
+            return
+        event.stop()
+        event.prevent_default()
+
+    def _press(self, event: Key, text: str) -> None:
+        match event.key:
+            case "enter" | "escape":
+                self._prompt = None
+                if event.key == "escape" or not text:
+                    self.find("")
+                    self.go(self._before_find)
+                self._find_line_changed()
+            case "down" | "ctrl+n":
+                self.step_find(1)
+            case "up" | "ctrl+p":
+                self.step_find(-1)
+            case "backspace":
+                self._type(text[:-1])
+            case "ctrl+u":
+                self._type("")
+            case _ if event.character and event.is_printable:
+                self._type(text + event.character)
+
+    def _type(self, text: str) -> None:
+        self._prompt = text
+        self.find(text)
+
+    def on_paste(self, event: Paste) -> None:
+        if self._prompt is not None:
+            self._type(self._prompt + safe_line(event.text))
+            event.stop()
+
+    def on_blur(self, event: Blur) -> None:
+        self._prompt = None
+        self._find_line_changed()
+
+    # Painting
+
+    def decorate(self, strip: Strip, unit: int, place: int, line: Line) -> Strip:
+        look, margin = self.look, self.margin_of(unit)
+        if self.needle and self._finds:
+            spans: list[tuple[int, int, Style]] = []
+            for mark in self._marks_of(unit):
+                if mark.line == place:
+                    style = look.hit_now if (unit, mark.nth) == self._now else look.hit
+                    spans.append((mark.start + margin, mark.end + margin, style))
+            strip = restyled(strip, spans)
+        return super().decorate(strip, unit, place, line)
+
+    @property
+    def foot_rows(self) -> int:
+        return 1 if self.needle or self._prompt is not None else 0
+
+    def foot(self) -> tuple[int, Strip] | None:
+        if not self.foot_rows:
+            return None
+        if self._prompt is None:
+            return self.at_foot("/", self.needle, self.finding, *(("n next", "N before") if self._finds else ()), "esc")
+        if self._prompt:
+            return self.at_foot("/", self._prompt, self.finding, "enter keeps", "esc ends", typing=True)
+        return self.at_foot("/", "", "type what to find", "esc ends", typing=True)
+
+    def at_foot(self, sign: str, text: str, *said: str, typing: bool = False) -> tuple[int, Strip]:
+        """The last row with a text at its left, and what can be done at its right, as much as there is room for."""
+        look, width = self.look, self.pane_width
+        style = self.ground + look.panel
+        sign = f" {sign} " if sign else " "
+        room = max(0, width - cells(sign) - 1)
+        needed = min(cells(text) + (3 if typing else 2), room // 2) if text or typing else 0
+        tail = ""
+        for part in said:
+            longer = f"{tail} {look.glyphs.between} {part}" if tail else part
+            if cells(longer) + needed > room:
+                break
+            tail = longer
+        left = max(0, room - cells(tail) - 3) if tail else max(0, room - 1)
+        pieces = [Piece(sign, look.accent), *cut([Piece(text, look.text)], cells(text) - left, cells(text))]
+        if typing:
+            pieces.append(Piece(" ", Style(reverse=True)))
+        blank = width - width_of(pieces) - cells(tail) - 1 if needed else 0
+        pieces.append(Piece(" " * max(0, blank) + tail, look.muted))
+        return self.size.height - 1, Strip(segments(pieces, style)).extend_cell_length(width, style)

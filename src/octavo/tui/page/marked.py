@@ -1,0 +1,112 @@
+"""A page whose blocks have threads and headings one can go along."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from rich.style import Style
+from textual.strip import Strip
+
+from octavo.api.comments import Comment
+from octavo.documents.blocks import Block, Document
+from octavo.tui.page.content_state import Stateful
+from octavo.tui.page.cursor_pane import Bring, Stop
+from octavo.tui.page.lines import Line, cells
+from octavo.tui.page.page_parts import ThreadMarks, anchors_above
+from octavo.tui.page.painting import over
+
+MARK = 4
+"""Cells kept free at the right for the mark of a thread: a blank, the sign, a blank, a digit."""
+
+
+class Marked(Stateful):
+    """A reader of a document, which marks open threads at the right of the blocks they hang on."""
+
+    document: Document | None = None
+    measure = 0
+    """The cells that lines of text were set in."""
+    _marked: ThreadMarks = ThreadMarks()
+    _anchors: tuple[Document, dict[str, str]] | None = None
+
+    def go_to_block(self, key: str, *, bring: Bring = "top") -> bool:
+        """Put the cursor on a block and bring that on show, opening what hides it."""
+        raise NotImplementedError
+
+    # Headings
+
+    @property
+    def current_anchor(self) -> str:
+        """The anchor of the last heading at or above the block under the cursor; empty where there is none."""
+        document, here = self.document, self.cursor_stop()
+        if document is None or here is None:
+            return ""
+        if self._anchors is None or self._anchors[0] is not document:
+            self._anchors = (document, anchors_above(document))
+        return self._anchors[1].get(here[3].key, "")
+
+    def action_heading(self, step: int) -> None:
+        def may_have(unit: int) -> bool:
+            block = self.galley.units[unit].block
+            return block.kind == "heading" or any(each.kind == "heading" for each in block.walk())
+
+        if (found := self._next_stop(step, lambda stop: stop[3].kind == "heading", may_have)) is not None:
+            self.put_cursor(found, bring="top")
+
+    def _next_stop(self, step: int, wanted: Callable[[Stop], bool], among: Callable[[int], bool]) -> Stop | None:
+        here = self.cursor_stop()
+        if here is None:
+            return None
+        with self.steady():
+            return next((stop for stop in self.stops_from(here[0], here[3], step, among) if wanted(stop)), None)
+
+    # Threads
+
+    def set_threads(self, threads: Mapping[str, int | Sequence[Comment]]) -> None:
+        """Mark the blocks, by their keys, with the number of open threads on them."""
+        counts = {
+            key: count if isinstance(count, int) else sum(each.is_open for each in count)
+            for key, count in threads.items()
+        }
+        self._marked = ThreadMarks(self.document.blocks if self.document is not None else (), counts)
+        self.repaint()
+
+    def action_thread(self, step: int) -> None:
+        found = self._next_stop(
+            step,
+            lambda stop: stop[3].key in self._threads_at(stop[0]),
+            lambda unit: self.galley.units[unit].block.key in self._marked.top_keys,
+        )
+        if found is None:
+            return
+        closed = self._hanging(found, closed=True)
+        if closed and not self._hanging(found, closed=False):
+            self.go_to_block(closed[0 if step > 0 else -1].key, bring="third")
+        else:
+            self.put_cursor(found, bring="third")
+
+    def thread_at(self, stop: Stop) -> Block | None:
+        return next(iter(self._hanging(stop, closed=False)), None)
+
+    def _hanging(self, stop: Stop, *, closed: bool) -> list[Block]:
+        """The blocks with a thread that is marked at a stop: those shown there, or those that something closed hides."""
+        paths = self._threads_at(stop[0]).get(stop[3].key, ())
+        return [path[-1] for path in paths if self.folds.hides(path) == closed]
+
+    def _threads_at(self, unit: int) -> dict[str, list[tuple[Block, ...]]]:
+        if not self._marked:
+            return {}
+        return self._marked.among({stop[3].key for stop in self.stops_of(unit)}, self.galley.units[unit].part)
+
+    def decorate(self, strip: Strip, unit: int, place: int, line: Line) -> Strip:
+        strip = super().decorate(strip, unit, place, line)
+        if not self._marked or line.block is None:
+            return strip
+        paths = self._threads_at(unit).get(line.block.key)
+        first = next((stop[1] for stop in self.stops_of(unit) if stop[3] is line.block), -1)
+        if not paths or first != place:
+            return strip
+        count = sum(self._marked.counts[path[-1].key] for path in paths)
+        dot, end = self.look.glyphs.dot, strip.cell_length
+        at = self.margin_of(unit) + max(self.measure, line.width) + 1
+        mark = next((mark for mark in (f"{dot} {count}", f"{dot}{count}") if at + cells(mark) <= end), dot)
+        return over(strip, min(at, end - cells(mark)), mark, self.ground + self.look.note + Style(bold=True))
