@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections import deque
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -11,6 +12,7 @@ from typing import Any, TypeVar
 from octavo.api.errors import ApiError, Lost, NotSent, Trace, rejected
 from octavo.api.operation import SPECS, Operation
 from octavo.data.sending import Send
+from octavo.data.state import State
 from octavo.server.gate import answer
 from octavo.server.store import Missing
 from octavo.server.world import Refused, World
@@ -20,6 +22,21 @@ T = TypeVar("T")
 
 class Killed(BaseException):
     """The process ends here."""
+
+
+def refuse_to_save(state: State) -> Callable[[], None]:
+    """Let every write to state.db fail from now on. Returns what lets them succeed again."""
+
+    def refuse(db: sqlite3.Connection) -> sqlite3.Connection:
+        db.execute("PRAGMA query_only = ON")
+        return db
+
+    db = state._writer.submit(refuse).result()
+
+    def allow() -> None:
+        db.execute("PRAGMA query_only = OFF")
+
+    return allow
 
 
 class Gate:

@@ -16,10 +16,10 @@ from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.entry import Basis
 from octavo.data.outbox import Outbox
-from octavo.data.state import State
+from octavo.data.state import NotSaved, State
 from octavo.server.app import Platform
 from tests.data.conftest import ByHand
-from tests.data.sends import Gate
+from tests.data.sends import Gate, refuse_to_save
 from tests.server.asking import Ask, Clock
 
 
@@ -92,6 +92,21 @@ async def test_undo_of_a_thread_that_is_resolved_reopens_it(
     assert undone.done
     assert (await ask(comments.Get(at=here, comment_id=about.id))).is_open
     assert await outbox.undo() is None
+
+
+async def test_what_could_not_be_taken_back_can_be_later(
+    outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock, state: State
+) -> None:
+    about = await thread(ask, here, user="mia")
+    await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), doing="resolve the thread")
+    await deliver(outbox, clock)
+    allow = refuse_to_save(state)
+    with pytest.raises(NotSaved):
+        await outbox.undo()
+    allow()
+    undone = await outbox.undo()
+    assert undone
+    assert undone.sentence == "Undone: resolve the thread."
 
 
 async def test_undo_of_a_reaction_takes_it_away(outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock) -> None:

@@ -125,10 +125,11 @@ class Outbox:
             entry_id = self._history[-1]
             entry = self._pending.find(entry_id)
             if entry is None:
-                self._history.pop()
                 done = self.state.read(partial(ledger.done, entry_id=entry_id))
-                if done is not None:
-                    return await self._invert(done)
+                undone = await self._invert(done) if done is not None else None
+                self._history.pop()
+                if undone is not None:
+                    return undone
             elif entry.state == "failed":
                 self._history.pop()
                 return Undone(f"There is nothing to take back. {entry.reason}", done=False)

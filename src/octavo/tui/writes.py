@@ -107,11 +107,20 @@ class Writes:
                 self._final = ""
                 return
             sentences: list[str] = []
-            for _ in range(self._together):
-                undone = await app.session.outbox.undo()
+            failed = ""
+            while self._together:
+                try:
+                    undone = await app.session.outbox.undo()
+                except NotSaved as error:
+                    failed = f"Couldn't take back what you wrote last: {error}"
+                    break
                 if undone is None:
                     break
                 sentences.append(undone.sentence)
+                self._together -= 1
+            if failed:
+                app.say(" ".join((*dict.fromkeys(sentences), failed)), tone="failed")
+                return
             self._together = 1
         for notice in app.notices.shown():
             if notice.undo:

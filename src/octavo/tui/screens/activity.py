@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from pathlib import PurePath
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -12,6 +13,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from octavo.data.entry import Entry
+from octavo.data.state import NotSaved
 from octavo.tui.ages import short_age
 from octavo.tui.screens.dialog import STYLES, Dialog, Frame
 from octavo.tui.session import Asked
@@ -132,12 +134,23 @@ class ActivityScreen(Dialog[None]):
         return None
 
     def action_retry(self) -> None:
-        if self.entry is not None:
-            self.octavo.background(self.octavo.session.outbox.retry(self.entry.id))
+        if (entry := self.entry) is not None:
+            self._do(f"send “{entry.doing}” again", self.octavo.session.outbox.retry(entry.id))
 
     def action_discard(self) -> None:
-        if self.entry is not None:
-            self.octavo.background(self.octavo.session.outbox.discard(self.entry.id))
+        if (entry := self.entry) is not None:
+            self._do(f"discard “{entry.doing}”", self.octavo.session.outbox.discard(entry.id))
+
+    def _do(self, doing: str, work: Awaitable[None]) -> None:
+        app = self.octavo
+
+        async def done() -> None:
+            try:
+                await work
+            except NotSaved as error:
+                app.say(f"Couldn't {doing}: {error}", tone="failed")
+
+        app.background(done())
 
     def action_close(self) -> None:
         self.dismiss(None)
