@@ -79,6 +79,31 @@ class TestOnDisk:
         one.state.close()
         two.state.close()
 
+    async def test_it_sends_later_when_it_cannot_become_the_driver(
+        self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask
+    ) -> None:
+        state = State(tmp_path, "mia@test")
+        lock = _spoil_lock(state, tmp_path)
+        outbox = Outbox(gate, state, Drafts(state), me=MIA, undo_seconds=0.0)
+        await outbox.add(comment(here), doing="comment")
+        await asyncio.sleep(0)
+        assert state.trouble.startswith("Nothing is being saved: ")
+        assert (outbox.paused, len(outbox.entries)) == ("", 1)
+        lock.rmdir()
+        sent = asyncio.Event()
+        outbox.watch(lambda: None if outbox.entries else sent.set())
+        outbox.resume()
+        await sent.wait()
+        assert (await texts(ask, here), state.trouble) == (["Hello"], "")
+        await outbox.close()
+        _spoil_lock(state, tmp_path)
+        last = Outbox(gate, state, Drafts(state), me=MIA)
+        last.start()
+        await asyncio.sleep(0)
+        assert state.trouble
+        await last.close()
+        state.close()
+
     async def test_it_runs_by_itself(self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask) -> None:
         state = State(tmp_path, "p")
         outbox = Outbox(gate, state, Drafts(state), undo_seconds=0.0)
@@ -94,3 +119,14 @@ class TestOnDisk:
 async def _outbox(folder: Path, gate: Gate, clock: Clock) -> ByHand:
     state = State(folder, "mia@test", now=clock)
     return ByHand(gate, state, Drafts(state), me=MIA, jitter=lambda: 0.0)
+
+
+def _spoil_lock(state: State, folder: Path) -> Path:
+    """Put something where the lock of the driver is that cannot be locked."""
+    role = state.take("outbox")
+    assert role
+    role.release()
+    (lock,) = folder.glob("*.lock")
+    lock.unlink()
+    lock.mkdir()
+    return lock

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -106,6 +107,34 @@ def test_a_role_has_one_holder_for_each_profile(folder: Path) -> None:
     elsewhere.release()
     for each in (one, other, stranger):
         each.close()
+
+
+def test_a_role_that_cannot_be_had_is_a_sentence_and_may_be_asked_for_again(folder: Path) -> None:
+    state = State(folder, "one")
+    role = state.take("outbox")
+    assert role
+    role.release()
+    (lock,) = folder.glob("*.lock")
+    lock.unlink()
+    lock.mkdir()
+    with pytest.raises(NotSaved, match=f"Nothing is being saved: {lock} cannot be written"):
+        state.take("outbox")
+    lock.rmdir()
+    again = state.take("outbox")
+    assert again
+    again.release()
+    state.close()
+
+
+def test_a_file_that_is_only_read_may_be_opened_in_another_thread(folder: Path) -> None:
+    _with_draft(folder)
+    newer = State(folder, "p", steps=V2)
+    newer.close()
+    with ThreadPoolExecutor(1) as pool:
+        state = pool.submit(State, folder, "p").result()
+    assert state.read_only
+    assert Drafts(state).get("here") == "Typed"
+    state.close()
 
 
 def test_the_kernel_takes_a_role_back(folder: Path) -> None:

@@ -56,7 +56,8 @@ def connect(
 def _readable(path: Path) -> sqlite3.Connection:
     """A connection that writes nothing, where it may not even make the companions of the file."""
     for how in ("mode=ro", "mode=ro&immutable=1"):
-        db = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, isolation_level=None, timeout=5)
+        uri = f"{path.absolute().as_uri()}?{how}"
+        db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5, check_same_thread=False)
         db.text_factory = _text
         try:
             db.execute("SELECT count(*) FROM sqlite_master").fetchone()

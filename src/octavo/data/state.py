@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import hashlib
 import json
 import os
@@ -133,7 +134,7 @@ class State:
         return self._version != before
 
     def take(self, role: str) -> Role | None:
-        """Be the only one on this machine to do what `role` names for this profile, or None while another is."""
+        """Be the only one on this machine to do what `role` names for this profile, or None while another is. Raises NotSaved."""
         if self._path is None:
             if role in self._locks:
                 return None
@@ -142,14 +143,18 @@ class State:
         import fcntl  # there is nothing to guard where there is no file
 
         of_profile = hashlib.sha256(self.namespace.encode()).hexdigest()[:16]
-        handle = os.open(
-            self._path.with_name(f"{role}-{of_profile}.lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600
-        )
+        path = self._path.with_name(f"{role}-{of_profile}.lock")
+        try:
+            handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise self._failed(error, path) from error
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        except OSError as error:
             os.close(handle)
-            return None
+            if isinstance(error, BlockingIOError):
+                return None
+            raise self._failed(error, path) from error
         return Role(lambda: os.close(handle))
 
     def close(self) -> None:
@@ -215,17 +220,20 @@ class State:
         elif isinstance(error, (sqlite3.Error, OSError)):
             self._failed(error)
 
-    def _failed(self, error: Exception) -> NotSaved:
-        name = getattr(error, "sqlite_errorname", "")
+    def _failed(self, error: Exception, path: Path | None = None) -> NotSaved:
+        path = path or self._path
+        name = getattr(error, "sqlite_errorname", "") or errno.errorcode.get(getattr(error, "errno", None) or 0, "")
+        if isinstance(error, TimeoutError):
+            name = "BUSY"  # it waits for the lock
         match name.removeprefix("SQLITE_").split("_")[0]:
-            case "FULL":
+            case "FULL" | "ENOSPC" | "EDQUOT":
                 cause = "the disk is full. Free some space, then try again"
-            case "READONLY" | "CANTOPEN" | "PERM":
-                cause = f"{self._path} may not be written. Make it writable, then try again"
+            case "READONLY" | "CANTOPEN" | "PERM" | "EACCES" | "EPERM" | "EROFS":
+                cause = f"{path} may not be written. Make it writable, then try again"
             case "BUSY" | "LOCKED":
                 cause = "another program holds the file. Try again in a moment"
             case _:
-                cause = f"{self._path} cannot be written ({error})"
+                cause = f"{path} cannot be written ({error})"
         self.trouble = f"Nothing is being saved: {cause}."
         return NotSaved(self.trouble)
 
