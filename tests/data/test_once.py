@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -19,7 +19,7 @@ from octavo.data.shelf import Shelf
 from octavo.data.state import State
 from octavo.server.app import Platform
 from tests.data.conftest import ByHand
-from tests.data.sends import Gate
+from tests.data.sends import Gate, refuse_to_save
 from tests.server.asking import Ask, Clock
 
 
@@ -181,3 +181,18 @@ async def test_the_mark_of_an_instance_that_is_gone_goes_stale(
     assert merges(gate) == 0
     clock.forward(seconds=181)
     assert (await merge(live, at, seen)).kind == "merged"
+
+
+async def test_what_became_of_it_is_said_though_nothing_can_be_saved_any_more(
+    live: Live, gate: Gate, state: State, ask: Ask, at: ChangeRequestRef
+) -> None:
+    async def send(op: Operation[Any]) -> Any:
+        if isinstance(op, change_requests.Merge):
+            allow.append(refuse_to_save(state))
+        return await gate(op)
+
+    allow: list[Callable[[], None]] = []
+    live.send = send
+    outcome = await merge(live, at, await head(ask, at))
+    assert (outcome.kind, outcome.sentence) == ("merged", "Merged.")
+    allow[0]()

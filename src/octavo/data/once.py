@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -53,7 +54,8 @@ async def merge(
     try:
         outcome = await _merged(live.send, at, expected_revision, sleep)
     finally:
-        await state.write(lambda db: _release(db, state, at))
+        with suppress(NotSaved):  # the row goes stale; what became of the merge must be said
+            await state.write(lambda db: _release(db, state, at))
     if outcome.kind != "refused":
         live.touched(change_requests.Merge(at=at))
     return outcome
