@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from octavo.api import change_requests, content, reviews, spaces
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.errors import NotFound
+from octavo.api.errors import Forbidden, NotFound
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.api.reviews import Review
 from octavo.api.spaces import Space
 from octavo.data.live import Live
 from octavo.tui import ages
 from octavo.tui.widgets.facts import Fact
+
+if TYPE_CHECKING:
+    from octavo.documents.merging.forecast import Foreseen
 
 FORECAST_PAGES = 60
 """More pages than this are not read before a merge; the dialog says so."""
@@ -29,7 +33,7 @@ class Checks:
     facts: tuple[Fact, ...]
     changes: tuple[content.Change, ...]
     conflicts: tuple[str, ...]
-    """Titles of the pages that may conflict with the primary content."""
+    """What may conflict with the primary content: titles of pages, names of files."""
     checked_at: datetime
 
     @property
@@ -45,56 +49,81 @@ async def check(live: Live, at: ChangeRequestRef) -> Checks:
         live.fetch(content.ListChanges(at=at, limit=1000)),
         live.fetch(reviews.List(at=at, format="markdown", limit=100)),
     )
-    conflicts, unread = await forecast(live, at, change_request, changed.changes)
+    foreseen = await forecast(live, at, change_request, changed)
     facts = [
         _state(change_request),
         _currency(change_request),
-        _conflict_fact(change_request, conflicts, unread),
+        _conflict_fact(change_request, foreseen),
         *_approvals(change_request, given.items),
         _threads(change_request),
         _right(space),
     ]
     if changed.more:
         facts.append(Fact("care", "changes", f"{changed.more} more changes than the server lists"))
-    return Checks(change_request, space, tuple(facts), changed.changes, conflicts, ages.clock())
+    return Checks(change_request, space, tuple(facts), changed.changes, foreseen.names, ages.clock())
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a merge may not be able to decide."""
+
+    conflicts: tuple[Foreseen, ...] = ()
+    unread: int = 0
+    """How many pages that both sides changed were not read."""
+    is_known: bool = True
+    """Whether the revision that both sides come from could be seen."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What they are about, each once: titles of pages, names of files."""
+        return tuple({each.id: each.name for each in self.conflicts}.values())
 
 
 async def forecast(
-    live: Live, at: ChangeRequestRef, change_request: ChangeRequest, changes: tuple[content.Change, ...]
-) -> tuple[tuple[str, ...], int]:
-    """Titles of the pages that may conflict with the primary content, and how many pages were not read."""
-    if not change_request.outdated or not change_request.base:
-        return (), 0
+    live: Live, at: ChangeRequestRef, change_request: ChangeRequest, changed: content.Changes
+) -> Forecast:
+    """What a merge may not be able to decide. Raises ApiError when the content cannot be had."""
+    from octavo.documents.merging import forecast as merging
+
+    if not change_request.outdated:
+        return Forecast()
+    if not change_request.base:
+        return Forecast(is_known=False)
     base = RevisionRef(space_id=at.space_id, revision_id=change_request.base)
-    touched = [each for each in changes if each.page and each.type in ("page_edited", "page_deleted")]
-    found = await asyncio.gather(*(_may_conflict(live, at, base, each) for each in touched[:FORECAST_PAGES]))
-    return tuple(title for title in found if title), max(0, len(touched) - FORECAST_PAGES)
+    try:
+        three = await asyncio.gather(
+            _revision(live, base), live.fetch(content.Get(at=at.space)), live.fetch(content.Get(at=at))
+        )
+    except (NotFound, Forbidden):
+        return Forecast(is_known=False)
+    touched = None if changed.more else {each.page.id for each in changed.changes if each.page}
+    unsettled = await asyncio.to_thread(merging.unsettled, three, touched)
+    texts = dict.fromkeys(unsettled, ("", "", ""))
+    read = unsettled[:FORECAST_PAGES]
+    texts.update(zip(read, await asyncio.gather(*(_texts(live, base, at, page) for page in read)), strict=True))
+    found = await asyncio.to_thread(merging.forecast, three, texts)
+    return Forecast(tuple(found), len(unsettled) - len(read))
 
 
-async def _may_conflict(live: Live, at: ChangeRequestRef, base: RevisionRef, change: content.Change) -> str | None:
-    from octavo.documents.conflicts import forecast as conflicts_of
-
-    assert change.page is not None
-    page = change.page
-    before, main = await asyncio.gather(_text(live, base, page.id), _text(live, at.space, page.id))
-    if before == main:
-        return None
-    mine = None if change.type == "page_deleted" else await _text(live, at, page.id)
-    if before is None or main is None or mine is None:
-        # One side deleted the page, the other changed it: only the person can say which is meant.
-        return page.title
-    return page.title if await asyncio.to_thread(conflicts_of, before, mine, main) else None
+async def _revision(live: Live, at: RevisionRef) -> content.Revision:
+    op = content.Get(at=at)
+    known = live.peek(op).value
+    return known if known is not None else await live.fetch(op)
 
 
-async def _text(live: Live, at: ContentRef, page_id: str) -> str | None:
-    """The markdown of a page there, or None when there is no such page."""
+async def _texts(live: Live, base: RevisionRef, at: ChangeRequestRef, page_id: str) -> tuple[str, str, str]:
+    return await asyncio.gather(_text(live, base, page_id), _text(live, at.space, page_id), _text(live, at, page_id))
+
+
+async def _text(live: Live, at: ContentRef, page_id: str) -> str:
+    """The markdown of a page there, empty when there is no such page."""
     op = content.GetPage(at=at, page_id=page_id, format="markdown")
     if isinstance(at, RevisionRef) and (known := live.peek(op).value) is not None:
         return known.markdown or ""
     try:
         page = await live.fetch(op)
     except NotFound:
-        return None
+        return ""
     return page.markdown or ""
 
 
@@ -110,14 +139,27 @@ def _currency(change_request: ChangeRequest) -> Fact:
     return Fact("ok", "up to date", "with the primary content")
 
 
-def _conflict_fact(change_request: ChangeRequest, conflicts: tuple[str, ...], unread: int) -> Fact:
-    if conflicts:
-        names = ", ".join(conflicts[:3]) + (f" and {len(conflicts) - 3} more" if len(conflicts) > 3 else "")
-        return Fact("bad", "conflicts", f"may conflict: {names} · both sides would be kept, marked in the text")
-    if unread:
-        return Fact("care", "conflicts", f"none seen; {unread} pages were not read")
+_KEPT = {
+    "text": "both sides would be kept, marked in the text",
+    "field": "both sides would be kept, marked in the text",
+    "deleted": "what one side deleted and the other changed would stay",
+    "moved": "pages would stand where the primary content has them",
+    "order": "pages would stand where the primary content has them",
+    "variable": "variables would stay as the primary content has them",
+}
+
+
+def _conflict_fact(change_request: ChangeRequest, foreseen: Forecast) -> Fact:
+    if not foreseen.is_known:
+        return Fact("care", "conflicts", "not known: the revision it started from cannot be seen")
+    if names := foreseen.names:
+        said = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        kept = "; ".join(dict.fromkeys(_KEPT[each.kind] for each in foreseen.conflicts))
+        return Fact("bad", "conflicts", f"may conflict: {said} · {kept}")
+    if foreseen.unread:
+        return Fact("care", "conflicts", f"none seen; {foreseen.unread} pages were not read")
     if change_request.outdated:
-        return Fact("ok", "conflicts", "none: what changed there and here does not meet")
+        return Fact("ok", "conflicts", "none foreseen: what changed there and here does not meet")
     return Fact("ok", "conflicts", "none")
 
 

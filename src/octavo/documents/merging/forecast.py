@@ -1,0 +1,132 @@
+"""What a merge will not be able to decide, foreseen from what a server shows of the three revisions.
+
+The merge itself is made, of what is shown, and its result is dropped. So what it cannot decide is what the embedded
+platform will answer. Other servers may decide otherwise: for them this is where both sides changed the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, TypeAlias
+
+from octavo.api.content import File, Page, ReusableContent, Revision
+from octavo.documents.merging import tree
+from octavo.documents.trees import Json, Pages
+
+Three: TypeAlias = tuple[Revision, Revision, Revision]
+"""The common base, the primary content and the change request, in this order."""
+
+_OF_PLACE = {"pages", "path", "urls", "href", "created_at", "updated_at", "document_id", "markdown", "document"}
+"""What is not shown of a page, or follows from where and when it is shown, or from what it says."""
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """What both sides changed, each in its way. `kind` is that of `tree.Conflict`."""
+
+    kind: str
+    id: str
+    name: str
+    """What a person calls it: a title, the name of a file."""
+
+
+def unsettled(three: Three, touched: Collection[str] | None) -> list[str]:
+    """The ids of the pages whose texts have to be read, in the order of the change request.
+
+    Where documents have ids, most is settled by them. Where a server does not say them, pages the change request did
+    not change are settled: those not in `touched`. None if it is not known which it changed.
+    """
+    base, main, mine = ({page.id: page for page in _walk(each)} for each in three)
+    found = []
+    for page_id in dict.fromkeys([*mine, *main]):
+        sides = [side[page_id] for side in (base, main, mine) if page_id in side]
+        if len(sides) < 2 or any(page.type != "document" for page in sides):
+            continue
+        documents = [page.document_id for page in sides]
+        are_known = all(each is not None for each in documents)
+        are_same = [one == other and one is not None for one, other in combinations(documents, 2)]
+        is_on_both = page_id in main and page_id in mine
+        is_settled = any(are_same) if is_on_both else are_known
+        if not is_settled and (are_known or touched is None or page_id in touched):
+            found.append(page_id)
+    return found
+
+
+def forecast(three: Three, texts: Mapping[str, tuple[str, str, str]]) -> list[Foreseen]:
+    """What a merge will not decide. `texts` says what pages say in each revision: all of those that are `unsettled`.
+
+    The text of a page that is not in a revision is never looked at.
+    """
+    base, main, mine = (
+        _held(each, {name: said[side] for name, said in texts.items()}) for side, each in enumerate(three)
+    )
+    outcome = tree.merge(base, main, mine, "", _AsTheyAre())
+    names = {name: called for each in three for name, called in _names(each)}
+    return [Foreseen(each.kind, each.id, names.get(each.id) or each.id) for each in outcome.conflicts]
+
+
+class _AsTheyAre:
+    """Texts that are their own names."""
+
+    def text(self, name: str, /) -> str:
+        return name
+
+    def put_blob(self, body: str, /) -> str:
+        return body
+
+
+def _names(revision: Revision) -> Iterator[tuple[str, str]]:
+    yield from ((page.id, page.title or "Untitled") for page in _walk(revision))
+    yield from ((file.id, file.name) for file in revision.files)
+    yield from ((item.id, item.title) for item in revision.reusable_contents)
+
+
+def _walk(revision: Revision) -> Iterator[Page]:
+    for page in revision.pages:
+        yield from page.walk()
+
+
+def _held(revision: Revision, texts: Mapping[str, str]) -> Json:
+    """A revision as a merge takes it."""
+    variables = revision.variables
+    return {
+        "pages": _pages(revision.pages, texts, set()),
+        "files": [_file(each) for each in revision.files],
+        "reusableContents": [_reusable(each) for each in revision.reusable_contents],
+        "variables": variables if isinstance(variables, dict) else {},
+    }
+
+
+def _pages(pages: tuple[Page, ...], texts: Mapping[str, str], seen: set[str]) -> Pages:
+    """Pages as a merge takes them, each once, whatever the server says."""
+    result = []
+    for page in pages:
+        if page.id not in seen:
+            seen.add(page.id)
+            text = texts.get(page.id, page.document_id)
+            result.append({**_said(page, _OF_PLACE), **_text(text), "pages": _pages(page.pages, texts, seen)})
+    return result
+
+
+def _file(file: File) -> Json:
+    # What follows the question mark may be a key that is new each time.
+    address = (file.download_url or "").partition("?")[0]
+    return {**_said(file, {"download_url"}), "blob": address}
+
+
+def _reusable(item: ReusableContent) -> Json:
+    # No operation reads what it says: two documents that are not the same are taken as both changed.
+    return {**_said(item, {"document"}), **_text(item.document)}
+
+
+def _said(thing: Page | File | ReusableContent, but: set[str]) -> dict[str, Any]:
+    return thing.model_dump(exclude=but, exclude_unset=True, exclude_none=True) | {
+        "id": thing.id,
+        "type": getattr(thing, "type", ""),
+    }
+
+
+def _text(text: str | None) -> Json:
+    return {"text": text} if text else {}

@@ -1,0 +1,211 @@
+"""What is said before a merge, held to what the embedded platform then answers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+from pydantic import SecretStr
+
+from octavo.api.content import ContentEdit, DeletePage
+from octavo.api.places import ChangeRequestRef
+from octavo.client.client import Client
+from octavo.data.drafts import Drafts
+from octavo.data.live import Live
+from octavo.data.outbox import Outbox
+from octavo.data.shelf import Shelf
+from octavo.data.state import State
+from octavo.server.app import Platform
+from octavo.tui.checks import Checks, check
+from octavo.tui.widgets.facts import Fact
+from tests.server.asking import Ask, Clock, small_world
+from tests.server.writing import Desk, insert, update
+
+Ids: TypeAlias = dict[str, str]
+Work: TypeAlias = Callable[[Ids], list[ContentEdit]]
+Look: TypeAlias = Callable[[ChangeRequestRef], Awaitable[Checks]]
+
+PAGES = (
+    "# Alpha\n\nOne.\n\nTwo.\n\nThree.\n",
+    "# Beta\n\nWords of beta.\n",
+    "# Gamma\n\nWords of gamma.\n",
+    "# Delta\n\nWords of delta.\n",
+)
+
+
+@pytest.fixture
+def platform() -> Iterator[Platform]:
+    world = small_world(Clock())
+    platform = Platform(world)
+    yield platform
+    platform.close()
+    world.store.close()
+
+
+@pytest.fixture
+def looking(platform: Platform, tmp_path: Path) -> Look:
+    @asynccontextmanager
+    async def live() -> AsyncIterator[Live]:
+        client = Client("http://octavo.local", SecretStr("key-ada"), transport=platform)
+        state = State(tmp_path, "ada@test")
+        shelf = Shelf(None, "ada@test")
+        live = Live(client, shelf, Outbox(client, state, Drafts(state)))
+        yield live
+        await live.close()
+        await live.outbox.close()
+        await client.aclose()
+        shelf.close()
+        state.close()
+
+    async def look(at: ChangeRequestRef) -> Checks:
+        async with live() as asked:
+            return await check(asked, at)
+
+    return look
+
+
+async def foreseen_and_merged(platform: Platform, looking: Look, here: Work, there: Work) -> tuple[Checks, str]:
+    """What is known when the primary content did `here` and a change request `there`, and what its merge answers."""
+    desk = await Desk.open(Ask(platform), *PAGES)
+    ids = {page.title: page.id for page in (await desk.tree()).walk()}
+    at = await desk.propose(*there(ids))
+    await desk.publish(*here(ids))
+    known = await looking(at)
+    return known, (await desk.merge(at)).result
+
+
+DISAGREEMENTS: dict[str, tuple[Work, Work, str]] = {
+    "both edit the same words": (
+        lambda ids: [update(ids["Beta"], "# Beta\n\nHere.\n")],
+        lambda ids: [update(ids["Beta"], "# Beta\n\nThere.\n")],
+        "Beta",
+    ),
+    "both leave a block of math open": (
+        lambda ids: [update(ids["Beta"], "# Beta\n\nWords of beta.\n\n$$\n\nx\n")],
+        lambda ids: [update(ids["Beta"], "# Beta\n\nWords of beta.\n\n$$\n\ny\n")],
+        "Beta",
+    ),
+    "both rename": (
+        lambda ids: [update(ids["Beta"], title="Here")],
+        lambda ids: [update(ids["Beta"], title="There")],
+        "There",
+    ),
+    "both set the emoji": (
+        lambda ids: [update(ids["Beta"], emoji="1f600")],
+        lambda ids: [update(ids["Beta"], emoji="1f680")],
+        "Beta",
+    ),
+    "both set the description": (
+        lambda ids: [update(ids["Beta"], description="As it is here")],
+        lambda ids: [update(ids["Beta"], description="As it is there")],
+        "Beta",
+    ),
+    "both move": (
+        lambda ids: [update(ids["Beta"], into=ids["Gamma"])],
+        lambda ids: [update(ids["Beta"], into=ids["Delta"])],
+        "Beta",
+    ),
+    "each below the other": (
+        lambda ids: [update(ids["Beta"], into=ids["Gamma"])],
+        lambda ids: [update(ids["Gamma"], into=ids["Beta"])],
+        "Gamma",
+    ),
+    "both reorder": (
+        lambda ids: [update(ids["Beta"], at=3)],
+        lambda ids: [update(ids["Beta"], at=2)],
+        "Beta",
+    ),
+    "deleted here, moved there": (
+        lambda ids: [DeletePage(page=ids["Beta"])],
+        lambda ids: [update(ids["Beta"], into=ids["Delta"])],
+        "Beta",
+    ),
+    "moved here, deleted there": (
+        lambda ids: [update(ids["Beta"], into=ids["Delta"])],
+        lambda ids: [DeletePage(page=ids["Beta"])],
+        "Beta",
+    ),
+    "deleted here, edited there": (
+        lambda ids: [DeletePage(page=ids["Beta"])],
+        lambda ids: [update(ids["Beta"], "# Beta\n\nThere.\n")],
+        "Beta",
+    ),
+    "renamed here, deleted there": (
+        lambda ids: [update(ids["Beta"], title="Here")],
+        lambda ids: [DeletePage(page=ids["Beta"])],
+        "Here",
+    ),
+    "deleted here, a new page below it there": (
+        lambda ids: [DeletePage(page=ids["Beta"])],
+        lambda ids: [insert("# New\n\nWords.\n", into=ids["Beta"])],
+        "New",
+    ),
+    "a new page here below one deleted there": (
+        lambda ids: [insert("# New\n\nWords.\n", into=ids["Beta"])],
+        lambda ids: [DeletePage(page=ids["Beta"])],
+        "New",
+    ),
+}
+
+
+@pytest.mark.parametrize(("here", "there", "page"), DISAGREEMENTS.values(), ids=DISAGREEMENTS)
+async def test_where_a_merge_answers_conflicts_they_are_foreseen(
+    platform: Platform, looking: Look, here: Work, there: Work, page: str
+) -> None:
+    known, result = await foreseen_and_merged(platform, looking, here, there)
+    assert result == "conflicts"
+    assert known.conflicts == (page,)
+    assert fact(known, "conflicts").mark == "bad"
+
+
+AGREEMENTS: dict[str, tuple[Work, Work]] = {
+    "other pages": (
+        lambda ids: [update(ids["Beta"], "# Beta\n\nHere.\n")],
+        lambda ids: [update(ids["Gamma"], "# Gamma\n\nThere.\n")],
+    ),
+    "other blocks of a page": (
+        lambda ids: [update(ids["Alpha"], PAGES[0].replace("One", "1"))],
+        lambda ids: [update(ids["Alpha"], PAGES[0].replace("Three", "3"))],
+    ),
+    "the next block of a page": (
+        lambda ids: [update(ids["Alpha"], PAGES[0].replace("One", "1"))],
+        lambda ids: [update(ids["Alpha"], PAGES[0].replace("Two", "2"))],
+    ),
+    "the same words": (
+        lambda ids: [update(ids["Beta"], "# Beta\n\nThe same.\n")],
+        lambda ids: [update(ids["Beta"], "# Beta\n\nThe same.\n")],
+    ),
+    "its name and its emoji": (
+        lambda ids: [update(ids["Beta"], emoji="1f600")],
+        lambda ids: [update(ids["Beta"], description="There")],
+    ),
+    "moved and edited": (
+        lambda ids: [update(ids["Beta"], into=ids["Gamma"])],
+        lambda ids: [update(ids["Beta"], "# Beta\n\nThere.\n")],
+    ),
+    "deleted on both sides": (
+        lambda ids: [DeletePage(page=ids["Beta"])],
+        lambda ids: [DeletePage(page=ids["Beta"])],
+    ),
+    "deleted here, left alone there": (
+        lambda ids: [DeletePage(page=ids["Beta"])],
+        lambda ids: [update(ids["Gamma"], "# Gamma\n\nThere.\n")],
+    ),
+}
+
+
+@pytest.mark.parametrize(("here", "there"), AGREEMENTS.values(), ids=AGREEMENTS)
+async def test_where_a_merge_is_clean_nobody_is_alarmed(
+    platform: Platform, looking: Look, here: Work, there: Work
+) -> None:
+    known, result = await foreseen_and_merged(platform, looking, here, there)
+    assert result == "merge"
+    assert known.conflicts == ()
+    assert fact(known, "conflicts").mark == "ok"
+
+
+def fact(known: Checks, label: str) -> Fact:
+    return next(each for each in known.facts if each.label == label)
