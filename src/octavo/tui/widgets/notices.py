@@ -117,10 +117,18 @@ class Notices(Widget):
             super().__init__()
             self.number = number
 
-    def __init__(self, board: NoticeBoard, *, bottom: int = 3, id: str | None = None) -> None:
-        """`bottom`: how many lines of the frame stay free below."""
+    def __init__(
+        self,
+        board: NoticeBoard,
+        *,
+        bottom: int = 3,
+        top: int = 2,
+        beside: type[Widget] | None = None,
+        id: str | None = None,
+    ) -> None:
+        """`bottom` and `top`: how many lines stay free below and above. `beside`: a widget to cover as little as can be."""
         super().__init__(id=id)
-        self._board, self._bottom = board, bottom
+        self._board, self._bottom, self._top, self._beside = board, bottom, top, beside
         self._ticking: Timer | None = None
 
     def on_mount(self) -> None:
@@ -144,14 +152,19 @@ class Notices(Widget):
             self.call_after_refresh(self._place)
 
     def _place(self) -> None:
-        """Stand at the lower right, or the upper right when the focused row is where we would stand."""
+        """Stand at the lower right, or the upper right when that hides less of the focused row and of the dialog."""
         screen = self.screen.size
         own = self.outer_size
         x = max(0, screen.width - own.width - 1)
         below = max(0, screen.height - own.height - self._bottom)
-        cursor = getattr(self.screen.focused, "cursor_region", Region())
-        covers = bool(cursor) and Region(x, below, own.width, own.height).overlaps(cursor)
-        self.styles.offset = (x, 2 if covers else below)
+        kept = [getattr(self.screen.focused, "cursor_region", Region())]
+        if self._beside is not None:
+            kept += [each.region for each in self.screen.query(self._beside)]
+
+        def hidden(y: int) -> int:
+            return sum(Region(x, y, own.width, own.height).intersection(each).area for each in kept if each)
+
+        self.styles.offset = (x, self._top if hidden(self._top) < hidden(below) else below)
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
         return max((line.cell_length for line in self._lines(max(20, int(viewport.width * 0.7) - 2))), default=0)

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from textual.app import ComposeResult
+from textual.widgets import Static
+
+from octavo.tui.screens.chooser import Choice
+from octavo.tui.screens.confirm import Confirm, Field
+from octavo.tui.screens.dialog import Dialog, Frame
+from octavo.tui.screens.picker import Picker
+from octavo.tui.widgets.notices import NoticeBoard, Notices
+from tests.tui.widgets.scratch import Scratch, lines, shown, until
+
+
+class Telling(Scratch):
+    """An app with notices."""
+
+    def __init__(self) -> None:
+        super().__init__(Static())
+        self.notices = NoticeBoard(lambda: 100.0)
+        self.undone = 0
+
+    def action_undo(self) -> None:
+        self.undone += 1
+
+
+DIALOGS: dict[str, Callable[[], Dialog[Any]]] = {
+    "confirm": lambda: Confirm("Merge?", verb="Merge"),
+    "writing": lambda: Confirm("Approve?", verb="Approve", field=Field("Comment", lines=4)),
+    "picker": lambda: Picker("Theme", [Choice(name, name) for name in "abcdefghijklmnopqrst"]),
+}
+
+
+@pytest.mark.parametrize("kind", DIALOGS)
+async def test_what_is_said_while_a_dialog_is_open_is_seen_and_hides_nothing_of_it(kind: str) -> None:
+    app = Telling()
+    async with app.run_test(size=(100, 30)) as pilot:
+        await app.push_screen(DIALOGS[kind]())
+        app.notices.say("#7: Not merged. The server is away; try again later.", "failed")
+        await until(pilot, lambda: "✗ #7: Not merged." in shown(app))
+        await pilot.pause()
+        notices = app.screen.query_one(Notices).region
+        assert not notices.overlaps(app.screen.query_one(Frame).region)
+
+
+async def test_a_sheet_that_stands_below_leaves_the_notice_above() -> None:
+    class Sheet(Dialog[None]):
+        DEFAULT_CSS = "Sheet { align: center bottom; Frame { height: 20; } }"
+
+        def compose(self) -> ComposeResult:
+            yield Frame()
+
+    app = Telling()
+    async with app.run_test(size=(100, 30)) as pilot:
+        await app.push_screen(Sheet())
+        app.notices.say("The draft is kept.")
+        await until(pilot, lambda: "The draft is kept." in lines(app)[0])
+
+
+async def test_undo_is_clicked_in_a_dialog() -> None:
+    app = Telling()
+    async with app.run_test(size=(100, 30)) as pilot:
+        await app.push_screen(Confirm("Merge?", verb="Merge"))
+        app.notices.say("Renamed", undo=True)
+        await until(pilot, lambda: "Renamed" in shown(app))
+        await pilot.pause()
+        await pilot.click(Notices)
+        await pilot.pause()
+        assert app.undone == 1
+
+
+async def test_a_dialog_that_is_gone_hears_nothing_any_more() -> None:
+    app = Telling()
+    async with app.run_test(size=(100, 30)) as pilot:
+        await app.push_screen(Confirm("Merge?", verb="Merge"))
+        await until(pilot, lambda: len(app.notices.changed) == 1)
+        await pilot.press("escape")
+        await until(pilot, lambda: not app.notices.changed)
