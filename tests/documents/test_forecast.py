@@ -1,0 +1,139 @@
+"""What is foreseen from what a server shows of three revisions is what the merge of them does not decide."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.api.content import Revision
+from octavo.documents import trees
+from octavo.documents.merging import text as text_merge
+from octavo.documents.merging import tree
+from octavo.documents.merging.forecast import forecast, unsettled
+from octavo.documents.trees import Json, Pages
+from octavo.server.behaviour.content import present_page
+from octavo.server.changes import differences
+from tests.documents import test_merging as texts
+from tests.documents import test_merging_trees as page_trees
+from tests.documents.test_merging_trees import STORE, document, revision
+
+OF_PAGES: dict[str, list[Any]] = {
+    "emoji": ["1f600", "1f680"],
+    "description": ["As it is", "As it was"],
+    "hidden": [False, True],
+}
+OF_FILES: dict[str, list[Any]] = {"name": ["a.png", "b.png"], "blob": ["1", "2", "3"]}
+
+
+@st.composite
+def changed(draw: st.DrawFn, before: Json, values: dict[str, list[Any]]) -> Json:
+    """`before` with one of its fields set, or none."""
+    field = draw(st.sampled_from([None, *values]))
+    return {**before, field: draw(st.sampled_from(values[field]))} if field else before
+
+
+@st.composite
+def written(draw: st.DrawFn, pages: Pages, before: Pages) -> Pages:
+    """`pages` with the texts and fields they had `before`, of which some are changed."""
+    old = {page["id"]: page for page in trees.walk(before)}
+    for name in [page["id"] for page in trees.walk(pages) if page["type"] == "document"]:
+        page = trees.find(pages, name) or {}
+        was = old.get(name, {})
+        text = STORE.text(was["text"]) if was.get("text") else ""
+        if draw(st.booleans()):
+            text = draw(texts.edited(text) if text else texts.texts)
+        fields = draw(changed({field: was[field] for field in OF_PAGES if field in was}, OF_PAGES))
+        bare = {field: value for field, value in page.items() if field != "text"}
+        pages = trees.changed(pages, {**bare, **fields, **({"text": STORE.put_blob(text)} if text else {})})
+    return pages
+
+
+@st.composite
+def three(draw: st.DrawFn) -> tuple[Json, Json, Json]:
+    """A revision and what two made of it: its tree, texts, fields, files and variables."""
+    base, main, mine = draw(page_trees.three())
+    first = draw(written(base["pages"], []))
+    file: Json = {"id": "f1", "name": "a.png", "blob": "0"}
+
+    def of(pages: Pages, files: tuple[Json, ...]) -> Json:
+        return revision(*pages, files=files, **draw(st.dictionaries(st.sampled_from("xy"), st.integers(0, 2))))
+
+    sides = [
+        of(draw(written(side["pages"], first)), draw(st.just(()) | st.tuples(changed(file, OF_FILES))))
+        for side in (main, mine)
+    ]
+    return of(first, (file,)), sides[0], sides[1]
+
+
+def shown(side: Json, place: str, *, names_documents: bool) -> Revision:
+    """A revision as a server shows it."""
+    pages = [present_page(page, f"https://app.example/{place}") for page in side["pages"]]
+    for page in trees.walk(pages):
+        if not names_documents:
+            page.pop("documentId", None)
+    files = [{**file, "downloadURL": f"https://app.example/{file['blob']}?key={place}"} for file in side["files"]]
+    return Revision.model_validate({"id": "r", "pages": pages, "files": files, "variables": side["variables"]})
+
+
+def foreseen(sides: tuple[Json, Json, Json], *, names_documents: bool = True) -> set[tuple[str, str]]:
+    """What is foreseen, when just the texts are read that have to be."""
+    base, main, mine = (
+        shown(side, place, names_documents=names_documents) for side, place in zip(sides, "bmc", strict=True)
+    )
+    touched = {each["page"]["id"] for each in differences(sides[0], sides[2], str) if "page" in each}
+    said = {
+        name: (text(sides[0], name), text(sides[1], name), text(sides[2], name))
+        for name in unsettled((base, main, mine), touched)
+    }
+    return {(each.kind, each.id) for each in forecast((base, main, mine), said)}
+
+
+def text(side: Json, name: str) -> str:
+    page = trees.find(side["pages"], name) or {}
+    return STORE.text(page["text"]) if page.get("text") else ""
+
+
+def undecided(sides: tuple[Json, Json, Json]) -> set[tuple[str, str]]:
+    """What the merge does not decide."""
+    return {(each.kind, each.id) for each in tree.merge(*sides, "#7", STORE).conflicts}
+
+
+@given(three())
+def test_what_a_merge_does_not_decide_is_foreseen_and_nothing_else(sides: tuple[Json, Json, Json]) -> None:
+    assert foreseen(sides) == undecided(sides)
+
+
+@given(three())
+def test_it_is_foreseen_without_the_ids_of_documents_too(sides: tuple[Json, Json, Json]) -> None:
+    assert foreseen(sides, names_documents=False) == undecided(sides)
+
+
+@given(texts.three())
+def test_texts_that_collide_are_foreseen(sides: tuple[str, str, str]) -> None:
+    base, main, mine = (revision(document("A", text=each)) for each in sides)
+    assert (("text", "A") in foreseen((base, main, mine))) == bool(text_merge.conflicts(*sides))
+
+
+def test_only_texts_that_all_sides_have_otherwise_are_read() -> None:
+    base = [document(name, text="as it was") for name in "ABCD"]
+    main = [document("A", text="here"), document("B", text="here"), base[2], document("D", text="same")]
+    mine = [document("A", text="there"), base[1], document("C", text="there"), document("D", text="same")]
+    sides = [shown(revision(*side), "", names_documents=True) for side in (base, main, mine)]
+    assert unsettled((sides[0], sides[1], sides[2]), None) == ["A"]
+
+
+def test_a_page_that_a_server_shows_twice_or_below_itself_is_taken_once() -> None:
+    A = document("A")
+    sides = revision(A), revision(document("A", A), A), revision(document("A", title="There"), document("B", A))
+    assert foreseen(sides) == set()
+
+
+def test_reusable_content_that_both_changed_may_conflict() -> None:
+    three = [
+        Revision.model_validate({"id": "r", "reusableContents": [{"id": "s1", "title": "Snippet", "document": each}]})
+        for each in ("d1", "d2", "d3")
+    ]
+    assert [each.name for each in forecast((three[0], three[1], three[2]), {})] == ["Snippet"]
+    assert forecast((three[0], three[1], three[0]), {}) == []
