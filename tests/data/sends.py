@@ -47,6 +47,8 @@ class Gate:
         self.asked: list[Operation[Any]] = []
         self.errors: deque[ApiError] = deque()
         """What the next operations fail with, without being passed on."""
+        self.waiting = 0
+        """How many are held."""
         self._held: list[asyncio.Event] | None = None
 
     def hold(self) -> None:
@@ -73,7 +75,11 @@ class Gate:
         if self._held is not None:
             let_go = asyncio.Event()
             self._held.append(let_go)
-            await let_go.wait()
+            self.waiting += 1
+            try:
+                await let_go.wait()
+            finally:
+                self.waiting -= 1
         if error is not None:
             raise error
         return await self._send(op)

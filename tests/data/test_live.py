@@ -156,6 +156,67 @@ async def test_a_revision_is_read_once_and_for_ever(
     assert again.now.value == screen.now.value
 
 
+class TestLeaving:
+    """A read goes on for as long as anybody waits for it."""
+
+    async def test_when_the_last_one_leaves_it_ends(self, live: Live, gate: Gate, here: SpaceRef) -> None:
+        gate.hold()
+        leave_one, leave_other = (live.watch(spaces.Get(at=here), Screen()) for _ in range(2))
+        await ticks()
+        leave_one()
+        await ticks()
+        assert gate.waiting == 1
+        leave_other()
+        await ticks()
+        assert gate.waiting == 0
+        assert live.peek(spaces.Get(at=here)) == Snapshot()
+        await live.settled()
+
+    @pytest.mark.parametrize("after", [0, 1, 2, 3])
+    async def test_who_comes_back_gets_an_answer(self, after: int, live: Live, gate: Gate, here: SpaceRef) -> None:
+        gate.hold()
+        leave = live.watch(spaces.Get(at=here), Screen())
+        await ticks()
+        leave()
+        await ticks(after)
+        screen = Screen()
+        live.watch(spaces.Get(at=here), screen)
+        assert screen.now.loading
+        await ticks()
+        gate.let_go()
+        await live.settled()
+        assert (screen.now.value.title, screen.now.loading) == ("Handbook", False)
+        assert len(gate.asked) == (2 if after else 1)
+
+    async def test_who_left_at_once_gets_an_answer_later(self, live: Live, here: SpaceRef) -> None:
+        live.watch(spaces.Get(at=here), Screen())()
+        await live.settled()
+        assert not live.peek(spaces.Get(at=here)).loading
+        screen = Screen()
+        live.watch(spaces.Get(at=here), screen)
+        await live.settled()
+        assert screen.now.value.title == "Handbook"
+
+    async def test_who_waits_for_the_answer_still_gets_it(self, live: Live, gate: Gate, here: SpaceRef) -> None:
+        gate.hold()
+        leave = live.watch(spaces.Get(at=here), Screen())
+        await ticks()
+        asked = asyncio.create_task(live.fetch(spaces.Get(at=here)))
+        await ticks()
+        leave()
+        await ticks()
+        gate.let_go()
+        assert (await asked).title == "Handbook"
+        shown = live.peek(spaces.Get(at=here))
+        assert (shown.value and shown.value.title, shown.loading) == ("Handbook", False)
+
+
+async def ticks(number: int = 5) -> None:
+    """Let the loop go round."""
+    for _ in range(number):
+        await asyncio.sleep(0)
+
+
 class TestPages:
     """Lists come page by page."""
 
@@ -316,6 +377,30 @@ class TestWrites:
         await live.settled()
         assert screen.now.value.title == "New"
 
+    async def test_when_nobody_waits_for_it_any_more_it_is_read_again(
+        self, live: Live, here: SpaceRef, gate: Gate
+    ) -> None:
+        arrived = asyncio.Event()
+
+        async def send(op: Operation[Any]) -> Any:
+            answer = await gate(op)
+            if isinstance(op, spaces.Update):
+                arrived.set()
+                await asyncio.Event().wait()
+            return answer
+
+        screen = Screen()
+        live.send = send
+        live.watch(spaces.Get(at=here), screen)
+        await live.settled()
+        writing = asyncio.create_task(live.write(spaces.Update(at=here, title="New")))
+        await arrived.wait()
+        writing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await writing
+        await live.settled()
+        assert screen.now.value.title == "New"
+
     async def test_lists_that_show_what_changed_are_read_again(self, live: Live, here: SpaceRef) -> None:
         screen = Screen()
         live.watch(spaces.List(at=OrganizationRef(organization_id="acme")), screen)
@@ -353,7 +438,7 @@ async def test_a_long_answer_is_decoded_behind(
     live: Live, gate: Gate, outbox: ByHand, clock: Clock, tmp_path: Path
 ) -> None:
     at = RevisionRef(space_id="docs", revision_id="r1")
-    pages = tuple(content.Page(id=f"p{number}", title="A page " * 20) for number in range(8000))
+    pages = tuple(content.Page(id=f"p{number}", title="A page " * 20) for number in range(2000))
     shelf = Shelf(tmp_path, now=clock)
     shelf.put(content.ListPages(at=at), content.PageTree(pages=pages))
     shelf.flush()
@@ -363,5 +448,5 @@ async def test_a_long_answer_is_decoded_behind(
     later.watch(content.ListPages(at=at), screen)
     assert (screen.now.value, screen.now.loading) == (None, True)
     await later.settled()
-    assert len(screen.now.value.pages) == 8000
+    assert len(screen.now.value.pages) == 2000
     shelf.close()

@@ -54,7 +54,10 @@ class Answer:
     asked: int = 0
     """How many times we asked. Only the reply to the last question counts."""
     stale: bool = False
-    freshening: bool = False
+    freshening: asyncio.Task[None] | None = None
+    """Asks behind, for as long as anybody watches."""
+    asked_behind: int = 0
+    """The question of `freshening`."""
     extending: bool = False
     told_loading: bool = False
     shown: Snapshot[Any] = Snapshot()

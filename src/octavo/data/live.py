@@ -14,6 +14,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from datetime import datetime
+from functools import partial
 from typing import Any, TypeVar
 
 from octavo.api.errors import ApiError, Outcome, PaginationError
@@ -34,7 +35,7 @@ KEPT = 300
 """Answers nobody watches that stay in memory."""
 CONFIRMED = 200
 """Writes done that may still lie on top of an older answer."""
-LONG = 1_000_000
+LONG = 256 * 1024
 """Bytes of a kept answer that take too long to decode while the screen waits."""
 EMPTY_PAGES = 10
 """Empty pages in a row that are read in search of the next item: an empty page is not the end (C10)."""
@@ -52,6 +53,7 @@ class Live:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._confirmed: list[tuple[int, Entry]] = []
         self._confirmations = 0
+        self._closed = False
         outbox.known = self._basis
         outbox.on_done(self._done)
         outbox.watch(self._refold)
@@ -59,16 +61,16 @@ class Live:
     def watch(self, op: Operation[T], watcher: Callable[[Snapshot[T]], None]) -> Callable[[], None]:
         """Call `watcher` at once with what is known, and again on each change. Returns the way out.
 
-        A refresh starts behind, unless the answer is known and can never change.
+        A refresh starts behind, unless the answer is known and can never change. It ends when the last watcher leaves.
         """
         self.outbox.start()
         answer = self._answer(op)
         answer.watchers.append(watcher)
         if not answer.loading and not answer.final:
-            answer.loading = True
             self._freshen(answer)
+            answer.loading = True
         watcher(self._snapshot(answer))
-        return lambda: answer.watchers.remove(watcher) if watcher in answer.watchers else None
+        return partial(self._leave, answer, watcher)
 
     def peek(self, op: Operation[T]) -> Snapshot[T]:
         """What is known now. Asks nobody."""
@@ -119,7 +121,9 @@ class Live:
             for answer, edit in made:
                 answer.edits.remove(edit)
                 self._show(answer)
-            if isinstance(error, ApiError) and error.outcome is Outcome.UNKNOWN:
+            if isinstance(error, asyncio.CancelledError) or (
+                isinstance(error, ApiError) and error.outcome is Outcome.UNKNOWN
+            ):
                 self.touched(op)  # it may have happened all the same
             raise
         self._confirmations += 1
@@ -145,30 +149,55 @@ class Live:
     async def settled(self) -> None:
         """Wait until nothing is under way. What went wrong unexpectedly is raised."""
         while self._tasks:
-            await asyncio.gather(*self._tasks)
+            for ended in await asyncio.gather(*self._tasks, return_exceptions=True):
+                if isinstance(ended, Exception):
+                    raise ended
 
     async def close(self) -> None:
         """Stop asking."""
+        self._closed = True
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _freshen(self, answer: Answer) -> None:
         answer.stale = True
-        if not answer.freshening:
-            answer.freshening = True
-            self._behind(self._freshened(answer))
+        if answer.freshening is None and not self._closed:
+            # Until it asks, the last question is its own only if that was answered.
+            answer.asked_behind = 0 if answer.loading else answer.asked
+            answer.freshening = self._behind(self._freshened(answer))
 
     async def _freshened(self, answer: Answer) -> None:
         """Ask until the answer is younger than everything that touched it."""
         try:
             while True:
                 answer.stale = False
+                answer.asked_behind = answer.asked + 1
                 await self.refresh(answer.op)
                 if not answer.stale:
                     return
         finally:
-            answer.freshening = False
+            if answer.freshening is asyncio.current_task():
+                answer.freshening = None
+
+    def _leave(self, answer: Answer, watcher: Callable[[Snapshot[Any]], None]) -> None:
+        if watcher in answer.watchers:
+            answer.watchers.remove(watcher)
+        if answer.freshening is not None and not answer.watchers:
+            # Who leaves often comes back in the same moment.
+            answer.freshening.get_loop().call_soon(self._abandon, answer)
+
+    def _abandon(self, answer: Answer) -> None:
+        """Ask no more for what nobody watches. A question of somebody who waits for the answer goes on."""
+        task = answer.freshening
+        if task is None or answer.watchers:
+            return
+        answer.freshening = None
+        task.cancel()
+        if answer.asked == answer.asked_behind:
+            answer.asked += 1  # whatever comes is late
+            answer.loading = False
+            answer.rest()
 
     async def _ask(self, answer: Answer, *, extend: bool = False) -> Any:
         answer.asked += 1
@@ -306,10 +335,11 @@ class Live:
             ),
         )
 
-    def _behind(self, coroutine: Coroutine[Any, Any, None]) -> None:
+    def _behind(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
+        return task
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         """What is no `ApiError` is a bug, and nobody waits for this task: the loop tells of it."""
