@@ -1,0 +1,175 @@
+"""A library in which every text is an attack."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+HOSTILE = "[@click=app.quit]x[/] \x1b]52;c;aGk=\x07"
+SHOWN = "[@click=app.quit]x[/]"
+"""The part of it that anybody may see."""
+
+_TEXTS = {
+    "title",
+    "description",
+    "subject",
+    "displayName",
+    "email",
+    "name",
+    "emoji",
+    "icon",
+    "preview",
+    "markdown",
+    "path",
+}
+_HASH = re.compile(r"[0-9a-f]{64}")
+_PAGE = """# {0}
+
+{0}
+
+* {0}
+* [ ] {0}
+
+> {0}
+
+[{0}](https://example.com/{0}) ![{0}](x.png) `{0}` <kbd>{0}</kbd>
+
+```{0}
+{0}
+```
+
+| {0} | {0} |
+| --- | --- |
+| {0} | {0} |
+
+{{% hint style="{0}" %}}
+{0}
+{{% endhint %}}
+
+{{% tabs %}}
+{{% tab title="{0}" %}}
+{0}
+{{% endtab %}}
+{{% endtabs %}}
+
+$${0}$$
+
+"""
+
+ROUTES: dict[str, Sequence[str]] = {
+    "content": (
+        *("j", "j", "enter", ")", ")", "O", "O", "z", "z", "f", "escape", "\\", "\\", "/", "x", "enter", "n", "escape"),
+        *(
+            "c",
+            "type:" + HOSTILE,
+            "ctrl+r",
+            "ctrl+r",
+            "ctrl+s",
+            "t",
+            "enter",
+            "+",
+            "escape",
+            "c",
+            "escape",
+            "d",
+            "escape",
+        ),
+        *("!", "escape", "s", "type:surge", "wait", "tab", "wait", "escape", "s", "type:" + HOSTILE, "wait", "escape"),
+        *(":", "x", "escape", "?", "escape", "escape", "escape", "/", "x", "enter", "j", "enter", "u"),
+    ),
+    "changes": (
+        *(
+            "wait",
+            "j",
+            "/",
+            "x",
+            "escape",
+            "escape",
+            "]",
+            "wait",
+            "]",
+            "[",
+            "[",
+            "@",
+            "@",
+            "enter",
+            "wait",
+            "enter",
+            "n",
+        ),
+        *(
+            "c",
+            "escape",
+            "=",
+            "\\",
+            "wait",
+            "\\",
+            "escape",
+            "t",
+            "escape",
+            "x",
+            "J",
+            "wait",
+            "a",
+            "escape",
+            "A",
+            "escape",
+        ),
+        *("m", "wait", "escape", "X", "escape", "E", "escape", "ctrl+n", "escape", "U", "escape", "C", "escape"),
+    ),
+    "comments": (
+        "j",
+        "enter",
+        "j",
+        "+",
+        "escape",
+        "c",
+        "escape",
+        "X",
+        "escape",
+        "e",
+        "escape",
+        "escape",
+        "]",
+        "wait",
+        "]",
+        "/",
+        "x",
+    ),
+    "home": ("l", "j", "/", "x", "escape", "escape", "h", "f2", "escape", "enter", "enter", "wait"),
+}
+"""Keys that lead past every view and dialog, whatever things are called."""
+
+
+def poison(library: Path) -> None:
+    """Let every text in a library be hostile."""
+    db = sqlite3.connect(library)
+    with db:
+        for path, body in db.execute("SELECT path, body FROM documents").fetchall():
+            if "/folder" not in path:
+                document = _poisoned(json.loads(body), pages := set[str]())
+                db.execute("UPDATE documents SET body = ? WHERE path = ?", (json.dumps(document), path))
+                for page in pages:
+                    (text,) = db.execute("SELECT body FROM blobs WHERE hash = ?", (page,)).fetchone()
+                    if HOSTILE.encode() not in text:
+                        poisoned = _PAGE.format(HOSTILE).encode() + text
+                        db.execute("UPDATE blobs SET body = ? WHERE hash = ?", (poisoned, page))
+        db.execute("UPDATE sections SET title = ?, body = ? || body", (HOSTILE, HOSTILE + " "))
+    db.close()
+
+
+def _poisoned(value: Any, pages: set[str], name: str = "") -> Any:
+    """`value` with hostile texts; the hashes of the texts of pages are added to `pages`."""
+    if isinstance(value, dict):
+        return {key: _poisoned(each, pages, key) for key, each in value.items() if key != "git"}
+    if isinstance(value, list):
+        return [_poisoned(each, pages, name) for each in value]
+    if name == "text" and isinstance(value, str) and _HASH.fullmatch(value):
+        pages.add(value)
+    elif (name in _TEXTS or name == "text") and isinstance(value, str):
+        return HOSTILE
+    return value

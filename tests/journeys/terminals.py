@@ -1,0 +1,41 @@
+"""The app as a program in a real terminal, on a machine of its own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from tests.benchmarks.terminal import Terminal
+from tests.journeys.stage import Stage
+
+MODULE = (sys.executable, "-m")
+
+
+def terminal(stage: Stage, *command: str, size: tuple[int, int] = (120, 36)) -> Terminal:
+    """Run a module of Python, such as `octavo demo`, in the folders of `stage`."""
+    folders = {f"OCTAVO_{name.upper()}_DIR": str(stage.folder / name) for name in ("config", "data", "state", "cache")}
+    return Terminal((*MODULE, *command), folders, columns=size[0], rows=size[1])
+
+
+def written(running: Terminal) -> bytes:
+    """All that the program wrote to its terminal."""
+    return b"".join(chunk.data for chunk in running.chunks)
+
+
+KEYS = {"enter": b"\r", "escape": b"\x1b", "tab": b"\t", "backspace": b"\x7f"}
+
+
+def typed(keys: Sequence[str]) -> list[bytes]:
+    """Keys as a terminal sends them, each with what must come in one piece."""
+    sent: list[bytes] = []
+    for key in keys:
+        if key.startswith("type:"):
+            text = key.removeprefix("type:").encode().replace(b"\x1b", b"")
+            sent.append(b"\x1b[200~" + text + b"\x1b[201~")
+        elif key.startswith("ctrl+"):
+            sent.append(bytes([ord(key[-1]) - 96]))
+        elif key.startswith("f") and key[1:].isdecimal():
+            sent.append({"f1": b"\x1bOP", "f2": b"\x1bOQ"}[key])
+        elif key != "wait":
+            sent.append(KEYS.get(key, key.encode()))
+    return sent

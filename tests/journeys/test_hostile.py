@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from textual.strip import Strip
+
+from octavo.api import change_requests, comments, content, reviews, spaces
+from octavo.server.app import Platform
+from tests.journeys.hostile import HOSTILE, ROUTES, SHOWN, poison
+from tests.journeys.stage import Run, Stage
+from tests.journeys.terminals import terminal, typed, written
+from tests.tui.widgets.scratch import harmless
+
+
+@pytest.fixture
+def stage(tmp_path: Path, stage: Stage) -> Stage:
+    poison(stage.database)
+    return stage
+
+
+POINTER = re.compile(rb"\x1b\]22;[a-z-]+\x07")
+"""The one command with text in it that Textual gives to a terminal: the form of the mouse pointer."""
+VISITED = {
+    "content": {
+        *("ContentScreen", "Composer", "ThreadSheet", "Picker", "ActivityScreen"),
+        *("SearchScreen", "PaletteScreen", "HelpScreen"),
+    },
+    "changes": {"ChangesScreen", "ChangeRequestScreen", "Composer", "ThreadSheet", "Confirm", "MergeDialog"},
+    "comments": {"CommentsScreen", "Picker", "Composer"},
+    "home": {"HomeScreen", "Picker"},
+}
+
+
+def strips(run: Run) -> list[Strip]:
+    return run.app.screen._compositor.render_strips()
+
+
+def check(run: Run, after: str) -> None:
+    """Nothing on the screen is a command to the terminal or to the app."""
+    assert run.app.return_value is None, f"the app was left by {after}"
+    shown = strips(run)
+    assert harmless(strip.text for strip in shown), f"a control character is on the screen after {after}"
+    for strip in shown:
+        for segment in strip:
+            assert segment.style is None or "@click" not in segment.style.meta, f"{segment} after {after}"
+
+
+@pytest.mark.parametrize("start", ROUTES)
+async def test_text_of_the_server_is_text_wherever_it_stands(stage: Stage, start: str) -> None:
+    visited: set[str] = set()
+    async with stage.play(start=start) as run:
+        check(run, "the start")
+        await run.see(SHOWN)
+        for key in ROUTES[start]:
+            if key.startswith("type:"):
+                await run.type(key.removeprefix("type:"))
+            elif key == "wait":
+                await run.pilot.pause(0.2)
+                await run.settle()
+            else:
+                await run.press(key)
+            visited.add(type(run.app.screen).__name__)
+            check(run, key)
+    assert visited >= VISITED[start]
+
+
+async def test_what_the_server_says_of_a_failure_is_text(stage: Stage) -> None:
+    def refuse(platform: Platform) -> None:
+        for kind in (content.GetPage, comments.List, change_requests.ListOfOrganization, reviews.Submit, spaces.Get):
+            platform.refuse_next(kind, 403, HOSTILE, times=50)
+        for write in (comments.Create, comments.CreateReply, comments.Update, change_requests.Merge):
+            platform.refuse_next(write, 403, HOSTILE, times=50)
+
+    async with stage.play(change=refuse) as run:
+        await run.see(SHOWN)
+        check(run, "the start")
+        for key in ("j", "j", "enter", "3", "4", "!", "j", "j", "j"):
+            await run.press(key)
+            check(run, key)
+        await run.see(SHOWN)
+
+
+async def test_what_the_server_says_of_a_refused_write_is_text(stage: Stage) -> None:
+    def refuse(platform: Platform) -> None:
+        for write in (comments.Create, comments.Update, reviews.Submit, change_requests.Merge):
+            platform.refuse_next(write, 403, HOSTILE, times=50)
+
+    async with stage.play(start="comments", change=refuse) as run:
+        await run.press("d")
+        await run.later(seconds=6)
+        await run.hear(f"Couldn't resolve the thread: {SHOWN}")
+        check(run, "d")
+        await run.press("!", "j", "k")
+        await run.see("WRITES", SHOWN)
+        check(run, "!")
+        await run.press("escape", "3", "enter", "A")
+        await run.type(HOSTILE)
+        await run.press("ctrl+s")
+        await run.hear(f"Couldn't ask for changes: {SHOWN}")
+        check(run, "A")
+        await run.press("m")
+        await run.see("checked")
+        await run.later(seconds=1)
+        await run.press("y")
+        await run.hear(f"Not merged: {SHOWN}")
+        check(run, "m")
+
+
+@pytest.mark.parametrize("view", ["2", "3", "4", "1"], ids=["content", "changes", "comments", "home"])
+def test_no_escape_of_the_server_reaches_the_terminal(stage: Stage, view: str) -> None:
+    start = {"2": "content", "3": "changes", "4": "comments", "1": "home"}[view]
+    with terminal(stage, "octavo", "demo") as running:
+        running.wait_for(SHOWN)
+        for key in [view.encode(), *typed(ROUTES[start])]:
+            running.write(key)
+            running.settle(0.05, wait=0.3 if key == b"\x1b" else 0.1)
+            assert running.running, f"{key!r} ended the app\n{running.screen}"
+        assert SHOWN in running.screen
+        running.quit(b"\x11")
+    sent = POINTER.sub(b"", written(running))
+    assert b"\x07" not in sent
+    assert not re.search(rb"\x1b[\]PX^_]", sent), "a command with text in it"
