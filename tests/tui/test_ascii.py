@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import pytest
+from rich.segment import Segment
+from textual.color import Color
+
+from octavo.tui.ascii import TWINS, AsciiTwins
+
+
+@pytest.mark.parametrize(
+    ("sign", "twin"),
+    [
+        ("● open", "* open"),
+        ("○ outdated", "o outdated"),
+        ("✓ ok", "v ok"),
+        ("✗ bad", "x bad"),
+        ("◐ review", "r review"),
+        ("◆ agent", "A agent"),
+        ("↳ reply", "> reply"),
+        ("▸ folded", "+ folded"),
+        ("▾ unfolded", "- unfolded"),
+        ("┊ rail", ": rail"),
+        ("▌ cursor", "| cursor"),
+        ("cut…", "cut~"),
+        ("Tomás クイック 🌊", "Tomás クイック 🌊"),
+    ],
+)
+def test_signs_have_the_twins_of_the_design_and_text_of_people_stays(sign: str, twin: str) -> None:
+    assert AsciiTwins().apply([Segment(sign)], Color(0, 0, 0)) == [Segment(twin)]
+
+
+def test_every_twin_is_one_cell_of_ascii() -> None:
+    assert all(isinstance(twin, str) and len(twin) == 1 and twin.isascii() for twin in TWINS.values())
