@@ -153,6 +153,8 @@ class Notices(Widget):
 
     def _place(self) -> None:
         """Stand at the lower right, or the upper right when that hides less of the focused row and of the dialog."""
+        if not self.is_attached:
+            return  # the screen was left meanwhile
         screen = self.screen.size
         own = self.outer_size
         x = max(0, screen.width - own.width - 1)
