@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+
 from octavo.api import comments
+from octavo.data.drafts import Drafts
+from octavo.data.state import State
 from tests.data.sends import refuse_to_save
 from tests.journeys.stage import Stage
 
@@ -37,3 +42,32 @@ async def test_what_cannot_be_sent_again_or_discarded_is_said(stage: Stage) -> N
         allow()
         await run.press("X")
         await run.gone("WRITES")
+
+
+async def test_who_writes_is_not_stopped_by_who_holds_the_file(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("j", "j", "enter")
+        await run.see("› Quickstart", "THREADS  2 open")
+        state = run.app.session.state
+        state.write_now(lambda db: None)
+        with closing(sqlite3.connect(stage.folder / "state" / "state.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            await run.press("c")
+            await run.pilot.press(*"Hello")
+            await run.pilot.press("escape")
+            assert "Hello" not in run.text, "it is closed, and what was written is on its way"
+            ends = tuple(run.app.before_end)
+            assert ends
+            other.execute("ROLLBACK")
+        for keep in ends:
+            keep()
+        again = State(stage.folder / "state", state.namespace)
+        assert [draft.text for draft in Drafts(again).all()] == ["Hello"]
+        again.close()
+        await run.settle()
+        assert not run.app.before_end
+        await run.press("c")
+        await run.see("Hello", "draft")
+        await run.press("ctrl+s")
+        await run.sent()
+        assert run.app.session.drafts.all() == ()

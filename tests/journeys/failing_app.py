@@ -1,0 +1,37 @@
+"""`python -m tests.journeys.failing_app`: the demo, with a bug that a key brings out while keys and texts are about."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from octavo import settings as settings_module
+from octavo.cli import platforms, sessions
+from octavo.tui.app import Octavo
+
+STYLES = str(Path(str(sys.modules[Octavo.__module__].__file__)).with_name("app.tcss"))
+
+
+class Failing(Octavo):
+    """Has a bug behind f12."""
+
+    CSS_PATH = STYLES
+
+    BINDINGS = [("f12", "fail", "Fail")]  # noqa: RUF012  # Textual declares it so
+
+    def action_fail(self) -> None:
+        own_key = platforms.demo_place(self.settings).key().get_secret_value()
+        local_words = "what a local variable holds"
+        raise RuntimeError(f"a bug with {own_key} in its message, {len(local_words)}")
+
+
+def main() -> None:
+    settings = settings_module.read(os.environ)
+    app = Failing(settings, sessions.Ways(settings, "https://api.example.com", os.environ), sessions.demo(settings))
+    app.run()
+    sys.exit(app.return_code or 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import os
+import signal
+import stat
+
+import pytest
+
+from octavo.data.drafts import Drafts
+from octavo.data.state import State
+from tests.benchmarks.terminal import Terminal
+from tests.journeys.stage import Stage
+from tests.journeys.terminals import terminal, written
+
+ALTERNATE_SCREEN_LEFT, CURSOR_SHOWN, MOUSE_OFF = b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?1000l"
+WORDS = "Half a thought, and the terminal goes."
+F12, CTRL_Q = b"\x1b[24~", b"\x11"
+
+
+def write_a_comment(running: Terminal) -> None:
+    """Begin a comment on the first page, and do not end it."""
+    running.wait_for("Harbour API › Welcome", "how deep is the water now")
+    running.write(b"\r")
+    running.wait_for("f links")
+    running.write(b"c")
+    running.wait_for("Comment on Welcome", "Write a comment")
+    running.write(b"\x1b[200~" + WORDS.encode() + b"\x1b[201~")
+    running.wait_for(WORDS)
+
+
+def kept(stage: Stage) -> list[str]:
+    """The drafts on disk."""
+    state = State(stage.folder / "state", f"demo {stage.database.parent}")
+    drafts = [draft.text for draft in Drafts(state).all()]
+    state.close()
+    return drafts
+
+
+def is_restored(running: Terminal, before: list[object]) -> bool:
+    """Whether the terminal is as it was: the screen, the cursor, the mouse, and how keys come."""
+    sent = written(running)
+    return running.modes() == before and all(end in sent for end in (ALTERNATE_SCREEN_LEFT, CURSOR_SHOWN, MOUSE_OFF))
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+def test_when_the_terminal_goes_what_is_being_written_is_a_draft(stage: Stage, number: signal.Signals) -> None:
+    with terminal(stage, "octavo", "demo") as running:
+        before = running.modes()
+        write_a_comment(running)
+        os.kill(running.pid, number)
+        assert running.end() == 0
+        assert is_restored(running, before)
+    assert kept(stage) == [WORDS]
+    with terminal(stage, "octavo", "demo") as again:
+        again.wait_for("Harbour API › Welcome", "how deep is the water now")
+        again.write(b"\r")
+        again.wait_for("f links")
+        again.write(b"c")
+        again.wait_for("Comment on Welcome", WORDS, "draft")
+
+
+def test_a_key_pressed_last_before_the_end_is_kept_too(stage: Stage) -> None:
+    with terminal(stage, "octavo", "demo") as running:
+        write_a_comment(running)
+        running.wait_for("draft kept")
+        running.write(b"!")
+        running.wait_for(WORDS + "!")
+        os.kill(running.pid, signal.SIGHUP)
+        assert running.end() == 0
+    assert kept(stage) == [WORDS + "!"]
+
+
+def test_quitting_leaves_the_terminal_as_it_was(stage: Stage) -> None:
+    with terminal(stage, "octavo", "demo") as running:
+        before = running.modes()
+        running.wait_for("Harbour API › Welcome")
+        running.write(CTRL_Q)
+        assert running.end() == 0
+        assert is_restored(running, before)
+
+
+def test_a_bug_ends_it_with_a_sentence_without_keys_and_variables_and_keeps_what_was_written(stage: Stage) -> None:
+    with terminal(stage, "tests.journeys.failing_app") as running:
+        before = running.modes()
+        write_a_comment(running)
+        running.write(b"\x1b")
+        running.settle(0.2, wait=1.0)
+        running.write(F12)
+        code = running.end()
+        assert is_restored(running, before)
+    assert code != 0
+    said = written(running).rpartition(ALTERNATE_SCREEN_LEFT)[2].decode()
+    key = (stage.database.parent / "key").read_text().strip()
+    assert "Octavo ended: RuntimeError: a bug with" in said
+    assert "Nothing you typed is lost" in said
+    (report,) = (stage.folder / "state").glob("crash-*.txt")
+    assert str(report) in said.replace("\r\n", "")
+    assert stat.S_IMODE(report.stat().st_mode) == 0o600
+    for told in (said, report.read_text()):
+        assert key not in told
+        assert "what a local variable holds" not in told
+    assert "action_fail" in report.read_text()
+    assert kept(stage) == [WORDS]
