@@ -178,6 +178,12 @@ class Terminal:
         left = next((chunk.at - at for chunk in self.chunks[before:] if _ALTERNATE_SCREEN_LEFT in chunk.data), gone)
         return left, gone
 
+    def hang_up(self, limit: float = 30.0) -> int:
+        """Take the terminal away without a signal, and return the exit code of the program when it is gone."""
+        os.close(self._end)
+        self._end = os.open(os.devnull, os.O_RDONLY)
+        return self._process.wait(limit)
+
     def end(self, limit: float = 30.0) -> int:
         """Read until the program is gone, and return its exit code. Raises subprocess.TimeoutExpired."""
         end = self.now() + limit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 
@@ -77,3 +78,9 @@ def test_bytes_that_are_no_text_end_nothing() -> None:
         app.wait_for("back, 1", limit=20)
         app.write(b"x")
         assert app.end(limit=20) == 0
+
+
+def test_an_app_whose_terminal_is_gone_does_not_stay() -> None:
+    with Terminal([sys.executable, "-c", PROGRAM], {"PYTHONPATH": str(ROOT)}) as app:
+        app.wait_for("here we are")
+        assert app.hang_up(limit=20) == -signal.SIGHUP

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import selectors
+import signal
 from codecs import getincrementaldecoder
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +90,9 @@ class TerminalDriver(LinuxDriver):
         try:
             typed = os.read(self.fileno, 4096)
         except OSError:
-            typed = b""  # the terminal is gone; SIGHUP says so too
+            typed = b""
         if not typed:
+            # The terminal is gone. SIGHUP says so only to those it controls, and an app nobody sees must not stay.
             selector.unregister(self.fileno)
+            os.kill(os.getpid(), signal.SIGHUP)
         return typed
