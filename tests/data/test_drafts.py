@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
 
+from octavo.api import comments
+from octavo.api.bodies import Markdown
+from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.state import State
+from tests.data.conftest import ByHand
 from tests.server.asking import Clock
 
 
@@ -43,7 +48,7 @@ async def test_the_next_instance_takes_over_what_it_was_shown(tmp_path: Path, cl
     state, drafts = opened(tmp_path, clock)
     assert drafts.get("a") == "One"
     await drafts.save("a", "One two")
-    assert [draft.text for draft in drafts.versions("a")] == ["One two"]
+    assert _versions(drafts, "a") == ["One two"]
     state.close()
 
 
@@ -55,7 +60,7 @@ async def test_two_instances_at_one_place_keep_two_versions(tmp_path: Path, cloc
     await one.save("a", "One, and more")
     clock.forward(seconds=1)
     await two.save("a", "One, but other")
-    assert [draft.text for draft in one.versions("a")] == ["One, but other", "One, and more"]
+    assert _versions(one, "a") == ["One, but other", "One, and more"]
     assert (one.get("a"), two.get("a")) == ("One, and more", "One, but other")
     await two.drop("a")
     assert (one.get("a"), two.get("a")) == ("One, and more", "One, and more")
@@ -98,3 +103,44 @@ def test_what_is_acknowledged_survives_a_kill(tmp_path: Path) -> None:
         assert len(set(text.split())) == 1, "Never half of one"
         assert state.notices == ()
         state.close()
+
+
+async def test_what_is_saved_last_stays_whenever_it_is_waited_for(tmp_path: Path) -> None:
+    state = State(tmp_path)
+    drafts = Drafts(state)
+    first, second = drafts.save("a", "One"), drafts.save("a", "One two")
+    drafts.save_now("b", "Now")
+    await second
+    await first
+    assert Drafts(state).get("a") == "One two"
+    late = drafts.save("b", "Late")
+    cleared = drafts.save("a", "")
+    assert drafts.get("a") is None
+    again = drafts.save("a", "Again")
+    await cleared
+    assert drafts.get("a") == "Again"
+    drafts.flush()
+    assert [Drafts(state).get(place) for place in ("a", "b")] == ["Again", "Late"]
+    await late
+    await again
+    state.close()
+
+
+async def test_what_is_written_while_the_outbox_takes_a_draft_stays(outbox: ByHand, here: SpaceRef) -> None:
+    drafts = outbox._drafts
+    await drafts.save("a", "Hello")
+    op = comments.Create(at=here, body=Markdown(markdown="Hello"))
+    adding = asyncio.create_task(outbox.add(op, doing="comment", place="a"))
+    await asyncio.sleep(0)
+    more = drafts.save("a", "And more")
+    await adding
+    assert drafts.get("a") == "And more"
+    await more
+    assert Drafts(outbox.state).get("a") == "And more"
+
+
+def _versions(drafts: Drafts, place: str) -> list[str]:
+    """All there is at `place`, the newest first: more than one when two instances wrote there."""
+    state = drafts._state
+    rows = state.rows("SELECT text FROM drafts WHERE place = ? ORDER BY saved_at DESC", place)
+    return [str(text) for (text,) in rows]

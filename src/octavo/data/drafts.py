@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 import sqlite3
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -33,14 +34,15 @@ class Drafts:
         self._state = state
         self._writer = secrets.token_hex(8)
         self._texts: dict[str, str] = {}
-        """What this instance wrote: newer than what is on disk while a save is under way."""
+        """What this instance wrote: newer than what is on disk while a save is under way. Empty: it was cleared."""
+        self._turns: dict[str, int] = {}
         self._seen: dict[str, tuple[str, int]] = {}
         """The version of another instance that was shown: its writer and revision."""
 
     def get(self, place: str) -> str | None:
         """The text at `place`: what this instance wrote, else the newest version there is."""
         if (text := self._texts.get(place)) is not None:
-            return text
+            return text or None
         rows = self._state.rows(
             "SELECT writer, revision, text FROM drafts WHERE namespace = ? AND place = ? ORDER BY saved_at DESC LIMIT 1",
             *(self._state.namespace, place),
@@ -51,10 +53,6 @@ class Drafts:
         self._seen[place] = (writer, revision)
         return str(text)
 
-    def versions(self, place: str) -> tuple[Draft, ...]:
-        """All there is at `place`, the newest first: more than one when two instances wrote there."""
-        return self._read("WHERE namespace = ? AND place = ? ORDER BY saved_at DESC", place)
-
     def all(self) -> tuple[Draft, ...]:
         """The newest version of each place that has one, those touched last first."""
         newest: dict[str, Draft] = {}
@@ -62,25 +60,35 @@ class Drafts:
             newest.setdefault(draft.place, draft)
         return tuple(newest.values())
 
-    async def save(self, place: str, text: str) -> None:
-        """Returns when `text` is on disk. Blank text is no draft. Raises NotSaved."""
-        if not text.strip():
-            await self.drop(place)
-            return
-        await self._state.write(self._saving(place, text))
+    def save(self, place: str, text: str) -> Awaitable[None]:
+        """Await it: then `text` is on disk. Blank text is no draft. Awaiting raises NotSaved.
+
+        What is given to `save` or `save_now` last is what stays, whenever it is waited for.
+        """
+        work = self._taken(place, text)
+        return self._saved(place, self._turns[place], self._state.begin(work))
+
+    async def _saved(self, place: str, turn: int, saving: Awaitable[None]) -> None:
+        await saving
+        self._forget_blank(place, turn)
 
     def save_now(self, place: str, text: str) -> None:
         """`save` for a signal handler, which waits two seconds at most. Raises NotSaved."""
-        if text.strip():
-            self._state.write_now(self._saving(place, text))
-        else:
-            self._state.write_now(self.removal(place))
-            self.forget(place)
+        work = self._taken(place, text)
+        self._state.write_now(work)
+        self._forget_blank(place, self._turns[place])
+
+    def flush(self) -> None:
+        """Wait, for two seconds at most, until all that `save` was given is on disk. Raises NotSaved."""
+        self._state.write_now(lambda db: None)
 
     async def drop(self, place: str) -> None:
         """Throw away what this instance has at `place`. Raises NotSaved."""
-        await self._state.write(self.removal(place))
-        self.forget(place)
+        await self.save(place, "")
+
+    def turn(self, place: str) -> int:
+        """How often this instance wrote at `place`."""
+        return self._turns.get(place, 0)
 
     def removal(self, place: str) -> Work[None]:
         """What `drop` does on disk, to be part of another transaction; `forget` follows it."""
@@ -91,14 +99,24 @@ class Drafts:
 
         return remove
 
-    def forget(self, place: str) -> None:
-        """Know no more of `place` than what is on disk."""
-        self._texts.pop(place, None)
-        self._seen.pop(place, None)
+    def forget(self, place: str, turn: int) -> None:
+        """Know no more of `place` than what is on disk, unless more was written there since `turn`."""
+        if self.turn(place) == turn:
+            self._texts.pop(place, None)
+            self._seen.pop(place, None)
+
+    def _taken(self, place: str, text: str) -> Work[None]:
+        """Take over `text`. What is to be done on disk, in the order of these calls."""
+        self._turns[place] = self.turn(place) + 1
+        self._texts[place] = text if text.strip() else ""
+        return self._saving(place, text) if text.strip() else self.removal(place)
+
+    def _forget_blank(self, place: str, turn: int) -> None:
+        if self._texts.get(place) == "":
+            self.forget(place, turn)
 
     def _saving(self, place: str, text: str) -> Work[None]:
         namespace, mine, now = self._state.namespace, self._writer, self._state.now().timestamp()
-        self._texts[place] = text
         seen = self._seen.get(place)
 
         def save(db: sqlite3.Connection) -> None:

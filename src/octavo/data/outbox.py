@@ -223,7 +223,7 @@ class Outbox:
         replaced = [
             each.id for each in self.entries if each.state == "failed" and place and each.place == place and text_of(op)
         ]
-        clear = self._drafts.removal(place) if place else None
+        clear, turn = (self._drafts.removal(place), self._drafts.turn(place)) if place else (None, 0)
 
         def also(db: sqlite3.Connection, entry: Entry) -> None:
             if clear:
@@ -234,7 +234,7 @@ class Outbox:
 
         await self._pending.insert(entry, also)
         if place:
-            self._drafts.forget(place)
+            self._drafts.forget(place, turn)
         self._started()
         return entry
 

@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from datetime import UTC, datetime
 from pathlib import Path
@@ -90,8 +90,17 @@ class State:
 
     async def write(self, work: Work[R]) -> R:
         """Do `work` in one transaction. Returns when it is on disk; a cancelled wait does not undo it. Raises NotSaved."""
+        return await self.begin(work)
+
+    def begin(self, work: Work[R]) -> Awaitable[R]:
+        """`write`, in its turn from this moment on: before all that is asked for after this call."""
+        return self._written(None if self.read_only else self._submit(work))
+
+    async def _written(self, future: Future[R] | None) -> R:
+        if future is None:
+            raise NotSaved(self.trouble)
         try:
-            return await asyncio.shield(asyncio.wrap_future(self._submit(work)))
+            return await asyncio.shield(asyncio.wrap_future(future))
         except (sqlite3.Error, OSError) as error:
             raise self._failed(error) from error
 

@@ -97,6 +97,7 @@ class Proposing(View):
             placeholder="optional" if approves else "",
             required="" if approves else "Say what has to change: the author has only your words to go by.",
             keep=draft.keep,
+            keep_now=draft.keep_now,
         )
         dialog = Confirm(
             f"Approve #{change_request.number} {change_request.title}?" if approves
@@ -230,7 +231,7 @@ class Proposing(View):
         from octavo.tui.screens.confirm import Confirm, Field
 
         required = "A subject of 1 to 100 characters, please."
-        field = Field("Subject", draft.text, required=required, keep=draft.keep)
+        field = Field("Subject", draft.text, required=required, keep=draft.keep, keep_now=draft.keep_now)
 
         def decided(answer: Confirmed | None) -> None:
             if answer is None:

@@ -14,6 +14,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import Discussion
 from octavo.tui.ages import plural
 from octavo.tui.emoji import emoji
+from octavo.tui.kept import Kept
 from octavo.tui.writes import Queued
 
 if TYPE_CHECKING:
@@ -180,18 +181,19 @@ def _compose(
     from octavo.tui.screens.composer import Composer
     from octavo.tui.widgets.preview import Preview
 
-    drafts = app.session.drafts
+    kept, state = Kept(app, place, start), app.session.state
 
     def written(text: str | None) -> None:
         if text:
             app.queue(Queued(send(text), doing, place), *after, said=said)
 
-    draft = drafts.get(place)
     composer = Composer(
         title,
         quoted=_excerpt(excerpt),
-        draft=start if draft is None else draft,
-        save_draft=lambda text: drafts.save_now(place, text),
+        draft=kept.text,
+        save_draft=kept.save,
+        save_draft_now=kept.save_now,
+        trouble=lambda: state.trouble,
         preview=Preview,
         editing_folder=app.settings.state_folder / "editing",
     )

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable
 from pathlib import Path
 
 import pytest
 from textual.events import AppBlur, Paste
 from textual.widgets import Static
 
+from octavo.data.state import NotSaved
 from octavo.tui.screens.composer import Composer, DraftClock
 from octavo.tui.widgets.content import safe_lines
 from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown, until
@@ -16,9 +19,24 @@ class Writing(Scratch):
 
     def __init__(self) -> None:
         super().__init__()
+        self.begun: list[str] = []
         self.kept: list[str] = []
+        self.trouble = ""
+        self.disk = asyncio.Event()
+        self.disk.set()
         self.answers: list[str | None] = []
         self.before_end: set[object] = set()
+
+    def save(self, text: str) -> Awaitable[None]:
+        """Keeps a text in its turn, as soon as the disk does it."""
+        self.begun.append(text)
+        return self._saved(text)
+
+    async def _saved(self, text: str) -> None:
+        await self.disk.wait()
+        if self.trouble:
+            raise NotSaved(self.trouble)
+        self.kept.append(text)
 
     async def write(
         self, draft: str = "", *, limit: int | None = None, quoted: str = "", title: str = "Reply"
@@ -27,7 +45,9 @@ class Writing(Scratch):
             title,
             quoted=quoted,
             draft=draft,
-            save_draft=self.kept.append,
+            save_draft=self.save,
+            save_draft_now=self.kept.append,
+            trouble=lambda: self.trouble,
             preview=lambda text: Static(safe_lines(f"as it looks: {text}")),
             editing_folder=Path("unused"),
             limit=limit,
@@ -66,7 +86,7 @@ async def test_closing_keeps_the_draft() -> None:
         await pilot.press(*"half a", "escape")
         await pilot.pause()
         assert app.answers == [None]
-        assert app.kept == ["half a"]
+        assert app.kept[-1] == "half a"
 
 
 async def test_a_draft_comes_back_and_is_not_kept_again_unchanged() -> None:
@@ -80,7 +100,8 @@ async def test_a_draft_comes_back_and_is_not_kept_again_unchanged() -> None:
         await app.write("half a")
         await pilot.press(*" day", "escape")
         await pilot.pause()
-        assert app.kept == ["half a day"]
+        assert app.kept[-1] == "half a day"
+        assert "half a" not in app.begun
 
 
 async def test_what_is_typed_is_kept_when_the_app_ends_or_is_left() -> None:
@@ -98,6 +119,83 @@ async def test_what_is_typed_is_kept_when_the_app_ends_or_is_left() -> None:
         await until(pilot, lambda: app.kept[-1] == "one two")
         await pilot.press(*" three")
     assert app.kept[-1] == "one two three", "the app ended while it was open"
+
+
+async def test_a_slow_disk_stops_nobody_from_typing() -> None:
+    app = Writing()
+    async with app.run_test() as pilot:
+        composer = await app.write()
+        app.disk.clear()
+        await pilot.press(*"one")
+        await until(pilot, lambda: app.begun == ["one"])
+        await pilot.press(*" two")
+        await until(pilot, lambda: app.begun == ["one", "one two"])
+        assert (composer.text, app.kept) == ("one two", [])
+        assert "draft kept" not in shown(app)
+        composer.post_message(AppBlur())
+        await pilot.pause()
+        assert len(app.begun) == 2, "it is on its way already"
+        app.disk.set()
+        await until(pilot, lambda: "draft kept" in shown(app))
+        assert app.kept == ["one", "one two"]
+
+
+async def test_it_is_sent_once_it_is_a_draft_on_disk() -> None:
+    app = Writing()
+    async with app.run_test() as pilot:
+        composer = await app.write()
+        await pilot.press(*"yes")
+        app.disk.clear()
+        await pilot.press("ctrl+s", "!", "ctrl+s")
+        await pilot.pause()
+        assert (composer.text, app.answers) == ("yes", [])
+        app.disk.set()
+        await until(pilot, lambda: app.answers == ["yes"])
+        assert app.kept[-1] == "yes"
+
+
+async def test_what_is_on_its_way_to_the_disk_is_not_sent_after_escape() -> None:
+    app = Writing()
+    async with app.run_test() as pilot:
+        await app.write()
+        await pilot.press(*"yes")
+        app.disk.clear()
+        await pilot.press("ctrl+s", "escape")
+        app.disk.set()
+        await until(pilot, lambda: app.kept[-1:] == ["yes"])
+        await pilot.pause()
+        assert app.answers == [None]
+
+
+async def test_while_nothing_can_be_saved_nothing_is_sent() -> None:
+    app = Writing()
+    async with app.run_test(size=(100, 20)) as pilot:
+        composer = await app.write()
+        app.trouble = "Nothing is being saved: the disk is full. Free some space, then try again."
+        await pilot.press(*"yes", "ctrl+s")
+        assert app.explained == [app.trouble]
+        composer.keep()
+        await until(pilot, lambda: app.trouble in shown(app))
+        assert (app.answers, app.kept) == ([], [])
+        app.trouble = ""
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: app.answers == ["yes"])
+
+
+async def test_when_it_cannot_be_kept_after_all_it_is_not_sent_and_can_be_later() -> None:
+    app = Writing()
+    async with app.run_test(size=(100, 20)) as pilot:
+        composer = await app.write()
+        await pilot.press(*"yes")
+        app.disk.clear()
+        await pilot.press("ctrl+s")
+        app.trouble = "Nothing is being saved: the disk is full. Free some space, then try again."
+        app.disk.set()
+        await until(pilot, lambda: app.trouble in shown(app))
+        assert (app.answers, composer.text) == ([], "yes")
+        app.trouble = ""
+        await pilot.press("!", "ctrl+s")
+        await until(pilot, lambda: app.answers == ["yes!"])
 
 
 async def test_nothing_is_not_sent_and_it_says_so() -> None:

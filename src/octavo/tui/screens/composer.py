@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path, PurePath
 from time import monotonic
 from typing import ClassVar, Protocol, runtime_checkable
@@ -24,6 +24,8 @@ from octavo.tui.widgets.content import safe
 from octavo.tui.widgets.writing import Writing
 
 _QUOTED_LINES = 3
+AGAIN = 2.0
+"""Seconds after which it is tried again to keep a draft, while nothing can be saved."""
 
 
 @runtime_checkable
@@ -56,7 +58,8 @@ class DraftClock:
 class Composer(Dialog[str | None]):
     """Writes one text. The answer is the text to send, or None: closed, and the draft kept.
 
-    `save_draft` is called with what is typed, and has kept it when it returns, or raises NotSaved. Whoever sends the text removes the draft.
+    `save_draft` is called with what is typed, and has kept it once it was awaited; `save_draft_now` has when it
+    returns. Both raise NotSaved. What they are called with last is what stays. Whoever sends the text removes the draft.
     """
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
@@ -78,7 +81,9 @@ class Composer(Dialog[str | None]):
         *,
         quoted: str = "",
         draft: str = "",
-        save_draft: Callable[[str], None],
+        save_draft: Callable[[str], Awaitable[None]],
+        save_draft_now: Callable[[str], None],
+        trouble: Callable[[], str] = str,
         verb: str = "send",
         placeholder: str = "Write a comment",
         preview: Callable[[str], Widget] | None = None,
@@ -88,15 +93,19 @@ class Composer(Dialog[str | None]):
         """`title` says what it answers, `quoted` is an excerpt of that. `draft` is what the text begins with.
 
         `preview` gives a widget that shows a text as it will look. `editing_folder` is where a file for the editor
-        may be; without it there is no editor. `limit` is the most characters that can be sent.
+        may be; without it there is no editor. `limit` is the most characters that can be sent. `trouble` says why
+        nothing can be saved, when nothing can: then nothing can be sent.
         """
         super().__init__()
         self._title, self._quoted, self._verb, self._placeholder = title, quoted, verb, placeholder
         self._begun = self._saved = self._typed_last = draft
-        self._save_draft, self._preview, self._folder, self._limit = save_draft, preview, editing_folder, limit
+        self._save_draft, self._save_draft_now, self._trouble = save_draft, save_draft_now, trouble
+        self._preview, self._folder, self._limit = preview, editing_folder, limit
+        self._under_way: str | None = None
+        """What is being kept: the newest of it."""
         self._clock = DraftClock()
         self._timer: Timer | None = None
-        self._done = False
+        self._sending = self._done = False
 
     def compose(self) -> ComposeResult:
         with Frame() as frame:
@@ -119,13 +128,14 @@ class Composer(Dialog[str | None]):
             self._say("draft" if self._verb == "send" else "")
         self._count()
         if isinstance(self.app, KeepsAtEnd):
-            self.app.before_end.add(self.keep)
-        self.app.app_suspend_signal.subscribe(self, lambda _: self.keep())
+            self.app.before_end.add(self.keep_now)
+        self.app.app_suspend_signal.subscribe(self, lambda _: self.keep_now())
+        self.set_interval(AGAIN, self._try_again)
 
     def on_unmount(self) -> None:
-        self.keep()
+        self.keep_now()
         if isinstance(self.app, KeepsAtEnd):
-            self.app.before_end.discard(self.keep)
+            self.app.before_end.discard(self.keep_now)
 
     @property
     def writing(self) -> Writing:
@@ -138,19 +148,56 @@ class Composer(Dialog[str | None]):
         return self.writing.text
 
     def keep(self) -> None:
-        """Keep what is typed, now."""
-        if self._timer is not None:
-            self._timer.stop()
-            self._timer = None
-        self._clock.kept()
+        """Begin to keep what is typed."""
+        text = self._current
+        if not self._done and text != (self._saved if self._under_way is None else self._under_way):
+            self._begin_to_keep(text)
+
+    def keep_now(self) -> None:
+        """Keep what is typed before this returns: the app ends, or stops."""
+        self._stop_timer()
         if not self._done and self._current != self._saved:
             try:
-                self._save_draft(self._current)
+                self._save_draft_now(self._current)
             except NotSaved as error:
                 self._say(str(error), "$error")
                 return
             self._saved = self._current
             self._say("draft kept")
+
+    def _begin_to_keep(self, text: str) -> None:
+        self._stop_timer()
+        self._under_way = text
+        # Of the app: it goes on when this is closed.
+        self.app.run_worker(self._until_kept(text, self._save_draft(text)))
+
+    async def _until_kept(self, text: str, saving: Awaitable[None]) -> bool:
+        error: NotSaved | None = None
+        try:
+            await saving
+        except NotSaved as failed:
+            error = failed
+        else:
+            self._saved = text
+        if self._under_way == text:
+            self._under_way = None
+        if self._done and error is not None:
+            self.app.notify(str(error), severity="error", markup=False)
+        elif not self._done and self._current == text:
+            self._say("draft kept" if error is None else str(error), "" if error is None else "$error")
+            self.refresh_bindings()
+        return error is None
+
+    def _try_again(self) -> None:
+        """Nothing could be saved: that may be over, and only who saves something knows."""
+        if self._trouble() and self._under_way is None and not self._sending and not self._done:
+            self._begin_to_keep(self._current)
+
+    def _stop_timer(self) -> None:
+        self._clock.kept()
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
 
     @property
     def _current(self) -> str:
@@ -160,6 +207,8 @@ class Composer(Dialog[str | None]):
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         if action == "send" and self.query(Writing):
+            if trouble := self._trouble():
+                return trouble
             if not self.text.strip():
                 return "There is nothing to send yet."
             if self._limit is not None and len(self.text) > self._limit:
@@ -211,12 +260,22 @@ class Composer(Dialog[str | None]):
         self.query_one(".composer--count", Static).update(words.stylize("bold $error") if over else words)
         self.refresh_bindings()
 
-    async def action_send(self) -> None:
+    def action_send(self) -> None:
+        if not self._done and not self._sending:
+            self._sending = self.writing.read_only = True
+            self._stop_timer()
+            self.app.run_worker(self._send(self.text, self._save_draft(self.text)))
+
+    async def _send(self, text: str, saving: Awaitable[None]) -> None:
+        """Close with `text` once it is kept: until the outbox has it, it is a draft."""
+        kept = await self._until_kept(text, saving)
         if self._done:
             return
-        self.keep()
-        self._done = True
-        self.dismiss(self.text)
+        if kept and self.app.screen is self:
+            self._done = True
+            self.dismiss(text)
+        else:
+            self._sending = self.writing.read_only = False
 
     async def action_close(self) -> None:
         if self.has_class("-preview"):

@@ -36,7 +36,9 @@ class Field:
     """The sentence that says it must not be empty, if it must not."""
     placeholder: str = ""
     keep: Callable[[str], None] | None = None
-    """Called with what is written while one writes and when the dialog goes, however it does: nothing typed is lost."""
+    """Called with what is written while one writes and when the dialog goes: nothing typed is lost."""
+    keep_now: Callable[[str], None] | None = None
+    """The same when the app ends: it is kept when this returns."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ class Confirm(Dialog[Confirmed | None]):
     def on_mount(self) -> None:
         self._ready = True
         if isinstance(self.app, KeepsAtEnd):
-            self.app.before_end.add(self._keep)
+            self.app.before_end.add(self._keep_now)
         self.update()
         if self._field is not None:
             self.query_one("#field").focus()
@@ -235,9 +237,13 @@ class Confirm(Dialog[Confirmed | None]):
         if self._field is not None and self._field.keep is not None and self.query("#field"):
             self._field.keep(self.text)
 
+    def _keep_now(self) -> None:
+        if self._field is not None and self._field.keep_now is not None and self.query("#field"):
+            self._field.keep_now(self.text)
+
     def on_unmount(self) -> None:
         if isinstance(self.app, KeepsAtEnd):
-            self.app.before_end.discard(self._keep)
+            self.app.before_end.discard(self._keep_now)
 
     @on(Input.Submitted)
     async def _submitted(self) -> None:
