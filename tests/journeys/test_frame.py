@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import pytest
 from textual.color import Color
+from textual.events import AppBlur, AppFocus
 from textual.widgets import Static
 
 from tests.journeys.stage import Run, Stage
@@ -21,3 +23,59 @@ async def test_the_title_of_the_pane_that_has_the_keys_is_in_the_accent(stage: S
         await run.press("tab")
         (right,) = lit(run)
         assert right.startswith("SPACES OF")
+
+
+@pytest.mark.parametrize(
+    ("start", "left", "keys", "right"),
+    [
+        ("content", "Your first tide table", "enter", "Measured and predicted"),
+        ("home", "ORGANIZATIONS", "tab", "SPACES OF SALTMARSH"),
+        ("comments", "Checked Otterness", "tab", "↳ Noor Haddad"),
+    ],
+)
+async def test_below_80_columns_there_is_one_pane_the_one_with_the_keys(
+    stage: Stage, start: str, left: str, keys: str, right: str
+) -> None:
+    async with stage.play(start=start, size=(60, 20)) as run:
+        await run.see(left)
+        assert right not in run.text
+        await run.press(keys)
+        await run.see(right)
+        run.app.post_message(AppBlur())
+        await run.settle()
+        assert right in run.text, "a terminal that is left shows what it showed"
+        run.app.post_message(AppFocus())
+        await run.press("shift+tab")
+        await run.see(left)
+        assert right not in run.text
+
+
+async def test_a_change_request_below_80_columns(stage: Stage) -> None:
+    async with stage.play(start="changes", size=(60, 20)) as run:
+        await run.see("#7  Show what a refused time looks like")
+        assert "PAGES" not in run.text, "what is beside the list is what enter opens"
+        await run.press("enter")
+        await run.see("PAGES  0 of 1 viewed", "REVIEWERS")
+        assert "1 │ Word list" not in run.text
+        await run.press("enter")
+        await run.see("1 │ Word list")
+        assert "REVIEWERS" not in run.text
+
+
+@pytest.mark.parametrize("start", ["content", "home", "changes", "comments"])
+async def test_where_rows_are_few_the_frame_has_no_lines(stage: Stage, start: str) -> None:
+    async with stage.play(start=start, size=(80, 12)) as run:
+        assert not any("──────" in line for line in run.lines[:2] + run.lines[-3:]), run.text
+        assert "◆ Saltmarsh Ins" in run.lines[0]
+        assert "? help" in run.keybar
+    async with stage.play(start=start, size=(80, 24)) as run:
+        assert "──────" in run.lines[1]
+
+
+async def test_the_tree_is_seen_when_it_has_the_keys_whatever_is_beside_the_page(stage: Stage) -> None:
+    async with stage.play(size=(80, 24)) as run:
+        await run.press("enter", "O")
+        await run.see("OUTLINE")
+        assert "Your first tide" not in run.text
+        await run.press("escape")
+        await run.see("Your first tide")

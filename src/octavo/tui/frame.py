@@ -22,10 +22,7 @@ Piece = str | tuple[str, str]
 class TopBar(Widget):
     """The organization, the views with their counts, the state of the link and the account."""
 
-    DEFAULT_CSS = """
-    TopBar { height: 2; dock: top; background: $background; color: $octavo-muted; border-bottom: solid $octavo-line; }
-    View.-short TopBar { height: 1; border: none; }
-    """
+    DEFAULT_CSS = "TopBar { height: 2; dock: top; background: $background; color: $octavo-muted; border-bottom: solid $octavo-line; }"
 
     class ViewWanted(Message):
         """A view was clicked; `organization` stands for the switcher."""
@@ -92,7 +89,6 @@ class StatusBar(Widget):
 
     DEFAULT_CSS = """
     StatusBar { height: 2; dock: bottom; background: $background; color: $octavo-muted; border-top: solid $octavo-line; margin-bottom: 1; }
-    View.-short StatusBar { height: 1; border: none; }
     """
 
     crumbs = reactive("")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from textual import on
 from textual.app import ComposeResult
+from textual.events import DescendantFocus
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -138,6 +139,13 @@ class View(Explained, Screen[None]):
     def follow_whole(self, slot: str, op: Listing[Item], show: Callable[[Snapshot[ListPage[Item]]], None]) -> None:
         """Follow a list, and read on until it is whole."""
         self.following.follow_whole(slot, op, show)
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        """Remember which pane has the keys, for where there is room for one. It stays so while the terminal has not."""
+        on_left = any(
+            isinstance(each, Widget) and each.has_class("hairline") for each in event.widget.ancestors_with_self
+        )
+        self.set_class(on_left, "-on-left")
 
     def on_unmount(self) -> None:
         self.following.stop()
