@@ -41,7 +41,7 @@ HOME = {
     "markdown_it": {"documents"},
     "mdit_py_plugins": {"documents"},
     "linkify_it": {"documents"},
-    "rapidfuzz": {"documents", "server"},
+    "rapidfuzz": {"documents"},
     "shtab": {"cli"},
     "platformdirs": {"settings"},
     "pydantic": {"api", "server", "cli", "data", "client", "tui", "redaction"},
