@@ -95,13 +95,6 @@ class ListPage(Model, Generic[T]):
             readable.append(item)
         return handler({**value, "items": readable, "unreadable": len(value["items"]) - len(readable)})
 
-    def changed(self, item_id: str, **changes: Any) -> Self:
-        """The same page with the item called `item_id` changed."""
-        return self._with(
-            item.model_copy(update=changes) if isinstance(item, BaseModel) and _id(item) == item_id else item
-            for item in self.items
-        )
-
     def without(self, item_id: str) -> Self:
         """The same page without the item called `item_id`."""
         return self._with(item for item in self.items if _id(item) != item_id)
