@@ -4,27 +4,28 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.message import Message
 from textual.widget import Widget
 
+from octavo.tui.commands import Explaining
 from octavo.tui.page.page_parts import LinkFollowed
 from octavo.tui.page.pane import GalleyPane
 from octavo.tui.page.reader import Reader
-from octavo.tui.page.view import PageView
 from octavo.tui.themes import themes
 
 P = TypeVar("P", bound=Reader)
 
 
-class PaneApp(App[None], Generic[P]):
-    """Shows one pane, and keeps the messages it sent."""
+class PaneApp(Explaining[None], Generic[P]):
+    """Shows one pane, and keeps the messages it sent and the sentences it explained."""
 
     def __init__(self, pane: P, *beside: Widget) -> None:
         super().__init__()
         self.pane = pane
         self.beside = beside
         self.said: list[Message] = []
+        self.explained: list[str] = []
         for theme in themes():
             self.register_theme(theme)
         self.theme = themes()[0].name
@@ -35,6 +36,9 @@ class PaneApp(App[None], Generic[P]):
 
     def on_mount(self) -> None:
         self.pane.focus()
+
+    def explain(self, sentence: str) -> None:
+        self.explained.append(sentence)
 
     def keep(self, message: Message) -> None:
         self.said.append(message)
@@ -58,6 +62,11 @@ def bar_at(pane: GalleyPane) -> list[str]:
     return [row.removeprefix("▌").strip() for row in rows if row.startswith("▌")]
 
 
-def links(app: PaneApp[PageView]) -> list[tuple[str, bool]]:
+def wanted(app: PaneApp[P]) -> list[str]:
+    """The words of the blocks whose threads were asked for."""
+    return [each.block.plain() for each in app.said if isinstance(each, Reader.ThreadWanted)]
+
+
+def links(app: PaneApp[P]) -> list[tuple[str, bool]]:
     """Which links were followed, and whether outside."""
     return [(each.href, each.outside) for each in app.said if isinstance(each, LinkFollowed)]

@@ -146,19 +146,31 @@ async def test_choosing_a_tab_chooses_those_of_the_same_name() -> None:
         assert "other second needle" in screen(app.pane)
 
 
+class Busy(PageView):
+    """A view on a machine so busy that nothing is ever set ahead of being looked at."""
+
+    is_busy = True
+
+    def set_ahead(self, seconds: float) -> bool:
+        return super().set_ahead(0 if self.is_busy else seconds)
+
+
 async def test_what_is_opened_and_the_place_stay_over_a_reload() -> None:
-    app = PaneApp(PageView())
+    app = PaneApp(Busy())
     async with app.run_test(size=(80, 10)) as pilot:
         view = app.pane
         view.show(parse(PAGE + LONG), title="Retries", key="p")
         view.find("A needle")
         view.find("")
-        assert "A needle in here." in screen(view)
-        place = view.scroll_offset.y
+        before = screen(view)
+        assert "A needle in here." in before
         view.show(parse(PAGE.replace("Second", "Another") + LONG), title="Retries", key="p")
         await pilot.pause()
-        assert "A needle in here." in screen(view)
-        assert view.scroll_offset.y == place > 0
+        assert screen(view) == before.replace("Second", "Another")
+        view.is_busy = False
+        while view.galley.unset:
+            await pilot.pause()
+            assert screen(view) == before.replace("Second", "Another")
         view.show(parse(PAGE), title="Other", key="q")
         await pilot.pause()
         assert view.scroll_offset.y == 0

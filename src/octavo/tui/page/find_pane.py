@@ -220,18 +220,18 @@ class FindPane(CursorPane):
         return self.at_foot("/", "", "type what to find", "esc ends", typing=True)
 
     def at_foot(self, sign: str, text: str, *said: str, typing: bool = False) -> tuple[int, Strip]:
-        """The last row with a text at its left, and what can be done at its right, as much as there is room for."""
+        """The last row, with a text at its left and what is `said` at its right. When there is no room for all of that,
+        the first and the last part are kept longest."""
         look, width = self.look, self.pane_width
+        between = f" {look.glyphs.between} "
         style = self.ground + look.panel
         sign = f" {sign} " if sign else " "
         room = max(0, width - cells(sign) - 1)
         needed = min(cells(text) + (3 if typing else 2), room // 2) if text or typing else 0
-        tail = ""
-        for part in said:
-            longer = f"{tail} {look.glyphs.between} {part}" if tail else part
-            if cells(longer) + needed > room:
-                break
-            tail = longer
+        parts = list(said)
+        while parts and cells(between.join(parts)) + needed > room:
+            del parts[-2 if len(parts) > 1 else -1]
+        tail = between.join(parts)
         left = max(0, room - cells(tail) - 3) if tail else max(0, room - 1)
         pieces = [Piece(sign, look.accent), *cut([Piece(text, look.text)], cells(text) - left, cells(text))]
         if typing:

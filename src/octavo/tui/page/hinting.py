@@ -10,7 +10,7 @@ from rich.cells import split_graphemes
 from rich.style import Style
 from textual.strip import Strip
 
-from octavo.tui.page.lines import Hot
+from octavo.tui.page.lines import Hot, Line, cells
 from octavo.tui.page.look import Look
 from octavo.tui.page.painting import over, restyled
 
@@ -62,28 +62,33 @@ class Hints:
             letters = f"{self.typed} and a letter"
         return letters, "upper case opens the browser", "esc"
 
-    def veil(self, strip: Strip, row: int, look: Look, ground: Style) -> Strip:
-        """A row that stands back but for what can be opened on it, with the letters for that."""
+    def veil(self, strip: Strip, row: int, line: Line, margin: int, look: Look, ground: Style) -> Strip:
+        """The strip of a row, which shows `line` behind a margin, standing back but for what can be opened on it, with
+        the letters for that."""
         known = set(map(id, (hot.spot for hot in self.by_label.values())))
         faded, link = ground + look.faded + _LEVEL, ground + look.text + _LEVEL + Style(dim=False)
         here = [hot for hot in self.hots if hot.line == row and id(hot.spot) in known]
         strip = restyled(strip, [(0, strip.cell_length, faded), *((hot.start, hot.end, link) for hot in here)])
-        blank = list(_blanks(strip.text)) if here else []
+        free = [True] * margin + list(_free(line)) if here else []
         for label, hot in self.by_label.items():
             if hot.line == row and label.startswith(self.typed):
                 size = len(label)
-                at = hot.start - _room(blank, hot.start, size)
+                at = hot.start - _room(free, hot.start, size)
                 strip = over(strip, at, label[len(self.typed) :].rjust(size), ground + look.button)
-                blank[at : at + size] = [False] * size
+                free[at : at + size] = [False] * size
         return strip
 
 
-def _blanks(text: str) -> Iterator[bool]:
-    """Whether each cell is blank."""
-    for start, end, wide in split_graphemes(text)[0]:
-        yield from repeat(text[start:end].isspace(), wide)
+def _free(line: Line) -> Iterator[bool]:
+    """Whether each cell has no word in it and nothing to open: a blank, a bullet, a border."""
+    for text, _, spot, furniture in line.pieces:
+        if furniture and spot is None:
+            yield from repeat(True, cells(text))
+            continue
+        for start, end, wide in split_graphemes(text)[0]:
+            yield from repeat(text[start:end].isspace(), wide)
 
 
-def _room(blank: Sequence[bool], start: int, most: int) -> int:
-    """How many cells right before `start` are blank, `most` at the most."""
-    return next((room for room in range(most) if start - room < 1 or not blank[start - room - 1]), most)
+def _room(free: Sequence[bool], start: int, most: int) -> int:
+    """How many cells right before `start` are free, `most` at the most."""
+    return next((room for room in range(most) if start - room < 1 or not free[start - room - 1]), most)

@@ -230,7 +230,10 @@ class Reader(FindPane):
             self._cursor_block = None
 
     def veiled(self, strip: Strip, row: int) -> Strip:
-        return strip if self._hints is None else self._hints.veil(strip, row, self.look, self.ground)
+        if self._hints is None:
+            return strip
+        unit, _, line = self.rows_on_show[row]
+        return self._hints.veil(strip, row, line, self.margin_of(unit), self.look, self.ground)
 
     def foot(self) -> tuple[int, Strip] | None:
         if self._hints is None:

@@ -1,0 +1,100 @@
+"""The find line, its keys, and what one sees of the page beside it."""
+
+from __future__ import annotations
+
+import pytest
+from textual.app import ComposeResult
+
+from octavo.documents.parse import parse
+from octavo.tui.commands import key_bar
+from octavo.tui.page.view import PageView
+from tests.tui.page.panes import PaneApp, screen
+
+PAGE = "\n\n".join(f"paragraph {number} of many" for number in range(40))
+
+
+class Beside(PaneApp[PageView]):
+    """A pane that is narrower than the screen."""
+
+    def compose(self) -> ComposeResult:
+        self.pane.styles.width = 30
+        yield self.pane
+
+
+def foot(app: PaneApp[PageView]) -> str:
+    """The last row."""
+    return screen(app.pane).split("\n")[-1].strip()
+
+
+async def test_the_find_line_says_how_to_go_on_and_stays_until_it_is_ended() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 12)) as pilot:
+        app.pane.show(parse(PAGE), title="", key="p")
+        await pilot.press("slash")
+        assert foot(app).endswith("type what to find · esc ends")
+        await pilot.press(*"graph 1")
+        assert foot(app).startswith("/ graph 1")
+        assert foot(app).endswith("1 of 11 · enter keeps · esc ends")
+        await pilot.press("enter")
+        assert foot(app).endswith("1 of 11 · n next · N before · esc")
+        await pilot.press("n", "n", "N")
+        assert foot(app).endswith("2 of 11 · n next · N before · esc")
+        await pilot.press("escape")
+        assert "n next" not in foot(app)
+        assert app.pane.needle == ""
+
+
+async def test_while_something_is_searched_the_key_bar_begins_with_the_next_one() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 12)) as pilot:
+        app.pane.show(parse(PAGE), title="", key="p")
+        assert "n" not in [command.key for command in key_bar(app.screen)]
+        await pilot.press("slash", *"many", "enter")
+        assert [command.key for command in key_bar(app.screen)][:3] == ["n", "N", "/"]
+        await pilot.press("escape")
+        assert "n" not in [command.key for command in key_bar(app.screen)]
+
+
+async def test_the_end_of_the_page_is_seen_above_the_find_line() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 12)) as pilot:
+        app.pane.show(parse(PAGE), title="", key="p")
+        await pilot.press("slash", *"many", "enter", "G")
+        rows = screen(app.pane).split("\n")
+        assert rows[-2].strip().endswith("paragraph 39 of many")
+        assert rows[-1].strip().startswith("/ many")
+        await pilot.press("escape")
+        await pilot.pause()
+        assert foot(app).endswith("paragraph 39 of many")
+
+
+async def test_a_find_is_brought_to_a_third_of_the_pane() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 31)) as pilot:
+        app.pane.show(parse(PAGE), title="", key="p")
+        app.pane.find("paragraph 25")
+        await pilot.pause()
+        rows = screen(app.pane).split("\n")
+        assert "paragraph 25" in rows[10]
+
+
+async def test_what_is_not_found_is_said_when_one_goes_on() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 12)) as pilot:
+        app.pane.show(parse(PAGE), title="", key="p")
+        await pilot.press("n")
+        await pilot.press("slash", *"zebra", "enter", "n")
+        assert app.explained == ["Nothing is searched: / finds words.", "“zebra” is not on this page."]
+        assert foot(app).endswith("not found · esc")
+
+
+@pytest.mark.parametrize("needle", ["many", "a needle that is much longer than the line has room for it"])
+async def test_in_a_narrow_pane_the_end_of_what_is_typed_is_seen(needle: str) -> None:
+    app = Beside(PageView())
+    async with app.run_test(size=(80, 12)) as pilot:
+        app.pane.show(parse(PAGE), title="", key="p")
+        await pilot.press("slash", *needle)
+        row = app.pane.render_line(11)
+        assert row.cell_length == app.pane.pane_width
+        assert needle[-4:] in row.text
+        assert "esc ends" in row.text or "not found" in row.text

@@ -1,0 +1,93 @@
+"""Where a diff brings what one goes to, and what is opened there."""
+
+from __future__ import annotations
+
+from octavo.documents.diff import diff
+from octavo.documents.parse import parse
+from octavo.tui.page.diff_view import DiffView
+from octavo.tui.page.look import Look
+from octavo.tui.page.reader import Reader
+from octavo.tui.page.threads import ThreadLine
+from octavo.tui.themes import themes
+from tests.tui.page.panes import PaneApp, links, screen, wanted
+
+PARAGRAPHS = [f"Paragraph {number} says a little of what there is to say." for number in range(80)]
+CHANGED = (4, 6, 30, 60, 79)
+OLD = "\n\n".join(PARAGRAPHS)
+NEW = "\n\n".join(
+    f"{words} See [more](more.md)." if number in CHANGED else words for number, words in enumerate(PARAGRAPHS)
+)
+
+
+def row_of(app: PaneApp[DiffView], text: str) -> int:
+    """The row `text` stands in."""
+    return next(number for number, row in enumerate(screen(app.pane).split("\n")) if text in row)
+
+
+async def test_a_change_is_brought_to_a_third_of_the_pane_unless_it_is_in_view() -> None:
+    app = PaneApp(DiffView())
+    async with app.run_test(size=(80, 30)) as pilot:
+        app.pane.show(diff(parse(OLD), parse(NEW)), key="p")
+        app.pane.unfolding.step = 4
+        app.pane.reset()
+        await pilot.press("n")
+        assert app.pane.scroll_offset.y == 0
+        await pilot.press("n")
+        before = app.pane.scroll_offset.y
+        assert before == 0
+        await pilot.press("n")
+        assert app.pane.scroll_offset.y > before
+        assert row_of(app, "− Paragraph 30") == 10
+        await pilot.press("n")
+        assert row_of(app, "− Paragraph 60") == 10
+        await pilot.press("n")
+        assert row_of(app, "+ Paragraph 79") == 29
+        await pilot.press("N", "N")
+        assert row_of(app, "− Paragraph 30") == 10
+
+
+async def test_changes_are_counted_from_the_first_one_on() -> None:
+    app = PaneApp(DiffView())
+    async with app.run_test(size=(80, 30)) as pilot:
+        app.pane.show(diff(parse(OLD), parse(NEW)), key="p")
+        await pilot.pause()
+        assert app.pane.facts == "5 changes"
+        await pilot.press("n")
+        assert app.pane.facts == "change 1 of 5"
+        app.pane.show(diff(parse("a"), parse("a\n\nb")), key="q")
+        assert app.pane.facts == "1 change"
+
+
+async def test_enter_opens_the_open_thread_of_a_changed_block_before_its_link() -> None:
+    app = PaneApp(DiffView())
+    new = parse(NEW)
+    key = new.blocks[30].key
+    async with app.run_test(size=(80, 30)) as pilot:
+        app.pane.show(diff(parse(OLD), new), key="p", threads={key: [ThreadLine("Tom", "1 d", "Why?")]})
+        await pilot.press("t", "enter")
+        assert wanted(app) == [new.blocks[30].plain()]
+        assert links(app) == []
+        app.pane.set_threads({key: [ThreadLine("Tom", "1 d", "Why?", open=False)]})
+        await pilot.press("enter")
+        assert links(app) == [("more.md", False)]
+        await pilot.press("t")
+        assert app.explained == ["No open thread hangs on this page."]
+
+
+async def test_a_thread_on_the_page_as_a_whole_can_be_reached_and_opened() -> None:
+    app = PaneApp(DiffView())
+    threads = {"": [ThreadLine("Tom", "1 d", "On the page.")]}
+    async with app.run_test(size=(80, 30)) as pilot:
+        app.pane.show(diff(parse(OLD), parse(NEW)), key="p", threads=threads)
+        await pilot.press("t", "enter")
+        assert [each.block.key for each in app.said if isinstance(each, Reader.ThreadWanted)] == [""]
+        await pilot.press("c")
+        assert app.explained == ["A comment needs a block of the page: ) and ( go to one."]
+
+
+def test_headings_look_like_no_link_and_like_no_heading_of_another_level() -> None:
+    for theme in themes():
+        look = Look.of({**theme.variables, "accent": theme.accent or "", "foreground": theme.foreground or ""})
+        styles = [look.heading(level) for level in range(1, 7)]
+        assert all(style.color != look.accent.color and not style.underline for style in styles)
+        assert len(set(map(str, styles[2:]))) == 4

@@ -1,0 +1,108 @@
+"""Letters at what can be opened."""
+
+from __future__ import annotations
+
+import pytest
+from rich.style import Style
+
+from octavo.documents.parse import parse
+from octavo.tui.page.hinting import labels
+from octavo.tui.page.pane import GalleyPane
+from octavo.tui.page.view import PageView
+from tests.tui.page.panes import PaneApp, links, screen
+
+TWO = "See [the guide](guide.md), or the [list](list.md).\n"
+MANY = "\n".join(f"* [entry {number}](page-{number}.md)" for number in range(24))
+
+
+def style_at(pane: GalleyPane, text: str) -> Style:
+    """How the first cell of `text` looks on the pane."""
+    for y in range(pane.size.height):
+        strip = pane.render_line(y)
+        if (at := strip.text.find(text)) >= 0:
+            return strip.crop(at, at + 1)._segments[0].style or Style()
+    raise AssertionError(f"{text} is not on show")
+
+
+@pytest.mark.parametrize("count", [1, 20, 21, 600])
+def test_no_label_begins_with_another(count: int) -> None:
+    found = labels(count)
+    assert len(set(found)) == count
+    assert {len(label) for label in found} == {1 if count <= 20 else 2}
+
+
+async def test_the_page_stands_back_while_letters_are_shown() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 12)) as pilot:
+        app.pane.show(parse(TWO), title="", key="p")
+        await pilot.pause()
+        plain, link = style_at(app.pane, "or the"), style_at(app.pane, "list")
+        await pilot.press("f")
+        look = app.pane.look
+        assert style_at(app.pane, "or the").color == look.faded.color != plain.color
+        assert style_at(app.pane, "list").color == look.text.color != link.color
+        assert style_at(app.pane, "slist").bgcolor == look.button.bgcolor
+        await pilot.press("escape")
+        assert style_at(app.pane, "or the") == plain
+
+
+async def test_letters_stand_before_the_words_and_say_what_they_do() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 12)) as pilot:
+        app.pane.show(parse(TWO), title="", key="p")
+        await pilot.press("f")
+        assert "Seeathe guide, or theslist." in screen(app.pane)
+        last = screen(app.pane).split("\n")[-1]
+        assert last.strip() == "type a letter · upper case opens the browser · esc"
+        await pilot.press("j")
+        assert "See the guide, or the list." in screen(app.pane)
+        assert links(app) == []
+
+
+async def test_many_get_two_letters_each() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 30)) as pilot:
+        app.pane.show(parse(MANY), title="", key="p")
+        await pilot.press("f")
+        assert screen(app.pane).startswith("   aaentry 0\n   asentry 1")
+        await pilot.press("a")
+        assert "a and a letter" in screen(app.pane)
+        await pilot.press("s")
+        assert links(app) == [("page-1.md", False)]
+
+
+async def test_what_says_what_to_do_covers_nothing_that_has_a_letter() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 6)) as pilot:
+        app.pane.show(parse(f"Words\n\n{MANY}"), title="", key="p")
+        await pilot.press("f")
+        rows = screen(app.pane).split("\n")
+        assert "type a letter" in rows[0]
+        assert "entry 3" in rows[-1]
+
+
+async def test_a_link_behind_the_find_line_has_no_letter() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 6)) as pilot:
+        app.pane.show(parse(MANY), title="", key="p")
+        await pilot.press("slash", *"entry", "enter", "g", "f")
+        assert len(app.pane.hots_on_show()) == 5
+
+
+async def test_where_nothing_can_be_opened_the_key_says_so() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 12)) as pilot:
+        app.pane.show(parse("Words."), title="", key="p")
+        await pilot.press("f")
+        assert app.explained == ["There is nothing to open on this part of the page."]
+        assert not app.pane.is_typing
+
+
+async def test_scrolling_takes_the_letters_away() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 6)) as pilot:
+        app.pane.show(parse(MANY), title="", key="p")
+        await pilot.press("f")
+        assert app.pane.is_typing
+        app.pane.action_scroll_lines(2)
+        assert not app.pane.is_typing

@@ -1,0 +1,142 @@
+"""Threads at the blocks of a page: their marks, going to them, opening them."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.documents.parse import parse
+from octavo.tui.page.look import Look
+from octavo.tui.page.threads import Answer, ThreadLine, thread_lines
+from octavo.tui.page.view import PageView
+from tests.tui.page.panes import PaneApp, bar_at, links, screen, wanted
+
+PAGE = """\
+Words with a [link](signing.md) in them.
+
+<details>
+
+<summary>Closed</summary>
+
+Inner words.
+
+</details>
+
+| Name | Value |
+| --- | --- |
+| first | one |
+| second | two |
+"""
+
+
+async def test_enter_opens_the_thread_of_a_block_before_its_link() -> None:
+    app = PaneApp(PageView())
+    document = parse(PAGE)
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show(document, title="", key="p", threads={document.blocks[0].key: 1})
+        await pilot.press("t", "enter")
+        assert wanted(app) == ["Words with a link in them."]
+        assert links(app) == []
+        await pilot.press("f", "a")
+        assert links(app) == [("signing.md", False)]
+        app.pane.set_threads({document.blocks[0].key: 0})
+        await pilot.press("enter")
+        assert len(links(app)) == 2
+
+
+async def test_what_is_closed_is_opened_on_the_way_to_its_thread_and_not_by_enter() -> None:
+    app = PaneApp(PageView())
+    document = parse(PAGE)
+    inner = document.blocks[1].children[0]
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show(document, title="", key="p", threads={inner.key: 1})
+        await pilot.press("right_parenthesis", "enter")
+        assert "Inner words." in screen(app.pane)
+        await pilot.press("enter")
+        assert "Inner words." not in screen(app.pane)
+        await pilot.press("g", "left_parenthesis", "t", "enter")
+        assert wanted(app) == ["Inner words."]
+
+
+async def test_a_thread_in_a_table_is_the_one_of_its_row() -> None:
+    app = PaneApp(PageView())
+    document = parse(PAGE)
+    row = document.blocks[2].children[1]
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show(document, title="", key="p", threads={row.key: 1})
+        await pilot.press("t", "enter")
+        assert wanted(app) == ["second\ntwo"]
+
+
+@pytest.mark.parametrize("width", [24, 59, 60, 82, 100])
+@pytest.mark.parametrize("count", [1, 12])
+async def test_a_mark_never_touches_the_words(width: int, count: int) -> None:
+    app = PaneApp(PageView())
+    blocks = parse(
+        "word " * 100 + "\n\n```\n" + "x" * 300 + "\n```\n\n|a|b|c|\n|-|-|-|\n|" + "longword " * 20 + "|1|2|"
+    )
+    async with app.run_test(size=(width, 40)) as pilot:
+        app.pane.show(blocks, title="", key="p", threads={block.key: count for block in blocks.blocks})
+        await pilot.pause()
+        rows = [row for row in screen(app.pane).split("\n") if "●" in row]
+        assert len(rows) == 3
+        for row in rows:
+            before, after = row.split("●")
+            assert before.endswith(" ")
+            assert len(row) <= width
+            assert after.strip() in ("", str(count))
+        assert rows[0].endswith(("● 1", "●12", "● 12"))
+
+
+def test_what_people_said_looks_as_they_meant_it() -> None:
+    thread = ThreadLine(
+        "Tom W.", "1 d", "Are *nights* **dark**?\n\n* `one`\n* two", 1, answers=(Answer("Ada", "1 h", "_Some_ are."),)
+    )
+    lines = thread_lines([(thread, "thread 1/1")], Look.plain(), 60, 2, None)
+    text = "\n".join(line.text for line in lines)
+    assert "Are nights dark?" in text
+    assert "• one" in text
+    assert "↳ Ada · 1 h  Some are." in text
+    pieces = [piece for line in lines for piece in line.pieces]
+    assert [piece.text for piece in pieces if piece.style.italic] == ["nights", "Some"]
+    assert [piece.text for piece in pieces if piece.style.bold and piece.text in ("dark", "one")] == ["dark", "one"]
+
+
+def test_no_more_than_eight_lines_of_what_somebody_said_are_shown() -> None:
+    thread = ThreadLine("Tom W.", "1 d", "\n\n".join(f"paragraph {number}" for number in range(9000)))
+    lines = thread_lines([(thread, "thread 1/1")], Look.plain(), 60, 2, None)
+    assert "paragraph 3" in "\n".join(line.text for line in lines)
+    assert lines[-2].text.endswith("…")
+    assert len(lines) == 11
+
+
+async def test_the_heading_one_reads_below_is_known() -> None:
+    app = PaneApp(PageView())
+    page = "# Top\n\nintro\n\n## First\n\none\n\n<details>\n<summary>More</summary>\n\n### Inner\n\ntwo\n\n</details>\n\nend"
+    async with app.run_test(size=(80, 30)) as pilot:
+        app.pane.show(parse(page), title="Top", key="p")
+        found = [app.pane.current_anchor]
+        for _ in range(4):
+            await pilot.press("right_parenthesis")
+            found.append(app.pane.current_anchor)
+        assert bar_at(app.pane) == ["end"]
+        assert found == ["top", "first", "first", "first", "inner"]
+
+
+async def test_the_heading_that_is_the_title_is_at_the_top() -> None:
+    app = PaneApp(PageView())
+    page = "# Top\n\n" + "\n\n".join(f"paragraph {number}" for number in range(60))
+    async with app.run_test(size=(80, 10)) as pilot:
+        app.pane.show(parse(page), title="Top", key="p")
+        await pilot.press("G")
+        assert app.pane.go_to_anchor("#top")
+        assert app.pane.scroll_offset.y == 0
+        assert bar_at(app.pane) == ["paragraph 0"]
+        assert not app.pane.go_to_anchor("#gone")
+
+
+async def test_a_heading_that_is_not_there_is_explained() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 10)) as pilot:
+        app.pane.show(parse("[Down](#gone)"), title="", key="p")
+        await pilot.press("enter")
+        assert app.explained == ["This page has no heading “gone”: it may have got another name."]

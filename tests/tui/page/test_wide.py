@@ -1,0 +1,117 @@
+"""What is too wide for its place: it moves to the side, and says how much of it is hidden."""
+
+from __future__ import annotations
+
+import pytest
+from rich.cells import cell_len
+
+from octavo.documents.diff import diff
+from octavo.documents.parse import parse
+from octavo.tui.page.diff_view import DiffView
+from octavo.tui.page.layout import lay_out
+from octavo.tui.page.lines import off_side
+from octavo.tui.page.look import UNICODE, Look
+from octavo.tui.page.view import PageView
+from tests.tui.page.panes import PaneApp, screen
+from tests.tui.page.picture import PAGES
+
+CODE = "```\n" + "".join(f"{number:>5}" for number in range(30)) + "\n```\n"
+TABLE = (
+    "| " + " | ".join(f"heading{number}" for number in range(30)) + " |\n|" + "-|" * 30 + "\n|" + " cell |" * 30 + "\n"
+)
+GLYPHS = "| 再試行 | 同じ識別子 | 🚀 | ﾊﾝｶｸ |\n| --- | --- | --- | --- |\n| 再試行は同じ識別子を持つ | 한국어 문장은 | 👩‍💻🇬🇧 | é`コード`x |\n"
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "said"),
+    [
+        (0, 58, "58 more columns ›"),
+        (0, 1, "1 more column ›"),
+        (16, 42, "‹ 16 hidden · 42 more ›"),
+        (58, 0, "‹ 58 columns hidden"),
+    ],
+)
+def test_what_is_hidden_is_counted_on_its_side(left: int, right: int, said: str) -> None:
+    assert off_side(left, right, UNICODE) == said
+
+
+async def test_code_moves_as_far_as_it_goes_and_no_farther() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(60, 12)) as pilot:
+        app.pane.show(parse(CODE), title="", key="p")
+        await pilot.pause()
+        assert "99 more columns ›" in screen(app.pane)
+        await pilot.press("right")
+        assert "‹ 16 hidden · 83 more ›" in screen(app.pane)
+        await pilot.press(*["right"] * 12)
+        assert "‹ 99 columns hidden" in screen(app.pane)
+        assert "   29 │" in screen(app.pane)
+        await pilot.press("left")
+        assert "‹ 83 hidden · 16 more ›" in screen(app.pane)
+
+
+async def test_a_table_says_how_many_of_its_columns_are_hidden() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(60, 12)) as pilot:
+        app.pane.show(parse(TABLE), title="", key="p")
+        await pilot.pause()
+        assert "25 more columns ›" in screen(app.pane)
+        await pilot.press("right")
+        assert "‹ 2 hidden · 24 more ›" in screen(app.pane)
+        assert "heading2" in screen(app.pane)
+
+
+async def test_where_nothing_is_too_wide_the_key_says_so() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(60, 12)) as pilot:
+        app.pane.show(parse("words\n\n```\nshort\n```\n"), title="", key="p")
+        await pilot.press("right")
+        assert app.explained == ["Everything on this part of the page has room enough."]
+
+
+@pytest.mark.parametrize("before", ["", TABLE.replace("cell", "sell", 1), CODE.replace("12", "21")])
+@pytest.mark.parametrize("after", [CODE, TABLE, f'{{% hint style="info" %}}\n{CODE}{{% endhint %}}\n'])
+async def test_what_is_added_removed_or_changed_moves_too(before: str, after: str) -> None:
+    app = PaneApp(DiffView())
+    async with app.run_test(size=(60, 40)) as pilot:
+        app.pane.show(diff(parse(before), parse(after)), key="p")
+        await pilot.press("n")
+        first = screen(app.pane)
+        moves = "more columns ›" in first
+        await pilot.press("right")
+        if moves:
+            assert "hidden" in screen(app.pane)
+            assert screen(app.pane) != first
+        else:
+            assert all(str(number) in first for number in range(30))
+        await pilot.press("left")
+        assert screen(app.pane) == first
+
+
+@pytest.mark.parametrize("width", range(16, 61))
+def test_wide_signs_stay_in_their_table(width: int) -> None:
+    for line in lay_out(parse(GLYPHS).blocks, width, Look.plain()).lines:
+        assert cell_len(line.text) <= width
+
+
+@pytest.mark.parametrize("size", [(1, 1), (12, 4), (40, 12)])
+@pytest.mark.parametrize("name", ["tables", "cards", "interface"])
+async def test_every_row_is_as_wide_as_the_pane(size: tuple[int, int], name: str) -> None:
+    app = PaneApp(PageView())
+    document = parse((PAGES / f"{name}.md").read_text(encoding="utf-8"))
+    async with app.run_test(size=size) as pilot:
+        app.pane.show(document, title=name, key="p", threads={block.key: 1 for block in document.blocks})
+        for keys in (["f"], ["escape", "slash", "a"], ["enter", "n"], ["t", "right"], ["G", "f"]):
+            await pilot.press(*keys)
+            assert {app.pane.render_line(y).cell_length for y in range(app.pane.size.height)} == {app.pane.pane_width}
+
+
+@pytest.mark.parametrize("size", [(1, 1), (12, 4), (40, 12)])
+async def test_every_row_of_a_diff_is_as_wide_as_the_pane(size: tuple[int, int]) -> None:
+    app = PaneApp(DiffView())
+    before, after = (parse((PAGES / f"{name}.md").read_text(encoding="utf-8")) for name in ("tables", "wide"))
+    async with app.run_test(size=size) as pilot:
+        app.pane.show(diff(before, after), title="tables", key="p")
+        for keys in (["n", "n"], ["slash", "a", "enter"], ["escape", "right", "equals_sign"], ["G"]):
+            await pilot.press(*keys)
+            assert {app.pane.render_line(y).cell_length for y in range(app.pane.size.height)} == {app.pane.pane_width}
