@@ -18,7 +18,6 @@ from octavo.tui.commands import (
 from octavo.tui.screens.chooser import Chooser
 from octavo.tui.screens.composer import Composer
 from octavo.tui.screens.confirm import Confirm
-from octavo.tui.screens.picker import ManyPicker
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.filter import FilterInput
 from octavo.tui.widgets.keybar import KeyBar
@@ -28,7 +27,7 @@ from octavo.tui.widgets.secret import SecretInput
 from octavo.tui.widgets.tree import Tree
 from tests.tui.widgets.scratch import Scratch, lines
 
-OURS = (Lines, Rows, Tree, FilterInput, TextButton, SecretInput, Confirm, Composer, Chooser, ManyPicker)
+OURS = (Lines, Rows, Tree, FilterInput, TextButton, SecretInput, Confirm, Composer, Chooser)
 
 
 class Page(Explained, Widget, can_focus=True):

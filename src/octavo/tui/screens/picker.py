@@ -1,14 +1,11 @@
-"""Choose one or several of anything: people, organizations, spaces, themes, reactions."""
+"""Choose one of anything: people, organizations, spaces, themes, reactions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
-from textual.binding import Binding, BindingType
-
-from octavo.tui.screens.chooser import Choice, Chooser, Found
-from octavo.tui.widgets.rows import Rows
+from octavo.tui.screens.chooser import Choice, Chooser
 
 T = TypeVar("T")
 
@@ -40,40 +37,3 @@ class Picker(Chooser[T | None, T]):
 
     def take(self, choice: Choice[T]) -> None:
         self.dismiss(choice.value)
-
-
-class ManyPicker(Chooser[tuple[T, ...] | None, T]):
-    """Choose several: tab ticks, enter takes what is ticked, or the one at the cursor. None: nothing was chosen."""
-
-    FOOT: ClassVar[str] = "tab ticks · enter takes what is ticked · esc close"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab", "tick", "Tick", tooltip="Tick the one at the cursor", id="chooser.tick", priority=True),
-    ]
-
-    def __init__(
-        self,
-        title: str,
-        choices: Sequence[Choice[T]],
-        *,
-        ticked: Sequence[T] = (),
-        empty: str = "Nothing to choose.",
-    ) -> None:
-        """`ticked` are the values that begin ticked."""
-        super().__init__(title, choices, empty=empty)
-        self._ticked = {number for number, choice in enumerate(choices) if choice.value in ticked}
-
-    def rows_widget(self) -> Rows[Found[T]]:
-        rows = super().rows_widget()
-        rows.is_ticked = lambda key: key in self._ticked
-        return rows
-
-    def action_tick(self) -> None:
-        found = self.rows.item
-        if found is not None and not found.choice.off:
-            self._ticked ^= {found.number}
-            self.rows.redraw()
-            self.rows.action_move(1)
-
-    def take(self, choice: Choice[T]) -> None:
-        ticked = tuple(each.value for number, each in enumerate(self._choices) if number in self._ticked)
-        self.dismiss(ticked or (choice.value,))
