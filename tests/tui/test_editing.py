@@ -94,6 +94,13 @@ def test_visual_comes_before_editor(tmp_path: Path, private: Path) -> None:
     assert run_editor("", private, env) == Edited("visual")
 
 
+def test_the_editor_of_the_settings_comes_before_both(tmp_path: Path, private: Path) -> None:
+    env = editor(tmp_path, "path.write_text('chosen')")
+    command = tuple(shlex.split(env["EDITOR"]))
+    env = {**env, "VISUAL": "/no/such/editor", "EDITOR": "/no/such/editor"}
+    assert run_editor("", private, env, command=command) == Edited("chosen")
+
+
 def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")

@@ -8,13 +8,14 @@ import shutil
 import stat
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from textual.app import App, SuspendNotSupported
 
+from octavo.settings import Settings
 from octavo.tui.children import for_children
 
 LARGEST = 1024 * 1024
@@ -38,34 +39,49 @@ class NotEdited:
     kept: Path | None = None
 
 
+@runtime_checkable
+class Chosen(Protocol):
+    """An app whose settings name an editor."""
+
+    settings: Settings
+
+
 def edit_text(app: App[Any], text: str, folder: Path, *, name: str = "comment") -> Edited | NotEdited:
     """Let the person change `text` in their editor while `app` stands still. `folder` becomes private (0700)."""
+    command = app.settings.editor if isinstance(app, Chosen) else ()
     try:
         with app.suspend():
-            return run_editor(text, folder, os.environ, name=name)
+            return run_editor(text, folder, os.environ, command=command, name=name)
     except SuspendNotSupported:
         return NotEdited("An editor cannot be started from this terminal. Go on writing here.")
 
 
-def run_editor(text: str, folder: Path, environment: Mapping[str, str], *, name: str = "comment") -> Edited | NotEdited:
-    """Run the editor `environment` names on a private file with `text`, and read it back.
+def run_editor(
+    text: str,
+    folder: Path,
+    environment: Mapping[str, str],
+    *,
+    command: Sequence[str] = (),
+    name: str = "comment",
+) -> Edited | NotEdited:
+    """Run an editor on a private file with `text`, and read it back: `command`, or else what `environment` names.
 
     The file is removed when its text was read, and kept when anything failed.
     """
-    command = _editor(environment)
-    if isinstance(command, NotEdited):
-        return command
+    program = list(command) or _editor(environment)
+    if isinstance(program, NotEdited):
+        return program
     try:
         path = _write(text, folder, name)
     except OSError as error:
         return NotEdited(f"No file to edit could be made in {folder}: {error.strerror}.")
     try:
-        ended = subprocess.run([*command, str(path)], env=for_children(environment), check=False)
+        ended = subprocess.run([*program, str(path)], env=for_children(environment), check=False)
     except OSError as error:
         path.unlink(missing_ok=True)
-        return NotEdited(f"{command[0]} could not be started: {error.strerror}. Set EDITOR to another program.")
+        return NotEdited(f"{program[0]} could not be started: {error.strerror}. Set EDITOR to another program.")
     if ended.returncode != 0:
-        return NotEdited(f"{command[0]} ended with {ended.returncode}. The text is kept in {path}.", path)
+        return NotEdited(f"{program[0]} ended with {ended.returncode}. The text is kept in {path}.", path)
     read = _read(path)
     if isinstance(read, Edited):
         path.unlink(missing_ok=True)
