@@ -14,7 +14,7 @@ async def test_read_three_pages_and_follow_a_link(stage: Stage) -> None:
         await run.press("K", "K")
         await run.see("Harbour API › Welcome")
         await run.press("f")
-        await run.see("a◆ Start in five")
+        await run.see("a ◆ Start in five")
         await run.press("a")
         await run.see("› Quickstart", "From nothing to a water level in five minutes.")
         await run.press("<")
@@ -26,7 +26,7 @@ async def test_read_three_pages_and_follow_a_link(stage: Stage) -> None:
 async def test_a_link_to_another_space_opens_it_there(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("enter", "G", "f")
-        await run.see("Other manuals", "fimpet")
+        await run.see("Other manuals", "thefLimpet")
         await run.press("f")
         await run.see("Limpet manual ▾", "Limpet manual ›")
         await run.press("<")

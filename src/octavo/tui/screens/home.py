@@ -14,9 +14,10 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from octavo.api.change_requests import ChangeRequest, ListOfOrganization
 from octavo.api.operation import ListPage
 from octavo.api.organizations import GetMember, Member, Organization
-from octavo.api.places import OrganizationRef
+from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.api.spaces import List as ListSpaces
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
@@ -38,6 +39,8 @@ class Seat:
     role: str | None = None
     known: bool = False
     spaces: tuple[Space, ...] | None = None
+    trouble: str = ""
+    """Why its spaces did not load, or are not fresh."""
 
     @property
     def facts(self) -> str:
@@ -62,12 +65,14 @@ class HomeScreen(View):
     VIEW = "home"
     HELP = (
         "Organizations on the left, with your role and what waits in each. Enter shows one; "
-        "its spaces are on the right, and Enter on a space reads it."
+        "its spaces and open change requests are on the right, and Enter opens what is under the cursor."
     )
     CSS_PATH = "home.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("h,left", "pane('organizations')", "Organizations", show=False, tooltip="Go to the organizations", id="home.organizations"),
         Binding("l,right", "pane('spaces')", "Spaces", show=False, tooltip="Go to the spaces", id="home.spaces"),
+        Binding("left_square_bracket", "list(-1)", "List before", key_display="[", show=False, tooltip="Go to the list before", id="home.previous_list"),
+        Binding("right_square_bracket", "list(1)", "Next list", key_display="]", tooltip="Organizations, spaces, open change requests: the next of the lists", id="home.next_list"),
     ]  # fmt: skip
 
     def __init__(self) -> None:
@@ -98,6 +103,15 @@ class HomeScreen(View):
             empty="",
             id="spaces",
         )
+        changes: Rows[ChangeRequest] = Rows(
+            self._draw_change,
+            key=lambda each: each.id,
+            search=lambda each: f"#{each.number} {each.title}",
+            two_lines=True,
+            empty="No change request is open.",
+            hint="3 shows drafts and merged ones",
+            id="changes",
+        )
         with Horizontal():
             with Vertical(classes="hairline", id="left"):
                 yield Static("ORGANIZATIONS", classes="pane-title")
@@ -105,6 +119,9 @@ class HomeScreen(View):
             with Vertical(id="right"):
                 yield Static("SPACES", classes="pane-title", id="spaces-title")
                 yield spaces
+                with Vertical(id="waiting"):
+                    yield Static("OPEN CHANGE REQUESTS", classes="pane-title")
+                    yield changes
 
     @property
     def organizations(self) -> Rows[Seat]:
@@ -113,6 +130,10 @@ class HomeScreen(View):
     @property
     def spaces(self) -> Rows[Space]:
         return self.query_one("#spaces", Rows)
+
+    @property
+    def changes(self) -> Rows[ChangeRequest]:
+        return self.query_one("#changes", Rows)
 
     def on_mount(self) -> None:
         self.organizations.wait_for("your organizations")
@@ -143,11 +164,17 @@ class HomeScreen(View):
             self.organizations.fail("Organizations did not load", str(snapshot.error))
 
     def _show_spaces(self, organization: str, snapshot: Snapshot[ListPage[Space]]) -> None:
+        seat = self._seats[organization]
+        known = snapshot.value.items if snapshot.value is not None else seat.spaces
+        trouble = str(snapshot.error) if snapshot.error is not None else ""
+        self._seats[organization] = replace(seat, spaces=known, trouble=trouble)
+        self._draw()
+
+    def _show_changes(self, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
         if snapshot.value is not None:
-            self._seats[organization] = replace(self._seats[organization], spaces=snapshot.value.items)
-            self._draw()
-        elif snapshot.error is not None and organization == self.organizations.key:
-            self.spaces.fail("Spaces did not load", str(snapshot.error))
+            self.changes.show(snapshot.value.items)
+        if snapshot.error is not None:
+            self.changes.fail("Change requests did not load", str(snapshot.error))
 
     def _show_member(self, organization: str, snapshot: Snapshot[Member]) -> None:
         if snapshot.value is not None:
@@ -163,11 +190,21 @@ class HomeScreen(View):
         if seat is None:
             return
         self.query_one("#spaces-title", Static).update(Content(f"SPACES OF {seat.organization.title.upper()}"))
-        if seat.spaces is None:
-            self.spaces.wait_for(f"the spaces of {seat.organization.title}")
-        else:
+        if seat.spaces is not None:
             self.spaces.empty, self.spaces.hint = "There is no space here that you may see.", "2 content   s search"
             self.spaces.show(seat.spaces)
+        elif not seat.trouble:
+            self.spaces.wait_for(f"the spaces of {seat.organization.title}")
+        if seat.trouble:
+            self.spaces.fail(
+                f"Spaces {'did not load' if seat.spaces is None else 'could not be refreshed'}", seat.trouble
+            )
+        at = OrganizationRef(organization_id=seat.organization.id)
+        still_open = ListOfOrganization(at=at, status="open", limit=100)
+        if self.following.op("changes") != still_open:
+            self.changes.show(())
+            self.changes.wait_for("change requests")
+            self.follow("changes", still_open, self._show_changes)
         self.status(f"Home · {seat.organization.title}", f"{self.organizations.loaded} organizations")
 
     def _draw_seat(self, seat: Seat) -> Row:
@@ -203,6 +240,24 @@ class HomeScreen(View):
             )
         )
 
+    def _draw_change(self, each: ChangeRequest) -> Row:
+        space = self._space_of(each)
+        author = each.created_by.name if each.created_by else ""
+        below = Content(" · ".join(fact for fact in (space.title if space else "", author) if fact))
+        if each.comments:
+            below += Content.styled(f"  ● {each.comments}", "$octavo-note")
+        return Row(
+            text=Content.assemble((f"#{each.number}  ", "$octavo-muted"), (each.title, "bold")),
+            right=Content.styled(short_age(each.updated_at), "$octavo-muted"),
+            below=below,
+            sign=Content.styled("◐", "$primary"),
+        )
+
+    def _space_of(self, change_request: ChangeRequest) -> Space | None:
+        seat = self.organizations.item
+        spaces = seat.spaces or () if seat is not None else ()
+        return next((space for space in spaces if space.id == change_request.space), None)
+
     @on(Lines.Highlighted, "#organizations")
     def _other_organization(self) -> None:
         self._draw_spaces()
@@ -220,6 +275,18 @@ class HomeScreen(View):
         if seat is not None and space is not None:
             self.octavo.known.choose(seat.organization)
             self.octavo.open_space(space.id)
+
+    @on(Lines.Chosen, "#changes")
+    def _open_change_request(self) -> None:
+        seat, change_request = self.organizations.item, self.changes.item
+        if seat is not None and change_request is not None and change_request.space is not None:
+            self.octavo.known.choose(seat.organization)
+            self.octavo.open_change_request(change_request, SpaceRef(space_id=change_request.space))
+
+    def action_list(self, step: int) -> None:
+        lists = [rows for rows in self.query(Rows) if rows.is_on_screen or rows.has_focus]
+        at = next((index for index, rows in enumerate(lists) if rows.has_focus), -step)
+        lists[(at + step) % len(lists)].focus()
 
     def action_pane(self, pane: str) -> None:
         self.query_one(f"#{pane}").focus()
