@@ -79,3 +79,13 @@ async def test_the_tree_is_seen_when_it_has_the_keys_whatever_is_beside_the_page
         assert "Your first tide" not in run.text
         await run.press("escape")
         await run.see("Your first tide")
+
+
+async def test_without_motion_nothing_moves(stage: Stage) -> None:
+    async with stage.play(motion=False) as run:
+        assert run.app.animation_level == "none"
+        await run.press("enter", "n", "c")
+        await run.type("Nothing moves.")
+        await run.press("ctrl+s")
+        await run.see("u undo")
+        assert "▓" not in run.text

@@ -106,6 +106,8 @@ class Octavo(Explaining[int]):
             from octavo.tui.ascii import AsciiTwins
 
             self._filters.append(AsciiTwins())
+        if not settings.motion:
+            self.animation_level = "none"
         self.notices = NoticeBoard()
         self.writes = Writes(self)
         self.wanted_space: tuple[str, str | None, str] | None = None

@@ -134,6 +134,8 @@ class View(Explained, Screen[None]):
 
     def follow(self, slot: str, op: Operation[T] | None, show: Callable[[Snapshot[T]], None] | None = None) -> None:
         """Show the answer to `op` now and whenever it changes, instead of what `slot` followed before."""
+        if op is not None and not self.octavo.has_session:
+            return  # a session that has ended is asked nothing, whatever was about to be
         self.following.follow(slot, op, show)
 
     def follow_whole(self, slot: str, op: Listing[Item], show: Callable[[Snapshot[ListPage[Item]]], None]) -> None:
