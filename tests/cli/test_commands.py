@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from octavo import __version__
+from tests.benchmarks.terminal import Terminal
 from tests.cli.conftest import Octavo
 
 
@@ -62,13 +63,16 @@ def test_a_folder_is_served_to_its_owner_only(tmp_path: Path) -> None:
     folder = tmp_path / "docs"
     folder.mkdir()
     (folder / "README.md").write_text("# Hello\n\nWorld.\n")
+    (folder / "scan.md").write_bytes(b"no\0text")
     environ = {
         **os.environ,
         **{f"OCTAVO_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "DATA", "STATE", "CACHE")},
     }
     command = [sys.executable, "-m", "octavo", "serve", "--load", str(folder)]
-    with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True) as serving:
+    with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as serving:
         assert serving.stdout is not None
+        assert serving.stderr is not None
+        assert serving.stderr.readline() == "octavo: scan.md is not text, so it is left out.\n"
         origin = serving.stdout.readline().split()[-1]
         key_file = Path(serving.stdout.readline().removeprefix("The key is in ").strip())
         assert key_file.stat().st_mode & 0o777 == 0o600
@@ -78,3 +82,21 @@ def test_a_folder_is_served_to_its_owner_only(tmp_path: Path) -> None:
         assert '"title": "docs"' in answer.stdout
         serving.send_signal(signal.SIGINT)
         assert serving.wait(20) in (0, 130)
+
+
+def test_what_is_left_out_of_a_folder_is_said_in_the_app_and_when_it_ends(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "README.md").write_text("# Hello\n\nWorld.\n")
+    for name in ("scan.md", "\u202eother.md"):
+        (folder / name).write_bytes(b"no\0text")
+    environ = {f"OCTAVO_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+    command = [sys.executable, "-m", "octavo", "open", str(folder)]
+    with Terminal(command, {**environ, "PYTHONPATH": os.environ.get("PYTHONPATH", "")}) as app:
+        app.wait_for("In this folder,", "is not text, so it is left out; and 1 more", limit=20)
+        app.write(b"\x11")
+        assert app.end(limit=20) == 0
+        last = b"".join(chunk.data for chunk in app.chunks).decode().rpartition("\x1b")[2]
+    assert "octavo: scan.md is not text, so it is left out." in last
+    assert "other.md is not text, so it is left out." in last
+    assert "\u202e" not in last

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from octavo import settings as settings_module
-from octavo.cli.arguments import FAILED, NOT_SIGNED_IN, Failure
+from octavo.cli.arguments import FAILED, NOT_SIGNED_IN, Failure, tell_left_out
 from octavo.cli.last_words import guard_the_rest
 from octavo.settings import Settings
 
@@ -29,6 +29,8 @@ class Opening:
     """The server a key pasted at the sign-in screen is for."""
     session: Callable[[], Session] | None
     """Connects to it. Raises ValueError with a sentence, or OSError."""
+    left_out: Sequence[str] = ()
+    """What of a folder could not be loaded as it is, when the app ends."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -58,6 +60,7 @@ def run(options: argparse.Namespace) -> int:
     finally:
         if picture is not None:
             picture.take_down()
+    tell_left_out(opening.left_out)
     return app.return_code or 0
 
 
@@ -70,15 +73,17 @@ def _opening(settings: Settings, options: argparse.Namespace) -> Opening:
 
         return sessions.demo(settings, reset=options.reset, latency=options.latency / 1000, fail=options.fail / 100)
 
+    left_out: list[str] = []
+
     def folder() -> Session:
         from octavo.cli import sessions
 
-        return sessions.folder(settings, options.folder)
+        return sessions.folder(settings, options.folder, left_out)
 
     if options.command == "demo":
         return Opening("demo", DEFAULT, demo)
     if options.command == "open":
-        return Opening(f"folder {os.path.realpath(options.folder)}", DEFAULT, folder)
+        return Opening(f"folder {os.path.realpath(options.folder)}", DEFAULT, folder, left_out)
 
     from octavo.cli.access import resolve
 

@@ -40,6 +40,11 @@ def run(argv: Sequence[str]) -> int:
         return 0
 
 
+def tell_left_out(sentences: Sequence[str]) -> None:
+    """Say on stderr what of a folder could not be loaded as it is."""
+    sys.stderr.write("".join(f"octavo: {each}\n" for each in sentences))
+
+
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:
     """The options in `argv`. The values of `api` may also stand behind an option, where argparse sees none."""
     top = parser()

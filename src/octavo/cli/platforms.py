@@ -12,6 +12,7 @@ from pydantic import SecretStr
 
 from octavo import redaction
 from octavo.api.errors import NotSent
+from octavo.api.text import line
 from octavo.client.private_files import private_folder, read_private, write_private
 from octavo.settings import Settings
 
@@ -96,8 +97,11 @@ def build_demo(place: Place) -> Platform:
         return Platform(world)
 
 
-def build_folder(place: Place, folder: Path, name: str) -> Platform:
-    """A folder as a space: loaded when it is new, and what changed since when it is not. Raises OSError."""
+def build_folder(place: Place, folder: Path, name: str, left_out: list[str]) -> Platform:
+    """A folder as a space: loaded when it is new, and what changed since when it is not. Raises OSError.
+
+    Adds to `left_out` what could not be loaded as it is, each in the words of a sentence.
+    """
     from octavo.server.app import Platform
     from octavo.server.household import ORGANIZATION, PERSON, move_in
     from octavo.server.loader import load
@@ -105,7 +109,8 @@ def build_folder(place: Place, folder: Path, name: str) -> Platform:
 
     with _opened(place) as store:
         world = move_in(World(store), name)
-        load(world, folder, organization=ORGANIZATION, author=PERSON)
+        loaded = load(world, folder, organization=ORGANIZATION, author=PERSON)
+        left_out += [line(f"{each.path} {each.message}") for each in loaded.problems]
         store.add_key(place.key().get_secret_value(), PERSON)
         return Platform(world)
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from octavo import settings as settings_module
-from octavo.cli.arguments import Failure
+from octavo.cli.arguments import Failure, tell_left_out
 from octavo.cli.platforms import Place, build_demo, build_folder, demo_place, folder_place
 from octavo.cli.sessions import person
 
@@ -22,10 +22,13 @@ def run(options: argparse.Namespace) -> int:
     if load is not None and not load.is_dir():
         raise Failure(f"{load} is not a folder. Name a folder that holds markdown pages.")
     place = Place(options.data) if options.data else folder_place(settings, load) if load else demo_place(settings)
+    left_out: list[str] = []
     try:
-        platform = build_folder(place, load, person()) if load else build_demo(place)
+        platform = build_folder(place, load, person(), left_out) if load else build_demo(place)
     except OSError as error:
         raise Failure(f"the platform cannot keep its data in {place.folder}: {error.strerror}") from error
+
+    tell_left_out(left_out)
 
     def announce(origin: str) -> None:
         sys.stdout.write(f"Serving on {origin}\nThe key is in {place.key_file}\n")

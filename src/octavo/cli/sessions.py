@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -116,14 +117,25 @@ def demo(settings: Settings, *, reset: bool = False, latency: float = 0.0, fail:
     return embedded(settings, place, late, kind="demo", label="DEMO", namespace=namespace)
 
 
-def folder(settings: Settings, path: Path) -> Session:
-    """A folder of pages. Raises ValueError with a sentence when it is none."""
+def folder(settings: Settings, path: Path, left_out: list[str] | None = None) -> Session:
+    """A folder of pages. Raises ValueError with a sentence when it is none.
+
+    `left_out` gets what could not be loaded as it is, once that is known.
+    """
     if not path.is_dir():
         raise ValueError(f"{path} is not a folder. Name a folder that holds markdown pages.")
     place = platforms.folder_place(settings, path)
-    late = Late(lambda: platforms.build_folder(place, path, person()))
+    told = [] if left_out is None else left_out
+    late = Late(lambda: platforms.build_folder(place, path, person(), told))
+
+    async def ask() -> Sequence[str]:
+        with suppress(OSError):  # which every request says
+            await late.platform()
+        return told
+
     label = path.resolve().name or str(path)
-    return embedded(settings, place, late, kind="folder", label=label, namespace=f"folder {place.folder}")
+    session = embedded(settings, place, late, kind="folder", label=label, namespace=f"folder {place.folder}")
+    return replace(session, left_out=ask)
 
 
 def server(settings: Settings, origin: str, name: str, key: Callable[[], SecretStr | None]) -> Session:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import signal
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
     from octavo.first_picture import FirstPicture
     from octavo.tui.picturing import Picturing
+
+LEFT_OUT_SECONDS = 15.0
 
 
 def _view(name: str) -> Callable[[], Screen[Any]]:
@@ -156,7 +158,7 @@ class Octavo(Explaining[int]):
         self._keep_picture()
         await self._end_session()
         self._session = session
-        session.open()
+        self._open(session)
         self.known.follow(session)
         await self.switch_mode(view)
 
@@ -209,7 +211,18 @@ class Octavo(Explaining[int]):
     def _first_painted(self) -> None:
         gc.enable()
         if self._session is not None:
-            self._session.open()
+            self._open(self._session)
+
+    def _open(self, session: Session) -> None:
+        session.open()
+        if session.left_out is not None:
+            self.background(self._tell_left_out(session.left_out))
+
+    async def _tell_left_out(self, ask: Callable[[], Awaitable[Sequence[str]]]) -> None:
+        """Say what of a folder could not be loaded as it is: the first of it, and how much more there is."""
+        if told := await ask():
+            more = f"; and {len(told) - 1} more, all listed when you quit" if len(told) > 1 else ""
+            self.say(f"In this folder, {told[0].rstrip('.')}{more}.", tone="care", seconds=LEFT_OUT_SECONDS)
 
     # Doing
 
@@ -218,6 +231,11 @@ class Octavo(Explaining[int]):
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
+
+    @property
+    def ending(self) -> bool:
+        """Whether the app was told to end: what is on the screen is being taken down."""
+        return self._exit
 
     @property
     def busy(self) -> bool:
@@ -389,7 +407,8 @@ class Octavo(Explaining[int]):
     def _fatal_error(self) -> None:
         """Replace Textual's crash screen, which prints local variables (K9)."""
         self._keep_what_is_typed()
-        self._exit_renderables.append(report_crash(self.settings.state_folder))
+        if self._exception is not None and not self._exit_renderables:  # what follows from it says nothing new
+            self._exit_renderables.append(report_crash(self.settings.state_folder, self._exception))
         self._close_messages_no_wait()
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[Any]:

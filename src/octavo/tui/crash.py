@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
-import sys
 import traceback
+from contextlib import suppress
 from pathlib import Path
 
 from rich.text import Text
@@ -12,12 +13,15 @@ from rich.text import Text
 from octavo.api.text import line, text
 from octavo.redaction import redact
 
+MOST = 100
+"""Reports of processes of one number."""
 
-def report_crash(folder: Path) -> Text:
+
+def report_crash(folder: Path, error: BaseException) -> Text:
     """Write what went wrong to a new file in `folder`, without keys, and return what to say about it."""
-    said = line(redact(f"{type(sys.exc_info()[1]).__name__}: {sys.exc_info()[1]}"))
+    said = line(redact(f"{type(error).__name__}: {error}"))
     try:
-        where = f"The details are in {_write(folder, text(redact(traceback.format_exc())))}"
+        where = f"The details are in {_write(folder, text(redact(''.join(traceback.format_exception(error)))))}"
     except OSError as error:
         where = f"The details could not be written: {error.strerror}"
     return Text(f"Octavo ended: {said}\n{where}\nNothing you typed is lost: drafts and unsent comments are kept.\n")
@@ -25,8 +29,16 @@ def report_crash(folder: Path) -> Text:
 
 def _write(folder: Path, report: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path = folder / f"crash-{os.getpid()}.txt"
-    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
+    path, descriptor = _new(folder)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(report)
     return path
+
+
+def _new(folder: Path) -> tuple[Path, int]:
+    """A file that was not there, open for writing. The numbers of processes come again, and so may their names."""
+    for number in range(1, MOST + 1):
+        path = folder / (f"crash-{os.getpid()}.txt" if number == 1 else f"crash-{os.getpid()}-{number}.txt")
+        with suppress(FileExistsError):
+            return path, os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
+    raise OSError(errno.EEXIST, f"there are {MOST} of this process already; delete those in {folder}")

@@ -55,6 +55,8 @@ class Following:
             leave()
 
     def _shown(self, show: Callable[[Snapshot[T]], None], snapshot: Snapshot[T]) -> None:
+        if self._octavo().ending:
+            return  # there is nothing left to show it in
         if isinstance(snapshot.value, ListPage) and snapshot.value.unreadable:
             self._octavo().known.tell_unreadable(snapshot.value.unreadable)
         show(snapshot)

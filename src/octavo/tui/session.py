@@ -54,6 +54,8 @@ class Session:
     close: Callable[[], Awaitable[None]]
     open: Callable[[], None] = lambda: None
     """Called when the first screen is painted: nothing needs to be sent before."""
+    left_out: Callable[[], Awaitable[Sequence[str]]] | None = None
+    """What of a folder could not be loaded as it is, each in the words of a sentence, once that is known."""
 
 
 @dataclass(frozen=True)
