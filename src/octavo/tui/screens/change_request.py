@@ -193,8 +193,11 @@ class ChangeRequestScreen(Discussing, Proposing):
         changes = self._changes.changes if self._changes else ()
         index = next((number for number, each in enumerate(changes, 1) if key_of(each) == self.rows.key), 0)
         place = f"page {index} of {len(changes)}" if index else ""
+        space = self.octavo.known.space(self._space.space_id)
+        where = f"{space.title} › " if space is not None else ""
         self.status(
-            f"Changes › #{about.number} {about.title}", " · ".join(each for each in (place, self.view.facts) if each)
+            f"Changes › {where}#{about.number} {about.title}",
+            " · ".join(each for each in (place, self.view.facts) if each),
         )
 
     # The diff

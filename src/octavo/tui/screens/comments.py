@@ -137,7 +137,9 @@ class CommentsScreen(View):
             at = ChangeRequestRef(space_id=each.space, change_request_id=each.id)
             op = comments.List(at=at, status="all", format="markdown", limit=200)
             key = f"change request {each.id}"
-            self.follow_whole(key, op, partial(self._show, key, at, f"#{each.number} {each.title}"))
+            space = self.octavo.known.space(each.space)
+            where = f"{space.title.upper()} · " if space is not None else ""
+            self.follow_whole(key, op, partial(self._show, key, at, f"{where}#{each.number} {each.title}"))
 
     def _show(self, key: str, at: Discussion, place: str, snapshot: Snapshot[ListPage[Comment]]) -> None:
         self._found[key] = (at, place, snapshot)
@@ -183,13 +185,18 @@ class CommentsScreen(View):
         if failed:
             more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
             self.rows.fail("Some threads did not load", f"{failed[0]}{more}")
+        self._say_where()
+        self._draw_thread()
+
+    @on(Lines.Filtered, "#list")
+    def _say_where(self) -> None:
         more_there = any(snapshot.value.next for _, _, snapshot in self._found.values() if snapshot.value)
         places = sum(snapshot.value is not None for _, _, snapshot in self._found.values())
         known = f"{places} of {len(self._found)} places loaded" if places < len(self._found) else self.rows.loaded
         self.status(
-            f"Comments · {sections.current} · all spaces", known + (" · more on the server" if more_there else "")
+            f"Comments · {self.query_one(Sections).current} · all spaces",
+            known + (" · more on the server" if more_there else ""),
         )
-        self._draw_thread()
 
     def _draw(self, thread: Thread) -> Row:
         comment = thread.comment
