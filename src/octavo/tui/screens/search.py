@@ -174,7 +174,7 @@ class SearchScreen(Dialog[None]):
             self.rows.action_first()
         if error is not None:
             self.rows.fail("The server could not search", str(error))
-        self._say_scope(f"{len(hits)} results" if hits else "")
+        self._say_scope(("1 result" if len(hits) == 1 else f"{len(hits)} results") if hits else "")
 
     def _page_hits(self) -> list[Hit]:
         hits: list[Hit] = []
