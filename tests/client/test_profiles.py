@@ -144,3 +144,21 @@ def test_what_cannot_be_resolved_is_a_sentence(environ: dict[str, str], options:
 def test_a_name_that_could_be_more_than_a_name_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="cannot be the name of a profile"):
         profiles.check_name(name)
+
+
+def test_a_file_that_cannot_be_read_stays_until_the_new_one_is_sure(tmp_path: Path) -> None:
+    path = tmp_path / "profiles.toml"
+    path.write_bytes(b"\xff not toml")
+    found = profiles.read(path)
+    tmp_path.chmod(0o500)
+    try:
+        (tmp_path / "probe").touch()  # root may write everywhere
+    except PermissionError:
+        with pytest.raises(OSError, match="denied"):
+            profiles.write(path, found)
+        assert path.read_bytes() == b"\xff not toml"
+    finally:
+        tmp_path.chmod(0o700)
+    profiles.write(path, found)
+    assert path.with_suffix(".unreadable").read_bytes() == b"\xff not toml"
+    assert path.read_bytes() != b"\xff not toml"

@@ -22,13 +22,13 @@ def private_folder(path: Path) -> None:
             folder.chmod(0o700)
 
 
-def write_private(path: Path, text: str) -> None:
+def write_private(path: Path, text: str | bytes) -> None:
     """Replace the file by `text`, whole and durable, mode 0600. Raises OSError."""
     private_folder(path.parent)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(text if isinstance(text, bytes) else text.encode())
             file.flush()
             os.fsync(file.fileno())
         os.replace(name, path)

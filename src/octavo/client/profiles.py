@@ -117,12 +117,14 @@ def read(path: Path) -> Profiles:
 
 def write(path: Path, profiles: Profiles) -> None:
     """Replace the file. One that could not be read is set aside beside it. Raises OSError."""
-    if profiles.problem and path.exists():
-        path.replace(path.with_suffix(".unreadable"))
     lines = [f"current = {_quoted(profiles.current)}"]
     for profile in profiles.entries.values():
         lines += ["", f"[profiles.{_quoted(profile.name)}]"]
         lines += [f"{key} = {_quoted(value)}" for key, value in asdict(profile).items() if key != "name" and value]
+    unreadable = path.read_bytes() if profiles.problem and path.exists() else None
+    if unreadable is not None:
+        # A copy: until the new file is sure, the old one stays where it is.
+        write_private(path.with_suffix(".unreadable"), unreadable)
     write_private(path, "\n".join(lines) + "\n")
 
 
