@@ -32,7 +32,7 @@ HOME = {
     "textual": {"tui"},
     "rich": {"tui"},
     "pygments": {"tui"},
-    "httpx": {"client", "cli"},
+    "httpx": {"client"},
     "keyring": {"client"},
     "truststore": {"client"},
     "starlette": {"server"},
