@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from octavo.tui.clipboard import copy
 from tests.journeys.stage import Stage
 from tests.tui.test_browser import ADDRESS, browser
 
@@ -44,3 +45,13 @@ async def test_a_browser_that_fails_is_said_and_the_address_offered(
         await run.press("y")
         await run.hear("Copied the address.")
         assert run.app.clipboard.startswith(ADDRESS.rstrip("/"))
+
+
+async def test_what_is_too_long_for_the_terminal_is_not_copied_and_said(stage: Stage) -> None:
+    async with stage.play() as run:
+        copy(run.app, "ü" * 37_000, "Copied it.")
+        await run.hear("Copied it.")
+        copy(run.app, "ü" * 37_001, "Copied more.")
+        await run.hear("too long to be copied")
+        assert run.app.clipboard == "ü" * 37_000
+        assert "Copied more." not in run.said

@@ -16,6 +16,7 @@ from octavo.api.errors import ApiError
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.settings import Settings
+from octavo.tui.clipboard import fits
 from octavo.tui.commands import Explaining
 from octavo.tui.crash import report_crash
 from octavo.tui.known import Known
@@ -278,6 +279,10 @@ class Octavo(Explaining[int]):
         else:
             severity = {"done": "information", "care": "warning", "failed": "error"}[tone]
             self.notify(message, severity=severity, markup=False)  # type: ignore[arg-type]  # one of its three words
+
+    def copy_to_clipboard(self, text: str) -> None:
+        if fits(self, text):
+            super().copy_to_clipboard(text)
 
     def explain(self, sentence: str) -> None:
         self.say(sentence, tone="care")

@@ -90,7 +90,7 @@ def open_outside(app: Octavo, url: str, *, trouble: str = "") -> None:
 
     `trouble` says why it could not be opened: then it can only be copied.
     """
-    from octavo.tui import browser
+    from octavo.tui import browser, clipboard
     from octavo.tui.screens.confirm import Confirm
 
     target = links.resolve(url, "", links.Places())
@@ -105,8 +105,7 @@ def open_outside(app: Octavo, url: str, *, trouble: str = "") -> None:
         if isinstance(found, browser.Browser):
             _browse(app, found, target.url)
         else:
-            app.copy_to_clipboard(target.url)
-            app.say("Copied the address.")
+            clipboard.copy(app, target.url, "Copied the address.")
 
     if isinstance(found, browser.Browser):
         verb, after = "Open in the browser", "This address is outside the platform."

@@ -19,7 +19,7 @@ from octavo.api.comments import Comment, Reply
 from octavo.api.operation import ListPage
 from octavo.api.places import Discussion
 from octavo.data.live import Snapshot
-from octavo.tui import talking
+from octavo.tui import clipboard, talking
 from octavo.tui.ages import long_age
 from octavo.tui.commands import Explained
 from octavo.tui.emoji import emoji
@@ -330,5 +330,4 @@ class ThreadView(Explained, ScrollView, can_focus=True, inherit_bindings=False):
 
     def action_copy(self) -> None:
         if self.message is not None:
-            self.app.copy_to_clipboard(self.message.body.text)
-            self.octavo.say("Copied the text of this message.")
+            clipboard.copy(self.octavo, self.message.body.text, "Copied the text of this message.")
