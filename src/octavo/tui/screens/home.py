@@ -72,7 +72,7 @@ class HomeScreen(View):
         Binding("h,left", "pane('organizations')", "Organizations", show=False, tooltip="Go to the organizations", id="home.organizations"),
         Binding("l,right", "pane('spaces')", "Spaces", show=False, tooltip="Go to the spaces", id="home.spaces"),
         Binding("left_square_bracket", "list(-1)", "List before", key_display="[", show=False, tooltip="Go to the list before", id="home.previous_list"),
-        Binding("right_square_bracket", "list(1)", "Next list", key_display="]", tooltip="Organizations, spaces, open change requests: the next of the lists", id="home.next_list"),
+        Binding("right_square_bracket", "list(1)", "Next list", key_display="]", tooltip="Go to the next of the three lists", id="home.next_list"),
     ]  # fmt: skip
 
     def __init__(self) -> None:
