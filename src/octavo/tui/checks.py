@@ -135,7 +135,7 @@ def _state(change_request: ChangeRequest) -> Fact:
 
 def _currency(change_request: ChangeRequest) -> Fact:
     if change_request.outdated:
-        return Fact("care", "up to date", "no: the primary content moved on · U updates it first")
+        return Fact("care", "up to date", "no: the primary content moved on")
     return Fact("ok", "up to date", "with the primary content")
 
 
@@ -157,7 +157,7 @@ def _conflict_fact(change_request: ChangeRequest, foreseen: Forecast) -> Fact:
         kept = "; ".join(dict.fromkeys(_KEPT[each.kind] for each in foreseen.conflicts))
         return Fact("bad", "conflicts", f"may conflict: {said} · {kept}")
     if foreseen.unread:
-        return Fact("care", "conflicts", f"none seen; {foreseen.unread} pages were not read")
+        return Fact("care", "conflicts", f"none seen; {ages.plural(foreseen.unread, 'page')} not read")
     if change_request.outdated:
         return Fact("ok", "conflicts", "none foreseen: what changed there and here does not meet")
     return Fact("ok", "conflicts", "none")

@@ -45,10 +45,10 @@ class DraftClock:
         self._first: float | None = None
 
     def typed(self, now: float) -> float:
-        """How long to wait from `now` on, if no other key comes."""
+        """How long to wait from `now` on, if no other key comes; never no time at all."""
         if self._first is None:
             self._first = now
-        return max(0.0, min(self.AFTER_LAST, self._first + self.AT_MOST - now))
+        return max(0.01, min(self.AFTER_LAST, self._first + self.AT_MOST - now))
 
     def kept(self) -> None:
         """Everything typed so far is kept."""

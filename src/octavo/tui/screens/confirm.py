@@ -228,7 +228,7 @@ class Confirm(Dialog[Confirmed | None]):
         if self._field is not None and self._field.keep is not None:
             if self._timer is not None:
                 self._timer.stop()
-            self._timer = self.set_timer(max(0.01, self._clock.typed(monotonic())), self._keep)
+            self._timer = self.set_timer(self._clock.typed(monotonic()), self._keep)
 
     def _keep(self) -> None:
         if self._timer is not None:

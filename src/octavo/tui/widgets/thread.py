@@ -20,7 +20,7 @@ from octavo.api.operation import ListPage
 from octavo.api.places import Discussion
 from octavo.data.live import Snapshot
 from octavo.tui import clipboard, talking
-from octavo.tui.ages import long_age
+from octavo.tui.ages import long_age, plural
 from octavo.tui.commands import Explained
 from octavo.tui.emoji import emoji
 from octavo.tui.page.lines import Line, Piece, fit
@@ -211,7 +211,7 @@ class ThreadView(Explained, ScrollView, can_focus=True, inherit_bindings=False):
             lines = [*wrap(pieces, max(16, self.size.width - 2)), [*keys, Piece(" log", look.muted)]]
             return [Line(line) for line in lines]
         if self._replies.loading and self._replies.value is None and self.comment.replies:
-            return [Line([Piece(f"  loading {self.comment.replies} replies", look.muted)])]
+            return [Line([Piece(f"  loading {plural(self.comment.replies, 'reply', 'replies')}", look.muted)])]
         return [Line([Piece("  more replies: G loads on", look.muted)])] if more else []
 
     # Drawing
