@@ -6,7 +6,7 @@ import pytest
 from rich.style import Style
 
 from octavo.documents.parse import parse
-from octavo.tui.page.hinting import labels
+from octavo.tui.page.hinting import labels, place_of
 from octavo.tui.page.pane import GalleyPane
 from octavo.tui.page.view import PageView
 from tests.tui.page.panes import PaneApp, links, screen
@@ -106,3 +106,19 @@ async def test_scrolling_takes_the_letters_away() -> None:
         assert app.pane.is_typing
         app.pane.action_scroll_lines(2)
         assert not app.pane.is_typing
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "size", "place"),
+    [
+        ("a link", 2, 1, 1),
+        ("  link", 2, 2, 0),
+        ("x link", 2, 2, 1),
+        ("x,link", 2, 1, 2),
+        ("link", 0, 1, 0),
+        (" one  two ", 5, 1, 5),
+        (" one  two ", 5, 2, 4),
+    ],
+)
+def test_a_letter_takes_blanks_before_it_takes_letters(text: str, start: int, size: int, place: int) -> None:
+    assert place_of([char == " " for char in text], start, size) == place

@@ -73,7 +73,7 @@ class Hints:
         for label, hot in self.by_label.items():
             if hot.line == row and label.startswith(self.typed):
                 size = len(label)
-                at = hot.start - _room(free, hot.start, size)
+                at = place_of(free, hot.start, size)
                 strip = over(strip, at, label[len(self.typed) :].rjust(size), ground + look.button)
                 free[at : at + size] = [False] * size
         return strip
@@ -89,6 +89,8 @@ def _free(line: Line) -> Iterator[bool]:
             yield from repeat(text[start:end].isspace(), wide)
 
 
-def _room(free: Sequence[bool], start: int, most: int) -> int:
-    """How many cells right before `start` are free, `most` at the most."""
-    return next((room for room in range(most) if start - room < 1 or not free[start - room - 1]), most)
+def place_of(free: Sequence[bool], start: int, size: int) -> int:
+    """Where a label of `size` cells goes: right before the first word from `start` on, as far as there are free cells."""
+    first = next((cell for cell in range(start, min(start + size, len(free))) if not free[cell]), start + size)
+    room = next((room for room in range(size) if first - room < 1 or not free[first - room - 1]), size)
+    return first - room
