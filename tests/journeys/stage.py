@@ -96,6 +96,11 @@ class Gate:
         else:
             self._shut[kind] = asyncio.Event()
 
+    @property
+    def is_shut(self) -> bool:
+        """Whether nothing at all passes."""
+        return self._shut_for_all is not None
+
     def open(self) -> None:
         """Let through what waits, and what comes."""
         for shut in (*self._shut.values(), *([self._shut_for_all] if self._shut_for_all else ())):
@@ -152,6 +157,11 @@ class Run:
         """Write words, as a paste brings them."""
         self.app.screen.post_message(events.Paste(words))
         await self.settle()
+
+    @property
+    def is_held_back(self) -> bool:
+        """Whether the gate lets nothing pass."""
+        return self._gate is not None and self._gate.is_shut
 
     async def settle(self) -> None:
         """Wait until nothing is under way that the gate does not hold back."""
@@ -319,6 +329,9 @@ class Stage:
         ages.clock = self.clock
         async with app.run_test(size=size) as pilot:
             run = Run(app, pilot, gate, platform, self.clock)
+            if session is not None and not run.is_held_back:
+                known = app.known
+                await run.until(lambda: bool(known.organizations.value or known.organizations.error), "hear anything")
             await run.settle()
             yield run
             if app.is_running:

@@ -11,6 +11,7 @@ from tests.journeys.stage import Run, Stage
 
 
 async def on_quickstart(run: Run) -> None:
+    await run.see("Your first tide")
     await run.press("j", "j", "enter")
     await run.see("› Quickstart", "THREADS  2 open")
 

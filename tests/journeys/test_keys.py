@@ -4,17 +4,14 @@ import csv
 from collections import defaultdict
 from pathlib import Path
 
-import pytest
 from textual.binding import Binding
 from textual.dom import DOMNode
 
-from octavo.tui.commands import clashes, faults, own_bindings
+from octavo.tui.commands import faults, own_bindings
 from octavo.tui.places import PLACES
 from octavo.tui.screens.chooser import Chooser
 from octavo.tui.widgets.filter import FilterInput
-from tests.journeys.stage import Run, Stage
-from tests.journeys.test_pictures import go
-from tests.journeys.tours import TOURS
+from tests.journeys.stage import Stage
 
 KEYMAP = Path(__file__).parent / "keymap.tsv"
 """The keys people were promised, and the ids of what they do: one row for each."""
@@ -45,29 +42,6 @@ def test_keys_are_those_people_were_promised() -> None:
         promised = {binding.key for binding in Binding.make_bindings([Binding(row["keys"], "")])}
         bound = set().union(*(keys[id] for id in row["ids"].split()))
         assert promised <= bound, f"{row['context']}: {row['keys']} is not {row['ids']}, which is {bound}"
-
-
-@pytest.mark.parametrize("tour", TOURS)
-async def test_no_key_means_two_things_anywhere(stage: Stage, tour: str) -> None:
-    start = tour if tour != "talking" else "content"
-    async with stage.play(start=start) as run:
-        for stop in TOURS[tour]:
-            await go(run, stop)
-            assert clashes(run.app.screen) == [], stop.name
-            assert doubles(run) == [], stop.name
-
-
-def doubles(run: Run) -> list[str]:
-    """Keys that one place binds to two commands."""
-    places = {active.node for active in run.app.screen.active_bindings.values()}
-    return [
-        f"{type(place).__name__}: {key} is {' and '.join(sorted(ids))}"
-        for place in places
-        for key, bindings in place._bindings.key_to_bindings.items()
-        if len(ids := {binding.id or binding.action for binding in bindings}) > 1
-        # From the list of its pages, C is about the change request as a whole.
-        and ids != {"change.comment", "comment.page"}
-    ]
 
 
 async def test_keys_can_be_given_to_other_commands(stage: Stage) -> None:

@@ -5,21 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.journeys.stage import Run, Stage
-from tests.journeys.tours import TOURS, Stop
+from tests.journeys.stage import Stage
+from tests.journeys.tours import TOURS, ambiguous, go
 
 PICTURES = Path(__file__).parent / "pictures"
 SIZES = [(80, 24), (120, 36), (200, 60)]
-
-
-async def go(run: Run, stop: Stop) -> None:
-    """Come from the stop before to this one."""
-    for key in stop.keys:
-        if key.startswith("type:"):
-            await run.type(key.removeprefix("type:"))
-        else:
-            await run.press(key)
-    await run.see(*stop.words)
 
 
 def differs(name: str, text: str) -> str:
@@ -34,12 +24,15 @@ def differs(name: str, text: str) -> str:
 
 @pytest.mark.parametrize("tour", TOURS)
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-async def test_every_view_and_dialog_looks_as_it_was_approved(stage: Stage, tour: str, size: tuple[int, int]) -> None:
+async def test_every_view_and_dialog_looks_as_it_was_approved_and_no_key_means_two_things(
+    stage: Stage, tour: str, size: tuple[int, int]
+) -> None:
     wrong: list[str] = []
     start = tour if tour != "talking" else "content"
     async with stage.play(start=start, size=size) as run:
         for stop in TOURS[tour]:
             await go(run, stop)
+            assert ambiguous(run) == [], stop.name
             wrong.append(differs(f"{stop.name}-{size[0]}x{size[1]}", run.text))
     assert not any(wrong), "\n".join(filter(None, wrong))
 

@@ -107,7 +107,7 @@ async def test_search_finds_change_requests_and_opens_them(stage: Stage) -> None
         await run.type("refused time")
         await run.see("#7  Show what a refused time looks like")
         await run.press("up", "enter")
-        await run.see("Changes › #7 Show what a refused time looks like")
+        await run.see("#7 Show what a refused time looks like  Harbour API", "0 of 2 viewed")
 
 
 async def test_what_nothing_holds_is_said(stage: Stage) -> None:

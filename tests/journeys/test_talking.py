@@ -8,6 +8,7 @@ HERE = "You need a terminal and either curl"
 
 async def on_quickstart(run: Run) -> None:
     """Stand on the first paragraph of the quickstart, of which nobody said anything yet."""
+    await run.see("Your first tide")
     await run.press("j", "j", "enter")
     await run.see("› Quickstart", "THREADS  2 open", HERE)
 
@@ -245,5 +246,6 @@ async def test_two_people_talk_and_each_sees_the_other(stage: Stage) -> None:
 
 
 async def on_quickstart_again(run: Run) -> None:
+    await run.see("Your first tide")
     await run.press("j", "j", "enter")
     await run.see("› Quickstart", "THREADS  3 open", HERE)

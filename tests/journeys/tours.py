@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from octavo.tui.commands import clashes
+from tests.journeys.stage import Run
+
 
 class Stop(NamedTuple):
     """Something to look at: the keys that lead there from the stop before, and words that are there then.
@@ -68,3 +71,26 @@ AROUND = (
     Stop("theme", ("escape", "f2"), ("Theme",)),
 )
 TOURS = {"content": READING, "talking": TALKING, "changes": REVIEWING, "comments": COMMENTS, "home": AROUND}
+
+
+async def go(run: Run, stop: Stop) -> None:
+    """Come from the stop before to this one."""
+    for key in stop.keys:
+        if key.startswith("type:"):
+            await run.type(key.removeprefix("type:"))
+        else:
+            await run.press(key)
+    await run.see(*stop.words)
+
+
+def ambiguous(run: Run) -> list[str]:
+    """Keys that mean two things here."""
+    places = {active.node for active in run.app.screen.active_bindings.values()}
+    return clashes(run.app.screen) + [
+        f"{type(place).__name__}: {key} is {' and '.join(sorted(ids))}"
+        for place in places
+        for key, bindings in place._bindings.key_to_bindings.items()
+        if len(ids := {binding.id or binding.action for binding in bindings}) > 1
+        # From the list of its pages, C is about the change request as a whole.
+        and ids != {"change.comment", "comment.page"}
+    ]
