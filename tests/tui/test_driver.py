@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from pathlib import Path
@@ -76,6 +77,15 @@ def test_bytes_that_are_no_text_end_nothing() -> None:
         app.settle(0.05)
         app.write(b"e")
         app.wait_for("back, 1", limit=20)
+        app.write(b"x")
+        assert app.end(limit=20) == 0
+
+
+def test_who_was_not_stopped_is_not_taken_up_again() -> None:
+    with Terminal([sys.executable, "-c", PROGRAM], {"PYTHONPATH": str(ROOT)}) as app:
+        app.wait_for("here we are")
+        os.kill(app.pid, signal.SIGCONT)
+        app.settle(0.2)
         app.write(b"x")
         assert app.end(limit=20) == 0
 

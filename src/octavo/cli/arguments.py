@@ -42,7 +42,8 @@ def run(argv: Sequence[str]) -> int:
 
 def tell_left_out(sentences: Sequence[str]) -> None:
     """Say on stderr what of a folder could not be loaded as it is."""
-    sys.stderr.write("".join(f"octavo: {each}\n" for each in sentences))
+    if sentences:
+        sys.stderr.write("".join(f"octavo: {each}\n" for each in sentences))
 
 
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:

@@ -377,10 +377,8 @@ class Octavo(Explaining[int]):
             self.background(self.action_quit())
 
     async def action_quit(self) -> None:
-        self._keep_what_is_typed()
         self._keep_picture()
-        self._quitting = True
-        self.exit(0)
+        self._terminated()
 
     async def on_unmount(self) -> None:
         # The terminal is given back before: letting go of what is on disk may take a moment.
@@ -390,6 +388,7 @@ class Octavo(Explaining[int]):
     def _terminated(self) -> None:
         """The terminal is gone or we were asked to end: keep what is being typed, then go (D6)."""
         self._keep_what_is_typed()
+        self._quitting = True
         self.exit(0)
 
     def _keep_picture(self) -> None:

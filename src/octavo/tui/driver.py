@@ -34,6 +34,11 @@ class TerminalDriver(LinuxDriver):
         """Its ends for reading and writing, while keys are read. What is written wakes the thread."""
         self._covered = False
 
+    def _sigcont_application(self, *signal_and_frame: Any) -> None:
+        # A terminal that goes away sends SIGHUP and then SIGCONT: who was not stopped has nothing to take up again.
+        if self._pipe is None or self._must_signal_resume:
+            super()._sigcont_application(*signal_and_frame)
+
     def start_application_mode(self) -> None:
         self._pipe = os.pipe()
         picture: FirstPicture | None = getattr(self._app, "picture", None)
