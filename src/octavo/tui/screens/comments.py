@@ -73,6 +73,8 @@ class CommentsScreen(View):
     def __init__(self) -> None:
         super().__init__()
         self._found: dict[str, tuple[Discussion, str, Snapshot[ListPage[Comment]]]] = {}
+        self._listing: set[str] = set()
+        """The lists of change requests that are not here yet: each of those has threads."""
         self._complete = False
 
     def body(self) -> Iterable[Widget]:
@@ -119,7 +121,7 @@ class CommentsScreen(View):
         at = OrganizationRef(organization_id=organization.id)
         for status in ("open", "draft"):
             op = change_requests.ListOfOrganization(at=at, status=status, limit=100)
-            self.follow(f"{status} change requests", op, self._show_change_requests)
+            self.follow(f"{status} change requests", op, partial(self._show_change_requests, status))
         self._follow_places()
 
     def _follow_places(self) -> None:
@@ -130,7 +132,8 @@ class CommentsScreen(View):
                 f"space {space.id}", op, partial(self._show, f"space {space.id}", space.ref, space.title.upper())
             )
 
-    def _show_change_requests(self, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
+    def _show_change_requests(self, status: str, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
+        (self._listing.add if snapshot.loading else self._listing.discard)(status)
         for each in snapshot.value.items if snapshot.value else ():
             if each.space is None:
                 continue
@@ -177,7 +180,7 @@ class CommentsScreen(View):
         if not self._complete:
             # Places arrive one by one: until all are here the cursor waits at the top.
             self.rows.action_first()
-            self._complete = not any(snapshot.loading for _, _, snapshot in self._found.values())
+            self._complete = not self._listing and not any(snapshot.loading for _, _, snapshot in self._found.values())
         loading = any(snapshot.loading and snapshot.value is None for _, _, snapshot in self._found.values())
         failed = [snapshot.error for _, _, snapshot in self._found.values() if snapshot.error is not None]
         if loading and not threads:
