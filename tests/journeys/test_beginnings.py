@@ -148,7 +148,7 @@ async def test_first_run_open_a_folder(stage: Stage, tmp_path: Path) -> None:
         await run.press("ctrl+o")
         await run.type(str(folder / "nothing"))
         await run.press("enter")
-        await run.see("is not a folder. Name a folder that holds markdown pages.")
+        await run.see("is not a folder.")
         await run.press("ctrl+u")
         await run.type(str(folder))
         await run.press("enter")

@@ -121,8 +121,8 @@ FIRST_LOADS: list[tuple[str, type[Operation[Any]], tuple[str, ...], str, str]] =
     ("home", organizations.List, (), "Organizations did not load", "SPACES OF SALTMARSH INSTRUMENTS"),
     ("home", spaces.List, (), "Spaces did not load", "Limpet manual"),
     ("changes", change_requests.ListOfOrganization, (), "Change requests did not load", "Battery figures"),
-    ("comments", comments.List, (), "Some threads did not load", "● Mara Lindqvist  Checked"),
-    ("comments", comments.ListReplies, (), "Replies did not load", "↳ Noor Haddad"),
+    ("comments", comments.List, (), "Some threads did not load", "● Yuki Tanabe  I asked two"),
+    ("comments", comments.ListReplies, (), "Replies did not load", "↳ Mara Lindqvist"),
     ("changes", content.ListChanges, ("enter",), "What it changes did not load", "0 of 1 viewed"),
     ("changes", content.GetPage, ("enter",), "Word list did not load", "+ "),
 ]

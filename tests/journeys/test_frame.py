@@ -30,7 +30,7 @@ async def test_the_title_of_the_pane_that_has_the_keys_is_in_the_accent(stage: S
     [
         ("content", "Your first tide table", "enter", "Measured and predicted"),
         ("home", "ORGANIZATIONS", "tab", "SPACES OF SALTMARSH"),
-        ("comments", "Checked Otterness", "tab", "↳ Noor Haddad"),
+        ("comments", "I asked two", "tab", "↳ Mara Lindqvist"),
     ],
 )
 async def test_below_80_columns_there_is_one_pane_the_one_with_the_keys(

@@ -55,7 +55,7 @@ REVIEWING = (
     Stop("update", ("escape", "U"), ("Update #4",)),
 )
 COMMENTS = (
-    Stop("comments", (), ("76 of 76", "↳ Noor Haddad")),
+    Stop("comments", (), ("76 of 76", "↳ Mara Lindqvist")),
     Stop("comments-thread", ("enter", "j"), ("76 of 76",)),
     Stop("comments-resolved", ("escape", "]", "]"), ("17 of 17",)),
     Stop("delete", ("[", "enter", "X"), ("Delete this comment",)),
