@@ -41,7 +41,7 @@ Op = TypeVar("Op", bound=Operation[Any])
 
 MARA = "mara-lindqvist"
 """May review and merge, in the limpet manual only review."""
-LONGEST = 10.0
+LONGEST = 15.0
 """Seconds after which what a journey waits for will not come."""
 
 
@@ -209,7 +209,7 @@ class Run:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LONGEST):
                 while not holds():
-                    await self.pilot.pause(0.004)
+                    await self.pilot.pause(0.015)
         assert holds(), f"Did not {what or 'come to it'}. Notices: {self.said}\n{self.text}"
         await self.settle()
 
@@ -343,7 +343,7 @@ class Stage:
             origin or "http://octavo.local",
             SecretStr(f"key-of-{person}"),
             transport=None if origin else platform,
-            deadline=1.0 if origin else 30.0,
+            deadline=3.0 if origin else 30.0,
             now=self.clock,
             sleep=_at_once,
         )

@@ -23,7 +23,7 @@ MOODS = [
     pytest.param(Mood(500), "failed (500): The harbour master says no.", "waits", id="500"),
     pytest.param(Mood(200, b"<html>Welcome to the hotel</html>"), "127.0.0.1:", "waits", id="garbage"),
     pytest.param(Mood(200, b'{"items": [{"id'), "127.0.0.1:", "waits", id="half an answer"),
-    pytest.param(Mood(0), "did not answer within 1 s", "waits", id="nothing"),
+    pytest.param(Mood(0), "did not answer within 3 s", "waits", id="nothing"),
 ]
 
 
