@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
 from pathlib import Path
 
@@ -22,6 +24,15 @@ def differs(name: str, text: str) -> str:
     return "" if path.read_text(encoding="utf-8") == text else f"{name} looks different:\n{text}"
 
 
+async def come_to_rest(run: Run, name: str) -> None:
+    """Give what is painted last, such as a scroll bar or a preview, time to be there."""
+    path = PICTURES / f"{name}.txt"
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(3):
+            while path.exists() and path.read_text(encoding="utf-8") != run.text:
+                await run.pilot.pause(0.05)
+
+
 @pytest.mark.parametrize("tour", TOURS)
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_every_view_and_dialog_looks_as_it_was_approved_and_no_key_means_two_things(
@@ -33,7 +44,9 @@ async def test_every_view_and_dialog_looks_as_it_was_approved_and_no_key_means_t
         for stop in TOURS[tour]:
             await go(run, stop)
             assert ambiguous(run) == [], stop.name
-            wrong.append(differs(f"{stop.name}-{size[0]}x{size[1]}", run.text))
+            name = f"{stop.name}-{size[0]}x{size[1]}"
+            await come_to_rest(run, name)
+            wrong.append(differs(name, run.text))
     assert not any(wrong), "\n".join(filter(None, wrong))
 
 
