@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.journeys.stage import Stage
+from tests.journeys.stage import Run, Stage
 from tests.journeys.tours import TOURS, ambiguous, go
 
 PICTURES = Path(__file__).parent / "pictures"
