@@ -167,7 +167,7 @@ class Run:
         """Wait until nothing is under way that the gate does not hold back."""
         quiet = 0
         async with asyncio.timeout(LONGEST):
-            while quiet < 2:
+            while quiet < 3:
                 await self.pilot.pause(0.004)
                 quiet = 0 if self._busy() else quiet + 1
 

@@ -42,7 +42,7 @@ TALKING = (
 )
 REVIEWING = (
     Stop("changes", (), ("7 of 7", "PAGES", "~ Word list")),
-    Stop("changes-merged", ("]", "]"), ("4 of 4",)),
+    Stop("changes-merged", ("]", "]"), ("4 of 4", "~ Release checklist")),
     Stop("change-request", ("[", "[", "j", "enter"), ("0 of 2 viewed", "page 1 of 2", "− All times")),
     Stop("change-request-diff", ("enter", "n", "n"), ("change 2 of 2",)),
     Stop("approve", ("a",), ("Approve #7",)),
@@ -61,9 +61,9 @@ COMMENTS = (
     Stop("delete", ("[", "enter", "X"), ("Delete this comment",)),
 )
 AROUND = (
-    Stop("home", (), ("SPACES OF SALTMARSH", "create · 4 spaces")),
+    Stop("home", (), ("SPACES OF SALTMARSH", "create · 4 spaces", "Station register · Noor Haddad")),
     Stop("home-spaces", ("l", "j"), ("Limpet manual",)),
-    Stop("search", ("s", "type:battery"), ("16 results",)),
+    Stop("search", ("s", "type:battery"), ("16 results", "Safety › Battery")),
     Stop("search-nothing", ("ctrl+a", "type: xylophone"), ("Nothing holds",)),
     Stop("help", ("escape", "?"), ("Help",)),
     Stop("palette", ("escape", ":"), ("Commands",)),
