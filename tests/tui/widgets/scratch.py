@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
@@ -77,12 +78,22 @@ def shown(app: Scratch) -> str:
     return "\n".join(lines(app)).rstrip() + "\n"
 
 
-def check_picture(name: str, app: Scratch) -> None:
-    """Hold the screen against its picture. OCTAVO_PICTURES=new writes the picture instead."""
+async def check_picture(name: str, app: Scratch) -> None:
+    """Hold the screen against its picture, once it is at rest. OCTAVO_PICTURES=new writes the picture instead."""
     path = PICTURES / f"{name}.txt"
+    await at_rest(app)
     if os.environ.get("OCTAVO_PICTURES") == "new":
         path.write_text(shown(app), encoding="utf-8")
     assert shown(app) == path.read_text(encoding="utf-8")
+
+
+async def at_rest(app: Scratch) -> None:
+    """Let the app run until what it shows stays as it is for three frames."""
+    before, same = "", 0
+    while same < 3:
+        await asyncio.sleep(1 / 60)
+        now = shown(app)
+        before, same = now, same + 1 if now == before else 0
 
 
 async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:

@@ -62,7 +62,7 @@ async def test_the_palette_runs_a_command_where_it_was_opened() -> None:
     async with app.run_test(size=(90, 18)) as pilot:
         await pilot.press(":")
         await pilot.pause()
-        check_picture("palette", app)
+        await check_picture("palette", app)
         await pilot.press(*"thr", "enter")
         await pilot.pause()
         assert page.done == ["thread"]
@@ -89,7 +89,7 @@ async def test_the_help_says_what_one_does_here_and_does_it() -> None:
     async with app.run_test(size=(90, 18)) as pilot:
         await pilot.press("?")
         await pilot.pause()
-        check_picture("help", app)
+        await check_picture("help", app)
         await pilot.press(*"block", "enter")
         await pilot.pause()
         assert page.done == ["comment"]
@@ -134,7 +134,7 @@ async def test_picking_begins_at_what_is_so_now() -> None:
     async with app.run_test(size=(70, 14)) as pilot:
         await app.push_screen(Picker("Request a review from", PEOPLE, now="zoe"), picked.append)
         await pilot.pause()
-        check_picture("picker", app)
+        await check_picture("picker", app)
         await pilot.press(*"tom", "enter")
         await pilot.pause()
         assert picked == ["tom"]

@@ -65,7 +65,7 @@ async def test_a_reply() -> None:
         )
         await pilot.press(*"Until")
         await until(pilot, lambda: "draft kept" in shown(app))
-        check_picture("composer", app)
+        await check_picture("composer", app)
 
 
 @pytest.mark.parametrize("key", ["ctrl+s", "ctrl+enter"])

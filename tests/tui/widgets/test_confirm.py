@@ -41,7 +41,7 @@ async def test_a_merge() -> None:
             )
         )
         await pilot.pause()
-        check_picture("confirm", app)
+        await check_picture("confirm", app)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from octavo.tui.screens.confirm import Confirm, Field
 from octavo.tui.screens.dialog import Dialog, Frame
 from octavo.tui.screens.picker import Picker
 from octavo.tui.widgets.notices import NoticeBoard, Notices
-from tests.tui.widgets.scratch import Scratch, lines, shown, until
+from tests.tui.widgets.scratch import Scratch, at_rest, lines, shown, until
 
 
 class Telling(Scratch):
@@ -48,7 +48,7 @@ async def test_what_is_said_while_a_dialog_is_open_is_seen_and_hides_nothing_of_
 
 async def test_a_sheet_that_stands_below_leaves_the_notice_above() -> None:
     class Sheet(Dialog[None]):
-        DEFAULT_CSS = "Sheet { align: center bottom; Frame { height: 20; } }"
+        CSS = "Sheet { align: center bottom; Frame { height: 20; } }"
 
         def compose(self) -> ComposeResult:
             yield Frame()
@@ -57,7 +57,9 @@ async def test_a_sheet_that_stands_below_leaves_the_notice_above() -> None:
     async with app.run_test(size=(100, 30)) as pilot:
         await app.push_screen(Sheet())
         app.notices.say("The draft is kept.")
-        await until(pilot, lambda: "The draft is kept." in lines(app)[0])
+        await at_rest(app)
+        assert "The draft is kept." in lines(app)[0]
+        assert "╰" in lines(app)[-1], "the sheet stays where it is"
 
 
 async def test_undo_is_clicked_in_a_dialog() -> None:

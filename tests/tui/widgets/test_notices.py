@@ -4,7 +4,7 @@ from textual.widgets import Static
 
 from octavo.tui.widgets.notices import NoticeBoard, Notices
 from octavo.tui.widgets.rows import Row, Rows
-from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown, until
+from tests.tui.widgets.scratch import HOSTILE, Scratch, at_rest, check_picture, harmless, lines, shown, until
 
 
 class Clock:
@@ -31,7 +31,7 @@ async def test_what_was_done_and_what_failed() -> None:
             "Couldn't resolve the thread: you need the comment role in Payments API. Ask an administrator.", "failed"
         )
         await pilot.pause()
-        check_picture("notices", app)
+        await check_picture("notices", app)
 
 
 async def test_there_are_never_more_than_two_and_the_same_begins_anew() -> None:
@@ -98,7 +98,7 @@ async def test_a_click_on_it_asks_to_undo() -> None:
     app = Telling(Static(), Notices(board))
     async with app.run_test(size=(70, 12)) as pilot:
         number = board.say("5 threads resolved", undo=True)
-        await pilot.pause()
+        await at_rest(app)
         await pilot.click(Notices)
         await pilot.pause()
         assert [message.number for message in app.got_of(Notices.UndoWanted)] == [number]

@@ -8,7 +8,7 @@ from textual.events import MouseScrollDown
 
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Column, Heading, Row, Rows
-from tests.tui.widgets.scratch import HOSTILE, Scratch, at, check_picture, harmless, lines, shown, strips, until
+from tests.tui.widgets.scratch import HOSTILE, Scratch, at, at_rest, check_picture, harmless, lines, shown, strips, until
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ async def test_groups_and_two_lines() -> None:
             ]
         )
         await pilot.press("j", "x")
-        check_picture("rows-two-lines", app)
+        await check_picture("rows-two-lines", app)
 
 
 async def test_the_first_heading_comes_back_into_view() -> None:
@@ -177,7 +177,7 @@ async def test_columns_share_the_width_and_give_way_when_it_is_small() -> None:
     async with app.run_test(size=(50, 6)) as pilot:
         listed.show([*things(9), Thing(10, "日本語のスペース名はとても長い場合があります")])
         await pilot.press("G")
-        check_picture("rows-columns", app)
+        await check_picture("rows-columns", app)
         await pilot.resize_terminal(30, 6)
         await pilot.pause()
         assert "YOU MAY" not in lines(app)[0]
@@ -210,16 +210,16 @@ async def test_a_list_that_is_not_whole_says_so_and_asks_once_for_more() -> None
     app = Listening(listed)
     async with app.run_test(size=(60, 8)) as pilot:
         listed.show(things(30), total=812)
-        await pilot.pause()
+        await at_rest(app)
         assert lines(app)[-1] == "  30 of 812 loaded   G loads on"
         assert listed.loaded == "30 of 812 loaded"
         assert not app.got_of(Lines.MoreWanted)
         await pilot.press("G", "k", "j")
-        await pilot.pause()
+        await at_rest(app)
         assert len(app.got_of(Lines.MoreWanted)) == 1
         assert "thing 29" in lines(app)[-2]
         listed.show(things(60), total=60)
-        await pilot.pause()
+        await at_rest(app)
         assert listed.loaded == "60 of 60"
         assert "loaded" not in shown(app)
 
@@ -247,11 +247,11 @@ async def test_a_failed_load_is_no_empty_list() -> None:
     async with app.run_test(size=(60, 8)) as pilot:
         listed.fail("Comments of Mobile SDK did not load", "503 from the server, 12 s ago")
         await pilot.pause()
-        check_picture("rows-failed", app)
+        await check_picture("rows-failed", app)
         listed.show(things(20))
         listed.fail("Comments of Mobile SDK did not load", "503 from the server")
         await pilot.press("G")
-        check_picture("rows-failed-below", app)
+        await check_picture("rows-failed-below", app)
         listed.show(things(20))
         await pilot.pause()
         assert "✗" not in shown(app)

@@ -52,7 +52,7 @@ async def test_a_space() -> None:
         tree.show(SPACE)
         tree.go_to("retry")
         await pilot.pause()
-        check_picture("tree", app)
+        await check_picture("tree", app)
 
 
 async def test_of_many_nodes_only_those_on_screen_are_drawn() -> None:
@@ -166,7 +166,7 @@ async def test_a_filter_keeps_what_is_above_and_goes_to_the_first_match() -> Non
         tree.show(SPACE)
         await pilot.press("/", *"retri")
         await pilot.pause()
-        check_picture("tree-filter", app)
+        await check_picture("tree-filter", app)
         assert at(tree) == "retry"
         await pilot.press("enter", "escape")
         await pilot.pause()

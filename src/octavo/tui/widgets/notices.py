@@ -96,6 +96,7 @@ class Notices(Widget):
     ALLOW_SELECT = False
     DEFAULT_CSS = """
     Notices {
+        layer: notices;
         overlay: screen;
         position: absolute;
         width: auto;
@@ -149,14 +150,19 @@ class Notices(Widget):
             self._ticking = None
         if notices:
             self.refresh(layout=True)
-            self.call_after_refresh(self._place)
+            self._place()
+
+    def on_resize(self) -> None:
+        self._place()  # what stands beside it may have had no size yet when the words came
 
     def _place(self) -> None:
         """Stand at the lower right, or the upper right when that hides less of the focused row and of the dialog."""
         if not self.is_attached:
             return  # the screen was left meanwhile
         screen = self.screen.size
-        own = self.outer_size
+        # Reckoned, not measured: it would be seen where it is not to stand until it is laid out.
+        width = self.get_content_width(screen, screen)
+        own = Size(width, self.get_content_height(screen, screen, width)) + self.gutter.totals
         x = max(0, screen.width - own.width - 1)
         below = max(0, screen.height - own.height - self._bottom)
         kept = [getattr(self.screen.focused, "cursor_region", Region())]
