@@ -5,4 +5,4 @@ from __future__ import annotations
 from textual import _wait
 
 _wait.SLEEP_GRANULARITY = 0.005
-_wait.SLEEP_IDLE = _wait.SLEEP_GRANULARITY / 20
+_wait.SLEEP_IDLE = 0.001

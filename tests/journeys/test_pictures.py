@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+from difflib import unified_diff
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,9 @@ def differs(name: str, text: str) -> str:
         path.write_text(text, encoding="utf-8")
     if not path.exists():
         return f"There is no picture {name}. UPDATE_PICTURES=1 takes it; then look at it.\n{text}"
-    return "" if path.read_text(encoding="utf-8") == text else f"{name} looks different:\n{text}"
+    approved = path.read_text(encoding="utf-8")
+    changed = "\n".join(unified_diff(approved.splitlines(), text.splitlines(), "approved", "shown", lineterm="", n=2))
+    return f"{name} looks different:\n{changed}" if changed else ""
 
 
 async def come_to_rest(run: Run, name: str) -> None:

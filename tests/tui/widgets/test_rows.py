@@ -8,7 +8,18 @@ from textual.events import MouseScrollDown
 
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Column, Heading, Row, Rows
-from tests.tui.widgets.scratch import HOSTILE, Scratch, at, at_rest, check_picture, harmless, lines, shown, strips, until
+from tests.tui.widgets.scratch import (
+    HOSTILE,
+    Scratch,
+    at,
+    at_rest,
+    check_picture,
+    harmless,
+    lines,
+    shown,
+    strips,
+    until,
+)
 
 
 @dataclass(frozen=True)

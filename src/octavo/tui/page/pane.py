@@ -54,7 +54,7 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
     """
 
     class Moved(Message):
-        """Another part is on show, or the cursor is on another block."""
+        """Another part is on show, there is more or less of it all, or the cursor is on another block."""
 
         def __init__(self, view: GalleyPane) -> None:
             super().__init__()
@@ -232,6 +232,7 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
         self._synced = time.monotonic()
         if size != self.virtual_size:
             self.virtual_size = size
+            self.tell()  # how far one has read is of another whole now
 
     def set_ahead(self, seconds: float) -> bool:
         """Set units from the one on show on, for so long. True when none near is left."""
@@ -301,7 +302,7 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
             self.tell()
 
     def tell(self) -> None:
-        """Say, once the frame is drawn, that something moved."""
+        """Say, once the frame is drawn, that something moved, or how much there is."""
         if not self._telling and self.is_running:
             self._telling = True
             self.call_after_refresh(self._tell)

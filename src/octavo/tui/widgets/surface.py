@@ -201,6 +201,9 @@ class Surface(ScrollView, inherit_bindings=False):
             lines.append(partial(self._unfiltered, self.total))
         return lines
 
+    def watch_show_vertical_scrollbar(self) -> None:
+        self._lay_out_again()  # the lines have a cell less, and no resize tells of it
+
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._memo.clear()
