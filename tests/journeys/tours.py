@@ -35,8 +35,8 @@ READING = (
 TALKING = (
     Stop("thread", ("j", "j", "enter", "t", "enter"), ("1 of 2", "Elisa Moretti")),
     Stop("react", ("+",), ("agreed",)),
-    Stop("composer", ("escape", "c", "type:It took me **four**.\n\n* one\n* two"), ("Reply to Elisa",)),
-    Stop("composer-preview", ("ctrl+r",), ("• two",)),
+    Stop("composer", ("escape", "c", "type:It took me **four**.\n\n* one\n* two"), ("Reply to Elisa", "draft kept")),
+    Stop("composer-preview", ("ctrl+r",), ("• two", "draft kept")),
     Stop("undo", ("ctrl+r", "ctrl+s"), ("Reply written",)),
     Stop("activity", ("escape", "!"), ("WRITES", "held for undo")),
 )

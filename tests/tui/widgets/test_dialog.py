@@ -54,7 +54,7 @@ async def test_a_sheet_that_stands_below_leaves_the_notice_above() -> None:
             yield Frame()
 
     app = Telling()
-    async with app.run_test(size=(100, 30)) as pilot:
+    async with app.run_test(size=(100, 30)):
         await app.push_screen(Sheet())
         app.notices.say("The draft is kept.")
         await at_rest(app)
