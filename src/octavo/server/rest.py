@@ -1,8 +1,8 @@
 """What each operation does. `handle` dispatches on its class: behaviour modules register what has a mind of its own.
 
-What is not registered is plain REST: read the document at the path of the operation, or list those below it. How a
-document is shown is said once, by the `shows` of the module of its subject. Writes are always registered, because
-each needs to say who may.
+What is not registered is plain REST: read, file, change or remove the document at the path of the operation, or list
+those below it. How a document is shown is said once, by the `shows` of the module of its subject; what is checked or
+added when it is written, by its `completes`. Who may do what is plain is said by a `guards`: no write does without.
 """
 
 from __future__ import annotations
@@ -27,6 +27,18 @@ P = TypeVar("P", bound=Presenter)
 PRESENTERS: dict[type[Model], Presenter] = {}
 """How documents are shown, by the model they answer."""
 
+Guard = Callable[[Any, World], None]
+G = TypeVar("G", bound=Guard)
+GUARDS: dict[type[Operation[Any]], Guard] = {}
+"""Who may do what is plain, by operation."""
+
+Completer = Callable[[Any, World, Json], Json]
+C = TypeVar("C", bound=Completer)
+COMPLETERS: dict[type[Model], Completer] = {}
+"""What plain documents become when they are written, by the model they answer."""
+NULLABLE: dict[type[Model], tuple[str, ...]] = {}
+"""The fields of plain documents that may be null, by the model they answer."""
+
 
 def shows(kind: type[Model]) -> Callable[[P], P]:
     """Let a function say how documents that answer a `kind` are shown to the caller."""
@@ -38,18 +50,70 @@ def shows(kind: type[Model]) -> Callable[[P], P]:
     return register
 
 
+def guards(*operations: type[Operation[Any]]) -> Callable[[G], G]:
+    """Let a function say who may do these operations, which are plain but for that. It raises Refused."""
+
+    def register(guard: G) -> G:
+        GUARDS.update(dict.fromkeys(operations, guard))
+        return guard
+
+    return register
+
+
+def completes(kind: type[Model], *, nullable: tuple[str, ...] = ()) -> Callable[[C], C]:
+    """Let a function check and complete plain documents that answer a `kind`, before they are filed.
+
+    It is given the operation, the world and the document with what the caller set in it; it returns what is filed.
+    """
+
+    def register(complete: C) -> C:
+        COMPLETERS[kind], NULLABLE[kind] = complete, nullable
+        return complete
+
+    return register
+
+
 @singledispatch
 def handle(op: Operation[Any], world: World) -> Any:
     """The JSON value that answers `op`, or None. Raises Refused and Missing."""
     spec = SPECS[type(op)]
-    if spec.method != "GET":
-        raise NotImplementedError(f"Nobody said who may do {spec.name}")
-    return PRESENTERS[spec.answer](world, world.store.get(path_of(op)))
+    path = path_of(op)
+    _let_in(op, world)
+    if spec.method == "GET":
+        return PRESENTERS[spec.answer](world, world.store.get(path))
+    if spec.method == "DELETE":
+        world.store.delete(path)
+        return None
+    return PRESENTERS[spec.answer](world, _written(op, world, path))
+
+
+def _written(op: Operation[Any], world: World, path: str) -> Json:
+    """File a new document below a collection, or change the one that the path of `op` ends in."""
+    spec = SPECS[type(op)]
+    if spec.path.endswith("}") or not spec.path:
+        document = world.store.get(path)
+    else:
+        document = {"id": world.new_id()}
+        path = f"{path}/{document['id']}"
+    document |= given(op, NULLABLE.get(spec.answer, ()))
+    if complete := COMPLETERS.get(spec.answer):
+        document = complete(op, world, document)
+    return world.store.put(path, document)
+
+
+def _let_in(op: Operation[Any], world: World) -> None:
+    """Refuse who may not do what is plain. Whoever sees its place may read, unless a guard says otherwise."""
+    guard = GUARDS.get(type(op))
+    if guard:
+        guard(op, world)
+    elif SPECS[type(op)].method != "GET":
+        raise NotImplementedError(f"Nobody said who may do {SPECS[type(op)].name}")
 
 
 @handle.register(Listing)
 def plain_list(op: Listing[Any], world: World) -> Json:
     """The documents filed below the path of `op`, in the order they came."""
+    _let_in(op, world)
     kind = item_of(SPECS[type(op)].answer)
     return page(op, world.store.positioned(path_of(op)), lambda document: PRESENTERS[kind](world, document))
 
