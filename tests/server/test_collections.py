@@ -139,10 +139,10 @@ async def test_one_is_transferred_with_all_it_holds(ask: Ask, world: World) -> N
     space = await space_with(ask, parent=inner.id)
     world.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
     world.store.put("/orgs/other/members/ada", {"id": "ada", "role": "admin", "joinedAt": iso(START)})
-    world.store.put(f"/spaces/{space.id}/grants/gil", {"id": "gil", "role": "read"})
+    world.store.put(f"/spaces/{space.id}/permissions/users/gil", {"id": "gil", "role": "read"})
     transfer = collections.Transfer(at=_ref(outer), organization="other")
     await refused(ask(transfer), 412)
-    world.store.delete(f"/spaces/{space.id}/grants/gil")
+    world.store.delete(f"/spaces/{space.id}/permissions/users/gil")
     await ask(transfer)
     assert (await ask(collections.Get(at=_ref(inner)))).organization == "other"
     assert (await ask(spaces.Get(at=space.ref))).organization == "other"

@@ -72,9 +72,9 @@ async def test_inherit_takes_the_level_of_the_collection_around(ask: Ask, world:
 async def test_a_role_given_directly_counts_when_it_is_higher(ask: Ask, world: World) -> None:
     collection = await ask(collections.Create(at=ACME, title="Manuals"))
     space = await space_with(ask, parent=collection.id)
-    world.store.put(f"/spaces/{space.id}/grants/gil", {"id": "gil", "role": "comment"})
-    world.store.put(f"/spaces/{space.id}/grants/jun", {"id": "jun", "role": "read"})
-    world.store.put(f"/collections/{collection.id}/grants/sam", {"id": "sam", "role": "review"})
+    world.store.put(f"/spaces/{space.id}/permissions/users/gil", {"id": "gil", "role": "comment"})
+    world.store.put(f"/spaces/{space.id}/permissions/users/jun", {"id": "jun", "role": "read"})
+    world.store.put(f"/collections/{collection.id}/permissions/users/sam", {"id": "sam", "role": "review"})
     assert [_held(world, space, user) for user in ("gil", "jun", "sam")] == ["comment", "edit", "review"]
     assert (await ask(spaces.Get(at=space.ref), "gil")).permissions.comment
 
@@ -84,7 +84,7 @@ async def test_a_collection_shows_to_those_who_see_something_in_it(ask: Ask, wor
     inner = await ask(collections.Create(at=ACME, title="Inner", parent=outer.id))
     space = await space_with(ask, parent=inner.id)
     assert (await ask(collections.List(at=ACME), "gil")).items == ()
-    world.store.put(f"/spaces/{space.id}/grants/gil", {"id": "gil", "role": "read"})
+    world.store.put(f"/spaces/{space.id}/permissions/users/gil", {"id": "gil", "role": "read"})
     assert [each.title for each in (await ask(collections.List(at=ACME), "gil")).items] == ["Outer", "Inner"]
 
 

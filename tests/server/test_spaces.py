@@ -37,7 +37,7 @@ async def test_those_the_caller_may_see_are_listed_in_their_order(ask: Ask, worl
     for title in ("One", "Two", "Three"):
         await space_with(ask, title)
     shared = await space_with(ask, "Shared")
-    world.store.put(f"/spaces/{shared.id}/grants/gil", {"id": "gil", "role": "read"})
+    world.store.put(f"/spaces/{shared.id}/permissions/users/gil", {"id": "gil", "role": "read"})
     assert await _titles(ask) == ["One", "Two", "Three", "Shared"]
     assert await _titles(ask, "gil") == ["Shared"]
 
@@ -211,9 +211,9 @@ async def test_a_space_is_transferred_to_another_organization(ask: Ask, world: W
     world.store.change("/orgs/other/members/ada", role="admin")
     await refused(ask(spaces.Transfer(at=space.ref, organization="acme")), 409)
     await refused(ask(to_other, "mia"), 403)
-    world.store.put(f"/spaces/{space.id}/grants/gil", {"id": "gil", "role": "read"})
+    world.store.put(f"/spaces/{space.id}/permissions/users/gil", {"id": "gil", "role": "read"})
     assert "shared with people" in await refused(ask(to_other), 412)
-    world.store.delete(f"/spaces/{space.id}/grants/gil")
+    world.store.delete(f"/spaces/{space.id}/permissions/users/gil")
     moved = await ask(to_other)
     assert (moved.organization, moved.parent) == ("other", None)
     assert await _titles(ask) == []

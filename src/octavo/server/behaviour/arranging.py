@@ -120,7 +120,7 @@ def transfer(op: spaces.Transfer | collections.Transfer, world: World) -> Json:
     need_to_add(world, op.organization, None)
     moved = [(path, holder), *(all_inside(world, holder) if path.startswith("/collections/") else ())]
     for each, _ in moved:
-        for grant in world.store.all(f"{each}/grants"):
+        for grant in world.store.all(f"{each}/permissions/users"):
             if membership(world, op.organization, grant["id"]) is None:
                 sentence = f"“{holder['title']}” is shared with people who are not in that organization. Invite them"
                 raise Refused(412, f"{sentence} there, or take their roles back first.")

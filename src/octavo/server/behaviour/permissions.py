@@ -146,7 +146,7 @@ def _around(world: World, holder: Json) -> Iterator[tuple[str, Json]]:
 
 
 def _granted(world: World, path: str, user: str) -> str | None:
-    grant = world.store.find(f"{path}/grants/{user}")
+    grant = world.store.find(f"{path}/permissions/users/{user}")
     return grant["role"] if grant else None
 
 

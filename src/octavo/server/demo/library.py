@@ -139,7 +139,7 @@ def _arrange(world: World, names: Names) -> None:
         placed = {"emoji": manual.emoji, "parent": manual.parent, "defaultLevel": manual.level}
         spaces.new(world, people.ORGANIZATION, title=manual.title, **placed)
     for guest in (person for person in people.members() if person.role is None):
-        world.store.put(f"/spaces/{MANUALS[0].id}/grants/{guest.id}", {"id": guest.id, "role": "comment"})
+        world.store.put(f"/spaces/{MANUALS[0].id}/permissions/users/{guest.id}", {"id": guest.id, "role": "comment"})
 
 
 def _write(world: World, names: Names) -> None:
