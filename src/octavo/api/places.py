@@ -10,6 +10,13 @@ class OrganizationRef(Ref, path="/orgs/{organization_id}"):
     organization_id: Id
 
 
+class SiteRef(Ref, path="/orgs/{organization_id}/sites/{site_id}"):
+    """A site of an organization."""
+
+    organization_id: Id
+    site_id: Id
+
+
 class CollectionRef(Ref, path="/collections/{collection_id}"):
     """A collection of spaces."""
 
