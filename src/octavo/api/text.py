@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import AfterValidator, StringConstraints
+from pydantic import AfterValidator, GetJsonSchemaHandler, StringConstraints
+
+if TYPE_CHECKING:
+    from pydantic.json_schema import JsonSchemaValue
+    from pydantic_core import CoreSchema
 
 LINE_LIMIT = 300
 
@@ -61,10 +65,15 @@ def text(value: str) -> str:
 
 def line(value: str) -> str:
     """`value` made safe to show on one line, cut at 300 characters."""
-    value = value[: LINE_LIMIT * 4]
-    if not (value.isascii() and value.isprintable()):
-        value = _MANY_MARKS.sub(r"\1", value.translate(_LINE_TABLE))
+    value = address(value[: LINE_LIMIT * 4])
     return value if len(value) <= LINE_LIMIT else value[: LINE_LIMIT - 1] + "…"
+
+
+def address(value: str) -> str:
+    """`value` made safe to show on one line, whole."""
+    if value.isascii() and value.isprintable():
+        return value
+    return _MANY_MARKS.sub(r"\1", value.translate(_LINE_TABLE))
 
 
 def json(value: Any) -> Any:
@@ -83,6 +92,9 @@ SafeText = Annotated[str, AfterValidator(text)]
 
 SafeLine = Annotated[str, AfterValidator(line)]
 """Text of one line: titles, names, statuses, addresses."""
+
+SafeAddress = Annotated[str, AfterValidator(address)]
+"""An address, or another line that is of no use when it is cut."""
 
 SafeJson = Annotated[Any, AfterValidator(json)]
 """A JSON value of a shape we do not model."""
@@ -105,3 +117,7 @@ class Known:
 
     def __init__(self, *values: str) -> None:
         object.__setattr__(self, "values", values)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Those who are told the shape of answers are told what is documented."""
+        return {**handler(schema), "enum": list(self.values)}
