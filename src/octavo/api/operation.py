@@ -216,6 +216,9 @@ AREAS = (
     "system",
     "users",
     "organizations",
+    "teams",
+    "permissions",
+    "invites",
     "collections",
     "spaces",
     "content",
@@ -223,6 +226,14 @@ AREAS = (
     "change_requests",
     "reviews",
     "search",
+    "redirects",
+    "mcp_servers",
+    "adaptive_schema",
+    "sso",
+    "translations",
+    "storage",
+    "fonts",
+    "subdomains",
 )
 """The modules of this package that declare operations. They are imported when they are used."""
 

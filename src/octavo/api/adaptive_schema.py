@@ -1,0 +1,134 @@
+"""The adaptive schema of a site: what is known about its visitors, which conditions can ask for.
+
+It is a JSON Schema (draft-07) of a small subset: objects that are closed, arrays, strings, numbers and booleans, each
+claim with a description (2.11, supplement 4.23). Documents that step outside are refused.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AfterValidator, ConfigDict, Field
+
+from octavo.api.operation import Model, Operation, Tagged
+from octavo.api.places import SiteRef
+from octavo.api.text import SafeJson, SafeLine, SafeText
+
+UNSIGNED = "unsigned"
+"""The claim that holds those nobody signed."""
+
+
+class Claim(Tagged):
+    """A fact about a visitor. Only the items of a list do without a description."""
+
+    model_config = ConfigDict(extra="forbid")
+    tag: ClassVar[str] = "type"
+    description: str | None = None
+
+
+class BooleanClaim(Claim):
+    """Something that is so or not."""
+
+    type: Literal["boolean"] = "boolean"
+
+
+class StringClaim(Claim):
+    """A word, of these if there is an `enum`."""
+
+    type: Literal["string"] = "string"
+    enum: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+
+
+class NumberClaim(Claim):
+    """A number."""
+
+    type: Literal["number"] = "number"
+
+
+class ArrayClaim(Claim):
+    """A list of facts of one kind."""
+
+    type: Literal["array"] = "array"
+    items: "AnyClaim"
+
+
+class ObjectClaim(Claim):
+    """Facts by name, and no others."""
+
+    type: Literal["object"] = "object"
+    properties: dict[str, "DescribedClaim"]
+    additional_properties: Literal[False]
+
+
+AnyClaim = Annotated[
+    BooleanClaim | StringClaim | NumberClaim | ArrayClaim | ObjectClaim,
+    Field(discriminator="type"),
+]
+
+
+def _described(claim: Claim) -> Claim:
+    if claim.description is None:
+        raise ValueError("a claim without a description; say what it is")
+    return claim
+
+
+DescribedClaim = Annotated[AnyClaim, AfterValidator(_described)]
+
+
+def _unsigned_is_an_object(claims: Mapping[str, Claim]) -> Mapping[str, Claim]:
+    if UNSIGNED in claims and not isinstance(claims[UNSIGNED], ObjectClaim):
+        raise ValueError(f"{UNSIGNED} must be an object that holds the unsigned claims")
+    return claims
+
+
+class VisitorSchema(Model):
+    """The claims of a visitor, as a JSON Schema."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    schema_address: Annotated[str, Field(pattern=r"^https?://json-schema\.org/draft-07/schema#?$")] | None = Field(
+        None, alias="$schema"
+    )
+    id: str | None = Field(None, alias="$id")
+    type: Literal["object"]
+    properties: Annotated[dict[str, DescribedClaim], AfterValidator(_unsigned_is_an_object)]
+    additional_properties: Literal[False]
+
+
+class AdaptiveSchema(Model):
+    """The adaptive schema of a site, as it was written."""
+
+    object: SafeLine = "site-adaptive-schema"
+    json_schema: SafeJson | None = None
+    updated_at: datetime | None = None
+
+
+class TemplateCondition(Model):
+    """An expression to begin a condition with, and what it asks."""
+
+    description: SafeLine = ""
+    condition: SafeText = ""
+
+
+class TemplateConditions(Model):
+    """The expressions that an adaptive schema gives."""
+
+    items: tuple[TemplateCondition, ...] = ()
+
+
+class InSite(Model):
+    at: SiteRef
+
+
+class Get(InSite, Operation[AdaptiveSchema], get="/adaptive-schema"):
+    """The adaptive schema of a site."""
+
+
+class Update(InSite, Operation[AdaptiveSchema], put="/adaptive-schema"):
+    """Write the adaptive schema of a site anew."""
+
+    json_schema: VisitorSchema
+
+
+class ListTemplateConditions(InSite, Operation[TemplateConditions], get="/adaptive-schema/template-conditions"):
+    """Conditions that the adaptive schema of a site gives."""

@@ -1,0 +1,101 @@
+"""Custom fonts: font families of an organization's own, for its sites. Real servers let only their own apps in."""
+
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from octavo.api.operation import Listing, Model, Operation
+from octavo.api.places import OrganizationRef
+from octavo.api.storage import StorageKey
+from octavo.api.text import Id, Known, SafeAddress, SafeLine
+
+REGULAR = 400
+"""The weight that every font has a face of."""
+
+Family = Annotated[str, Field(min_length=1, max_length=50)]
+Weight = Annotated[int, Field(ge=1, le=1000)]
+
+
+class Permissions(Model):
+    """What the caller may do with a font."""
+
+    edit: bool = False
+
+
+class FontSource(Model):
+    """A file of a font face."""
+
+    url: SafeAddress = ""
+    format: Annotated[SafeLine, Known("woff2", "woff")] | None = None
+
+
+class FontFace(Model):
+    """One weight of a font, 1 to 1000, in one or more formats."""
+
+    weight: float = REGULAR
+    sources: tuple[FontSource, ...] = ()
+
+
+class Font(Model):
+    """A font family with its faces (2.11)."""
+
+    id: Id
+    custom: bool = True
+    font_family: SafeLine = ""
+    font_faces: tuple[FontFace, ...] = ()
+    permissions: Permissions = Field(default_factory=Permissions)
+
+
+class NewFace(Model):
+    """A file of a font to be, by the storage key it was sent under. Two of one weight are two formats of it."""
+
+    weight: Weight
+    storage_key: StorageKey
+
+
+class ChangedFace(Model):
+    """The file a weight of a font is to have instead; None removes the weight."""
+
+    weight: Weight
+    storage_key: StorageKey | None
+
+
+class InOrganization(Model):
+    at: OrganizationRef
+
+
+class List(InOrganization, Listing[Font], get="/fonts"):
+    """Custom fonts of an organization."""
+
+
+class Create(InOrganization, Operation[Font], put="/fonts", success=201):
+    """Make a font of files that were sent to storage. One face must have weight 400."""
+
+    font_family: Family
+    font_faces: Annotated[tuple[NewFace, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _has_a_regular_face(self) -> Self:
+        if all(face.weight != REGULAR for face in self.font_faces):
+            raise ValueError(f"one of fontFaces must have the weight {REGULAR}")
+        return self
+
+
+class Get(InOrganization, Operation[Font], get="/fonts/{font_id}"):
+    """One font."""
+
+    font_id: Id
+
+
+class Update(InOrganization, Operation[Font], post="/fonts/{font_id}", success=201):
+    """Rename a font, or change some of its weights. Those not named stay as they are."""
+
+    font_id: Id
+    font_family: Family | None = None
+    font_faces: Annotated[tuple[ChangedFace, ...], Field(min_length=1)] | None = None
+
+
+class Delete(InOrganization, Operation[None], delete="/fonts/{font_id}"):
+    """Delete a font."""
+
+    font_id: Id

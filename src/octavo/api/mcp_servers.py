@@ -1,0 +1,64 @@
+"""MCP servers of a site: tools that the site's own agent may call for its readers."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from octavo.api.operation import Listing, Model, Operation, Urls
+from octavo.api.places import SiteRef
+from octavo.api.text import Id, SafeAddress, SafeLine
+
+Name = Annotated[str, Field(min_length=1, max_length=100)]
+Url = Annotated[str, Field(max_length=2048, pattern=r"^https?://[^\s/]\S*$")]
+Headers = dict[str, Annotated[str, Field(min_length=1, max_length=512)]]
+
+
+class McpServer(Model):
+    """A server of tools, and the headers that are sent along with requests to it, which may be secrets (2.11)."""
+
+    object: SafeLine = "site-mcp-server"
+    id: Id
+    name: SafeLine = ""
+    url: SafeAddress = ""
+    headers: dict[SafeLine, SafeAddress] = Field(default_factory=dict)
+    urls: Urls = Field(default_factory=Urls)
+
+
+class InSite(Model):
+    at: SiteRef
+
+
+class List(InSite, Listing[McpServer], get="/mcp-servers"):
+    """MCP servers of a site."""
+
+
+class Create(InSite, Operation[McpServer], post="/mcp-servers"):
+    """Add an MCP server to a site. The headers are always sent, as some servers require."""
+
+    name: Name
+    url: Url
+    headers: Headers = Field(default_factory=dict)
+
+    def model_post_init(self, context: Any, /) -> None:
+        self.__pydantic_fields_set__.add("headers")
+
+
+class Get(InSite, Operation[McpServer], get="/mcp-servers/{site_mcp_server_id}"):
+    """One MCP server."""
+
+    site_mcp_server_id: Id
+
+
+class Update(InSite, Operation[McpServer], patch="/mcp-servers/{site_mcp_server_id}"):
+    """Change an MCP server. Left-out fields stay as they are; headers are replaced as a whole."""
+
+    site_mcp_server_id: Id
+    name: Name | None = None
+    url: Url | None = None
+    headers: Headers | None = None
+
+
+class Delete(InSite, Operation[None], delete="/mcp-servers/{site_mcp_server_id}"):
+    """Remove an MCP server from a site."""
+
+    site_mcp_server_id: Id

@@ -1,0 +1,109 @@
+"""Redirects of a site: addresses that lead elsewhere."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from octavo.api.operation import Listing, Model, Operation, Tagged
+from octavo.api.places import SiteRef
+from octavo.api.text import Id, Known, SafeAddress, SafeLine
+
+Source = Annotated[
+    str, Field(max_length=512, pattern=r"^\/(?:[A-Za-z0-9\-._~]|%[0-9A-Fa-f]{2})+(?:\/(?:[A-Za-z0-9\-._~]|%[0-9A-Fa-f]{2})+)*$")
+]  # fmt: skip
+"""A path on the site: `/old/page`, without a slash at its end."""
+
+
+class ToSection(Tagged):
+    """Leads to a section of the site."""
+
+    tag: ClassVar[str] = "kind"
+    kind: Literal["site-section"] = "site-section"
+    site_section_id: Id
+
+
+class ToSpace(Tagged):
+    """Leads to a space of the site."""
+
+    tag: ClassVar[str] = "kind"
+    kind: Literal["site-space"] = "site-space"
+    site_space_id: Id
+
+
+class ToPage(Tagged):
+    """Leads to a page of a space of the site."""
+
+    tag: ClassVar[str] = "kind"
+    kind: Literal["site-page"] = "site-page"
+    site_space_id: Id
+    page_id: Id
+
+
+Destination = Annotated[ToSection | ToSpace | ToPage, Field(discriminator="kind")]
+"""Where a redirect leads, as written."""
+
+
+class DestinationRead(Model):
+    """Where a redirect leads, as read: which of the ids is there depends on the kind, and newer servers know more."""
+
+    kind: Annotated[SafeLine, Known("site-section", "site-space", "site-page", "external")] = ""
+    site_section_id: Id | None = None
+    site_space_id: Id | None = None
+    page_id: Id | None = None
+    url: SafeAddress | None = None
+
+
+class Redirect(Model):
+    """An address of a site that leads elsewhere (2.11)."""
+
+    object: SafeLine = "site-redirect"
+    id: Id
+    source: SafeAddress = ""
+    destination: DestinationRead = Field(default_factory=DestinationRead)
+
+
+class Resolved(Model):
+    """The redirect of an address, and the URL it leads to."""
+
+    redirect: Redirect
+    target: SafeAddress = ""
+
+
+class InSite(Model):
+    at: SiteRef
+
+
+class List(InSite, Listing[Redirect], get="/redirects"):
+    """Redirects of a site."""
+
+    search: str | None = None
+    """Part of a source."""
+
+
+class Create(InSite, Operation[Redirect], post="/redirects"):
+    """Let an address of a site lead elsewhere. There is at most one redirect of each source."""
+
+    source: Source
+    destination: Destination
+
+
+class Update(InSite, Operation[Redirect], patch="/redirects/{site_redirect_id}"):
+    """Change where a redirect starts or leads. Left-out fields stay as they are."""
+
+    site_redirect_id: Id
+    source: Source | None = None
+    destination: Destination | None = None
+
+
+class Delete(InSite, Operation[None], delete="/redirects/{site_redirect_id}"):
+    """Delete a redirect."""
+
+    site_redirect_id: Id
+
+
+class Resolve(InSite, Operation[Resolved], get="/redirect"):
+    """Where an address of a site leads."""
+
+    source: Source
+    share_key: str | None = None
+    """The secret of a share link, for sites published through one."""

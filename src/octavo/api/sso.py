@@ -1,0 +1,105 @@
+"""Single sign-on: the SAML providers of an organization, and where its members sign in."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from octavo.api.operation import Listing, Model, Operation, Urls
+from octavo.api.places import OrganizationRef
+from octavo.api.roles import Role, RoleName
+from octavo.api.teams import Team
+from octavo.api.text import Id, Known, SafeAddress, SafeLine, SafeText
+
+Label = Annotated[str, Field(min_length=1, max_length=30)]
+EntityId = Annotated[str, Field(max_length=1024)]
+Certificate = Annotated[str, Field(max_length=10000)]
+SsoUrl = Annotated[str, Field(max_length=2048, pattern=r"^https?://[^\s/]\S*$")]
+
+
+class ServiceProvider(Model):
+    """What the identity provider must be told about the platform."""
+
+    acs_url: SafeAddress = Field("", alias="acsURL")
+    start_url: SafeAddress = Field("", alias="startURL")
+    entity_id: SafeAddress = Field("", alias="entityID")
+
+
+class SamlProvider(Model):
+    """An identity provider that members sign in with (2.11). What it still lacks while `pending` is empty."""
+
+    object: Literal["saml-provider"] = "saml-provider"
+    id: Id
+    label: SafeLine = ""
+    sso_url: SafeAddress = Field("", alias="ssoURL")
+    entity_id: SafeAddress = Field("", alias="entityID")
+    certificate: SafeText = ""
+    default_team: Team | None = None
+    """The team that those who sign in with it first join."""
+    default_role: RoleName | None = None
+    """The role they get. None for a guest."""
+    created_at: datetime | None = None
+    status: Annotated[SafeLine, Known("active", "pending")] = ""
+    service: ServiceProvider = Field(default_factory=ServiceProvider)
+    urls: Urls = Field(default_factory=Urls)
+
+
+class Login(Model):
+    """A way to sign in to an organization."""
+
+    id: Id
+    label: SafeLine = ""
+    start_url: SafeAddress = Field("", alias="startURL")
+
+
+class Logins(Model):
+    """The ways to sign in to an organization."""
+
+    items: tuple[Login, ...] = ()
+
+
+class InOrganization(Model):
+    at: OrganizationRef
+
+
+class ListProviders(InOrganization, Listing[SamlProvider], get="/saml"):
+    """SAML providers of an organization."""
+
+
+class CreateProvider(InOrganization, Operation[SamlProvider], post="/saml"):
+    """Add a SAML provider. It is pending until its entity id, certificate and address are known."""
+
+    label: Label
+    entity_id: EntityId | None = Field(None, alias="entityID")
+    certificate: Certificate | None = None
+    sso_url: SsoUrl | None = Field(None, alias="ssoURL")
+    default_team: Id | None = None
+    default_role: Role | None = None
+
+
+class GetProvider(InOrganization, Operation[SamlProvider], get="/saml/{saml_provider_id}"):
+    """One SAML provider."""
+
+    saml_provider_id: Id
+
+
+class UpdateProvider(InOrganization, Operation[SamlProvider], patch="/saml/{saml_provider_id}"):
+    """Change a SAML provider. Left-out fields stay as they are."""
+
+    saml_provider_id: Id
+    label: Label | None = None
+    entity_id: EntityId | None = Field(None, alias="entityID")
+    certificate: Certificate | None = None
+    sso_url: SsoUrl | None = Field(None, alias="ssoURL")
+    default_team: Id | None = None
+    default_role: Role | None = None
+
+
+class DeleteProvider(InOrganization, Operation[None], delete="/saml/{saml_provider_id}"):
+    """Delete a SAML provider. Members keep their accounts and sign in otherwise."""
+
+    saml_provider_id: Id
+
+
+class ListLogins(InOrganization, Operation[Logins], get="/sso"):
+    """Where members of an organization sign in."""

@@ -1,0 +1,36 @@
+"""Storage: files on their way in. A font, or what is to be imported, is sent to an address that works once."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from octavo.api.operation import Model, Operation
+from octavo.api.places import OrganizationRef
+from octavo.api.text import SafeAddress
+
+StorageKey = Annotated[str, Field(min_length=1, max_length=512)]
+"""Names a file that was sent, to operations that make something of it."""
+
+
+class SignedUrl(Model):
+    """Where to send a file, by PUT and without a key, and what names it afterwards (supplement 4.22)."""
+
+    object: Literal["storage-signed-url"] = "storage-signed-url"
+    url: SafeAddress
+    key: SafeAddress
+
+
+class FileToSend(Model):
+    """What is going to be sent. `type` is its MIME type, `size` its bytes."""
+
+    name: Annotated[str, Field(min_length=1, max_length=255)]
+    type: Annotated[str, Field(max_length=255, pattern=r"^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+$")]
+    size: Annotated[int, Field(ge=1)]
+
+
+class Upload(Operation[SignedUrl], post="/storage/upload"):
+    """Ask for an address to send one file to."""
+
+    at: OrganizationRef
+    file: FileToSend
+    kind: Literal["customization_font", "import_file"]

@@ -1,0 +1,34 @@
+"""Subdomains: the names below the platform's own domain that organizations are found at."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from octavo.api.operation import Model, Operation
+from octavo.api.text import Id, Known, SafeLine
+
+
+def _identifier(value: Any) -> Any:
+    return value.get("id") if isinstance(value, dict) else value
+
+
+class Target(Model):
+    """What is found at a subdomain: an organization, by its id, even where the server shows all of it."""
+
+    type: Annotated[SafeLine, Known("organization")] = ""
+    organization: Annotated[Id | None, BeforeValidator(_identifier)] = None
+
+
+class Subdomain(Model):
+    """A subdomain and what is found there (2.11)."""
+
+    object: Literal["subdomain"] = "subdomain"
+    subdomain: SafeLine
+    target: Target = Field(default_factory=Target)
+    is_active: bool = False
+
+
+class Get(Operation[Subdomain], get="/subdomains/{subdomain}"):
+    """What is found at a subdomain."""
+
+    subdomain: Annotated[str, Field(min_length=3, max_length=32, pattern=r"^[a-z0-9][a-z0-9-]*[a-z0-9]$")]

@@ -1,0 +1,108 @@
+"""Translations of spaces into other languages.
+
+The specification has settings with a title and languages (4.11). Newer servers have one translation for each target
+language of a space instead, at the same addresses (supplement 4.19). Both are read and written here.
+"""
+
+from datetime import datetime
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from octavo.api.operation import Listing, Model, Operation, Urls
+from octavo.api.places import OrganizationRef
+from octavo.api.text import Id, Known, RawJson, SafeJson, SafeLine
+
+# fmt: off
+Language = Literal[
+    "en", "fr", "de", "es", "it", "pt", "pt-br", "ru", "ja", "zh", "yue", "ko", "ar", "hi", "nl", "pl", "tr", "sv",
+    "no", "da", "fi", "el", "cs", "hu", "ro", "th", "vi", "id", "ms", "he", "uk", "sk", "bg", "hr", "lt", "lv", "et",
+    "sl",
+]
+# fmt: on
+"""The code of a language, as written."""
+
+Title = Annotated[str, Field(min_length=1, max_length=100)]
+
+
+class Permissions(Model):
+    """What the caller may do with a translation."""
+
+    view: bool = False
+    edit: bool = False
+
+
+class TranslationSettings(Model):
+    """Which languages content is translated into (2.11). What newer servers add is None where they do not."""
+
+    object: SafeLine = "translation-settings"
+    id: Id
+    title: SafeLine = ""
+    languages: tuple[SafeLine, ...] = ()
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    permissions: Permissions = Field(default_factory=Permissions)
+    urls: Urls = Field(default_factory=Urls)
+    status: Annotated[SafeLine, Known("pending", "running", "completed")] | None = None
+    source: SafeJson | None = None
+    language: SafeLine | None = None
+    instructions: SafeJson | None = None
+    result: SafeJson | None = None
+    stats: SafeJson | None = None
+
+
+class Source(Model):
+    """What is translated: a space, and the language it is written in."""
+
+    space: Id
+    language: Language
+
+
+class InOrganization(Model):
+    at: OrganizationRef
+
+
+class List(InOrganization, Listing[TranslationSettings], get="/translations"):
+    """Translation settings of an organization."""
+
+
+class Create(InOrganization, Operation[TranslationSettings], post="/translations"):
+    """Make translation settings: with a title, or with what newer servers ask for: source and language."""
+
+    title: Title | None = None
+    source: Source | None = None
+    language: Language | None = None
+    instructions: RawJson | None = None
+    """A JSON document that tells translators what to mind."""
+
+    @model_validator(mode="after")
+    def _says_enough(self) -> Self:
+        if self.title is None and (self.source is None or self.language is None):
+            raise ValueError("give a title, or the source and the language of a translation")
+        return self
+
+
+class Get(InOrganization, Operation[TranslationSettings], get="/translations/{translation_settings_id}"):
+    """One translation's settings."""
+
+    translation_settings_id: Id
+
+
+class Update(InOrganization, Operation[TranslationSettings], put="/translations/{translation_settings_id}"):
+    """Write translation settings anew: their title, or on newer servers the instructions."""
+
+    translation_settings_id: Id
+    title: Title | None = None
+    instructions: RawJson | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if self.title is None and self.instructions is None:
+            raise ValueError("give a title, or instructions")
+        return self
+
+
+class Delete(InOrganization, Operation[None], delete="/translations/{translation_settings_id}"):
+    """Delete translation settings."""
+
+    translation_settings_id: Id
