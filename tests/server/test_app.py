@@ -11,6 +11,7 @@ import pytest
 
 from octavo.api import comments, organizations, spaces, users
 from octavo.api.bodies import Markdown
+from octavo.api.openapi_document import document
 from octavo.server.app import BODY_CAP, Platform
 from octavo.server.world import World
 from tests.server.asking import ACME, START, Ask, Clock, Refusal, refused, small_world, space_with
@@ -53,6 +54,12 @@ async def test_head_is_get_without_the_body_and_options_names_the_methods(ask: A
     assert (options.status_code, options.headers["allow"]) == (204, "GET, PATCH, HEAD, OPTIONS")
     assert (await ask.http("OPTIONS", "/v1/nowhere")).status_code == 404
     assert not [name for name in options.headers if name.startswith("access-control")]
+
+
+async def test_the_description_of_the_interface_needs_no_key(ask: Ask) -> None:
+    answer = await ask.http("GET", "/v1/openapi.json", None)
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
+    assert answer.json() == document()
 
 
 async def test_an_identifier_that_cannot_exist_is_404(ask: Ask) -> None:

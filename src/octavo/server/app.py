@@ -9,6 +9,7 @@ import secrets
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from random import Random
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -56,6 +57,7 @@ class Platform:
         self._thread = ThreadPoolExecutor(1, "platform")
         self._app = Starlette(
             routes=[
+                Route("/v1/openapi.json", self._description, methods=["GET"]),
                 Route("/v1/{path:path}", self._operation, methods=_METHODS),
                 Route("/~/files/{blob}/{name:path}", self._download, methods=["GET"]),
             ],
@@ -104,6 +106,10 @@ class Platform:
         content = b"" if request.method == "HEAD" else _json(result)
         return Response(content, SPECS[type(op)].success, _request_id(), "application/json")
 
+    async def _description(self, request: Request) -> Response:
+        # Without a key: it holds nothing but what is published, and programs read it before they have one.
+        return Response(await self._in_thread(description), media_type="application/json")
+
     async def _download(self, request: Request) -> Response:
         world = await self._asked_by(request)
         name = request.path_params["name"]
@@ -132,6 +138,15 @@ class Platform:
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+
+@cache
+def description() -> bytes:
+    """The OpenAPI document of what is answered here."""
+    # Here and not above: making it builds the schema of every model, and few ask for it.
+    from octavo.api.openapi_document import document
+
+    return _json(document())
 
 
 async def _body(request: Request) -> Json | None:

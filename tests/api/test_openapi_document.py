@@ -1,0 +1,125 @@
+"""The OpenAPI document says what the operations say, all of it, in a form that others can read."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from octavo.api.openapi_document import document
+from octavo.api.operation import load
+from octavo.api.wire import Route, alias, body_fields, query_fields, routes
+
+DOCUMENT = document()
+ROUTES = [route for spec in load().values() for route in routes(spec)]
+every_route = pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.key)
+
+
+def described(route: Route) -> dict[str, Any]:
+    found: dict[str, Any] = DOCUMENT["paths"][route.path][route.spec.method.lower()]
+    return found
+
+
+def references(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, inside in value.items():
+            if name == "$ref":
+                yield inside
+            else:
+                yield from references(inside)
+    elif isinstance(value, list):
+        for inside in value:
+            yield from references(inside)
+
+
+def test_it_holds_the_operations_and_no_more() -> None:
+    held = {(method.upper(), path) for path, methods in DOCUMENT["paths"].items() for method in methods}
+    assert held == {(route.spec.method, route.path) for route in ROUTES}
+
+
+def test_every_operation_has_a_name_of_its_own() -> None:
+    names = [described(route)["operationId"] for route in ROUTES]
+    assert len(set(names)) == len(names)
+    assert {"comments.List.Space", "comments.List.ChangeRequest", "users.Me"} <= set(names)
+
+
+def test_it_refers_to_nothing_that_is_not_in_it() -> None:
+    found = set(references(DOCUMENT))
+    assert found
+    for reference in found:
+        value = DOCUMENT
+        for part in reference.removeprefix("#/").split("/"):
+            value = value[part]
+
+
+def test_it_names_everything_in_a_form_that_others_read() -> None:
+    for kind in ("schemas", "responses", "securitySchemes"):
+        assert all(re.fullmatch(r"[A-Za-z0-9._-]+", name) for name in DOCUMENT["components"][kind])
+    assert "octavo__" not in json.dumps(DOCUMENT)
+    used = set(references(DOCUMENT))
+    assert {name for name in DOCUMENT["components"]["schemas"] if f"#/components/schemas/{name}" not in used} == set()
+
+
+def test_its_schemas_are_json_schemas() -> None:
+    for name in DOCUMENT["components"]["schemas"]:
+        whole = {"$ref": f"#/components/schemas/{name}", "components": DOCUMENT["components"]}
+        jsonschema_rs.Draft202012Validator(whole, validate_formats=True)
+
+
+@every_route
+def test_every_value_is_described_where_it_travels(route: Route) -> None:
+    operation = described(route)
+    named = {(each["in"], each["name"]) for each in operation.get("parameters", ())}
+    in_path = {("path", name) for name in re.findall(r"{(\w+)}", route.path)}
+    assert named == in_path | {("query", name) for name in query_fields(route.spec)}
+    assert all(
+        each["schema"] and {"type": "null"} not in each["schema"].get("anyOf", ())
+        for each in operation.get("parameters", ())
+    )
+    body = operation.get("requestBody", {"content": {"application/json": {"schema": {"properties": {}}}}})
+    assert set(body["content"]["application/json"]["schema"]["properties"]) == body_fields(route.spec)
+
+
+@every_route
+def test_it_says_how_an_operation_is_answered(route: Route) -> None:
+    responses = described(route)["responses"]
+    assert str(route.spec.success) in responses
+    assert ("content" in responses[str(route.spec.success)]) is (route.spec.answer not in (None, type(None)))
+    assert {"401", "503"} <= responses.keys()
+    assert ("404" in responses) >= ("{" in route.path)
+    assert "500" not in responses
+
+
+def test_limits_and_choices_are_told() -> None:
+    parameters = {
+        each["name"]: each for each in DOCUMENT["paths"]["/v1/spaces/{spaceId}/comments"]["get"]["parameters"]
+    }
+    assert parameters["limit"]["schema"] == {"type": "integer", "minimum": 0, "maximum": 1000}
+    assert parameters["status"]["schema"]["enum"] == ["all", "open", "resolved"]
+    assert parameters["authors"]["schema"] == {"type": "array", "items": {"type": "string"}}
+    assert (parameters["spaceId"]["required"], parameters["order"]["required"]) == (True, False)
+    assert parameters["spaceId"]["schema"]["pattern"]
+    status = DOCUMENT["components"]["schemas"]["Comment"]["properties"]["status"]
+    assert status["enum"] == ["open", "resolved"]
+
+
+def test_a_list_is_told_as_it_is_sent() -> None:
+    schema = DOCUMENT["components"]["schemas"]["ListPage_Comment_"]
+    assert set(schema["properties"]) == {"items", "next", "count"}
+    assert schema["required"] == ["items"]
+
+
+@every_route
+def test_what_it_requires_is_required(route: Route) -> None:
+    operation = described(route)
+    body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    required = {each["name"] for each in operation.get("parameters", ()) if each["required"]} | set(
+        body.get("required", ())
+    )
+    assert operation.get("requestBody", {}).get("required", False) is bool(body.get("required"))
+    declared = {alias(name) for name, field in route.spec.operation.model_fields.items() if field.is_required()}
+    assert required == (declared - {"at"}) | set(re.findall(r"{(\w+)}", route.path))
