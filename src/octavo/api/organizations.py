@@ -3,12 +3,12 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import OrganizationRef
 from octavo.api.roles import Role, RoleName
-from octavo.api.text import Id, Known, RawJson, SafeJson, SafeLine, UserId
+from octavo.api.text import Id, Known, RawJson, SafeJson, SafeLine, SafeText, UserId
 from octavo.api.users import User
 
 
@@ -69,6 +69,23 @@ class Member(Model):
     teams: int = 0
 
 
+class Seen(Model):
+    """What a ping answers."""
+
+    platform_visitor_claims: SafeText | None = Field(
+        None,
+        validation_alias=AliasChoices("platformVisitorClaims", "gitbookVisitorClaims"),
+        serialization_alias="platformVisitorClaims",
+    )
+    """A JWT to show to sites whose visitors sign in, where the server makes one."""
+
+
+class OfEmailDomain(Model):
+    """Organizations that people with an e-mail address of some domain belong to."""
+
+    organizations: tuple[Organization, ...] = ()
+
+
 class InOrganization(Model):
     at: OrganizationRef
 
@@ -111,3 +128,32 @@ class GetMember(InOrganization, Operation[Member], get="/members/{user_id}"):
     """One member."""
 
     user_id: UserId
+
+
+class UpdateMember(InOrganization, Operation[Member], patch="/members/{user_id}"):
+    """Change the role of a member. None makes a guest of them."""
+
+    user_id: UserId
+    role: Role | None = None
+
+
+class DeleteMember(InOrganization, Operation[None], delete="/members/{user_id}"):
+    """Remove a member, with the roles they were given and from their teams. Everybody may leave."""
+
+    user_id: UserId
+
+
+class EnrollMember(InOrganization, Operation[Member], post="/members/{user_id}/sso", success=200):
+    """Let a member sign on through the organization's provider."""
+
+    user_id: UserId
+
+
+class Ping(InOrganization, Operation[Seen], post="/ping", success=200):
+    """Note that the caller was here."""
+
+
+class ListByEmailDomain(Operation[OfEmailDomain], get="/email-domains/{email_domain}/orgs"):
+    """Organizations of an e-mail domain: the caller's own ones, and those of the domain of their address."""
+
+    email_domain: Annotated[str, Field(max_length=253, pattern=r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$")]

@@ -56,3 +56,6 @@ ContentRef = SpaceRef | ChangeRequestRef | RevisionRef
 
 Discussion = SpaceRef | ChangeRequestRef
 """Where comments live."""
+
+Shared = SpaceRef | CollectionRef
+"""Where people and teams are given roles."""

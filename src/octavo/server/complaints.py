@@ -13,6 +13,8 @@ from octavo.server.world import Refused
 _NOUNS = {
     "orgs": "organization",
     "members": "member",
+    "teams": "team",
+    "link-invites": "invite link",
     "users": "person",
     "collections": "collection",
     "spaces": "space",

@@ -124,6 +124,8 @@ def transfer(op: spaces.Transfer | collections.Transfer, world: World) -> Json:
             if membership(world, op.organization, grant["id"]) is None:
                 sentence = f"“{holder['title']}” is shared with people who are not in that organization. Invite them"
                 raise Refused(412, f"{sentence} there, or take their roles back first.")
+        if world.store.count(f"{each}/permissions/teams"):
+            raise Refused(412, f"“{holder['title']}” is shared with teams. Take their roles back first.")
     put_into(holder, None)
     holder.pop("position", None)
     for each, document in moved:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from octavo.api import comments
 from octavo.api.places import Discussion
-from octavo.server.behaviour.organizations import present_member
+from octavo.server.behaviour.members import present_member
 from octavo.server.behaviour.permissions import need
 from octavo.server.behaviour.threads import Threads, blocks
 from octavo.server.rest import handle, page, path_of

@@ -1,8 +1,9 @@
 """Roles, and what they allow.
 
-The role of a person in a space is the highest of: their role in the organization, as far as the default level of the
-space lets it in; and what they were given directly on the space or on a collection it lies in. A default level of
-`inherit` is that of the collection around, and at the root lets every role in. Administrators are never kept out.
+The role of a member in a space is the highest of: their role in the organization, as far as the default level of the
+space lets it in; and what they, or a team they are in, were given on the space or on a collection it lies in. A default
+level of `inherit` is that of the collection around, and at the root lets every role in. Administrators are never kept
+out. Strangers and disabled members have no role.
 """
 
 from __future__ import annotations
@@ -51,13 +52,17 @@ def membership(world: World, organization: str, user: str | None = None) -> Json
 
 def role(world: World, holder: Json, user: str | None = None) -> str | None:
     """The role of `user` (or the caller) in a space or collection. None if they have none."""
-    user = user or world.caller
-    chain = list(_around(world, holder))
-    roles = [_granted(world, path, user) for path, _ in chain]
-    if member := organization_role(world, holder["organization"], user):
+    member = membership(world, holder["organization"], user)
+    if member is None:
+        return None
+    chain = list(around(world, holder))
+    roles: list[str | None] = [
+        held for path, _ in chain for held in _granted(world, path, holder["organization"], member["id"])
+    ]
+    if own := member["role"]:
         levels = (document.get("defaultLevel", "inherit") for _, document in chain)
         level = next((level for level in levels if level != "inherit"), "admin")
-        roles.append(member if member == "admin" else _lowest(member, level))
+        roles.append(own if own == "admin" else _lowest(own, level))
     return max(filter(None, roles), key=RANKS.index, default=None)
 
 
@@ -137,7 +142,13 @@ def organization_permissions(world: World, organization: Json) -> Json:
     }
 
 
-def _around(world: World, holder: Json) -> Iterator[tuple[str, Json]]:
+def refuse_guests(world: World, organization: str, deed: str) -> None:
+    """Refuse those without a role in an organization. `deed` goes on with “Guests may not”."""
+    if organization_role(world, organization) is None:
+        raise Refused(403, f"Guests may not {deed}. Ask an administrator for a role in the organization.")
+
+
+def around(world: World, holder: Json) -> Iterator[tuple[str, Json]]:
     """A space or collection and the collections it lies in, the innermost first, with their paths."""
     yield f"/{'spaces' if 'revision' in holder else 'collections'}/{holder['id']}", holder
     while parent := holder.get("parent"):
@@ -145,9 +156,13 @@ def _around(world: World, holder: Json) -> Iterator[tuple[str, Json]]:
         yield f"/collections/{parent}", holder
 
 
-def _granted(world: World, path: str, user: str) -> str | None:
-    grant = world.store.find(f"{path}/permissions/users/{user}")
-    return grant["role"] if grant else None
+def _granted(world: World, path: str, organization: str, user: str) -> Iterator[str]:
+    """The roles a member was given right here, by themselves and by their teams."""
+    if grant := world.store.find(f"{path}/permissions/users/{user}"):
+        yield grant["role"]
+    for grant in world.store.all(f"{path}/permissions/teams"):
+        if world.store.find(f"/orgs/{organization}/teams/{grant['id']}/members/{user}"):
+            yield grant["role"]
 
 
 def _lowest(role: str, level: str | None) -> str | None:

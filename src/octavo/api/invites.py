@@ -1,0 +1,99 @@
+"""Invitations into an organization: by e-mail, and by links that let in whoever has them (9.10)."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from octavo.api.operation import Listing, Model, Operation
+from octavo.api.places import OrganizationRef
+from octavo.api.roles import Role, RoleName
+from octavo.api.text import Id, SafeLine
+
+Email = Annotated[str, Field(max_length=320, pattern=r"^[^@\s]+@[^@\s]+\.[^@\s]+$")]
+
+
+def _identifier(value: Any) -> Any:
+    return value.get("id") if isinstance(value, dict) else value
+
+
+Named = Annotated[Id | None, BeforeValidator(_identifier)]
+"""The id of a resource that may come whole."""
+
+
+class Invited(Model):
+    """Who was invited."""
+
+    users: tuple[SafeLine, ...] = ()
+    """Ids of all who were named, those who were members already too."""
+    invited: int = 0
+    """How many became members."""
+    failed_sso_emails: tuple[SafeLine, ...] = Field((), alias="failedSSOEmails")
+    """Addresses that cannot sign on through the organization's provider, who were not invited."""
+
+
+class InviteLink(Model):
+    """A link that lets in whoever has it: into the organization with a `role`, or into a place with a `level`."""
+
+    object: Literal["invite"] = "invite"
+    id: Id
+    role: RoleName | None = None
+    level: RoleName | None = None
+    space: Named = None
+    collection: Named = None
+    redundant: bool = False
+    """Whether another link gives as much, or its place is gone."""
+
+
+class Invitation(Model):
+    """An address, and the role whoever reads mail there shall have."""
+
+    email: Email
+    role: Role | None
+
+
+class InOrganization(Model):
+    at: OrganizationRef
+
+
+class Invite(InOrganization, Operation[Invited], post="/invites", success=200):
+    """Invite people by e-mail address."""
+
+    emails: tuple[Email | Invitation, ...]
+    role: Role | None = None
+    """Of those named without one. None makes guests; left out, it is the default role of the organization."""
+    sso: bool | None = None
+    """Whether they sign on through the organization's provider."""
+
+
+class ListLinks(InOrganization, Listing[InviteLink], get="/link-invites"):
+    """Invite links the caller may administer."""
+
+
+class CreateLink(InOrganization, Operation[InviteLink], post="/link-invites"):
+    """Make an invite link: into the organization with a role, or into a space or collection with a level."""
+
+    role: Role | None = None
+    """None makes guests."""
+    level: Role | None = None
+    space: Id | None = None
+    collection: Id | None = None
+
+
+class GetLink(InOrganization, Operation[InviteLink], get="/link-invites/{invite_id}"):
+    """One invite link."""
+
+    invite_id: Id
+
+
+class UpdateLink(InOrganization, Operation[InviteLink], patch="/link-invites/{invite_id}"):
+    """Change the role an invite link gives in the organization, or its level in a place."""
+
+    invite_id: Id
+    role: Role | None = None
+    level: Role | None = None
+
+
+class DeleteLink(InOrganization, Operation[None], delete="/link-invites/{invite_id}"):
+    """Delete an invite link. Those it let in stay."""
+
+    invite_id: Id

@@ -1,0 +1,152 @@
+"""Teams: members of an organization who hold roles together (4.15)."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from octavo.api.operation import Listing, Model, Operation
+from octavo.api.organizations import Member
+from octavo.api.places import OrganizationRef
+from octavo.api.text import Id, Known, SafeLine, UserId
+
+Title = Annotated[str, Field(min_length=1, max_length=64)]
+
+TeamRole = Literal["owner", "member"]
+"""A role in a team, as written. Owners manage it."""
+
+TeamRoleName = Annotated[SafeLine, Known("owner", "member")]
+"""A role in a team, as read."""
+
+
+class Permissions(Model):
+    """What the caller may do with a team."""
+
+    admin: bool = False
+    view: bool = False
+
+
+class Team(Model):
+    """A team. Only its id is always there."""
+
+    object: Literal["team"] = "team"
+    id: Id
+    title: SafeLine = ""
+    members: int = 0
+    spaces: int = 0
+    """How many spaces it has a role in."""
+    created_at: datetime | None = None
+    permissions: Permissions = Field(default_factory=Permissions)
+
+
+class Membership(Model):
+    """What someone is in a team, as it is read."""
+
+    role: TeamRoleName = ""
+
+
+class NewMembership(Model):
+    """What someone shall be in a team."""
+
+    role: TeamRole
+
+
+class MemberPermissions(Model):
+    """What the caller may do with someone of a team."""
+
+    view: bool = False
+
+
+class TeamMember(Model):
+    """Someone of a team: who they are in the organization, and in the team."""
+
+    organization: Member
+    team: Membership = Field(default_factory=Membership)
+    permissions: MemberPermissions = Field(default_factory=MemberPermissions)
+
+
+class TeamOfMember(Model):
+    """A team someone is in, and what they are in it."""
+
+    team: Team
+    member: Membership = Field(default_factory=Membership)
+
+
+class InOrganization(Model):
+    at: OrganizationRef
+
+
+class List(InOrganization, Listing[Team], get="/teams"):
+    """Teams of an organization."""
+
+    owner: UserId | None = None
+    """Only those this member can manage."""
+    title: str | None = None
+    """Part of the title, in upper or lower case."""
+
+
+class Create(InOrganization, Operation[Team], put="/teams", success=201):
+    """Make a team. An administrator who counts themselves among its members owns it."""
+
+    title: Title
+    members: tuple[UserId, ...] | None = None
+
+
+class Get(InOrganization, Operation[Team], get="/teams/{team_id}"):
+    """One team."""
+
+    team_id: Id
+
+
+class Update(InOrganization, Operation[Team], patch="/teams/{team_id}"):
+    """Rename a team."""
+
+    team_id: Id
+    title: Title
+
+
+class Delete(InOrganization, Operation[None], delete="/teams/{team_id}"):
+    """Delete a team. Its members lose the roles they had through it."""
+
+    team_id: Id
+
+
+class ListMembers(InOrganization, Listing[TeamMember], get="/teams/{team_id}/members"):
+    """Members of a team, in the order they came."""
+
+    team_id: Id
+
+
+class UpdateMembers(InOrganization, Operation[None], put="/teams/{team_id}/members", success=204):
+    """Change several members of a team at once: first those to remove, then those to add, then what they are."""
+
+    team_id: Id
+    add: tuple[str, ...] | None = None
+    """Ids or e-mail addresses of members of the organization."""
+    remove: tuple[str, ...] | None = None
+    memberships: dict[UserId, NewMembership] | None = None
+    """What members are in the team, by id. Those who are not in it yet are added."""
+
+
+class AddMember(InOrganization, Operation[None], put="/teams/{team_id}/members/{user_id}", success=204):
+    """Add a member to a team, or change what they are in it."""
+
+    team_id: Id
+    user_id: UserId
+    role: TeamRole | None = None
+    """Left out: what they are in it, or a plain member."""
+
+
+class DeleteMember(InOrganization, Operation[None], delete="/teams/{team_id}/members/{user_id}"):
+    """Remove a member from a team. Everybody may leave one."""
+
+    team_id: Id
+    user_id: UserId
+
+
+class ListOfMember(InOrganization, Listing[TeamOfMember], get="/members/{user_id}/teams"):
+    """Teams a member is in."""
+
+    user_id: UserId
+    title: str | None = None
+    """Part of the title, in upper or lower case."""
