@@ -69,12 +69,28 @@ class Next(Model):
     page: str = Field(max_length=4096)
 
 
+class BrokenLinks(Model):
+    """How many links lead nowhere, and how many of these a change request broke."""
+
+    total: int = 0
+    change_request: int | None = None
+
+
+class LinkStats(Model):
+    """How many links there are."""
+
+    total: int = 0
+    broken: BrokenLinks = Field(default_factory=BrokenLinks)
+
+
 class ListPage(Model, Generic[T]):
     """One page of a list (2.5). The end of the list is a page without `next`, never an empty page."""
 
     items: tuple[T, ...] = ()
     next: Next | None = None
     count: int | None = None
+    stats: LinkStats | None = None
+    """What the whole list comes to. Only lists of links say it (4.13)."""
     unreadable: int = 0
     """How many items of this page could not be read and are left out."""
 
@@ -226,6 +242,12 @@ AREAS = (
     "change_requests",
     "reviews",
     "search",
+    "sites",
+    "site_structure",
+    "share_links",
+    "openapi",
+    "links",
+    "urls",
     "redirects",
     "mcp_servers",
     "adaptive_schema",

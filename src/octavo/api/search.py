@@ -1,11 +1,11 @@
 """Full-text search."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from octavo.api.operation import Listing, Model, Urls
-from octavo.api.places import OrganizationRef, SpaceRef
+from octavo.api.operation import Listing, Model, Tagged, Urls
+from octavo.api.places import OrganizationRef, SiteRef, SpaceRef
 from octavo.api.text import Id, SafeLine, SafeText
 
 Query = Annotated[str, Field(max_length=512)]
@@ -52,3 +52,34 @@ class InOrganization(Listing[SpaceHit], get="/search"):
 
     at: OrganizationRef
     query: Query
+
+
+class Default(Tagged):
+    """The default site space of each section, but in that of the space one is in: that space."""
+
+    tag: ClassVar[str] = "mode"
+    mode: Literal["default"] = "default"
+    current_site_space: Id | None = None
+
+
+class Specific(Tagged):
+    """Just these site spaces."""
+
+    tag: ClassVar[str] = "mode"
+    mode: Literal["specific"] = "specific"
+    site_space_ids: Annotated[tuple[Id, ...], Field(min_length=1)]
+
+
+class All(Tagged):
+    """Every site space."""
+
+    tag: ClassVar[str] = "mode"
+    mode: Literal["all"] = "all"
+
+
+class InSite(Listing[SpaceHit], post="/search", success=200, query=("page", "limit")):
+    """Pages of the spaces of a site that hold these words."""
+
+    at: SiteRef
+    query: Query
+    scope: Annotated[Default | Specific | All, Field(discriminator="mode")]

@@ -1,0 +1,51 @@
+"""Share links of a site: addresses with a secret, by which whoever knows one sees the site."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from octavo.api.operation import Listing, Model, Operation, Urls
+from octavo.api.places import SiteRef
+from octavo.api.text import Id, SafeLine
+
+Name = Annotated[str, Field(max_length=50)]
+
+
+class ShareLink(Model):
+    """An address of a site with a secret in it (4.8)."""
+
+    object: Literal["share-link"] = "share-link"
+    id: Id
+    name: SafeLine | None = None
+    active: bool | None = None
+    created_at: datetime | None = None
+    urls: Urls = Field(default_factory=Urls)
+
+
+class InSite(Model):
+    at: SiteRef
+
+
+class List(InSite, Listing[ShareLink], get="/share-links"):
+    """Share links of a site."""
+
+
+class Create(InSite, Operation[ShareLink], post="/share-links"):
+    """Make a share link."""
+
+    name: Name
+
+
+class Update(InSite, Operation[ShareLink], patch="/share-links/{share_link_id}"):
+    """Rename a share link, or make it stop or start to work."""
+
+    share_link_id: Id
+    name: Name | None = None
+    active: bool | None = None
+
+
+class Delete(InSite, Operation[None], delete="/share-links/{share_link_id}"):
+    """Delete a share link. Its address leads nowhere from then on."""
+
+    share_link_id: Id

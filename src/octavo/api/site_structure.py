@@ -1,0 +1,223 @@
+"""What a site is made of: site spaces, the sections they stand in, and the groups sections stand in."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from octavo.api.operation import Listing, Model, Operation, Tagged, Urls
+from octavo.api.places import SiteRef
+from octavo.api.spaces import Space
+from octavo.api.text import Id, Known, SafeLine, SafeText
+
+Path = Annotated[str, Field(min_length=1, max_length=100)]
+"""A part of an address on the site: letters, digits, `-`, `.`, `_` and `~`."""
+Title = Annotated[str, Field(min_length=2, max_length=128)]
+GroupTitle = Annotated[str, Field(min_length=1, max_length=100)]
+Icon = Annotated[str, Field(max_length=50)]
+Condition = Annotated[str, Field(min_length=1, max_length=1024)]
+"""An expression that is evaluated for a visitor, to decide whether they are shown something."""
+
+
+class SiteSpace(Model):
+    """A space on a site (4.7), with the section it stands in."""
+
+    object: Literal["site-space"] = "site-space"
+    id: Id
+    path: SafeLine = ""
+    title: SafeLine = ""
+    space: Space | None = None
+    section: Id | None = None
+    default: bool = False
+    condition: SafeText | None = None
+    has_advanced_customization_feature: bool = False
+    urls: Urls = Field(default_factory=Urls)
+
+
+class SiteSection(Model):
+    """A section of a site, with the spaces in it (2.7)."""
+
+    object: Literal["site-section"] = "site-section"
+    id: Id
+    title: SafeLine = ""
+    description: SafeText | None = None
+    default: bool = False
+    path: SafeLine = ""
+    condition: SafeText | None = None
+    section_group: Id | None = None
+    icon: SafeLine | None = None
+    site_spaces: tuple[SiteSpace, ...] = ()
+    urls: Urls = Field(default_factory=Urls)
+
+
+class OtherPart(Model):
+    """A part of a site of a kind that came later, such as a link that leads elsewhere."""
+
+    object: SafeLine = ""
+    id: SafeLine = ""
+    title: SafeLine = ""
+
+
+class SectionGroup(Model):
+    """Sections under one title (4.7). `children` may hold groups too; `sections` is the older name of what it holds."""
+
+    object: Literal["site-section-group"] = "site-section-group"
+    id: Id
+    title: SafeLine = ""
+    icon: SafeLine | None = None
+    section_group: Id | None = None
+    sections: tuple[SiteSection, ...] = ()
+    children: tuple["Part", ...] = ()
+
+
+Part = Annotated[SiteSection | SectionGroup | SiteSpace | OtherPart, Field(union_mode="left_to_right")]
+
+
+class SiteStructure(Model):
+    """The parts of a site in their order: sections and groups, or the site spaces of a site without sections."""
+
+    type: Annotated[SafeLine, Known("sections", "siteSpaces")] = ""
+    structure: tuple[Part, ...] = ()
+
+
+class Pointer(Model):
+    """A part of a site."""
+
+    type: Literal["site-space", "site-section", "site-section-group"]
+    id: Id
+
+
+class Position(Model):
+    """Where to put a part: before or after another."""
+
+    before: Pointer | None = None
+    after: Pointer | None = None
+
+
+class SectionPointer(Tagged):
+    """A section, as the older way to move one names it."""
+
+    tag: ClassVar[str] = "type"
+    type: Literal["site-section"] = "site-section"
+    site_section: Id
+
+
+class SectionPosition(Model):
+    """Where to put a section: before or after another."""
+
+    before: SectionPointer | None = None
+    after: SectionPointer | None = None
+
+
+class InSite(Model):
+    at: SiteRef
+
+
+class Get(InSite, Operation[SiteStructure], get="/structure"):
+    """Sections, groups and spaces of a site, in their order."""
+
+    share_key: str | None = None
+    """The secret of a share link, for sites published through one."""
+
+
+class Sort(InSite, Operation[Part], patch="/structure/sort"):
+    """Move a site space, a section or a group before or after another part of the site, into the row that stands in."""
+
+    item: Pointer
+    position: Position
+
+
+class ListSiteSpaces(InSite, Listing[SiteSpace], get="/site-spaces"):
+    """Spaces on a site, in the order of its structure."""
+
+    share_key: str | None = None
+    default: bool | None = None
+    """Only the default ones of their sections, or only the others."""
+
+
+class CreateSiteSpace(InSite, Operation[SiteSpace], post="/site-spaces"):
+    """Add a space to a site, in one of its sections if it has any."""
+
+    space_id: Id
+    section_id: Id | None = None
+
+
+class UpdateSiteSpace(InSite, Operation[SiteSpace], patch="/site-spaces/{site_space_id}"):
+    """Change the path or the condition of a site space, or put another space in its place."""
+
+    site_space_id: Id
+    path: Path | None = None
+    condition: Condition | None = None
+    space_id: Id | None = None
+
+
+class DeleteSiteSpace(InSite, Operation[None], delete="/site-spaces/{site_space_id}"):
+    """Take a space off a site. The space itself stays."""
+
+    site_space_id: Id
+
+
+class ListSections(InSite, Listing[SiteSection], get="/sections"):
+    """Sections of a site with their spaces, in the order of its structure."""
+
+    share_key: str | None = None
+
+
+class CreateSection(InSite, Operation[SiteSection], post="/sections"):
+    """Add a section that holds one space. Spaces of a site that had no sections come to stand in one before it."""
+
+    space_id: Id
+    title: Title | None = None
+    """That of the space, when left out."""
+    icon: Icon | None = None
+
+
+class UpdateSection(InSite, Operation[SiteSection], patch="/sections/{site_section_id}"):
+    """Change the title, path, default site space, condition, icon or description of a section."""
+
+    site_section_id: Id
+    title: Title | None = None
+    path: Path | None = None
+    default_site_space: Id | None = None
+    condition: Condition | None = None
+    icon: Icon | None = None
+    description: Annotated[str, Field(max_length=256)] | None = None
+
+
+class DeleteSection(InSite, Operation[None], delete="/sections/{site_section_id}"):
+    """Remove a section and take its spaces off the site. The spaces themselves stay."""
+
+    site_section_id: Id
+
+
+class MoveSection(InSite, Operation[SiteSection], post="/sections/{site_section_id}/move", success=200):
+    """Move a section before or after another, or to the end of its row. Deprecated: `Sort` does the same."""
+
+    site_section_id: Id
+    position: SectionPosition | None = None
+
+
+class ListGroups(InSite, Listing[SectionGroup], get="/section-groups"):
+    """Groups of sections of a site, in the order of its structure."""
+
+
+class CreateGroup(InSite, Operation[SectionGroup], post="/section-groups"):
+    """Make a group, at the root or in another, and move sections into it."""
+
+    title: GroupTitle
+    icon: Icon | None = None
+    sections: tuple[Id, ...] | None = None
+    parent: Id | None = None
+
+
+class UpdateGroup(InSite, Operation[SectionGroup], patch="/section-groups/{site_section_group_id}"):
+    """Change the title or the icon of a group."""
+
+    site_section_group_id: Id
+    title: GroupTitle | None = None
+    icon: Icon | None = None
+
+
+class DeleteGroup(InSite, Operation[None], delete="/section-groups/{site_section_group_id}"):
+    """Remove a group. What stands in it moves to where it stood."""
+
+    site_section_group_id: Id

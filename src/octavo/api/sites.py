@@ -1,0 +1,195 @@
+"""Sites: what is published, and to whom."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from octavo.api.operation import Listing, Model, Operation, Urls
+from octavo.api.organizations import Organization
+from octavo.api.places import OrganizationRef, SiteRef
+from octavo.api.roles import RoleName
+from octavo.api.site_structure import SiteStructure
+from octavo.api.spaces import Space
+from octavo.api.text import Id, Known, SafeAddress, SafeJson, SafeLine
+from octavo.api.users import User
+
+SiteType = Literal["basic", "premium", "ultimate", "sponsored", "legacy-basic", "legacy-premium"]
+Visibility = Literal["public", "unlisted", "share-link", "visitor-auth"]
+PROXY = r"^(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?\.)+[A-Za-z]{2,}(?:/[A-Za-z0-9_-]+)+$"
+"""A host and a path below it: `example.com/docs`."""
+
+
+class Permissions(Model):
+    """What the caller may do with a site."""
+
+    view: bool = False
+    access: bool = False
+    edit: bool = False
+    create: bool = False
+    admin: bool = False
+    install_integration: bool = False
+    view_adaptive_schema: bool = False
+    edit_adaptive_schema: bool = False
+
+
+class Proxy(Model):
+    """The address visitors use, and the one behind it."""
+
+    origin: SafeAddress = ""
+    target: SafeAddress = ""
+
+
+class AdaptiveContent(Model):
+    """Whether what a visitor is shown depends on who they are."""
+
+    enabled: bool = False
+
+
+class Feature(Model):
+    """A feature of a site, and the type of site it takes (3.2). A frozen one is no longer had."""
+
+    id: SafeLine
+    plan: SafeLine = ""
+    frozen: bool = False
+    customizations: tuple[SafeLine, ...] = ()
+
+
+class Site(Model):
+    """Publishes spaces of an organization under one address (2.6). `site_spaces` counts them."""
+
+    object: Literal["site"] = "site"
+    id: Id
+    type: Annotated[SafeLine, Known("basic", "premium", "ultimate", "sponsored", "legacy-basic", "legacy-premium")] = ""
+    title: SafeLine = ""
+    icon: SafeJson | None = None
+    hostname: SafeLine | None = None
+    basename: SafeLine | None = None
+    proxy: Proxy | None = None
+    visibility: Annotated[SafeLine, Known("public", "unlisted", "share-link", "visitor-auth")] = ""
+    published: bool = False
+    site_spaces: int = 0
+    created_at: datetime | None = None
+    adaptive_content: AdaptiveContent | None = None
+    ads: SafeJson | None = None
+    agents_context: Annotated[SafeLine, Known("excluded", "included")] | None = None
+    features: tuple[Feature, ...] = ()
+    urls: Urls = Field(default_factory=Urls)
+    permissions: Permissions = Field(default_factory=Permissions)
+
+
+class Checkout(Model):
+    """What must be paid for before a site is published."""
+
+    type: Literal["checkout"] = "checkout"
+    session_id: SafeAddress
+
+
+class Customizations(Model):
+    """How a site, and each of its site spaces, looks to visitors."""
+
+    site: SafeJson | None = None
+    site_spaces: SafeJson | None = None
+
+
+class Script(Model):
+    """A script that visitors' browsers run."""
+
+    script: SafeAddress = ""
+    content_security_policy: SafeLine | None = None
+    cookies: bool = False
+
+
+class PublishedSite(Model):
+    """A site as its audience finds it (4.7)."""
+
+    object: Literal["published-content-site"] = "published-content-site"
+    site: Site
+    structure: SiteStructure = Field(default_factory=SiteStructure)
+    customizations: Customizations = Field(default_factory=Customizations)
+    scripts: tuple[Script, ...] = ()
+
+
+class Origin(Model):
+    """Where somebody has their role from: the organization, or a space of the site."""
+
+    type: Annotated[SafeLine, Known("space", "organization")] = ""
+    space: Space | None = None
+    organization: Organization | None = None
+
+
+class SitePermission(Model):
+    """The highest role of a person on a site and where it is from (4.3). `permission` is None for a guest."""
+
+    permission: RoleName | None = None
+    user: User
+    origin: Origin = Field(default_factory=Origin)
+
+
+class InOrganization(Model):
+    at: OrganizationRef
+
+
+class InSite(Model):
+    at: SiteRef
+
+
+class List(InOrganization, Listing[Site], get="/sites"):
+    """Sites of an organization."""
+
+    space: Id | None = None
+    """Only those this space is on."""
+    title: str | None = None
+    """Part of the title."""
+    published: bool | None = None
+    type: tuple[SiteType, ...] | None = None
+
+
+class Create(InOrganization, Operation[Site], post="/sites"):
+    """Make a site of some spaces, or with a new space, still unpublished."""
+
+    type: SiteType | None = None
+    title: Annotated[str, Field(min_length=2, max_length=128)] | None = None
+    visibility: Visibility | None = None
+    spaces: tuple[Id, ...] | Literal["sample", "empty"] | None = None
+
+
+class Get(InSite, Operation[Site], get=""):
+    """One site."""
+
+
+class Update(InSite, Operation[Site], patch=""):
+    """Change the settings of a site. Left-out fields stay as they are."""
+
+    title: Annotated[str, Field(min_length=2, max_length=128)] | None = None
+    visibility: Visibility | None = None
+    basename: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    adaptive_content: AdaptiveContent | None = None
+    agents_context: Literal["excluded", "included"] | None = None
+    default_site_space: Id | None = None
+    """At the root, or in the default section."""
+    default_site_section: Id | None = None
+    proxy: Annotated[str, Field(max_length=512, pattern=PROXY)] | None = None
+
+
+class Delete(InSite, Operation[None], delete=""):
+    """Delete a site. Its spaces stay."""
+
+
+class Publish(InSite, Operation[Site | Checkout], post="/publish", success=200):
+    """Let the audience of a site see it, or say what must be paid for before."""
+
+
+class Unpublish(InSite, Operation[Site], post="/unpublish", success=200):
+    """Let nobody but members see a site."""
+
+
+class GetPublished(InSite, Operation[PublishedSite], get="/published"):
+    """A published site as its audience finds it."""
+
+    share_key: str | None = None
+    """The secret of a share link, for sites published through one."""
+
+
+class ListPermissions(InSite, Listing[SitePermission], get="/permissions/aggregate"):
+    """People with a role on a site, and where they have it from."""
