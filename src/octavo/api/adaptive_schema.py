@@ -23,7 +23,7 @@ class Claim(Tagged):
 
     model_config = ConfigDict(extra="forbid")
     tag: ClassVar[str] = "type"
-    description: str | None = None
+    description: str = ""
 
 
 class BooleanClaim(Claim):
@@ -36,7 +36,7 @@ class StringClaim(Claim):
     """A word, of these if there is an `enum`."""
 
     type: Literal["string"] = "string"
-    enum: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    enum: tuple[str, ...] = Field((), min_length=1)
 
 
 class NumberClaim(Claim):
@@ -67,7 +67,7 @@ AnyClaim = Annotated[
 
 
 def _described(claim: Claim) -> Claim:
-    if claim.description is None:
+    if "description" not in claim.model_fields_set:
         raise ValueError("a claim without a description; say what it is")
     return claim
 
@@ -86,10 +86,8 @@ class VisitorSchema(Model):
 
     model_config = ConfigDict(extra="forbid")
 
-    schema_address: Annotated[str, Field(pattern=r"^https?://json-schema\.org/draft-07/schema#?$")] | None = Field(
-        None, alias="$schema"
-    )
-    id: str | None = Field(None, alias="$id")
+    schema_address: str = Field("", alias="$schema", pattern=r"^https?://json-schema\.org/draft-07/schema#?$")
+    id: str = Field("", alias="$id")
     type: Literal["object"]
     properties: Annotated[dict[str, DescribedClaim], AfterValidator(_unsigned_is_an_object)]
     additional_properties: Literal[False]

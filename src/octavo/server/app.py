@@ -25,6 +25,7 @@ from starlette.types import Receive, Scope, Send
 from octavo.api import wire
 from octavo.api.operation import SPECS, Operation
 from octavo.server import behaviour
+from octavo.server.behaviour import storage
 from octavo.server.behaviour.spaces import purge
 from octavo.server.complaints import about_body, about_missing
 from octavo.server.gate import answer
@@ -60,6 +61,7 @@ class Platform:
                 Route("/v1/openapi.json", self._description, methods=["GET"]),
                 Route("/v1/{path:path}", self._operation, methods=_METHODS),
                 Route("/~/files/{blob}/{name:path}", self._download, methods=["GET"]),
+                Route("/~/uploads/{organization}/{key}/{secret}", self._receive, methods=["PUT"]),
             ],
             exception_handlers={
                 Refused: _refused,
@@ -119,6 +121,14 @@ class Platform:
         headers = {"content-disposition": disposition, "x-content-type-options": "nosniff"}
         return Response(data, headers=headers, media_type=kind)
 
+    async def _receive(self, request: Request) -> Response:
+        # Without a key: the address itself says that the file may be sent.
+        address = request.path_params
+        awaited = await self._in_thread(lambda: storage.awaited(self.world, **address))
+        data = await _bytes(request, awaited["size"])
+        await self._in_thread(lambda: storage.receive(self.world, **address, data=data))
+        return Response(headers=_request_id())
+
     async def _asked_by(self, request: Request) -> World:
         """The world as the owner of the key sees it. Raises Refused."""
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
@@ -153,7 +163,14 @@ async def _body(request: Request) -> Json | None:
     """The JSON object that came along, or None. Raises Refused."""
     path = request.scope["path"]
     cap = EDIT_CAP if request.method == "POST" and path.endswith("/content") else BODY_CAP
-    too_large = Refused(413, f"The body is larger than {cap >> 20} MiB, which is the most that is accepted.")
+    body = await _bytes(request, cap)
+    return _parsed(body) if body else None
+
+
+async def _bytes(request: Request, cap: int) -> bytes:
+    """The bytes that came along, of which at most `cap` are accepted. Raises Refused."""
+    most = f"{cap >> 20} MiB" if cap % (1 << 20) == 0 else f"{cap} bytes"
+    too_large = Refused(413, f"The body is larger than {most}, which is the most that is accepted.")
     length = request.headers.get("content-length", "0")
     if len(length) > 15 or (length.isdecimal() and int(length) > cap):
         raise too_large
@@ -166,7 +183,7 @@ async def _body(request: Request) -> Json | None:
             raise too_large
     if size > cap:
         raise too_large
-    return _parsed(b"".join(parts)) if size else None
+    return b"".join(parts)
 
 
 def _parsed(body: bytes) -> Json:

@@ -24,6 +24,15 @@ _NOUNS = {
     "reviews": "review",
     "requested-reviewers": "requested reviewer",
     "revisions": "revision",
+    "subdomains": "subdomain",
+    "fonts": "font",
+    "translations": "translation",
+    "saml": "SAML provider",
+    "mcp-servers": "MCP server",
+    "redirects": "redirect",
+    "site-spaces": "site space",
+    "sections": "section",
+    "sites": "site",
 }
 
 

@@ -8,7 +8,8 @@ out. Strangers and disabled members have no role.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from octavo.server.store import Json
 from octavo.server.world import Refused, World
@@ -91,6 +92,15 @@ def need_in_organization(world: World, organization: Json, deed: str) -> None:
     held = organization_role(world, organization["id"])
     if not allows(held, deed):
         raise _too_low(held, f"the organization “{organization['title']}”", deed)
+
+
+def in_organization(deed: str) -> Callable[[Any, World], None]:
+    """The guard of what lies in an organization, for those whose role there allows this."""
+
+    def guard(op: Any, world: World) -> None:
+        need_in_organization(world, world.store.get(f"/orgs/{op.at.organization_id}"), deed)
+
+    return guard
 
 
 def _too_low(held: str | None, where: str, deed: str) -> Refused:

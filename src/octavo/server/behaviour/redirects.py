@@ -1,0 +1,94 @@
+"""Redirects of sites: one for each source, however it is spelled."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import quote, unquote_to_bytes
+
+from octavo.api import redirects
+from octavo.documents import trees
+from octavo.server.behaviour import revisions
+from octavo.server.behaviour.permissions import in_organization
+from octavo.server.rest import completes, guards, handle, page, path_of, shows
+from octavo.server.store import Json, Missing
+from octavo.server.world import Refused, World
+
+_ESCAPE = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+_UNRESERVED = "-._~"
+
+guards(redirects.Create, redirects.Update, redirects.Delete)(in_organization("create"))
+
+
+@shows(redirects.Redirect)
+def present_redirect(world: World, document: Json) -> Json:
+    """A redirect."""
+    return {"object": "site-redirect", **document}
+
+
+@completes(redirects.Redirect)
+def _complete(op: redirects.Create | redirects.Update, world: World, document: Json) -> Json:
+    """A redirect with its source in the one spelling of it, and a destination that is there. Raises Missing."""
+    site = _site(op)
+    source = normalised(document["source"])
+    other = world.store.first(f"{site}/redirects", "source", source)
+    if other and other["id"] != document["id"]:
+        raise Refused(409, f"There is a redirect from {source} already. Change that one, or choose another source.")
+    _address(world, site, document["destination"])
+    return {**document, "source": source}
+
+
+@handle.register
+def _list(op: redirects.List, world: World) -> Json:
+    words = (op.search or "").casefold()
+    found = world.store.positioned(path_of(op))
+    wanted = ((place, each) for place, each in found if words in each["source"].casefold())
+    return page(op, wanted, lambda each: present_redirect(world, each))
+
+
+@handle.register
+def _resolve(op: redirects.Resolve, world: World) -> Json:
+    site = _site(op)
+    source = normalised(op.source)
+    redirect = world.store.first(f"{site}/redirects", "source", source)
+    if redirect is None:
+        raise Refused(404, f"No redirect of this site starts at {source}.")
+    return {"redirect": present_redirect(world, redirect), "target": _address(world, site, redirect["destination"])}
+
+
+def normalised(source: str) -> str:
+    """The one spelling of a path: nothing escaped that need not be, no `.` and `..` in it. Raises Refused."""
+    segments: list[str] = []
+    for segment in source.split("/")[1:]:
+        segment = _ESCAPE.sub(lambda escape: quote(unquote_to_bytes(escape[0]), safe=_UNRESERVED), segment)
+        if segment == "..":
+            del segments[-1:]
+        elif segment != ".":
+            segments.append(segment)
+    if not segments:
+        raise Refused(400, "source names the root of the site, where no redirect can start. Choose a path below it.")
+    return "/" + "/".join(segments)
+
+
+def _site(op: Any) -> str:
+    return f"/orgs/{op.at.organization_id}/sites/{op.at.site_id}"
+
+
+def _address(world: World, site: str, destination: Json) -> str:
+    """The URL a destination has now. Raises Missing for what is not there."""
+    base = world.url(f"/~/sites{site.removeprefix('/orgs')}")
+    if destination["kind"] == "site-section":
+        return _below(base, world.store.get(f"{site}/sections/{destination['siteSectionId']}"))
+    space = world.store.get(f"{site}/site-spaces/{destination['siteSpaceId']}")
+    section = world.store.find(f"{site}/sections/{space.get('section')}")
+    address = _below(_below(base, section) if section else base, space)
+    if destination["kind"] == "site-space":
+        return address
+    found = trees.find(revisions.current(world, space["space"])["pages"], destination["pageId"])
+    if found is None or "path" not in found:
+        raise Missing(f"/spaces/{space['space']}/pages/{destination['pageId']}")
+    return f"{address}/{quote(found['path'])}".rstrip("/")
+
+
+def _below(address: str, part: Json) -> str:
+    return address if part.get("default") else f"{address}/{quote(part['path'])}"

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from octavo.api import sso, teams
+from octavo.api.sso import SamlProvider
+from tests.server.asking import ACME, START, Ask, refused
+
+KNOWN: dict[str, Any] = {
+    "entity_id": "https://idp.example/" + "e" * 400,
+    "certificate": "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+    "sso_url": "https://idp.example/sso",
+}
+
+
+async def _made(ask: Ask, label: str = "Okta", **fields: Any) -> SamlProvider:
+    return await ask(sso.CreateProvider.model_validate({"at": ACME, "label": label, **fields}))
+
+
+async def test_one_is_pending_until_all_is_known(ask: Ask) -> None:
+    made = await _made(ask)
+    assert (made.status, made.entity_id, made.certificate, made.sso_url) == ("pending", "", "", "")
+    assert (made.default_role, made.created_at) == (None, START)
+    assert made.service.acs_url.startswith("http://octavo.test/")
+    assert made.urls.location == f"http://octavo.test/v1/orgs/acme/saml/{made.id}"
+    update = sso.UpdateProvider.model_validate({"at": ACME, "saml_provider_id": made.id, **KNOWN})
+    active = await ask(update)
+    assert (active.status, active.label, active.entity_id) == ("active", "Okta", KNOWN["entity_id"])
+    assert active.certificate == KNOWN["certificate"]
+    assert await ask(sso.GetProvider(at=ACME, saml_provider_id=made.id)) == active
+    back = await ask(sso.UpdateProvider(at=ACME, saml_provider_id=made.id, certificate=""))
+    assert back.status == "pending"
+
+
+async def test_members_sign_in_with_those_that_are_active(ask: Ask) -> None:
+    await _made(ask, "Later")
+    active = await _made(ask, **KNOWN)
+    logins = await ask(sso.ListLogins(at=ACME), "sam")
+    assert [(each.id, each.label, each.start_url) for each in logins.items] == [
+        (active.id, "Okta", active.service.start_url)
+    ]
+    assert set(ask.last.json()) == {"items"}
+
+
+async def test_those_who_sign_in_join_a_team(ask: Ask) -> None:
+    team = await ask(teams.Create(at=ACME, title="Newcomers"))
+    made = await _made(ask, default_team=team.id, default_role="edit")
+    assert made.default_role == "edit"
+    assert made.default_team == team
+    guests = await ask(sso.UpdateProvider(at=ACME, saml_provider_id=made.id, default_role=None))
+    assert guests.default_role is None
+    await ask(teams.Delete(at=ACME, team_id=team.id))
+    assert (await ask(sso.GetProvider(at=ACME, saml_provider_id=made.id))).default_team is None
+    sentence = await refused(_made(ask, default_team="nobody"), 404)
+    assert sentence == "There is no team “nobody” here, or you may not see it."
+
+
+async def test_one_is_deleted(ask: Ask) -> None:
+    made, kept = await _made(ask), await _made(ask, "Entra")
+    delete = sso.DeleteProvider(at=ACME, saml_provider_id=made.id)
+    await ask(delete)
+    await ask(delete)
+    assert (await ask(sso.ListProviders(at=ACME))).items == (kept,)
+    sentence = await refused(ask(sso.GetProvider(at=ACME, saml_provider_id=made.id)), 404)
+    assert sentence == f"There is no SAML provider “{made.id}” here, or you may not see it."
+
+
+async def test_a_list_goes_on(ask: Ask) -> None:
+    made = [await _made(ask, label) for label in "abc"]
+    first = await ask(sso.ListProviders(at=ACME, limit=2))
+    assert first.next is not None
+    rest = await ask(sso.ListProviders(at=ACME, limit=2, page=first.next.page))
+    assert (*first.items, *rest.items) == tuple(made)
+
+
+async def test_only_administrators_see_and_change_them(ask: Ask) -> None:
+    made = await _made(ask)
+    for op in (
+        sso.ListProviders(at=ACME),
+        sso.GetProvider(at=ACME, saml_provider_id=made.id),
+        sso.CreateProvider(at=ACME, label="Mine"),
+        sso.UpdateProvider(at=ACME, saml_provider_id=made.id, label="Mine"),
+        sso.DeleteProvider(at=ACME, saml_provider_id=made.id),
+    ):
+        assert "takes the role admin" in await refused(ask(op, "mia"), 403)
+    await refused(ask(sso.ListLogins(at=ACME), "eve"), 404)
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ({}, "label is required."),
+        ({"label": ""}, "label must have at least 1 character."),
+        ({"label": "x" * 31}, "label may have at most 30 characters."),
+        ({"label": "x", "entityID": "x" * 1025}, "entityID may have at most 1024 characters."),
+        ({"label": "x", "certificate": "x" * 10001}, "certificate may have at most 10000 characters."),
+        ({"label": "x", "ssoURL": "https://x/" + "x" * 2048}, "ssoURL may have at most 2048 characters."),
+        ({"label": "x", "ssoURL": "javascript:x"}, "ssoURL must have the form"),
+        ({"label": "x", "defaultRole": "king"}, "defaultRole must be one of"),
+        ({"label": "x", "certificate": None}, "certificate cannot be null."),
+    ],
+)
+async def test_limits_hold(ask: Ask, body: dict[str, Any], sentence: str) -> None:
+    answer = await ask.http("POST", "/v1/orgs/acme/saml", json=body)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["message"].startswith(sentence)

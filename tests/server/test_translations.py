@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from octavo.api import translations
+from octavo.api.translations import Source, TranslationSettings
+from tests.server.asking import ACME, Ask, Clock, refused, space_with
+
+
+async def _made(ask: Ask, title: str = "Français") -> TranslationSettings:
+    return await ask(translations.Create(at=ACME, title=title))
+
+
+async def test_they_are_made_read_changed_and_deleted(ask: Ask, clock: Clock) -> None:
+    made = await _made(ask)
+    assert (made.title, made.languages, made.permissions.edit) == ("Français", (), True)
+    assert made.urls.location == f"http://octavo.test/v1/orgs/acme/translations/{made.id}"
+    assert ask.last.json()["object"] == "translation-settings"
+    clock.forward(hours=1)
+    update = translations.Update(at=ACME, translation_settings_id=made.id, title="Deutsch")
+    changed = await ask(update)
+    assert changed.title == "Deutsch"
+    assert (changed.created_at, changed.updated_at) == (made.created_at, clock.moment)
+    assert await ask(translations.Get(at=ACME, translation_settings_id=made.id), "sam") == changed.model_copy(
+        update={"permissions": translations.Permissions(view=True, edit=False)}
+    )
+    delete = translations.Delete(at=ACME, translation_settings_id=made.id)
+    await ask(delete)
+    await ask(delete)
+    assert (await ask(translations.List(at=ACME))).items == ()
+    sentence = await refused(ask(translations.Get(at=ACME, translation_settings_id=made.id)), 404)
+    assert sentence == f"There is no translation “{made.id}” here, or you may not see it."
+    await refused(ask(update), 404)
+
+
+async def test_the_newer_shape_names_a_space_and_its_languages(ask: Ask) -> None:
+    space = await space_with(ask)
+    source = Source(space=space.id, language="en")
+    made = await ask(translations.Create(at=ACME, source=source, language="pt-br"))
+    assert (made.title, made.languages, made.language) == ("Handbook (pt-br)", ("pt-br",), "pt-br")
+    assert made.source == {"space": space.id, "language": "en"}
+    elsewhere = translations.Create(at=ACME, source=Source(space="nowhere", language="en"), language="fr")
+    assert "source.space names no space" in await refused(ask(elsewhere), 400)
+
+
+async def test_a_list_goes_on(ask: Ask) -> None:
+    for title in ("One", "Two", "Three"):
+        await _made(ask, title)
+    first = await ask(translations.List(at=ACME, limit=2))
+    assert first.next is not None
+    rest = await ask(translations.List(at=ACME, limit=2, page=first.next.page))
+    assert [each.title for each in (*first.items, *rest.items)] == ["One", "Two", "Three"]
+
+
+async def test_only_creators_write(ask: Ask) -> None:
+    made = await _made(ask)
+    for op in (
+        translations.Create(at=ACME, title="Mine"),
+        translations.Update(at=ACME, translation_settings_id=made.id, title="Mine"),
+        translations.Delete(at=ACME, translation_settings_id=made.id),
+    ):
+        await ask(op, "mia") if isinstance(op, translations.Create) else None
+        assert "takes the role create" in await refused(ask(op, "tom"), 403)
+    await refused(ask(translations.List(at=ACME), "eve"), 404)
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ({}, "The body is wrong: value error, give a title, or the source and the language of a translation."),
+        ({"title": ""}, "title must have at least 1 character."),
+        ({"title": "x" * 101}, "title may have at most 100 characters."),
+        ({"source": {"space": "s", "language": "xx"}, "language": "fr"}, "source.language must be one of"),
+    ],
+)
+async def test_what_is_not_as_documented_is_refused(ask: Ask, body: dict[str, Any], sentence: str) -> None:
+    answer = await ask.http("POST", "/v1/orgs/acme/translations", json=body)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["message"].startswith(sentence)
+
+
+def test_nothing_is_sent_that_says_nothing() -> None:
+    with pytest.raises(ValidationError, match="give a title"):
+        translations.Update(at=ACME, translation_settings_id="t")
