@@ -152,6 +152,7 @@ class Live:
             for ended in await asyncio.gather(*self._tasks, return_exceptions=True):
                 if isinstance(ended, Exception):
                     raise ended
+            await asyncio.sleep(0)  # those that had ended before are taken off by a callback that is still to come
 
     async def close(self) -> None:
         """Stop asking."""

@@ -328,12 +328,12 @@ class Octavo(Explaining[int]):
     def action_help(self) -> None:
         from octavo.tui.screens.help import HelpScreen
 
-        self.push_screen(HelpScreen())
+        self.push_screen(HelpScreen(self.screen))
 
     def action_palette(self) -> None:
         from octavo.tui.screens.palette import PaletteScreen
 
-        self.push_screen(PaletteScreen())
+        self.push_screen(PaletteScreen(self.screen))
 
     def action_theme(self) -> None:
         from octavo.tui.screens.chooser import Choice

@@ -50,10 +50,10 @@ class App(Scratch):
     ]
 
     async def action_palette(self) -> None:
-        await self.push_screen(PaletteScreen())
+        await self.push_screen(PaletteScreen(self.screen))
 
     async def action_help(self) -> None:
-        await self.push_screen(HelpScreen())
+        await self.push_screen(HelpScreen(self.screen))
 
 
 async def test_the_palette_runs_a_command_where_it_was_opened() -> None:

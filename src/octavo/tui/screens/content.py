@@ -297,7 +297,9 @@ class ContentScreen(Discussing, Travelling):
             self.view.go_to_anchor(self._anchor)
             self._anchor = ""
 
+    @on(PageView.Moved)
     def _say_where(self) -> None:
+        self.aside.follow(self.view.current_anchor)
         if self.space is None:
             self.status("Content")
             return
@@ -381,10 +383,6 @@ class ContentScreen(Discussing, Travelling):
     def _page_loaded(self) -> None:
         self._draw_threads()
         self._go_to_anchor()
-        self._say_where()
-
-    @on(PageView.Moved)
-    def _page_moved(self) -> None:
         self._say_where()
 
     @on(LinkFollowed)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual.content import Content
 from textual.dom import DOMNode
+from textual.screen import Screen
 
 from octavo.tui.commands import Command, active_commands, context_of
 from octavo.tui.screens.chooser import Choice, Chooser, Found
@@ -22,12 +23,12 @@ class HelpScreen(Chooser[None, Command]):
     PLACEHOLDER: ClassVar[str] = "Find a key"
     FOOT: ClassVar[str] = "enter does it · esc close"
 
-    def __init__(self) -> None:
+    def __init__(self, below: Screen[Any]) -> None:
         super().__init__("Help")
+        self._below = below
 
     def choices(self) -> Sequence[Choice[Command]]:
-        below = self.app.screen_stack[-2]
-        focused = below.focused
+        below, focused = self._below, self._below.focused
         self._title = f"Help: {context_of(type(focused)) if focused else context_of(type(below))}"
         return [
             Choice(
@@ -42,7 +43,7 @@ class HelpScreen(Chooser[None, Command]):
         ]
 
     def prose(self) -> Content | None:
-        below = self.app.screen_stack[-2]
+        below = self._below
         places: list[DOMNode] = list(below.focused.ancestors_with_self) if below.focused else [below]
         said = dict.fromkeys(text for place in places if (text := getattr(place, "HELP", "")) and place is not self.app)
         return Content("\n").join(safe(text) for text in said if isinstance(text, str)) if said else None

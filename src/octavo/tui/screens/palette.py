@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
+
+from textual.screen import Screen
 
 from octavo.tui.commands import Command, active_commands
 from octavo.tui.screens.chooser import Choice, Chooser
@@ -17,11 +19,12 @@ class PaletteScreen(Chooser[None, Command]):
     PLACEHOLDER: ClassVar[str] = "What do you want to do?"
     FOOT: ClassVar[str] = "enter runs it · esc close"
 
-    def __init__(self) -> None:
+    def __init__(self, below: Screen[Any]) -> None:
         super().__init__("Commands")
+        self._below = below
 
     def choices(self) -> Sequence[Choice[Command]]:
-        commands = active_commands(self.app.screen_stack[-2])
+        commands = active_commands(self._below)
         return [
             Choice(
                 command,

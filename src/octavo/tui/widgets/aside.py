@@ -77,6 +77,15 @@ class Aside(Vertical):
         ]
         self.query_one("#facts", Static).update(Content("\n".join(fact for fact in facts if fact)))
 
+    def follow(self, anchor: str) -> None:
+        """Show in the outline where one reads: at the heading of this anchor, or above the first. The keys in it come first."""
+        if self.outline.has_focus:
+            return
+        if anchor and anchor in self.outline.keys:
+            self.outline.go_to(anchor)
+        elif not anchor:
+            self.outline.action_first()
+
     def clear(self) -> None:
         """Show nothing: its page is gone, and the next is not there yet."""
         self.outline.show([])
