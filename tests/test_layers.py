@@ -37,6 +37,7 @@ HOME = {
     "truststore": {"client"},
     "starlette": {"server"},
     "uvicorn": {"server"},
+    "yaml": {"server"},
     "sqlite3": {"data", "server"},
     "markdown_it": {"documents"},
     "mdit_py_plugins": {"documents"},

@@ -8,7 +8,7 @@ from pydantic import Field
 from octavo.api.operation import Listing, Model, Operation, Tagged, Urls
 from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.api.roles import DefaultLevel, DefaultLevelName
-from octavo.api.text import Id, Known, RawJson, SafeJson, SafeLine
+from octavo.api.text import Id, Known, RawJson, SafeAddress, SafeJson, SafeLine
 
 
 class Permissions(Model):
@@ -60,6 +60,16 @@ class Space(Model):
     @property
     def ref(self) -> SpaceRef:
         return SpaceRef(space_id=self.id)
+
+
+class GitSync(Model):
+    """The repository a space is kept in step with (4.5)."""
+
+    repo_name: SafeLine | None = None
+    installation_provider: Annotated[SafeLine, Known("github", "gitlab", "github-legacy")] | None = None
+    integration: SafeLine | None = None
+    url: SafeAddress | None = None
+    updated_at: datetime | None = None
 
 
 class SpacePointer(Tagged):
@@ -114,6 +124,10 @@ class Get(InSpace, Operation[Space], get=""):
 
     share_key: str | None = None
     """The secret of a share link, for spaces published through one."""
+
+
+class GetGitInfo(InSpace, Operation[GitSync], get="/git/info"):
+    """The repository a space is kept in step with. 404 when there is none."""
 
 
 class Update(InSpace, Operation[Space], patch=""):

@@ -148,9 +148,14 @@ def _absolute(href: str, scheme: str, places: Places) -> Target:
     return ToUrl(href, host)
 
 
+def steps(path: str) -> list[str]:
+    """The steps of the path of an address, without its query and fragment."""
+    return [unquote(part) for part in re.split("[?#]", path, maxsplit=1)[0].split("/") if part]
+
+
 def _in_app(path: str, anchor: str | None, places: Places) -> Target | None:
     """What an address of the platform's own application names."""
-    parts = [unquote(part) for part in path.split("/") if part]
+    parts = steps(path)
     if parts[:1] == ["o"]:
         parts = parts[2:]
     if len(parts) < 2 or parts[0] not in ("s", "spaces") or not _ID.fullmatch(parts[1]):

@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from pydantic import ValidationError
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -26,8 +27,10 @@ from octavo.api import wire
 from octavo.api.operation import SPECS, Operation
 from octavo.server import behaviour
 from octavo.server.behaviour import storage
+from octavo.server.behaviour.openapi_specs import give_up
 from octavo.server.behaviour.spaces import purge
 from octavo.server.complaints import about_body, about_missing
+from octavo.server.errands import Errand
 from octavo.server.gate import answer
 from octavo.server.store import Json, Missing, NotWritten
 from octavo.server.world import Refused, World
@@ -48,6 +51,7 @@ class Platform:
     def __init__(self, world: World) -> None:
         behaviour.load()
         purge(world)
+        give_up(world)
         self.world = world
         self.delay = 0.0
         """Seconds to wait before each answer."""
@@ -103,10 +107,26 @@ class Platform:
         if refusals := self._refusals[type(op)]:
             raise refusals.popleft()
         result = await self._in_thread(lambda: answer(op, world))
+        afterwards = None
+        if isinstance(result, Errand):
+            if result.answered is None:
+                result = await self._run(result)
+            else:
+                afterwards, result = BackgroundTask(self._run, result), result.answered
         if result is None:
             return Response(status_code=204, headers=_request_id())
         content = b"" if request.method == "HEAD" else _json(result)
-        return Response(content, SPECS[type(op)].success, _request_id(), "application/json")
+        return Response(content, SPECS[type(op)].success, _request_id(), "application/json", afterwards)
+
+    async def _run(self, errand: Errand[Any]) -> Any:
+        """Do what must not hold others up, then finish it in their midst."""
+        found = await asyncio.to_thread(errand.work)
+
+        def finish() -> Any:
+            with self.world.store.transaction():
+                return errand.then(found)
+
+        return await self._in_thread(finish)
 
     async def _description(self, request: Request) -> Response:
         # Without a key: it holds nothing but what is published, and programs read it before they have one.

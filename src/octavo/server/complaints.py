@@ -29,6 +29,8 @@ _NOUNS = {
     "translations": "translation",
     "saml": "SAML provider",
     "mcp-servers": "MCP server",
+    "openapi": "OpenAPI specification",
+    "versions": "version of this specification",
     "redirects": "redirect",
     "site-spaces": "site space",
     "sections": "section",

@@ -38,6 +38,8 @@ class World:
     new_id: Callable[[], str] = random_id
     origin: str = "http://octavo.local"
     """Where absolute addresses start."""
+    private_imports: bool = False
+    """Whether imports may read from this machine and its networks."""
 
     def asked_by(self, user: str) -> Self:
         """The same world with another caller."""

@@ -14,8 +14,10 @@ def load() -> None:
         editing,
         fonts,
         invites,
+        links,
         mcp_servers,
         members,
+        openapi_specs,
         organizations,
         redirects,
         reviews,
@@ -27,5 +29,6 @@ def load() -> None:
         system,
         teams,
         translations,
+        urls,
         users,
     )

@@ -72,7 +72,7 @@ def file_address(world: World, file: Json) -> str:
 
 def present_revision(world: World, revision: Json, at: ContentRef, *, metadata: bool = True) -> Json:
     """A revision as it is shown, with its page tree and files."""
-    app = _app(world, at)
+    app = app_of(world, at)
     shown: Json = {
         "object": "revision",
         "id": revision["id"],
@@ -81,7 +81,7 @@ def present_revision(world: World, revision: Json, at: ContentRef, *, metadata: 
         "createdAt": revision["createdAt"],
         "pages": [present_page(each, app, metadata=metadata) for each in revision["pages"]],
         "files": [present_file(world, each, metadata=metadata) for each in revision["files"]],
-        "reusableContents": [_reusable(each) for each in revision["reusableContents"]],
+        "reusableContents": [present_reusable(each) for each in revision["reusableContents"]],
         "variables": revision["variables"],
         "urls": {"app": world.url(f"/o/{_organization(world, at)}/s/{at.space_id}/~/revisions/{revision['id']}")},
     }
@@ -102,7 +102,7 @@ def _organization(world: World, at: ContentRef) -> str:
     return str(world.store.get(f"/spaces/{at.space_id}")["organization"])
 
 
-def _app(world: World, at: ContentRef) -> str:
+def app_of(world: World, at: ContentRef) -> str:
     """The address in the app that the paths of pages follow."""
     space = f"/o/{_organization(world, at)}/s/{at.space_id}"
     match at:
@@ -121,7 +121,8 @@ def _href(target: Any) -> str | None:
     return target.get("url") if is_address else None
 
 
-def _reusable(item: Json) -> Json:
+def present_reusable(item: Json) -> Json:
+    """A piece of reusable content as it is shown."""
     document = document_id(item)
     return {"id": item["id"], "title": item["title"], **({"document": document} if document else {})}
 
@@ -133,7 +134,7 @@ def _get(op: content.Get, world: World) -> Json:
 
 @handle.register
 def _list_pages(op: content.ListPages, world: World) -> Json:
-    app = _app(world, op.at)
+    app = app_of(world, op.at)
     return {"pages": [present_page(each, app, metadata=op.metadata) for each in revisions.at(world, op.at)["pages"]]}
 
 
@@ -154,7 +155,7 @@ def _get_page_by_path(op: content.GetPageByPath, world: World) -> Json:
 
 
 def _with_body(world: World, found: Json, op: content.GetPage | content.GetPageByPath) -> Json:
-    shown = present_page(found, _app(world, op.at), metadata=op.metadata)
+    shown = present_page(found, app_of(world, op.at), metadata=op.metadata)
     return shown | body(revisions.text(world, found), op.format) if found["type"] == "document" else shown
 
 
@@ -178,7 +179,7 @@ def _get_reusable_content(op: content.GetReusableContent, world: World) -> Json:
     found = next((each for each in items if each["id"] == op.reusable_content_id), None)
     if found is None:
         raise Refused(404, f"There is no reusable content “{op.reusable_content_id}” in this space.")
-    return _reusable(found)
+    return present_reusable(found)
 
 
 @handle.register

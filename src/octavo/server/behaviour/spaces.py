@@ -81,6 +81,15 @@ def _create(op: spaces.Create, world: World) -> Json:
 
 
 @handle.register
+def _get_git_info(op: spaces.GetGitInfo, world: World) -> Json:
+    space = world.store.get(f"/spaces/{op.at.space_id}")
+    state: Json | None = space.get("gitSync")
+    if state is None:
+        raise Refused(404, f"“{space['title']}” is not kept in step with a repository.")
+    return state
+
+
+@handle.register
 def _update(op: spaces.Update, world: World) -> Json:
     need(world, world.store.get(path_of(op)), "admin")
     fields = given(op, nullable=("defaultLevel", "emoji", "icon"))

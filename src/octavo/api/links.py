@@ -1,0 +1,102 @@
+"""Links: where the links of pages lead, which are broken, and what leads to a page or file."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.collections import Collection
+from octavo.api.content import File, Page, ReusableContent
+from octavo.api.openapi import OpenApiSpec
+from octavo.api.operation import Listing, Model
+from octavo.api.organizations import Organization
+from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.spaces import Space
+from octavo.api.text import Id, Known, SafeAddress, SafeJson, SafeLine
+from octavo.api.users import User
+
+
+class VersionContext(Model):
+    """Of which state of a space a location speaks. Of the primary content when there is none."""
+
+    type: Annotated[SafeLine, Known("revision", "changeRequest")] = ""
+    revision: SafeJson | None = None
+    change_request: ChangeRequest | None = None
+
+
+class InternalLocation(Model):
+    """Where on a page."""
+
+    type: Annotated[SafeLine, Known("anchor", "node")] = ""
+    anchor: SafeLine | None = None
+    node: SafeLine | None = None
+
+
+class Location(Model):
+    """What a link leads to, or where it stands (4.13). Its kind says which fields it has."""
+
+    kind: Annotated[
+        SafeLine, Known("file", "url", "page", "user", "collection", "space", "reusable-content", "openapi")
+    ] = ""
+    organization: Organization | None = None
+    space: Space | None = None
+    page: Page | None = None
+    file: File | None = None
+    collection: Collection | None = None
+    reusable_content: ReusableContent | None = None
+    openapi_spec: OpenApiSpec | None = Field(None, alias="openAPISpec")
+    user: User | None = None
+    url: SafeAddress | None = None
+    version_context: VersionContext | None = None
+    internal_location: InternalLocation | None = None
+
+
+class Link(Model):
+    """One thing that pages link to, with every place that does (2.9). A broken one leads to no location but a url."""
+
+    status: Annotated[SafeLine, Known("ok", "broken", "in-app")] = ""
+    relation: Annotated[SafeLine, Known("reference", "dependsOn")] = ""
+    target_reference: Location | None = None
+    location_references: tuple[Location, ...] = ()
+
+
+class AtSpace(Model):
+    at: SpaceRef
+
+
+class AtContent(Model):
+    at: SpaceRef | ChangeRequestRef
+
+
+class Filters(Model):
+    status: Literal["ok", "broken", "in-app"] | None = None
+
+
+class ListOfSpace(AtSpace, Filters, Listing[Link], get="/links"):
+    """Links of all pages of a space."""
+
+
+class ListOfChangeRequest(Filters, Listing[Link], get="/links"):
+    """Links of all pages as a change request would have them."""
+
+    at: ChangeRequestRef
+    broken_context: Literal["change-request", "space"] | None = None
+    """Only broken links: those this change request breaks, or those the space had broken before."""
+
+
+class ListOfPage(AtContent, Filters, Listing[Link], get="{content}/page/{page_id}/links"):
+    """Links of one page. Some servers do not filter those of a change request by status."""
+
+    page_id: Id
+
+
+class ListToPage(AtContent, Listing[Location], get="{content}/page/{page_id}/backlinks"):
+    """Where the pages of this content link to a page."""
+
+    page_id: Id
+
+
+class ListToFile(AtContent, Listing[Location], get="{content}/files/{file_id}/backlinks"):
+    """Where the pages of this content speak of a file."""
+
+    file_id: Id

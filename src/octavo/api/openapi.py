@@ -1,0 +1,134 @@
+"""OpenAPI specifications of an organization, which pages show the operations of, and their versions."""
+
+from datetime import datetime
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from octavo.api.operation import Listing, Model, Operation, Urls
+from octavo.api.places import OrganizationRef
+from octavo.api.text import Id, Known, SafeAddress, SafeJson, SafeLine, SafeText
+
+Slug = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[a-z0-9]+(?:-[a-z0-9]+)*$")]
+"""Lower-case letters and digits in groups joined by single hyphens."""
+
+
+class Permissions(Model):
+    """What the caller may do with a specification."""
+
+    view: bool = False
+    edit: bool = False
+
+
+class ProcessingError(Model):
+    """What was wrong when a specification was last read."""
+
+    message: SafeText = ""
+    code: SafeLine | None = None
+
+
+class OpenApiSpec(Model):
+    """A specification under a name of its own, the slug (2.11, 4.18).
+
+    It is read anew whenever its source is given. A failure has no state of its own: `last_process_error_code` says it.
+    """
+
+    object: Literal["openapi-spec"] = "openapi-spec"
+    id: Id
+    slug: SafeLine = ""
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    source_url: SafeAddress | None = Field(None, alias="sourceURL")
+    processing_state: Annotated[SafeLine, Known("pending", "progress", "complete")] = ""
+    visibility: Annotated[SafeLine, Known("private", "public")] | None = None
+    last_version: Id | None = None
+    last_processed_at: datetime | None = None
+    last_process_error_code: Annotated[SafeLine, Known("FETCH_TIMEOUT", "FETCH_ERROR", "PARSE_ERROR")] | None = None
+    last_processed_errors: tuple[ProcessingError, ...] = ()
+    urls: Urls = Field(default_factory=Urls)
+    permissions: Permissions = Field(default_factory=Permissions)
+
+
+class Version(Model):
+    """What a specification said when it was read."""
+
+    object: Literal["openapi-spec-version"] = "openapi-spec-version"
+    id: Id
+    created_at: datetime | None = None
+    url: SafeAddress = ""
+    """Where it is downloaded, as JSON."""
+    urls: Urls = Field(default_factory=Urls)
+
+
+class VersionContent(Model):
+    """The text of a version: `filesystem` holds what each file of it says, by name."""
+
+    filesystem: SafeJson = None
+    url: SafeAddress = ""
+
+
+class Source(Model):
+    """Where a specification comes from: an address it is fetched from, or its text. One of the two."""
+
+    url: Annotated[str, Field(max_length=2048, pattern=r"^https?://\S+$")] | None = None
+    text: Annotated[str, Field(min_length=1)] | None = None
+    """JSON or YAML."""
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        if (self.url is None) == (self.text is None):
+            raise PydanticCustomError("one_of", "it takes either url or text")
+        return self
+
+
+class InOrganization(Model):
+    at: OrganizationRef
+
+
+class InSpec(InOrganization):
+    spec_slug: Id
+
+
+class List(InOrganization, Listing[OpenApiSpec], get="/openapi"):
+    """Specifications of an organization."""
+
+
+class Create(InOrganization, Operation[OpenApiSpec], post="/openapi"):
+    """Add a specification under a new slug. It is fetched and read after the answer."""
+
+    slug: Slug
+    source: Source
+
+
+class Get(InSpec, Operation[OpenApiSpec], get="/openapi/{spec_slug}"):
+    """One specification."""
+
+
+class Put(InOrganization, Operation[OpenApiSpec], put="/openapi/{spec_slug}"):
+    """Add a specification, or a version to the one that has this slug. It is fetched and read after the answer."""
+
+    spec_slug: Slug
+    source: Source
+
+
+class Update(InSpec, Operation[OpenApiSpec], patch="/openapi/{spec_slug}"):
+    """Make a specification public or private."""
+
+    visibility: Literal["private", "public"]
+
+
+class Delete(InSpec, Operation[None], delete="/openapi/{spec_slug}"):
+    """Delete a specification with its versions."""
+
+
+class ListVersions(InSpec, Listing[Version], get="/openapi/{spec_slug}/versions"):
+    """Versions of a specification, the oldest first."""
+
+
+class GetLatestVersion(InSpec, Operation[Version], get="/openapi/{spec_slug}/versions/latest"):
+    """The version that was read last."""
+
+
+class GetLatestContent(InSpec, Operation[VersionContent], get="/openapi/{spec_slug}/versions/latest/content"):
+    """The text of the version that was read last."""

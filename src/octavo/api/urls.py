@@ -1,0 +1,26 @@
+"""What an address of the app names."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.collections import Collection
+from octavo.api.content import Page
+from octavo.api.operation import Model, Operation
+from octavo.api.spaces import Space
+
+
+class Content(Model):
+    """A collection; or a space, with the change request and the page the address names in it."""
+
+    collection: Collection | None = None
+    space: Space | None = None
+    change_request: ChangeRequest | None = None
+    page: Page | None = None
+
+
+class GetContent(Operation[Content], get="/urls/content"):
+    """What a pasted address of the app names."""
+
+    url: Annotated[str, Field(max_length=2048)]

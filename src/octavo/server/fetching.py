@@ -1,0 +1,255 @@
+"""Fetching what an address names, for imports and OpenAPI specifications: bounded, and never from private networks.
+
+An address is looked up once and the connection is made to what was found, so that no name can lead here by being
+public when it is checked and private when it is used. Each redirect is checked anew.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import queue
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from email.message import Message
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from typing import Any, Literal
+from urllib.parse import SplitResult, quote, urljoin, urlsplit
+
+LARGEST = 20 << 20
+"""The most bytes that are taken."""
+LONGEST = 10.0
+"""Seconds within which all must be there, redirects too."""
+REDIRECTS = 5
+
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_MOVED = {301, 302, 303, 307, 308}
+
+
+class NotFetched(Exception):
+    """What an address names could not be had: a sentence without its full stop, and the code of the interface."""
+
+    def __init__(self, message: str, code: Literal["FETCH_TIMEOUT", "FETCH_ERROR"] = "FETCH_ERROR") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What an address names. `url` is where redirects ended, `kind` the media type, such as text/html."""
+
+    url: str
+    kind: str
+    charset: str | None
+    data: bytes
+
+    @property
+    def text(self) -> str:
+        """Its bytes as text: what is not of its character set becomes U+FFFD."""
+        try:
+            return self.data.decode(self.charset or "utf-8-sig", "replace")
+        except LookupError:
+            return self.data.decode("utf-8-sig", "replace")
+
+
+@dataclass(frozen=True)
+class Fetcher:
+    """Fetches under limits. With `private` also from this machine and its networks."""
+
+    private: bool = False
+    largest: int = LARGEST
+    longest: float = LONGEST
+
+    def fetch(self, url: str) -> Fetched:
+        """What an http or https address names. Raises NotFetched."""
+        deadline = time.monotonic() + self.longest
+        for _ in range(REDIRECTS + 1):
+            parts = _parts(url)
+            with self._answer(parts, deadline) as answer:
+                if answer.status in _MOVED and (location := answer.getheader("location")):
+                    url = urljoin(url, location)
+                    continue
+                if answer.status != 200:
+                    raise NotFetched(f"{parts.hostname} answered with status {answer.status}")
+                return self._read(url, parts, answer)
+        raise NotFetched(f"it leads on more than {REDIRECTS} times")
+
+    def _read(self, url: str, parts: SplitResult, answer: HTTPResponse) -> Fetched:
+        coding = answer.getheader("content-encoding", "identity").strip().lower()
+        if coding not in ("", "identity"):
+            raise NotFetched(f"{parts.hostname} answered with its text packed, which was not asked for")
+        data = answer.read(self.largest + 1)
+        if len(data) > self.largest:
+            raise NotFetched(f"it is larger than {self.largest >> 20} MiB, which is the most that is taken")
+        if answer.length:
+            raise NotFetched(f"{parts.hostname} ended before all of it came")
+        told = Message()
+        told["content-type"] = answer.getheader("content-type", "application/octet-stream")
+        return Fetched(url, told.get_content_type(), told.get_content_charset(), data)
+
+    @contextmanager
+    def _answer(self, parts: SplitResult, deadline: float) -> Iterator[HTTPResponse]:
+        """The answer to one request, which ends at the deadline whatever its server does."""
+        host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+        places = self._places(host, port, deadline)
+        connection = _connection(parts.scheme, host, port, _connected(host, places, deadline))
+        late = threading.Event()
+        timer = threading.Timer(max(deadline - time.monotonic(), 0), lambda: _cut(connection, late))
+        timer.daemon = True
+        timer.start()
+        try:
+            connection.connect()
+            connection.request("GET", _target(parts), headers=_HEADERS)
+            yield connection.getresponse()
+            if late.is_set():
+                raise _too_late(host)
+        except (OSError, HTTPException, ValueError) as failure:
+            raise (
+                _too_late(host) if late.is_set() else NotFetched(f"{host} cannot be read: {_reason(failure)}")
+            ) from None
+        except NotFetched:
+            if late.is_set():
+                raise _too_late(host) from None
+            raise
+        finally:
+            timer.cancel()
+            connection.close()
+
+    def _places(self, host: str, port: int, deadline: float) -> list[tuple[int, Any]]:
+        """Families and addresses of a host. All must be public, unless private ones may be asked."""
+        places = [(family, place) for family, _, _, _, place in _looked_up(host, port, deadline)]
+        if not self.private and not all(is_public(place[0]) for _, place in places):
+            raise NotFetched(f"{host} is on a private network, which this platform was not started to read")
+        return places
+
+
+_HEADERS = {
+    "Accept": "*/*",
+    "Accept-Encoding": "identity",
+    "Connection": "close",
+    "User-Agent": "octavo",
+}
+
+
+def is_public(address: str) -> bool:
+    """Whether an IP address is one of the internet: not of this machine, its networks or anything reserved."""
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(ip, ipaddress.IPv6Address):
+        inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
+        if ip in _NAT64:
+            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+        if inner is not None:
+            return is_public(str(inner))
+    return ip.is_global and not ip.is_multicast
+
+
+def _parts(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+        host = (parts.hostname or "").encode("idna").decode()
+    except ValueError:  # a UnicodeError is one
+        raise NotFetched("its address is not a valid one") from None
+    if parts.scheme not in ("http", "https"):
+        raise NotFetched("only http and https addresses are fetched")
+    if not host or "@" in parts.netloc or any(ord(letter) < 0x21 for letter in url):
+        raise NotFetched("its address is not a valid one")
+    return parts
+
+
+def _target(parts: SplitResult) -> str:
+    path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._")
+    return f"{path}?{quote(parts.query, safe='/%:@!$&()*+,;=~-._?')}" if parts.query else path
+
+
+def _looked_up(host: str, port: int, deadline: float) -> list[Any]:
+    """What the resolver says, within the deadline: it cannot be told to be quick, so it is left behind."""
+    answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def look() -> None:
+        try:
+            answers.put(socket.getaddrinfo(host.encode("idna").decode(), port, type=socket.SOCK_STREAM))
+        except (OSError, UnicodeError) as failure:
+            answers.put(failure)
+
+    threading.Thread(target=look, daemon=True).start()
+    try:
+        found = answers.get(timeout=max(deadline - time.monotonic(), 0))
+    except queue.Empty:
+        raise _too_late(host) from None
+    if isinstance(found, Exception):
+        raise NotFetched(f"{host} is not known: {_reason(found)}")
+    return list(found)
+
+
+def _connected(host: str, places: list[tuple[int, Any]], deadline: float) -> socket.socket:
+    """A connection to the first address of a host that takes one."""
+    failure: OSError = OSError("it has no address")
+    for family, place in places:
+        remaining = deadline - time.monotonic()
+        if remaining <= 0:
+            raise _too_late(host)
+        connection = socket.socket(family, socket.SOCK_STREAM)
+        connection.settimeout(remaining)
+        try:
+            connection.connect(place)
+        except TimeoutError:
+            connection.close()
+            raise _too_late(host) from None
+        except OSError as error:
+            connection.close()
+            failure = error
+        else:
+            return connection
+    raise NotFetched(f"{host} cannot be reached: {_reason(failure)}")
+
+
+def _connection(scheme: str, host: str, port: int, connected: socket.socket) -> HTTPConnection:
+    """A connection that speaks HTTP over one that is made already."""
+    if scheme == "https":
+        return _Secure(host, port, connected)
+    return _Plain(host, port, connected)
+
+
+class _Plain(HTTPConnection):
+    def __init__(self, host: str, port: int, connected: socket.socket) -> None:
+        super().__init__(host, port)
+        self.sock = connected
+
+    def connect(self) -> None:
+        """It is."""
+
+
+class _Secure(HTTPSConnection):
+    def __init__(self, host: str, port: int, connected: socket.socket) -> None:
+        super().__init__(host, port)
+        self.sock = connected
+
+    def connect(self) -> None:
+        """Agree on a key. The certificate must be that of the host."""
+        secure = ssl.create_default_context().wrap_socket(
+            self.sock, server_hostname=self.host, do_handshake_on_connect=False
+        )
+        self.sock = secure  # before the two agree, so that they can be cut off at the deadline
+        secure.do_handshake()
+
+
+def _cut(connection: HTTPConnection, late: threading.Event) -> None:
+    late.set()
+    try:
+        connection.sock.shutdown(socket.SHUT_RDWR)
+    except (OSError, AttributeError):
+        pass  # it is closed already
+
+
+def _too_late(host: str) -> NotFetched:
+    return NotFetched(f"{host} took too long to answer", "FETCH_TIMEOUT")
+
+
+def _reason(failure: Exception) -> str:
+    said = (failure.strerror if isinstance(failure, OSError) else None) or str(failure) or type(failure).__name__
+    return " ".join(said.split())[:200]

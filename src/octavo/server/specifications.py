@@ -1,0 +1,85 @@
+"""Reading OpenAPI specifications: JSON or YAML of strangers, checked to be one and bounded."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from octavo.server.store import Json
+
+LARGEST = 4 << 20
+"""The most characters of a specification."""
+MOST_VALUES = 400_000
+DEEPEST = 100
+
+
+class Unreadable(Exception):
+    """This is no OpenAPI specification: sentences that say why."""
+
+    def __init__(self, *sentences: str) -> None:
+        super().__init__(" ".join(sentences))
+        self.sentences = sentences
+
+
+def read(text: str) -> Json:
+    """The specification that a text is, as JSON. Raises Unreadable."""
+    if len(text) > LARGEST:
+        raise Unreadable(f"It is larger than {LARGEST >> 20} MiB, which is the most that is read.")
+    value = _Plain().of(_parsed(text))
+    if not isinstance(value, dict):
+        raise Unreadable("It is no object: an OpenAPI specification says openapi, info and paths.")
+    if wrong := list(_missing(value)):
+        raise Unreadable(*wrong)
+    return value
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        if text.lstrip("\ufeff \t\r\n")[:1] in ("{", "["):
+            raise Unreadable(f"It is not JSON: {error}.") from None
+    # Only whoever brings YAML pays for what reads it.
+    import yaml
+
+    try:
+        return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise Unreadable(f"It is not YAML: {' '.join(str(error).split())[:300]}.") from None
+
+
+class _Plain:
+    """Makes values JSON. YAML may hold dates, keys that are no text, and the same value in many places."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def of(self, value: Any, depth: int = 0) -> Any:
+        self._count += 1
+        if self._count > MOST_VALUES or depth > DEEPEST:
+            raise Unreadable(f"It holds more than {MOST_VALUES} values, or more than {DEEPEST} within each other.")
+        if isinstance(value, dict):
+            return {_name(key): self.of(each, depth + 1) for key, each in value.items()}
+        if isinstance(value, list | tuple | set):
+            return [self.of(each, depth + 1) for each in value]
+        if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+            return None
+        return value if value is None or isinstance(value, str | int | float | bool) else str(value)
+
+
+def _name(key: Any) -> str:
+    return str(key).lower() if isinstance(key, bool) else str(key)
+
+
+def _missing(value: Json) -> list[str]:
+    wrong = []
+    said = value.get("openapi", value.get("swagger"))
+    if not str(said).startswith(("2.0", "3.")):
+        wrong.append('It says neither `openapi: 3.x` nor `swagger: "2.0"`.')
+    info = value.get("info")
+    if not (isinstance(info, dict) and isinstance(info.get("title"), str)):
+        wrong.append("info.title is missing.")
+    parts = ("paths", "webhooks", "components") if str(said).startswith("3.1") else ("paths",)
+    if not any(isinstance(value.get(part), dict) for part in parts):
+        wrong.append(f"It has no {' or '.join(parts)}.")
+    return wrong
