@@ -56,9 +56,9 @@ def counting() -> Callable[[], str]:
     return lambda: f"n{next(numbers)}"
 
 
-def small_world(clock: Clock) -> World:
+def small_world(clock: Clock, store: Store | None = None) -> World:
     """One organization, acme, with a person for each role, each with the key `key-<name>`."""
-    world = World(Store(), now=clock, new_id=counting(), origin="http://octavo.test")
+    world = World(store or Store(), now=clock, new_id=counting(), origin="http://octavo.test")
     acme = {"id": "acme", "title": "Acme", "createdAt": iso(START), "type": "business", "plan": "pro"}
     world.store.put("/orgs/acme", acme)
     for day, (user, role) in enumerate([*PEOPLE.items(), ("eve", None)]):

@@ -1,0 +1,369 @@
+"""A walk through the whole interface: every operation once, with values that work, in an order that works.
+
+What must be there first is made first: before a comment is deleted one is written, in a space that was made. Whoever
+walks says how an operation is asked, and is told what came of each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from octavo.api import spaces
+from octavo.api.operation import load
+from octavo.api.places import OrganizationRef
+from octavo.api.wire import Route, routes
+from octavo.server import behaviour
+from octavo.server.behaviour import revisions
+from octavo.server.gate import answer
+from octavo.server.store import Json, Store
+from octavo.server.world import World, iso
+from tests.server.asking import START, Clock, small_world
+
+SPACE = "/v1/spaces/{spaceId}"
+CHANGE_REQUEST = f"{SPACE}/change-requests/{{changeRequestId}}"
+COLLECTION = "/v1/collections/{collectionId}"
+ORGANIZATION = "/v1/orgs/{organizationId}"
+SITE = f"{ORGANIZATION}/sites/{{siteId}}"
+
+SPEC = '{"openapi": "3.1.0", "info": {"title": "Tides", "version": "1"}, "paths": {}}'
+CLAIMS = {
+    "type": "object",
+    "properties": {
+        "beta": {"type": "boolean", "description": "Tries things early."},
+        "unsigned": {
+            "type": "object",
+            "description": "Unsigned claims of the site visitor.",
+            "properties": {"dark": {"type": "boolean", "description": "Likes it dark."}},
+            "additionalProperties": False,
+        },
+    },
+    "additionalProperties": False,
+}
+PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+def furnish(clock: Clock, store: Store | None = None) -> World:
+    """A small world with a second organization of ada's, and a space `docs` that has some of everything in it."""
+    world = small_world(clock, store)
+    north = {"id": "north", "title": "North", "createdAt": iso(START), "type": "business", "plan": "pro"}
+    world.store.put("/orgs/north", north)
+    world.store.put("/orgs/north/members/ada", {"id": "ada", "role": "admin", "joinedAt": iso(START)})
+    world.store.change("/orgs/acme", emailDomains=["acme.example"], hostname="acme")
+    world = world.asked_by("ada")
+    behaviour.load()
+    with world.store.transaction():
+        made = answer(spaces.Create(at=OrganizationRef(organization_id="acme"), title="Docs"), world)
+        pages = [
+            revisions.new_page(world, "Tides", "# Tides\n\nHigh and [low](https://sea.example/low)."),
+            _nested(world),
+        ]
+        shared = {"id": "shared", "title": "Shared", "text": world.store.put_blob("Mind the gap.")}
+        file = {
+            "id": "chart",
+            "name": "chart.png",
+            "contentType": "image/png",
+            "size": 5,
+            "blob": world.store.put_blob(b"chart"),
+        }
+        revision = revisions.next_after(
+            world, revisions.current(world, made["id"]), pages=pages, files=[file], reusable_contents=[shared]
+        )
+        revisions.move_primary(world, made["id"], revision)
+    return world
+
+
+def _nested(world: World) -> Json:
+    child = revisions.new_page(world, "Springs", "Very high, see ![chart](/files/chart) and [tides](../tides.md).")
+    return {"id": world.new_id(), "type": "group", "title": "More", "slug": "more", "pages": [child]}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What came of one operation."""
+
+    route: Route
+    values: Json
+    status: int
+    answer: Any
+
+    @property
+    def as_promised(self) -> bool:
+        return self.status == self.route.spec.success
+
+
+class Unmade(Exception):
+    """What an operation needs could not be made."""
+
+
+Ask = Callable[[Route, Json], tuple[int, Any]]
+"""Asks an operation with values by their wire names, and says the status and the JSON value that came."""
+
+
+@dataclass
+class Walk:
+    """Asks every operation once. `known` holds what stands for the names in paths, by path or by name."""
+
+    ask: Ask
+    page_url: str = "https://sea.example/"
+    """Where the import finds a page."""
+    put: Callable[[str, bytes], None] = lambda url, content: None
+    """Sends bytes to an address that was given for them."""
+    known: dict[str, str] = field(default_factory=dict)
+    routes: dict[str, Route] = field(default_factory=dict)
+    asked: list[Asked] = field(default_factory=list)
+
+    def all(self) -> Iterator[Asked]:
+        """Every operation that is declared, as it is asked."""
+        self.routes = {route.key: route for spec in load().values() for route in routes(spec)}
+        self._look_around()
+        for key in sorted(self.routes, key=_order):
+            try:
+                values = self._values(key)
+            except Unmade as unmade:
+                yield Asked(self.routes[key], {}, 0, str(unmade))
+            else:
+                yield self._ask(self.routes[key], values)
+
+    def values(self, key: str) -> Json:
+        """What an operation was asked with."""
+        return next(each.values for each in self.asked if each.route.key == key)
+
+    def _look_around(self) -> None:
+        """Learn what is there from the beginning."""
+        self.known |= {"organizationId": "acme", "userId": "jun", "emailDomain": "acme.example", "subdomain": "acme"}
+        self.known |= {"reusableContentId": "shared", "fileId": "chart"}
+        found = self._answer(f"GET {ORGANIZATION}/spaces", {"organizationId": "acme"})["items"]
+        space = next(each for each in found if each["title"] == "Docs")
+        self.known |= {"spaceId": space["id"], SPACE: space["id"], "revisionId": space["revision"]}
+        page = self._answer(f"GET {SPACE}/content/pages", {"spaceId": space["id"]})["pages"][0]
+        self.known |= {"pageId": page["id"], "pagePath": page["path"]}
+
+    def _answer(self, key: str, values: Json) -> Any:
+        if key not in self.routes:
+            raise Unmade(f"there is no {key}")
+        status, said = self.ask(self.routes[key], values)
+        if status != self.routes[key].spec.success:
+            raise Unmade(f"{key} answered {status}: {said}")
+        return said
+
+    def _ask(self, route: Route, values: Json) -> Asked:
+        asked = Asked(route, values, *self.ask(route, values))
+        self.asked.append(asked)
+        if asked.as_promised:
+            self._learn(route.key, asked.answer)
+        return asked
+
+    def _learn(self, key: str, said: Any) -> None:
+        """Remember what was made, or forget what is gone."""
+        method, _, path = key.partition(" ")
+        if method == "DELETE":
+            self.known.pop(path, None)
+        made = MAKES.get(key) or next((each for each in self.routes.values() if _is_item_of(each.path, path)), None)
+        if isinstance(said, dict) and made and method in ("POST", "PUT"):
+            item = made if isinstance(made, str) else made.path
+            identity = said.get("slug") if item.endswith("{specSlug}") else said.get("id")
+            if isinstance(identity, str):
+                self.known[item] = identity
+        if key == f"POST {ORGANIZATION}/storage/upload":
+            self.known["storageKey"] = said["key"]
+            self.put(said["url"], b"wOF2" + bytes(60))
+
+    def _values(self, key: str) -> Json:
+        method, _, path = key.partition(" ")
+        if method == "DELETE" or key in SPENDS:
+            self._make(path.removesuffix(SPENDS.get(key, "")))
+        names = {name: self._of(path[: found.end()], name) for found, name in _names(path)}
+        if key == f"POST {SPACE}/restore":
+            self._answer(f"DELETE {SPACE}", names)
+        body = VALUES.get(key, {})
+        return {**names, **(body(self) if callable(body) else body)}
+
+    def _of(self, path: str, name: str) -> str:
+        """What stands for a name of a path: what was made there last, or made now, or known from the beginning."""
+        if path not in self.known and (name not in self.known or name in MADE_ANEW):
+            self._make(path)
+        found = self.known.get(path) or self.known.get(name)
+        if found is None:
+            raise Unmade(f"there is no {name}")
+        return found
+
+    def _make(self, item: str) -> None:
+        """Make what `item` is the path of, where an operation makes such things."""
+        makes = (key for key, made in MAKES.items() if made == item)
+        keys = [*makes, *(f"{method} {item.rpartition('/')[0]}" for method in ("POST", "PUT"))]
+        key = next((key for key in keys if key in self.routes), None)
+        if key and item not in KEPT:
+            path = key.partition(" ")[2]
+            names = {name: self._of(path[: found.end()], name) for found, name in _names(path)}
+            body = VALUES.get(key, {})
+            self._learn(key, self._answer(key, {**names, **(body(self) if callable(body) else body)}))
+
+
+MAKES = {
+    f"POST {ORGANIZATION}/spaces": SPACE,
+    f"POST {ORGANIZATION}/collections": COLLECTION,
+}
+"""What is made elsewhere than where it is filed."""
+
+MADE_ANEW = {"changeRequestId", "commentId", "commentReplyId", "inviteId"}
+"""Names that stand for other things at other paths."""
+
+KEPT = {f"{ORGANIZATION}/teams/{{teamId}}/members/{{userId}}"}
+"""What stands at a path that looks as if it were made there."""
+
+SPENDS = {
+    f"POST {SPACE}/restore": "/restore",
+    f"POST {SPACE}/transfer": "/transfer",
+    f"POST {COLLECTION}/transfer": "/transfer",
+    f"POST {CHANGE_REQUEST}/merge": "/merge",
+}
+"""Operations after which their place is not what it was, and what their paths end in: they get one of their own."""
+
+
+def _place(walk: Walk, path: str) -> str:
+    return walk._of(path, _names(path)[-1][1])
+
+
+Values = Json | Callable[[Walk], Json]
+
+_HELLO = {"body": {"markdown": "Hello"}}
+_AGAIN = {"body": {"markdown": "Hello again"}}
+_ROLE = {"role": "comment"}
+_SHARE: Values = {"role": "comment", "users": ["zoe"]}
+_IMPORT: Values = lambda walk: {"url": walk.page_url, "source": "website"}  # noqa: E731  # one of many values
+_FONT: Values = lambda walk: {  # noqa: E731  # one of many values
+    "fontFamily": "Tide",
+    "fontFaces": [{"weight": 400, "storageKey": walk.known.get("storageKey", "none")}],
+}
+
+VALUES: dict[str, Values] = {
+    f"POST {SPACE}/comments": _HELLO,
+    f"PUT {SPACE}/comments/{{commentId}}": {**_AGAIN, "resolved": True},
+    f"POST {SPACE}/comments/{{commentId}}/replies": _HELLO,
+    f"PUT {SPACE}/comments/{{commentId}}/replies/{{commentReplyId}}": _AGAIN,
+    f"POST {CHANGE_REQUEST}/comments": _HELLO,
+    f"PUT {CHANGE_REQUEST}/comments/{{commentId}}": {"addedReactions": ["1f44d"]},
+    f"POST {CHANGE_REQUEST}/comments/{{commentId}}/replies": _HELLO,
+    f"PUT {CHANGE_REQUEST}/comments/{{commentId}}/replies/{{commentReplyId}}": _AGAIN,
+    f"POST {ORGANIZATION}/collections": {"title": "Shelf"},
+    f"PATCH {COLLECTION}": {"description": "Where things are."},
+    f"POST {COLLECTION}/move": {"parent": None},
+    f"POST {COLLECTION}/transfer": {"organization": "north"},
+    f"POST {COLLECTION}/permissions": _SHARE,
+    f"PATCH {COLLECTION}/permissions/users/{{userId}}": _ROLE,
+    f"PATCH {COLLECTION}/permissions/teams/{{teamId}}": _ROLE,
+    f"POST {ORGANIZATION}/spaces": {"title": "Tidal"},
+    f"PATCH {SPACE}": {"emoji": "1f30a"},
+    f"POST {SPACE}/move": {"parent": None},
+    f"POST {SPACE}/transfer": {"organization": "north"},
+    f"POST {SPACE}/permissions": _SHARE,
+    f"PATCH {SPACE}/permissions/users/{{userId}}": _ROLE,
+    f"PATCH {SPACE}/permissions/teams/{{teamId}}": _ROLE,
+    f"GET {SPACE}/search": {"query": "tides"},
+    f"GET {ORGANIZATION}/search": {"query": "tides"},
+    f"POST {SITE}/search": {"query": "tides", "scope": {"mode": "all"}},
+    f"POST {SPACE}/content/import": _IMPORT,
+    f"POST {CHANGE_REQUEST}/content/import": _IMPORT,
+    f"POST {SPACE}/change-requests": {"subject": "Rising"},
+    f"PATCH {CHANGE_REQUEST}": {"subject": "Falling", "status": "open"},
+    f"POST {CHANGE_REQUEST}/content": {
+        "compat": False,
+        "changes": [
+            {"operation": "insert_page", "title": "Neaps", "document": {"markdown": "Not so high."}},
+            {
+                "operation": "insert_files",
+                "files": [{"name": "dot.png", "contentType": "image/png", "base64": PICTURE}],
+            },
+        ],
+    },
+    f"POST {CHANGE_REQUEST}/reviews": {"status": "approved"},
+    f"POST {CHANGE_REQUEST}/requested-reviewers": {"users": ["tom"]},
+    f"DELETE {CHANGE_REQUEST}/requested-reviewers/{{userId}}": {"userId": "tom"},
+    f"POST {ORGANIZATION}/sites": lambda walk: {"title": "Tide tables", "spaces": [walk.known["spaceId"]]},
+    f"PATCH {SITE}": {"title": "Tide tables of the year"},
+    f"PUT {SITE}/adaptive-schema": {"jsonSchema": CLAIMS},
+    f"POST {SITE}/sections": lambda walk: {"spaceId": walk.known["spaceId"], "title": "Tides"},
+    f"PATCH {SITE}/sections/{{siteSectionId}}": {"description": "All of them."},
+    f"POST {SITE}/sections/{{siteSectionId}}/move": {"position": {}},
+    f"POST {SITE}/redirects": lambda walk: {"source": "/old", "destination": _to_section(walk)},
+    f"PATCH {SITE}/redirects/{{siteRedirectId}}": {"source": "/older"},
+    f"GET {SITE}/redirect": {"source": "/older"},
+    f"POST {SITE}/mcp-servers": {"name": "Tides", "url": "https://mcp.sea.example/", "headers": {}},
+    f"PATCH {SITE}/mcp-servers/{{siteMcpServerId}}": {"name": "All tides"},
+    f"PATCH {SITE}/structure/sort": lambda walk: {"item": _section(walk), "position": {}},
+    f"POST {SITE}/site-spaces": lambda walk: {"spaceId": _another_space(walk)},
+    f"PATCH {SITE}/site-spaces/{{siteSpaceId}}": {"path": "tidal"},
+    f"POST {SITE}/section-groups": {"title": "Water"},
+    f"PATCH {SITE}/section-groups/{{siteSectionGroupId}}": {"title": "Waters"},
+    f"POST {SITE}/share-links": {"name": "For friends"},
+    f"PATCH {SITE}/share-links/{{shareLinkId}}": {"active": False},
+    f"PATCH {ORGANIZATION}": {"title": "Acme Tides"},
+    f"GET {ORGANIZATION}/members": {"sort": "joinedAt"},
+    f"PATCH {ORGANIZATION}/members/{{userId}}": {"role": "review"},
+    f"DELETE {ORGANIZATION}/members/{{userId}}": {"userId": "gil"},
+    f"PUT {ORGANIZATION}/teams": {"title": "Harbour", "members": ["mia"]},
+    f"PATCH {ORGANIZATION}/teams/{{teamId}}": {"title": "Harbours"},
+    f"PUT {ORGANIZATION}/teams/{{teamId}}/members": {"add": ["tom"]},
+    f"PUT {ORGANIZATION}/teams/{{teamId}}/members/{{userId}}": {"role": "member"},
+    f"POST {ORGANIZATION}/invites": {"emails": ["new@acme.example"], "role": "read"},
+    f"POST {ORGANIZATION}/link-invites": {"role": "read"},
+    f"PATCH {ORGANIZATION}/link-invites/{{inviteId}}": {"role": "comment"},
+    f"POST {ORGANIZATION}/saml": {"label": "Sea SSO"},
+    f"PATCH {ORGANIZATION}/saml/{{samlProviderId}}": {"label": "Our sea SSO"},
+    f"POST {ORGANIZATION}/openapi": {"slug": "tides", "source": {"text": SPEC}},
+    f"PUT {ORGANIZATION}/openapi/{{specSlug}}": {"source": {"text": SPEC}},
+    f"PATCH {ORGANIZATION}/openapi/{{specSlug}}": {"visibility": "public"},
+    f"POST {ORGANIZATION}/translations": {"title": "Français"},
+    f"PUT {ORGANIZATION}/translations/{{translationSettingsId}}": {"title": "Deutsch"},
+    f"PUT {ORGANIZATION}/fonts": _FONT,
+    f"POST {ORGANIZATION}/fonts/{{fontId}}": {"fontFamily": "Tides"},
+    f"POST {ORGANIZATION}/storage/upload": {
+        "file": {"name": "tide.woff2", "type": "font/woff2", "size": 64},
+        "kind": "customization_font",
+    },
+    "GET /v1/urls/content": lambda walk: {
+        "url": walk._answer(f"GET {SPACE}", {"spaceId": walk.known["spaceId"]})["urls"]["app"]
+    },
+}
+"""What each operation is asked with beside what its path names."""
+
+
+def _to_section(walk: Walk) -> Json:
+    return {"kind": "site-section", "siteSectionId": _place(walk, f"{SITE}/sections/{{siteSectionId}}")}
+
+
+def _section(walk: Walk) -> Json:
+    return {"type": "site-section", "id": _place(walk, f"{SITE}/sections/{{siteSectionId}}")}
+
+
+def _another_space(walk: Walk) -> str:
+    values = {"organizationId": "acme", "title": "Another"}
+    made: str = walk._answer(f"POST {ORGANIZATION}/spaces", values)["id"]
+    return made
+
+
+def _names(path: str) -> list[tuple[re.Match[str], str]]:
+    return [(found, found[1]) for found in re.finditer(r"{(\w+)}", path)]
+
+
+def _is_item_of(item: str, collection: str) -> bool:
+    return re.fullmatch(re.escape(collection) + r"/{\w+}", item) is not None
+
+
+def _order(key: str) -> tuple[int, int, str]:
+    """What makes things comes before what reads them, and what deletes them last, the deepest first."""
+    method, _, path = key.partition(" ")
+    ends_in_name = path.endswith("}")
+    depth = path.count("/")
+    if method == "DELETE":
+        return (4, -depth, path)
+    if key.endswith("/storage/upload"):
+        return (0, 0, path)
+    if key in SPENDS:
+        return (3, -depth, path)
+    if method == "GET":
+        return (2, depth, path)
+    return (1 if ends_in_name else 0, depth, path)
