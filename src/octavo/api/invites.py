@@ -7,9 +7,7 @@ from pydantic import BeforeValidator, Field
 from octavo.api.operation import Listing, Model, Operation
 from octavo.api.places import OrganizationRef
 from octavo.api.roles import Role, RoleName
-from octavo.api.text import Id, SafeLine
-
-Email = Annotated[str, Field(max_length=320, pattern=r"^[^@\s]+@[^@\s]+\.[^@\s]+$")]
+from octavo.api.text import Email, Id, SafeLine
 
 
 def _identifier(value: Any) -> Any:

@@ -8,7 +8,7 @@ from pydantic import Field
 from octavo.api.operation import Listing, Model, Operation
 from octavo.api.organizations import Member
 from octavo.api.places import OrganizationRef
-from octavo.api.text import Id, Known, SafeLine, UserId
+from octavo.api.text import Email, Id, Known, SafeLine, UserId
 
 Title = Annotated[str, Field(min_length=1, max_length=64)]
 
@@ -121,9 +121,9 @@ class UpdateMembers(InOrganization, Operation[None], put="/teams/{team_id}/membe
     """Change several members of a team at once: first those to remove, then those to add, then what they are."""
 
     team_id: Id
-    add: tuple[str, ...] | None = None
+    add: tuple[UserId | Email, ...] | None = None
     """Ids or e-mail addresses of members of the organization."""
-    remove: tuple[str, ...] | None = None
+    remove: tuple[UserId | Email, ...] | None = None
     memberships: dict[UserId, NewMembership] | None = None
     """What members are in the team, by id. Those who are not in it yet are added."""
 

@@ -108,6 +108,9 @@ Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
 UserId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9_:@.+-]{0,127}$")]
 """The identifier of a person or an agent, which may hold a colon."""
 
+Email = Annotated[str, StringConstraints(max_length=320, pattern=r"^[^@/\s]+@[^@/\s]+\.[^@/\s]+$")]
+"""An e-mail address, as written."""
+
 
 @dataclass(frozen=True)
 class Known:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from octavo.api import invites
 from octavo.server.behaviour.members import need_to_manage
 from octavo.server.behaviour.permissions import RANKS, allows, need, organization_role, role
+from octavo.server.behaviour.users import by_address
 from octavo.server.rest import completes, guards, handle, page, path_of, shows
 from octavo.server.store import Json, Missing
 from octavo.server.world import Refused, World
@@ -21,6 +22,7 @@ def _invite(op: invites.Invite, world: World) -> Json:
     settings = world.store.get(f"/orgs/{organization}")
     usual = op.role if "role" in op.model_fields_set else settings.get("defaultRole")
     domains = {domain.casefold() for domain in settings.get("emailDomains", ())}
+    people = by_address(world)
     users: dict[str, None] = {}
     failed, invited = [], 0
     for each in op.emails:
@@ -28,20 +30,17 @@ def _invite(op: invites.Invite, world: World) -> Json:
         if op.sso and email.casefold().rpartition("@")[2] not in domains:
             failed.append(email)
             continue
-        user = _user_of(world, email)
+        address = email.casefold()
+        user = people[address] = people.get(address) or _new_user(world, email)
         users[user] = None
         invited += _join(world, f"/orgs/{organization}/members/{user}", given, sso=bool(op.sso))
     return {"users": list(users), "invited": invited, **({"failedSSOEmails": failed} if failed else {})}
 
 
-def _user_of(world: World, email: str) -> str:
-    """The id of the person with an address, who is made known here if they are not."""
-    for user in world.store.all("/users"):
-        if user.get("email", "").casefold() == email.casefold():
-            return str(user["id"])
+def _new_user(world: World, email: str) -> str:
+    """Let a person with this address be known here, and return their id."""
     user = {"id": world.new_id(), "displayName": email.partition("@")[0], "email": email}
-    world.store.put(f"/users/{user['id']}", user)
-    return str(user["id"])
+    return str(world.store.put(f"/users/{user['id']}", user)["id"])
 
 
 def _join(world: World, path: str, role: str | None, *, sso: bool) -> bool:

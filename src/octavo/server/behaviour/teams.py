@@ -5,6 +5,7 @@ from __future__ import annotations
 from octavo.api import teams
 from octavo.server.behaviour.members import need_to_manage, present_member, shared_places, team_path, teams_of
 from octavo.server.behaviour.permissions import around, organization_role, refuse_guests
+from octavo.server.behaviour.users import by_address
 from octavo.server.rest import completes, guards, handle, page, path_of, shows
 from octavo.server.store import Json
 from octavo.server.world import Refused, World
@@ -125,24 +126,13 @@ def _update_members(op: teams.UpdateMembers, world: World) -> None:
     if op.add is None and op.remove is None and op.memberships is None:
         raise Refused(400, "Say whom to change: give add, remove or memberships.")
     team = world.store.get(f"/orgs/{op.at.organization_id}/teams/{op.team_id}")
+    people = by_address(world)
     for named in op.remove or ():
-        world.store.delete(f"{team_path(team)}/members/{_member(world, team, named)}")
+        world.store.delete(f"{team_path(team)}/members/{people.get(named.casefold(), named)}")
     for named in op.add or ():
-        _put_in(world, team, _member(world, team, named))
+        _put_in(world, team, people.get(named.casefold(), named))
     for user, membership in (op.memberships or {}).items():
         _put_in(world, team, user, membership.role)
-
-
-def _member(world: World, team: Json, named: str) -> str:
-    """The id of somebody who is named by it, or by their e-mail address."""
-    if "@" not in named or world.store.find(f"/users/{named}"):
-        return named
-    everybody = world.store.all(f"/orgs/{team['organization']}/members")
-    users = (world.store.find(f"/users/{member['id']}") for member in everybody)
-    found = next((user for user in users if user and user.get("email", "").casefold() == named.casefold()), None)
-    if found is None:
-        raise Refused(404, f"Nobody in the organization has the address “{named[:128]}”. Invite them first.")
-    return str(found["id"])
 
 
 @handle.register

@@ -15,6 +15,11 @@ def present_user(world: World, user_id: str) -> Json:
     return {"object": "user", **document, "urls": {"location": world.url(f"/v1/users/{user_id}")}}
 
 
+def by_address(world: World) -> dict[str, str]:
+    """The ids of people by their e-mail addresses, in lower case."""
+    return {user["email"].casefold(): user["id"] for user in world.store.all("/users") if user.get("email")}
+
+
 @handle.register
 def _me(op: users.Me, world: World) -> Json:
     return present_user(world, world.caller)

@@ -1,0 +1,176 @@
+"""Invitations by e-mail and by link."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from octavo.api import collections, invites, organizations, permissions, spaces
+from octavo.api.invites import Invitation, InviteLink
+from octavo.api.operation import Operation
+from octavo.api.places import CollectionRef
+from octavo.server.world import World, iso
+from tests.server.asking import ACME, START, Ask, refused, space_with
+
+
+async def _roles(ask: Ask) -> dict[str | None, str | None]:
+    """The roles of those who joined now, by address."""
+    listed = (await ask(organizations.ListMembers(at=ACME, search="new"))).items
+    return {each.user.email: each.role for each in listed}
+
+
+async def _links(ask: Ask, user: str = "ada") -> list[InviteLink]:
+    return list((await ask(invites.ListLinks(at=ACME), user)).items)
+
+
+async def test_people_are_invited_with_a_role_of_their_own_or_that_of_all(ask: Ask) -> None:
+    emails = ("new.one@x.example", Invitation(email="new.two@x.example", role="review"))
+    answer = await ask(invites.Invite(at=ACME, emails=emails, role="edit"))
+    assert (len(answer.users), answer.invited, answer.failed_sso_emails) == (2, 2, ())
+    assert await _roles(ask) == {"new.one@x.example": "edit", "new.two@x.example": "review"}
+
+
+async def test_without_a_role_they_get_the_default_one_and_none_makes_guests(ask: Ask) -> None:
+    await ask(invites.Invite(at=ACME, emails=("new.a@x.example",)))
+    await ask(organizations.Update(at=ACME, default_role="comment"))
+    await ask(invites.Invite(at=ACME, emails=("new.b@x.example",)))
+    await ask(invites.Invite(at=ACME, emails=("new.c@x.example",), role=None))
+    assert await _roles(ask) == {"new.a@x.example": None, "new.b@x.example": "comment", "new.c@x.example": None}
+
+
+async def test_who_is_known_keeps_their_account_and_who_is_a_member_their_role(ask: Ask) -> None:
+    emails = ("EVE@acme.example", "eve@acme.example", "sam@acme.example")
+    answer = await ask(invites.Invite(at=ACME, emails=emails, role="admin"))
+    assert (answer.users, answer.invited) == (("eve", "sam"), 1)
+    assert (await ask(organizations.GetMember(at=ACME, user_id="sam"))).role == "read"
+    assert (await ask(organizations.Get(at=ACME), "eve")).permissions.admin
+
+
+async def test_addresses_outside_the_domains_cannot_sign_on_through_the_provider(ask: Ask) -> None:
+    await ask(organizations.Update(at=ACME, email_domains=("acme.example",)))
+    emails = ("new.in@Acme.example", "new.out@x.example")
+    answer = await ask(invites.Invite(at=ACME, emails=emails, role="read", sso=True))
+    assert (answer.invited, answer.failed_sso_emails) == (1, ("new.out@x.example",))
+    assert (await ask(organizations.GetMember(at=ACME, user_id=answer.users[0]))).sso
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ({}, "emails is required."),
+        ({"emails": ["nobody"]}, "emails[0] "),
+        ({"emails": [{"email": "a@b.example"}]}, "emails[0]"),
+        ({"emails": ["a@b.example"], "role": "king"}, "role must be one of"),
+    ],
+)
+async def test_a_wrong_invitation_is_refused(ask: Ask, body: dict[str, object], sentence: str) -> None:
+    answer = await ask.http("POST", "/v1/orgs/acme/invites", json=body)
+    assert (answer.status_code, answer.json()["error"]["message"][: len(sentence)]) == (400, sentence)
+
+
+async def test_only_administrators_invite(ask: Ask) -> None:
+    op = invites.Invite(at=ACME, emails=("new@x.example",), role="admin")
+    assert "takes the role admin" in await refused(ask(op, "mia"), 403)
+    assert "takes the role admin" in await refused(ask(invites.CreateLink(at=ACME, role="admin"), "mia"), 403)
+
+
+async def test_a_link_into_the_organization_is_made_changed_and_deleted(ask: Ask) -> None:
+    link = await ask(invites.CreateLink(at=ACME, role="edit"))
+    assert ask.last.status_code == 201
+    assert (link.role, link.level, link.space, link.redundant) == ("edit", None, None, False)
+    assert ask.last.json()["object"] == "invite"
+    assert "organization" not in ask.last.json()
+    assert await ask(invites.GetLink(at=ACME, invite_id=link.id)) == link
+    assert (await ask(invites.UpdateLink(at=ACME, invite_id=link.id, role="read"))).role == "read"
+    assert (await ask(invites.UpdateLink(at=ACME, invite_id=link.id, role=None))).role is None
+    assert [each.id for each in await _links(ask)] == [link.id]
+    await ask(invites.DeleteLink(at=ACME, invite_id=link.id))
+    assert await _links(ask) == []
+    await ask(invites.DeleteLink(at=ACME, invite_id=link.id))
+    assert ask.last.status_code == 204
+    for op in (
+        invites.GetLink(at=ACME, invite_id=link.id),
+        invites.UpdateLink(at=ACME, invite_id=link.id, role="read"),
+    ):
+        assert "invite link “" in await refused(ask(op), 404)
+
+
+async def test_a_link_into_a_place_has_a_level(ask: Ask) -> None:
+    space = await space_with(ask)
+    shelf = await ask(collections.Create(at=ACME, title="Manuals"))
+    into_space = await ask(invites.CreateLink(at=ACME, level="edit", space=space.id))
+    into_shelf = await ask(invites.CreateLink(at=ACME, level="read", collection=shelf.id))
+    assert (into_space.level, into_space.space, into_space.role) == ("edit", space.id, None)
+    assert (into_shelf.level, into_shelf.collection) == ("read", shelf.id)
+    assert (await ask(invites.UpdateLink(at=ACME, invite_id=into_shelf.id, level="create"))).level == "create"
+
+
+async def test_a_link_is_of_one_form(ask: Ask) -> None:
+    space = await space_with(ask)
+    for body in (
+        {},
+        {"level": "read"},
+        {"space": space.id},
+        {"role": "read", "space": space.id},
+        {"level": None, "space": space.id},
+    ):
+        answer = await ask.http("POST", "/v1/orgs/acme/link-invites", json=body)
+        assert answer.status_code == 400, body
+    link = await ask(invites.CreateLink(at=ACME, role="read"))
+    assert "A link has" in await refused(ask(invites.UpdateLink(at=ACME, invite_id=link.id, level="edit")), 400)
+
+
+async def test_a_place_that_is_not_of_the_organization_is_not_there(ask: Ask, world: World) -> None:
+    world.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
+    world.store.put("/collections/far", {"id": "far", "title": "Far", "organization": "other"})
+    assert "space “x”" in await refused(ask(invites.CreateLink(at=ACME, level="read", space="x")), 404)
+    assert "collection “far”" in await refused(ask(invites.CreateLink(at=ACME, level="read", collection="far")), 404)
+
+
+async def test_who_administers_a_place_has_its_links(ask: Ask) -> None:
+    space = await space_with(ask)
+    await ask(invites.CreateLink(at=ACME, role="read"))
+    await ask(permissions.Grant(at=space.ref, role="admin", users=("zoe",)))
+    link = await ask(invites.CreateLink(at=ACME, level="read", space=space.id), "zoe")
+    assert [each.id for each in await _links(ask, "zoe")] == [link.id]
+    assert len(await _links(ask)) == 2
+    assert await _links(ask, "mia") == []
+    ops: tuple[Operation[Any], ...] = (
+        invites.GetLink(at=ACME, invite_id=link.id),
+        invites.UpdateLink(at=ACME, invite_id=link.id, level="admin"),
+        invites.DeleteLink(at=ACME, invite_id=link.id),
+    )
+    for op in ops:
+        assert "takes the role admin" in await refused(ask(op, "mia"), 403)
+        await ask(op, "zoe")
+
+
+async def test_a_link_is_redundant_when_another_gives_as_much(ask: Ask) -> None:
+    space, gone = await space_with(ask), await space_with(ask)
+    await ask(invites.CreateLink(at=ACME, role="read"))
+    await ask(invites.CreateLink(at=ACME, role="edit"))
+    await ask(invites.CreateLink(at=ACME, role="edit"))
+    await ask(invites.CreateLink(at=ACME, level="read", space=space.id))
+    await ask(invites.CreateLink(at=ACME, level="read", space=gone.id))
+    await ask(spaces.Delete(at=gone.ref))
+    assert [each.redundant for each in await _links(ask)] == [True, False, True, False, True]
+
+
+def test_a_place_that_comes_whole_is_known_by_its_id() -> None:
+    link = InviteLink.model_validate({"id": "i", "level": "read", "space": {"object": "space", "id": "s"}})
+    assert (link.space, link.collection) == ("s", None)
+
+
+async def test_links_come_in_pages(ask: Ask) -> None:
+    made = [(await ask(invites.CreateLink(at=ACME, role="read"))).id for _ in range(3)]
+    first = await ask(invites.ListLinks(at=ACME, limit=2))
+    assert first.next is not None
+    second = await ask(invites.ListLinks(at=ACME, limit=2, page=first.next.page))
+    assert [each.id for each in (*first.items, *second.items)] == made
+
+
+async def test_a_guest_who_administers_a_collection_makes_its_links(ask: Ask) -> None:
+    shelf = await ask(collections.Create(at=ACME, title="Manuals"))
+    await ask(permissions.Grant(at=CollectionRef(collection_id=shelf.id), role="admin", users=("gil",)))
+    assert (await ask(invites.CreateLink(at=ACME, level="read", collection=shelf.id), "gil")).level == "read"
