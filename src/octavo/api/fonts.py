@@ -77,7 +77,7 @@ class Create(InOrganization, Operation[Font], put="/fonts", success=201):
     @model_validator(mode="after")
     def _has_a_regular_face(self) -> Self:
         if all(face.weight != REGULAR for face in self.font_faces):
-            raise ValueError(f"one of fontFaces must have the weight {REGULAR}")
+            raise ValueError(f"fontFaces must have one of the weight {REGULAR}")
         return self
 
 

@@ -78,7 +78,7 @@ class Create(InOrganization, Operation[TranslationSettings], post="/translations
     @model_validator(mode="after")
     def _says_enough(self) -> Self:
         if self.title is None and (self.source is None or self.language is None):
-            raise ValueError("give a title, or the source and the language of a translation")
+            raise ValueError("title is required, unless source and language are given")
         return self
 
 
@@ -98,7 +98,7 @@ class Update(InOrganization, Operation[TranslationSettings], put="/translations/
     @model_validator(mode="after")
     def _says_something(self) -> Self:
         if self.title is None and self.instructions is None:
-            raise ValueError("give a title, or instructions")
+            raise ValueError("title is required, unless instructions are given")
         return self
 
 

@@ -38,8 +38,14 @@ _NOUNS = {
 }
 
 
+_SINGLE = {"adaptive-schema": "adaptive schema"}
+"""What there is at most one of at a place, so that it is named by what it is."""
+
+
 def about_missing(path: str) -> str:
     """What to say when nothing is filed at `path`, or nothing that the caller may see."""
+    if noun := _SINGLE.get(path.rpartition("/")[2]):
+        return f"There is no {noun} here yet. Write one first."
     kind, _, name = path.rpartition("/")
     noun = _NOUNS.get(kind.rpartition("/")[2], "file")
     return f"There is no {noun} “{name[:128]}” here, or you may not see it."
@@ -54,6 +60,8 @@ def about_body(invalid: ValidationError, body: Json | None) -> Refused:
         return Refused(404, "There is nothing at this address: an identifier in it cannot exist.")
     details = invalid.errors(include_url=False, include_input=False)
     first = details[0]
+    if first["type"] == "value_error" and not first["loc"]:
+        return Refused(400, f"{first['ctx']['error']}.")  # it is about several fields, and names them
     field = _field(first, body or {})
     same = [each for each in details if each["type"] == first["type"] and _field(each, body or {}) == field]
     return Refused(400, f"{field or 'The body'} {_rule(first, same)}.")
@@ -84,6 +92,8 @@ def _rule(error: ErrorDetails, alike: list[ErrorDetails]) -> str:
             return f"must say its {limits['discriminator']}"
         case "union_tag_invalid":
             return f"must have a {limits['discriminator']} of {limits['expected_tags']}"
+        case "value_error":
+            return f"is wrong: {limits['error']}"
         case _:
             return "is wrong: " + error["msg"][:1].lower() + error["msg"][1:]
 
@@ -100,7 +110,7 @@ def _field(error: ErrorDetails, body: Any) -> str:
     """
     parts, path, value = error["loc"], "", body
     for depth, part in enumerate(parts):
-        there = isinstance(value, dict | list) and (isinstance(part, int) or part in value)
+        there = isinstance(value, list) if isinstance(part, int) else isinstance(value, dict) and part in value
         if isinstance(part, int):
             path += f"[{part}]"
         elif there or depth == 0 or (depth == len(parts) - 1 and error["type"] == "missing"):

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from octavo.api import mcp_servers
+from octavo.api.mcp_servers import McpServer
+from octavo.api.places import SiteRef
+from tests.server.asking import Ask, refused
+from tests.server.publishing import a_site
+
+SERVERS = "mcp-servers"
+
+
+async def _made(ask: Ask, at: SiteRef, name: str = "Search", **fields: Any) -> McpServer:
+    op = {"at": at, "name": name, "url": "https://mcp.example/", **fields}
+    return await ask(mcp_servers.Create.model_validate(op))
+
+
+async def test_one_is_added_read_changed_and_removed(ask: Ask) -> None:
+    at = await a_site(ask)
+    made = await _made(ask, at, headers={"authorization": "Bearer " + "x" * 500})
+    assert (made.name, made.url) == ("Search", "https://mcp.example/")
+    assert made.headers == {"authorization": "Bearer " + "x" * 500}
+    assert ask.last.json()["object"] == "site-mcp-server"
+    assert made.urls.location == f"http://octavo.test/v1/orgs/acme/sites/{at.site_id}/mcp-servers/{made.id}"
+    update = mcp_servers.Update(at=at, site_mcp_server_id=made.id, name="Find")
+    changed = await ask(update)
+    assert (changed.name, changed.url, changed.headers) == ("Find", made.url, made.headers)
+    assert await ask(mcp_servers.Get(at=at, site_mcp_server_id=made.id)) == changed
+    emptied = await ask(mcp_servers.Update(at=at, site_mcp_server_id=made.id, headers={}))
+    assert emptied.headers == {}
+    delete = mcp_servers.Delete(at=at, site_mcp_server_id=made.id)
+    await ask(delete)
+    await ask(delete)
+    sentence = await refused(ask(mcp_servers.Get(at=at, site_mcp_server_id=made.id)), 404)
+    assert sentence == f"There is no MCP server “{made.id}” here, or you may not see it."
+    await refused(ask(update), 404)
+
+
+async def test_headers_may_be_left_out_and_are_sent_all_the_same(ask: Ask) -> None:
+    at = await a_site(ask)
+    assert (await _made(ask, at)).headers == {}
+    body = {"name": "Bare", "url": "https://mcp.example/"}
+    answer = await ask.http("POST", f"/v1/orgs/acme/sites/{at.site_id}/{SERVERS}", json=body)
+    assert (answer.status_code, answer.json()["headers"]) == (201, {})
+
+
+async def test_a_list_is_of_one_site_and_goes_on(ask: Ask) -> None:
+    at, other = await a_site(ask), await a_site(ask)
+    made = [await _made(ask, at, name) for name in "abc"]
+    await _made(ask, other)
+    first = await ask(mcp_servers.List(at=at, limit=2))
+    assert first.next is not None
+    rest = await ask(mcp_servers.List(at=at, limit=2, page=first.next.page))
+    assert (*first.items, *rest.items) == tuple(made)
+
+
+async def test_only_those_who_may_change_them_see_their_headers(ask: Ask) -> None:
+    at = await a_site(ask)
+    made = await _made(ask, at)
+    for op in (
+        mcp_servers.List(at=at),
+        mcp_servers.Get(at=at, site_mcp_server_id=made.id),
+        mcp_servers.Create(at=at, name="Mine", url="https://mcp.example/"),
+        mcp_servers.Update(at=at, site_mcp_server_id=made.id, name="Mine"),
+        mcp_servers.Delete(at=at, site_mcp_server_id=made.id),
+    ):
+        assert "takes the role" in await refused(ask(op, "sam"), 403)
+        if not isinstance(op, mcp_servers.Delete):
+            await refused(ask(op, "eve"), 404)
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ({"url": "https://x"}, "name is required."),
+        ({"name": "", "url": "https://x"}, "name must have at least 1 character."),
+        ({"name": "x" * 101, "url": "https://x"}, "name may have at most 100 characters."),
+        ({"name": "x"}, "url is required."),
+        ({"name": "x", "url": "file:///etc"}, "url must have the form"),
+        ({"name": "x", "url": "https://x/" + "x" * 2048}, "url may have at most 2048 characters."),
+        ({"name": "x", "url": "https://x", "headers": {"a": ""}}, "headers.a must have at least 1 character."),
+        ({"name": "x", "url": "https://x", "headers": {"a": "x" * 513}}, "headers.a may have at most 512 characters."),
+    ],
+)
+async def test_limits_hold(ask: Ask, body: dict[str, Any], sentence: str) -> None:
+    at = await a_site(ask)
+    answer = await ask.http("POST", f"/v1/orgs/acme/sites/{at.site_id}/{SERVERS}", json=body)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["message"].startswith(sentence)

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from octavo.api import storage
+from octavo.api.storage import FileToSend, SignedUrl
+from octavo.server.behaviour.storage import LIFETIME, SIZES, uploaded
+from octavo.server.world import Refused, World
+from tests.server.asking import ACME, Ask, Clock
+
+DATA = b"PK\x03\x04 pages"
+
+
+async def _announce(ask: Ask, size: int = len(DATA)) -> SignedUrl:
+    file = FileToSend(name="pages.zip", type="application/zip", size=size)
+    return await ask(storage.Upload(at=ACME, file=file, kind="import_file"))
+
+
+async def _send(ask: Ask, url: str, data: bytes = DATA) -> tuple[int, str]:
+    answer = await ask.http("PUT", url, user=None, content=data)
+    return answer.status_code, answer.json()["error"]["message"] if answer.content else ""
+
+
+async def test_a_file_is_sent_once_without_a_key(ask: Ask, world: World) -> None:
+    there = await _announce(ask)
+    assert ask.last.json()["object"] == "storage-signed-url"
+    assert await _send(ask, there.url) == (200, "")
+    kept = uploaded(world, "acme", there.key, "import_file")
+    assert (kept["name"], kept["type"], world.store.blob(kept["blob"])) == ("pages.zip", "application/zip", DATA)
+    status, sentence = await _send(ask, there.url)
+    assert (status, sentence) == (410, "A file was sent to this address already, and it works once. Ask for another.")
+
+
+async def test_an_address_waits_a_quarter_of_an_hour(ask: Ask, world: World, clock: Clock) -> None:
+    there = await _announce(ask)
+    clock.forward(seconds=LIFETIME.total_seconds())
+    status, sentence = await _send(ask, there.url)
+    assert (status, sentence) == (410, "This address has waited too long for its file. Ask for another.")
+    await _announce(ask)
+    assert world.store.count("/orgs/acme/uploads") == 1
+    assert (await _send(ask, there.url))[0] == 404
+    with pytest.raises(Refused, match="There is no upload"):
+        uploaded(world, "acme", there.key, "import_file")
+
+
+async def test_a_file_must_be_the_one_that_was_announced(ask: Ask) -> None:
+    there = await _announce(ask)
+    sentence = "The body is larger than 10 bytes, which is the most that is accepted."
+    assert await _send(ask, there.url, DATA + b"!") == (413, sentence)
+    sentence = "The file has 9 bytes, and 10 were announced. Send it again."
+    assert await _send(ask, there.url, DATA[:-1]) == (400, sentence)
+    assert await _send(ask, there.url, DATA) == (200, "")
+
+
+async def test_a_font_must_be_one(ask: Ask) -> None:
+    file = FileToSend(name="a.woff2", type="font/woff2", size=len(DATA))
+    there = await ask(storage.Upload(at=ACME, file=file, kind="customization_font"))
+    status, sentence = await _send(ask, there.url)
+    assert (status, sentence.split(":")[0]) == (400, "The file is no font")
+
+
+async def test_an_address_cannot_be_guessed_or_read(ask: Ask) -> None:
+    there = await _announce(ask)
+    for url in (there.url + "x", there.url.replace("/acme/", "/other/"), there.url.rpartition("/")[0] + "/é"):
+        assert await _send(ask, url) == (404, "This address takes no upload. Ask for another.")
+    assert (await ask.http("GET", there.url)).status_code == 405
+    assert (await _send(ask, there.url))[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("file", "kind", "sentence"),
+    [
+        ({}, "import_file", "file.name is required."),
+        ({"name": ""}, "import_file", "file.name must have at least 1 character."),
+        ({"type": "font"}, "import_file", "file.type must have the form"),
+        ({"size": 0}, "import_file", "file.size must be at least 1."),
+        ({"size": SIZES["import_file"] + 1}, "import_file", "file.size may be at most 33554432 bytes"),
+        ({"size": SIZES["customization_font"] + 1}, "customization_font", "file.size may be at most 5242880 bytes"),
+        ({"type": "image/png"}, "customization_font", "file.type must be one of font/woff2"),
+        ({"name": "x"}, "movie", "kind must be one of"),
+    ],
+)
+async def test_what_cannot_be_taken_is_refused(ask: Ask, file: dict[str, Any], kind: str, sentence: str) -> None:
+    whole = {"name": "a.woff2", "type": "font/woff2", "size": 4, **file} if file else {"type": "a/b", "size": 1}
+    answer = await ask.http("POST", "/v1/orgs/acme/storage/upload", json={"file": whole, "kind": kind})
+    assert answer.status_code == 400
+    assert answer.json()["error"]["message"].startswith(sentence)
