@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from octavo.api import change_requests, comments, content, organizations, reviews, spaces
+from octavo.api import change_requests, comments, content, organizations, permissions, reviews, spaces, teams
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef, SpaceRef
 from octavo.documents import links, trees
 from octavo.documents.blocks import Block, Document
 from octavo.documents.parse import parse
 from octavo.server.behaviour import revisions
-from octavo.server.demo import library, people, register
+from octavo.server.demo import crews, library, people, register
 from octavo.server.gate import answer
 from octavo.server.store import Json, Store
 from octavo.server.world import World
@@ -141,6 +141,19 @@ def test_there_are_people_of_every_role_and_three_hundred_members(demo: World) -
     seen = [member for member in members if "lastSeenAt" in member]
     assert 250 < len(seen) < 306
     assert all(member["joinedAt"] <= member["lastSeenAt"] for member in seen)
+
+
+def test_teams_give_nobody_more_than_they_have_anyway(demo: World, copy: World) -> None:
+    at = OrganizationRef(organization_id=people.ORGANIZATION)
+    found = _items(teams.List(at=at), demo)
+    assert [team["id"] for team in found] == [crew.id for crew in crews.CREWS]
+    assert all(team["members"] > 2 and team["spaces"] == 1 for team in found)
+    assert [team["id"] for team in _items(teams.List(at=at, owner=demo.caller), demo)] == ["software"]
+    for team in found:
+        answer(teams.Delete(at=at, team_id=team["id"]), copy.asked_by(people.PEOPLE[0].id))
+    for at_space in SPACES:
+        everybody = permissions.ListAggregate(at=at_space, limit=1000)
+        assert _items(everybody, demo) == _items(everybody, copy)
 
 
 def test_who_opens_the_demo_may_merge_but_not_everywhere(demo: World) -> None:

@@ -14,7 +14,7 @@ from octavo.api.places import CollectionRef, OrganizationRef
 from octavo.documents import front_matter
 from octavo.server import behaviour
 from octavo.server.behaviour import revisions, spaces
-from octavo.server.demo import people, register
+from octavo.server.demo import crews, people, register
 from octavo.server.demo.history import Deed, deeds
 from octavo.server.gate import answer
 from octavo.server.loader import load
@@ -127,7 +127,7 @@ def _found(world: World, today: datetime) -> None:
 
 
 def _arrange(world: World, names: Names) -> None:
-    """Collections, spaces still without a revision (loading their folders gives them the first), and what guests may."""
+    """Collections, spaces still without a revision (loading their folders gives them the first), teams, and what guests may."""
     at = OrganizationRef(organization_id=people.ORGANIZATION)
     for shelf in SHELVES:
         names.name = shelf.id
@@ -138,6 +138,9 @@ def _arrange(world: World, names: Names) -> None:
         names.name = manual.id
         placed = {"emoji": manual.emoji, "parent": manual.parent, "defaultLevel": manual.level}
         spaces.new(world, people.ORGANIZATION, title=manual.title, **placed)
+    for crew in crews.CREWS:
+        names.name = crew.id
+        crews.gather(world, crew)
     for guest in (person for person in people.members() if person.role is None):
         world.store.put(f"/spaces/{MANUALS[0].id}/permissions/users/{guest.id}", {"id": guest.id, "role": "comment"})
 
