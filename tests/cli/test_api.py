@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from octavo.api.openapi_document import document
 from octavo.api.operation import load
 from octavo.api.wire import routes
 from tests.cli.conftest import Octavo
@@ -40,6 +41,54 @@ def test_the_operations_are_listed_as_a_table(octavo: Octavo) -> None:
     assert "COMMENTS" in ran.out
     assert "comments.Create" in ran.out
     assert "Start a thread" in ran.out
+
+
+def test_the_table_says_what_each_operation_takes(octavo: Octavo) -> None:
+    lines = octavo("operations").out.splitlines()
+    (at,) = (number for number, line in enumerate(lines) if line.startswith("  comments.Create "))
+    assert [" ".join(line.split()) for line in lines[at + 1 : at + 4]] == [
+        "POST /v1/spaces/{spaceId}/comments",
+        "POST /v1/spaces/{spaceId}/change-requests/{changeRequestId}/comments",
+        "takes body [page] [node]",
+    ]
+    for spec in load().values():
+        (line,) = (line for line in lines if line.startswith(f"  {spec.name} "))
+        assert line.endswith(spec.summary)
+
+
+def test_the_operations_are_described_to_programs(octavo: Octavo) -> None:
+    assert json.loads(octavo("operations", "--openapi").out) == document()
+
+
+def test_one_form_at_a_time(octavo: Octavo) -> None:
+    assert octavo("operations", "--openapi", "--json").code == 2
+
+
+def test_a_dry_run_shows_the_request_and_sends_nothing(octavo: Octavo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OCTAVO_API_KEY", KEY)
+    monkeypatch.setenv("OCTAVO_BASE_URL", "http://127.0.0.1:1")  # where nobody answers
+    ran = octavo("api", "comments.CreateReply", "spaceId=s", "commentId=k", 'body:={"markdown": "é"}', "--dry-run")
+    assert (ran.code, ran.err) == (0, "")
+    head, _, body = ran.out.partition("\n\n")
+    first, *headers = head.splitlines()
+    assert first == "POST http://127.0.0.1:1/v1/spaces/s/comments/k/replies"
+    assert {"content-type: application/json", "authorization: Bearer (the key)"} <= set(headers)
+    assert json.loads(body) == {"body": {"markdown": "é"}}
+    assert KEY not in ran.out
+
+
+def test_a_dry_run_of_a_read_has_no_body(octavo: Octavo) -> None:
+    ran = octavo("--base-url", "https://api.example", "api", "--dry-run", "comments.List", "spaceId=s", "status=open")
+    assert ran.code == 0
+    assert ran.out.splitlines()[0] == "GET https://api.example/v1/spaces/s/comments?status=open"
+    assert "\n\n" not in ran.out
+    assert "content-type" not in ran.out
+
+
+@pytest.mark.parametrize(("origin", "code"), [("http://example.com", 1), ("https://api.example", 2)])
+def test_a_dry_run_refuses_what_would_not_be_sent(octavo: Octavo, origin: str, code: int) -> None:
+    ran = octavo("--base-url", origin, "api", "--dry-run", "comments.List", *(["spaceId=s"] if code == 1 else []))
+    assert (ran.code, ran.out) == (code, "")
 
 
 def test_an_operation_is_run_and_its_answer_printed(signed_in: Octavo) -> None:

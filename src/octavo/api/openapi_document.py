@@ -71,7 +71,7 @@ def document() -> Json:
         },
         "servers": [{"url": "/"}],
         "security": [{"key": []}],
-        "tags": [{"name": _title(area), "description": _summary(f"octavo.api.{area}")} for area in AREAS],
+        "tags": [{"name": _title(area), "description": about(area)} for area in AREAS],
         "paths": paths,
         "components": {
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
@@ -91,6 +91,12 @@ def refusals(route: Route) -> list[int]:
     if body_fields(route.spec):
         may.add(413)
     return sorted(may)
+
+
+def about(area: str) -> str:
+    """What an area is about, in a sentence, without saying where that is specified."""
+    sentence = (getdoc(import_module(f"octavo.api.{area}")) or "").partition("\n")[0]
+    return re.sub(r" \([\d., ]+\)", "", sentence)
 
 
 class _Schemas:
@@ -250,7 +256,3 @@ def _short(name: str) -> str:
 
 def _title(area: str) -> str:
     return area.replace("_", " ")
-
-
-def _summary(module: str) -> str:
-    return (getdoc(import_module(module)) or "").partition("\n")[0]

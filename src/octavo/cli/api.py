@@ -18,16 +18,18 @@ from octavo.api.errors import ApiError, Unauthorized
 from octavo.api.operation import Listing, Operation
 from octavo.api.text import json as safe_json
 from octavo.api.wire import Route, body_fields, build, query_fields
-from octavo.cli.access import signed_in
+from octavo.cli.access import resolve, signed_in
 from octavo.cli.arguments import NOT_SIGNED_IN, USAGE, Failure
 from octavo.cli.operations import all_routes
-from octavo.client.client import Client
+from octavo.client.client import Client, outgoing
 from octavo.settings import Settings
 
 
 def run(options: argparse.Namespace) -> int:
     op = operation(options.name, values_of(options.values))
     settings = settings_module.read(os.environ)
+    if options.dry_run:
+        return _dry_run(settings, options, op)
     access, key = signed_in(settings, options)
     try:
         answer = asyncio.run(_ask(settings, access.origin, key, op, everything=options.all))
@@ -36,10 +38,30 @@ def run(options: argparse.Namespace) -> int:
     except (ApiError, ValueError) as error:
         raise Failure(str(error)) from error
     if answer is not None:
-        # On a terminal the text of strangers must not command it; in a pipe it goes on as it came.
-        shown = safe_json(answer) if sys.stdout.isatty() else answer
-        sys.stdout.write(json.dumps(shown, indent=2, ensure_ascii=not _is_utf8()) + "\n")
+        _print(answer)
     return 0
+
+
+def _dry_run(settings: Settings, options: argparse.Namespace, op: Operation[Any]) -> int:
+    """Print the request as it would be sent. Nobody needs to be signed in, and no key is looked for."""
+    try:
+        access, _ = resolve(settings, options)
+        sent = outgoing(op)
+    except (ApiError, ValueError) as error:
+        raise Failure(str(error)) from error
+    headers = {**sent.headers, "authorization": "Bearer (the key)"}
+    lines = [f"{sent.method} {access.origin}{sent.target}", *(f"{name}: {value}" for name, value in headers.items())]
+    sys.stdout.write("\n".join(lines) + "\n")
+    if sent.content is not None:
+        sys.stdout.write("\n")
+        _print(json.loads(sent.content))
+    return 0
+
+
+def _print(value: Any) -> None:
+    # On a terminal the text of strangers must not command it; in a pipe it goes on as it came.
+    shown = safe_json(value) if sys.stdout.isatty() else value
+    sys.stdout.write(json.dumps(shown, indent=2, ensure_ascii=not _is_utf8()) + "\n")
 
 
 def values_of(arguments: list[str]) -> dict[str, Any]:

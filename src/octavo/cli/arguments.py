@@ -25,8 +25,6 @@ class Failure(Exception):
 def run(argv: Sequence[str]) -> int:
     """Run the command in `argv` and return its exit code."""
     options = _parsed(argv)
-    if options.command == "completion":
-        return _completion(options.shell)
     if options.module != "app":  # which does it when its picture is shown
         guard_the_rest()
     try:
@@ -104,17 +102,21 @@ def parser() -> argparse.ArgumentParser:
     _add_auth(commands)
 
     operations = commands.add_parser("operations", help="list every operation of the interface")
-    operations.add_argument("--json", action="store_true", help="as JSON: one object for each method and path")
+    printed = operations.add_mutually_exclusive_group()
+    printed.add_argument("--json", action="store_true", help="as JSON: one object for each method and path")
+    printed.add_argument("--openapi", action="store_true", help="as an OpenAPI 3.1 document")
     operations.set_defaults(module="operations")
 
     api = commands.add_parser("api", help="run one operation and print its answer as JSON")
     api.add_argument("name", metavar="NAME", help="such as comments.List; see `octavo operations`")
     api.add_argument("values", nargs="*", metavar="KEY=VALUE", help="a value by its wire name; KEY:=JSON for JSON")
     api.add_argument("--all", action="store_true", help="follow all pages of a list")
+    api.add_argument("--dry-run", action="store_true", help="print the request, without the key, and send nothing")
     api.set_defaults(module="api")
 
     completion = commands.add_parser("completion", help="print completions for a shell")
-    completion.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+    completion.add_argument("shell", choices=("bash", "zsh", "fish", "tcsh"))
+    completion.set_defaults(module="completion")
     return top
 
 
@@ -143,10 +145,3 @@ def _whole(most: int, what: str, example: int) -> Callable[[str], int]:
         return int(text)
 
     return read
-
-
-def _completion(shell: str) -> int:
-    import shtab
-
-    sys.stdout.write(shtab.complete(parser(), shell) + "\n")
-    return 0

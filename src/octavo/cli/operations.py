@@ -1,4 +1,4 @@
-"""`octavo operations`: every operation of the interface, as a table or as JSON."""
+"""`octavo operations`: every operation of the interface, as a table, as JSON or as an OpenAPI document."""
 
 from __future__ import annotations
 
@@ -6,16 +6,22 @@ import argparse
 import json
 import re
 import sys
+from textwrap import wrap
 from typing import Any
 
+from octavo.api.openapi_document import about, document
 from octavo.api.operation import AREAS, Spec, load
-from octavo.api.wire import Route, body_fields, query_fields, routes
+from octavo.api.wire import Route, alias, body_fields, query_fields, routes
+
+WIDTH = 120
+"""Columns of the table: what it names is longer than a narrow terminal, and is to be found by `grep`."""
 
 
 def run(options: argparse.Namespace) -> int:
     if options.json:
-        described = [describe(route) for route in all_routes()]
-        sys.stdout.write(json.dumps(described, indent=2, ensure_ascii=False) + "\n")
+        _print([describe(route) for route in all_routes()])
+    elif options.openapi:
+        _print(document())
     else:
         sys.stdout.write(table())
     return 0
@@ -56,17 +62,31 @@ def parameters(route: Route) -> list[dict[str, Any]]:
 
 
 def table() -> str:
-    """The operations as text, area by area."""
+    """The operations as text, area by area: what each is called, does and takes, and where it answers."""
     lines: list[str] = []
     for area in AREAS:
-        routes_here = [route for route in all_routes() if _area(route.spec) == area]
-        lines += [area.replace("_", " ").upper(), ""]
-        width = max(len(route.spec.name) for route in routes_here)
-        for route in routes_here:
-            lines.append(f"  {route.spec.name:<{width}}  {route.spec.method:<6} {route.path}")
-            lines.append(f"  {'':<{width}}  {route.spec.summary}")
+        specs = [spec for spec in load().values() if _area(spec) == area]
+        width = max(len(spec.name) for spec in specs)
+        indent = " " * (width + 4)
+        lines += [f"{area.replace('_', ' ').upper()}: {about(area)}", ""]
+        for spec in specs:
+            lines.append(f"  {spec.name:<{width}}  {spec.summary}")
+            lines += [f"{indent}{spec.method:<6} {route.path}" for route in routes(spec)]
+            if taken := _taken(spec):
+                lines += wrap(taken, WIDTH, initial_indent=indent + "takes  ", subsequent_indent=indent + "       ")
         lines.append("")
     return "\n".join(lines)
+
+
+def _taken(spec: Spec) -> str:
+    """The names of what an operation takes beside what its path names; those in brackets may be left out."""
+    names = query_fields(spec) | body_fields(spec)
+    fields = {field.alias or alias(name): field for name, field in spec.operation.model_fields.items()}
+    return " ".join(name if field.is_required() else f"[{name}]" for name, field in fields.items() if name in names)
+
+
+def _print(value: Any) -> None:
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
 def _area(spec: Spec) -> str:

@@ -47,6 +47,7 @@ AHEAD_AT_ONCE = 2
 DEADLINE = 30.0
 AHEAD_DEADLINE = 120.0
 REMEMBERED = 200
+AGENT = f"octavo/{__version__}"
 
 
 class Client:
@@ -59,7 +60,7 @@ class Client:
         *,
         transport: Application | Transport | None = None,
         ca_file: Path | None = None,
-        agent: str = f"octavo/{__version__}",
+        agent: str = AGENT,
         on_activity: Callable[[Activity], None] | None = None,
         deadline: float = DEADLINE,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -165,14 +166,9 @@ class Client:
         self, op: Operation[Any], deadline: float, cap: int, read: Callable[[bytes | None], Awaitable[T]]
     ) -> T:
         """What `read` makes of the body, which is None when the status says there is none."""
-        request, content = _request(op), None
-        headers = {"accept": "application/json", "accept-encoding": "gzip", "user-agent": self._agent}
-        if request.body is not None:
-            content = _content(request.body)
-            headers["content-type"] = "application/json"
-        outgoing = Outgoing(request.method, request.url, headers, content)
+        sent = outgoing(op, self._agent)
         async with self._slots:
-            exchange = Exchange(outgoing, route_of(op), deadline, self._around, cap=cap)
+            exchange = Exchange(sent, route_of(op), deadline, self._around, cap=cap)
             try:
                 return await read(await exchange.run(await self._ready()))
             except ApiError as error:
@@ -213,6 +209,16 @@ class Client:
             return HttpCarrier(self.origin, self._key, transport=transport, ca_file=self._ca_file)
 
         return await aside(build)
+
+
+def outgoing(op: Operation[Any], agent: str = AGENT) -> Outgoing:
+    """The request that asks `op`, as it is sent but for the key. Raises Invalid for a value that cannot travel."""
+    request, content = _request(op), None
+    headers = {"accept": "application/json", "accept-encoding": "gzip", "user-agent": agent}
+    if request.body is not None:
+        content = _content(request.body)
+        headers["content-type"] = "application/json"
+    return Outgoing(request.method, request.url, headers, content)
 
 
 def _request(op: Operation[Any]) -> Request:

@@ -1,0 +1,124 @@
+"""`octavo completion`: what a shell needs to complete commands, and the names and values of operations."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Mapping
+
+from octavo.cli.arguments import parser
+
+SHELLS = ("bash", "zsh", "fish", "tcsh")
+
+_NAMES, _VALUES = "_octavo_operations", "_octavo_values"
+
+
+def run(options: argparse.Namespace) -> int:
+    sys.stdout.write(script(options.shell) + "\n")
+    return 0
+
+
+def script(shell: str) -> str:
+    """What the shell is to read. It holds the names, so that completing starts no program."""
+    import shtab
+
+    top = parser()
+    for action in _api(top)._actions:
+        if action.dest in ("name", "values"):
+            function = _NAMES if action.dest == "name" else _VALUES
+            call = f"({function})" if shell == "fish" else function
+            if shell != "tcsh":
+                action.complete = {shell: call, "preamble": {shell: _preamble(shell)}}  # type: ignore[attr-defined]  # how shtab is told
+    return str(shtab.complete(top, shell)) + ("\n\n" + _BASH_END if shell == "bash" else "")
+
+
+def _api(top: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    commands = next(action for action in top._actions if isinstance(action, argparse._SubParsersAction))
+    found: argparse.ArgumentParser = commands.choices["api"]
+    return found
+
+
+def taken() -> dict[str, list[str]]:
+    """The values each operation takes, those in its path first, by its name."""
+    from octavo.api.operation import load
+    from octavo.api.wire import body_fields, query_fields, routes
+
+    found: dict[str, list[str]] = {}
+    for spec in load().values():
+        in_path = [name for route in routes(spec) for name in re.findall(r"{(\w+)}", route.path)]
+        fields = sorted(query_fields(spec)) + sorted(body_fields(spec))
+        found[spec.name] = list(dict.fromkeys([*in_path, *fields]))
+    return found
+
+
+def _preamble(shell: str) -> str:
+    operations = taken()
+    return _PREAMBLES[shell].format(names=" ".join(operations), cases=_cases(shell, operations))
+
+
+def _cases(shell: str, operations: Mapping[str, list[str]]) -> str:
+    opening, closing = ("    case {name}; ", "") if shell == "fish" else ("    {name}) ", " ;;")
+    lines = []
+    for name, values in operations.items():
+        words = " ".join(f"{value}=" for value in values)
+        said = f"printf '%s\\n' {words}" if shell == "fish" else f"echo {words}"
+        lines.append(opening.format(name=name) + (said if words else "true") + closing)
+    return "\n".join(lines)
+
+
+_PREAMBLES = {
+    "bash": """
+_octavo_takes() {{
+  case "$1" in
+{cases}
+  esac
+}}
+_octavo_operations() {{
+  compgen -W "{names}" -- "$1"
+}}
+_octavo_values() {{
+  local word
+  [ "${{COMP_WORDS[COMP_CWORD]}}" = "=" ] || [ "${{COMP_WORDS[COMP_CWORD-1]}}" = "=" ] && return
+  for word in "${{COMP_WORDS[@]}}"; do
+    compgen -W "$(_octavo_takes "$word")" -- "$1"
+  done
+}}""",
+    "zsh": """
+_octavo_takes() {{
+  case "$1" in
+{cases}
+  esac
+}}
+_octavo_operations() {{
+  compadd -- {names}
+}}
+_octavo_values() {{
+  local word
+  for word in $words; do
+    compadd -S '' -- $(_octavo_takes "$word")
+  done
+}}""",
+    "fish": """
+function _octavo_takes
+  switch $argv[1]
+{cases}
+  end
+end
+function _octavo_operations
+  string split ' ' -- '{names}'
+end
+function _octavo_values
+  for word in (commandline -opc)
+    _octavo_takes $word
+  end
+end""",
+}
+
+_BASH_END = """# After a name and its sign comes the value, without a blank.
+_octavo() {
+  _shtab_octavo "$@"
+  [[ ${#COMPREPLY[@]} -gt 0 && "${COMPREPLY[0]}" == *= ]] && compopt -o nospace 2>/dev/null
+  return 0
+}
+complete -o bashdefault -F _octavo octavo"""

@@ -1,0 +1,107 @@
+"""Shells complete commands, and the names and values of operations, without starting a program."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from octavo.api.operation import load
+from tests.benchmarks.terminal import Terminal
+from tests.cli.conftest import Octavo
+
+
+def needs(shell: str) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(shutil.which(shell) is None, reason=f"{shell} is not here")
+
+
+def asked(command: list[str], text: str) -> list[str]:
+    ran = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60, check=False)
+    assert ran.stderr == ""
+    return ran.stdout.splitlines()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh"])
+def test_every_shell_gets_a_script(octavo: Octavo, shell: str) -> None:
+    ran = octavo("completion", shell)
+    assert (ran.code, ran.err) == (0, "")
+    assert "octavo" in ran.out
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_script_holds_every_operation_with_what_it_takes(octavo: Octavo, shell: str) -> None:
+    script = octavo("completion", shell).out
+    for spec in load().values():
+        assert f" {spec.name}{';' if shell == 'fish' else ')'} " in script
+    line = next(line for line in script.splitlines() if " collections.Transfer" in line and "_names" not in line)
+    assert script.count("collectionId= organization=") >= 1, line
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_script_can_be_read_by_its_shell(octavo: Octavo, shell: str, tmp_path: Path) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not here")
+    file = tmp_path / "completion"
+    file.write_text(octavo("completion", shell).out)
+    assert asked([shell, "-n", str(file)], "") == []
+
+
+BASH = """
+{script}
+COMP_WORDS=({words} "{last}"); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+_octavo octavo "{last}" ""
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+
+
+@needs("bash")
+@pytest.mark.parametrize(
+    ("words", "last", "found"),
+    [
+        ("octavo", "a", ["api", "auth"]),
+        ("octavo api", "comments.Cr", ["comments.Create", "comments.CreateReply"]),
+        ("octavo api collections.Transfer", "", ["collectionId=", "organization="]),
+        ("octavo api collections.Transfer collectionId = c", "org", ["organization="]),
+        ("octavo api users.Get --all", "", ["userId="]),
+        ("octavo api", "--d", ["--dry-run"]),
+        ("octavo api users.Get userId =", "", [""]),
+    ],
+)
+def test_bash_completes(octavo: Octavo, words: str, last: str, found: list[str]) -> None:
+    script = octavo("completion", "bash").out
+    assert sorted(set(asked(["bash"], BASH.format(script=script, words=words, last=last)))) == found
+
+
+@needs("fish")
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("octavo api comments.Cr", ["comments.Create", "comments.CreateReply"]),
+        ("octavo api collections.Transfer ", ["collectionId=", "organization="]),
+        ("octavo api collections.Transfer collectionId=c o", ["organization="]),
+    ],
+)
+def test_fish_completes(octavo: Octavo, typed: str, found: list[str], tmp_path: Path) -> None:
+    script = octavo("completion", "fish").out
+    command = ["env", f"HOME={tmp_path}", f"XDG_CONFIG_HOME={tmp_path}", "fish", "--no-config"]
+    offered = asked(command, f"{script}\ncomplete --do-complete '{typed}'\n")
+    assert [line.split("\t")[0] for line in offered] == found
+
+
+@needs("zsh")
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [("octavo api comments.UpdateR\t", "comments.UpdateReply"), ("octavo api users.Get \t", "users.Get userId=")],
+)
+def test_zsh_completes(octavo: Octavo, typed: str, completed: str, tmp_path: Path) -> None:
+    (tmp_path / "_octavo").write_text(octavo("completion", "zsh").out)
+    begin = f"fpath=({tmp_path} $fpath); autoload -Uz compinit; compinit -u -D; PS1='ready> '\n"
+    environ = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "TERM": "dumb"}
+    with Terminal(["zsh", "-f", "-i"], environ) as shell:
+        shell.write(begin.encode())
+        shell.wait_for("ready> ", limit=20)
+        shell.write(typed.encode())
+        shell.wait_for(completed, limit=20)
