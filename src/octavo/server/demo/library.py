@@ -127,7 +127,7 @@ def _found(world: World, today: datetime) -> None:
 
 
 def _arrange(world: World, names: Names) -> None:
-    """Collections, spaces still without a revision (loading their folders gives them the first), teams, and what guests may."""
+    """Collections, spaces still without a revision (loading their folders gives them the first), teams and guests."""
     at = OrganizationRef(organization_id=people.ORGANIZATION)
     for shelf in SHELVES:
         names.name = shelf.id
