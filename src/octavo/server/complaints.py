@@ -24,6 +24,12 @@ _NOUNS = {
     "reviews": "review",
     "requested-reviewers": "requested reviewer",
     "revisions": "revision",
+    "sites": "site",
+    "pages": "page",
+    "site-spaces": "site space",
+    "sections": "section",
+    "section-groups": "section group",
+    "share-links": "share link",
     "subdomains": "subdomain",
     "fonts": "font",
     "translations": "translation",
@@ -35,6 +41,7 @@ _NOUNS = {
     "site-spaces": "site space",
     "sections": "section",
     "sites": "site",
+    "pages": "page",
 }
 
 

@@ -9,12 +9,13 @@ from typing import Any
 
 from octavo.api import adaptive_schema
 from octavo.server.behaviour.permissions import in_organization
-from octavo.server.rest import given, handle, path_of, shows
+from octavo.server.rest import given, guards, handle, path_of, shows
 from octavo.server.store import Json
 from octavo.server.world import World
 
 _NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*", re.ASCII)
-_create = in_organization("create")
+_need_to_see = guards(adaptive_schema.Get)(in_organization("view"))
+_need_to_write = in_organization("admin")
 
 
 @shows(adaptive_schema.AdaptiveSchema)
@@ -25,13 +26,14 @@ def present_schema(world: World, document: Json) -> Json:
 
 @handle.register
 def _update(op: adaptive_schema.Update, world: World) -> Json:
-    _create(op, world)
+    _need_to_write(op, world)
     document = {**given(op), "updatedAt": world.timestamp()}
     return present_schema(world, world.store.put(path_of(op), document))
 
 
 @handle.register
 def _list_template_conditions(op: adaptive_schema.ListTemplateConditions, world: World) -> Json:
+    _need_to_see(op, world)
     schema = world.store.find(path_of(op).removesuffix("/template-conditions"))
     return {"items": list(_conditions("visitor.claims", schema["jsonSchema"])) if schema else []}
 

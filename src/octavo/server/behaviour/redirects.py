@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 from octavo.api import redirects
 from octavo.documents import trees
-from octavo.server.behaviour import revisions
+from octavo.server.behaviour import published_sites, revisions, site_tree
 from octavo.server.behaviour.permissions import in_organization
 from octavo.server.rest import completes, guards, handle, page, path_of, shows
 from octavo.server.store import Json, Missing
@@ -53,7 +53,10 @@ def _resolve(op: redirects.Resolve, world: World) -> Json:
     redirect = world.store.first(f"{site}/redirects", "source", source)
     if redirect is None:
         raise Refused(404, f"No redirect of this site starts at {source}.")
-    return {"redirect": present_redirect(world, redirect), "target": _address(world, site, redirect["destination"])}
+    return {
+        "redirect": present_redirect(world, redirect),
+        "target": _address(world, site, redirect["destination"], op.share_key),
+    }
 
 
 def normalised(source: str) -> str:
@@ -74,21 +77,19 @@ def _site(op: Any) -> str:
     return f"/orgs/{op.at.organization_id}/sites/{op.at.site_id}"
 
 
-def _address(world: World, site: str, destination: Json) -> str:
+def _address(world: World, site: str, destination: Json, share_key: str | None = None) -> str:
     """The URL a destination has now. Raises Missing for what is not there."""
-    base = world.url(f"/~/sites{site.removeprefix('/orgs')}")
+    tree = site_tree.load(world, site)
     if destination["kind"] == "site-section":
-        return _below(base, world.store.get(f"{site}/sections/{destination['siteSectionId']}"))
-    space = world.store.get(f"{site}/site-spaces/{destination['siteSpaceId']}")
-    section = world.store.find(f"{site}/sections/{space.get('section')}")
-    address = _below(_below(base, section) if section else base, space)
+        section = world.store.get(f"{site}/sections/{destination['siteSectionId']}")
+        return published_sites.address_of_section(world, tree, section, share_key)
+    site_space = world.store.get(f"{site}/site-spaces/{destination['siteSpaceId']}")
+    if site_space["space"] not in tree.spaces:
+        raise Missing(f"/spaces/{site_space['space']}")
+    start = published_sites.address_of_space(world, tree, site_space, share_key)
     if destination["kind"] == "site-space":
-        return address
-    found = trees.find(revisions.current(world, space["space"])["pages"], destination["pageId"])
-    if found is None or "path" not in found:
-        raise Missing(f"/spaces/{space['space']}/pages/{destination['pageId']}")
-    return f"{address}/{quote(found['path'])}".rstrip("/")
-
-
-def _below(address: str, part: Json) -> str:
-    return address if part.get("default") else f"{address}/{quote(part['path'])}"
+        return start
+    page = trees.find(revisions.current(world, site_space["space"])["pages"], destination["pageId"])
+    if page is None or "path" not in page:
+        raise Missing(f"{site}/site-spaces/{site_space['id']}/pages/{destination['pageId']}")
+    return start + quote(page["path"])

@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from octavo.api import redirects, site_structure, sites, spaces
+from octavo.api.places import SiteRef
+from octavo.api.redirects import Redirect, ToPage, ToSection, ToSpace
+from octavo.api.spaces import Space
+from octavo.server.behaviour.redirects import normalised
+from octavo.server.world import Refused
+from tests.server.asking import Ask, refused, space_with
+from tests.server.publishing import a_site
+
+
+async def _docs(ask: Ask) -> tuple[SiteRef, Space, str]:
+    """A site with one space, the space, and the id of its site space."""
+    space = await space_with(ask, home="# Home", guide="# Guide")
+    at = await a_site(ask, space)
+    placed = (await ask(site_structure.ListSiteSpaces(at=at))).items
+    return at, space, placed[0].id
+
+
+async def _made(ask: Ask, at: SiteRef, source: str, destination: Any) -> Redirect:
+    return await ask(redirects.Create(at=at, source=source, destination=destination))
+
+
+async def _target(ask: Ask, at: SiteRef, source: str) -> str:
+    return (await ask(redirects.Resolve(at=at, source=source))).target
+
+
+async def test_one_is_made_changed_and_deleted(ask: Ask) -> None:
+    at, _, placed = await _docs(ask)
+    made = await _made(ask, at, "/old", ToSpace(site_space_id=placed))
+    assert (made.source, made.destination.kind, made.destination.site_space_id) == ("/old", "site-space", placed)
+    assert ask.last.json()["object"] == "site-redirect"
+    update = redirects.Update(at=at, site_redirect_id=made.id, source="/older")
+    changed = await ask(update)
+    assert (changed.id, changed.source, changed.destination) == (made.id, "/older", made.destination)
+    to_page = ToPage(site_space_id=placed, page_id="guide")
+    changed = await ask(redirects.Update(at=at, site_redirect_id=made.id, destination=to_page))
+    assert (changed.source, changed.destination.kind, changed.destination.page_id) == ("/older", "site-page", "guide")
+    assert (await ask(redirects.List(at=at))).items == (changed,)
+    delete = redirects.Delete(at=at, site_redirect_id=made.id)
+    await ask(delete)
+    await ask(delete)
+    assert (await ask(redirects.List(at=at))).items == ()
+    sentence = await refused(ask(update), 404)
+    assert sentence == f"There is no redirect “{made.id}” here, or you may not see it."
+
+
+async def test_there_is_one_of_each_source_however_it_is_spelled(ask: Ask) -> None:
+    at, _, placed = await _docs(ask)
+    there = ToSpace(site_space_id=placed)
+    made = await _made(ask, at, "/a%62c/%c3%a9/./x", there)
+    assert made.source == "/abc/%C3%A9/x"
+    sentence = await refused(_made(ask, at, "/abc/%C3%a9/y/../x", there), 409)
+    assert sentence.startswith("There is a redirect from /abc/%C3%A9/x already.")
+    other = await _made(ask, at, "/other", there)
+    await refused(ask(redirects.Update(at=at, site_redirect_id=other.id, source="/abc/%C3%A9/x")), 409)
+    same = redirects.Update(at=at, site_redirect_id=made.id, source="/abc/%c3%a9/x", destination=there)
+    assert (await ask(same)).source == made.source
+    elsewhere, _, placed = await _docs(ask)
+    assert (await _made(ask, elsewhere, "/other", ToSpace(site_space_id=placed))).source == "/other"
+
+
+@pytest.mark.parametrize(
+    ("source", "spelling"),
+    [
+        ("/a", "/a"),
+        ("/a%2Fb", "/a%2Fb"),
+        ("/%41%2d%7E", "/A-~"),
+        ("/%e2%82%ac", "/%E2%82%AC"),
+        ("/a/./b/../c", "/a/c"),
+        ("/%2e%2E/a", "/a"),
+        ("/%20%25", "/%20%25"),
+        ("/CaSe", "/CaSe"),
+    ],
+)
+def test_a_source_has_one_spelling(source: str, spelling: str) -> None:
+    assert normalised(source) == spelling
+    assert normalised(spelling) == spelling
+
+
+@pytest.mark.parametrize("source", ["/.", "/a/..", "/../.."])
+def test_no_redirect_starts_at_the_root(source: str) -> None:
+    with pytest.raises(Refused, match="names the root of the site"):
+        normalised(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["", "/", "a", "/a/", "//a", "/a//b", "/a b", "/é", "/a?b", "/a#b", "/%2", "/%zz", "/a\n", "/" + "x" * 512],
+)
+async def test_what_is_no_source_is_refused_before_it_travels_and_after(ask: Ask, source: str) -> None:
+    at, _, placed = await _docs(ask)
+    with pytest.raises(ValidationError):
+        redirects.Resolve(at=at, source=source)
+    url = f"/v1/orgs/acme/sites/{at.site_id}"
+    there = {"kind": "site-space", "siteSpaceId": placed}
+    answers = [
+        await ask.http("POST", f"{url}/redirects", json={"source": source, "destination": there}),
+        await ask.http("GET", f"{url}/redirect", params={"source": source}),
+    ]
+    for answer in answers:
+        assert answer.status_code == 400
+        assert answer.json()["error"]["message"].startswith("source ")
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ({"destination": {"kind": "site-space", "siteSpaceId": "s"}}, "source is required."),
+        ({"source": "/a"}, "destination is required."),
+        ({"source": "/a", "destination": {}}, "destination must say its 'kind'."),
+        ({"source": "/a", "destination": {"kind": "moon"}}, "destination must have a 'kind' of"),
+        ({"source": "/a", "destination": {"kind": "site-page", "pageId": "p"}}, "destination.siteSpaceId is required."),
+    ],
+)
+async def test_destinations_are_of_three_kinds(ask: Ask, body: dict[str, Any], sentence: str) -> None:
+    at = await a_site(ask)
+    answer = await ask.http("POST", f"/v1/orgs/acme/sites/{at.site_id}/redirects", json=body)
+    assert (answer.status_code, answer.json()["error"]["message"][: len(sentence)]) == (400, sentence)
+
+
+async def test_a_destination_must_be_there(ask: Ask) -> None:
+    at, _, placed = await _docs(ask)
+    for destination, noun in (
+        (ToSection(site_section_id="none"), "section"),
+        (ToSpace(site_space_id="none"), "site space"),
+        (ToPage(site_space_id="none", page_id="guide"), "site space"),
+        (ToPage(site_space_id=placed, page_id="none"), "page"),
+    ):
+        sentence = await refused(_made(ask, at, "/old", destination), 404)
+        assert sentence == f"There is no {noun} “none” here, or you may not see it."
+    assert (await ask(redirects.List(at=at))).items == ()
+
+
+async def test_an_address_leads_to_a_space_or_a_page(ask: Ask) -> None:
+    at, handbook, placed = await _docs(ask)
+    start = (await ask(sites.Publish(at=at))).urls.published  # type: ignore[union-attr]  # a basic site needs no checkout
+    assert start
+    other = await space_with(ask, "API", home="# Home", calls="# Calls")
+    second = await ask(site_structure.CreateSiteSpace(at=at, space_id=other.id))
+    await _made(ask, at, "/space", ToSpace(site_space_id=placed))
+    await _made(ask, at, "/home", ToPage(site_space_id=placed, page_id="home"))
+    await _made(ask, at, "/guide", ToPage(site_space_id=placed, page_id="guide"))
+    await _made(ask, at, "/api", ToSpace(site_space_id=second.id))
+    await _made(ask, at, "/calls", ToPage(site_space_id=second.id, page_id="calls"))
+    resolved = await ask(redirects.Resolve(at=at, source="/gu%69de"), "sam")
+    assert (resolved.redirect.source, resolved.target) == ("/guide", f"{start}guide")
+    assert await _target(ask, at, "/space") == start
+    assert await _target(ask, at, "/home") == start
+    assert await _target(ask, at, "/api") == f"{start}{second.path}/"
+    assert await _target(ask, at, "/calls") == f"{start}{second.path}/calls"
+    assert await refused(ask(redirects.Resolve(at=at, source="/none")), 404) == (
+        "No redirect of this site starts at /none."
+    )
+    await ask(spaces.Delete(at=handbook.ref))
+    await refused(ask(redirects.Resolve(at=at, source="/guide")), 404)
+
+
+async def test_an_address_leads_to_a_section(ask: Ask) -> None:
+    at, _, _ = await _docs(ask)
+    other = await space_with(ask, "API", home="# Home", calls="# Calls")
+    section = await ask(site_structure.CreateSection(at=at, space_id=other.id, title="Interface"))
+    await ask(sites.Publish(at=at))
+    await _made(ask, at, "/api", ToSection(site_section_id=section.id))
+    await _made(ask, at, "/calls", ToPage(site_space_id=section.site_spaces[0].id, page_id="calls"))
+    target = await _target(ask, at, "/api")
+    assert target.endswith(f"/{section.path}/")
+    assert await _target(ask, at, "/calls") == f"{target}calls"
+    await ask(site_structure.DeleteSection(at=at, site_section_id=section.id))
+    sentence = await refused(ask(redirects.Resolve(at=at, source="/api")), 404)
+    assert sentence == f"There is no section “{section.id}” here, or you may not see it."
+
+
+async def test_visitors_come_with_a_share_key(ask: Ask) -> None:
+    at, _, placed = await _docs(ask)
+    await _made(ask, at, "/old", ToSpace(site_space_id=placed))
+    await ask(sites.Update(at=at, visibility="share-link"))
+    await ask(sites.Publish(at=at))
+    resolve = redirects.Resolve(at=at, source="/old")
+    await refused(ask(resolve, "eve"), 404)
+    await refused(ask(resolve.model_copy(update={"share_key": "wrong"}), "eve"), 404)
+
+
+async def test_a_list_goes_on_and_is_searched(ask: Ask) -> None:
+    at, _, placed = await _docs(ask)
+    made = [await _made(ask, at, f"/{name}", ToSpace(site_space_id=placed)) for name in ("Old", "new", "older")]
+    first = await ask(redirects.List(at=at, limit=2))
+    assert first.next is not None
+    rest = await ask(redirects.List(at=at, limit=2, page=first.next.page))
+    assert (*first.items, *rest.items) == tuple(made)
+    assert [each.source for each in (await ask(redirects.List(at=at, search="OLD"))).items] == ["/Old", "/older"]
+
+
+async def test_only_those_who_may_change_the_site_write(ask: Ask) -> None:
+    at, _, placed = await _docs(ask)
+    made = await _made(ask, at, "/old", ToSpace(site_space_id=placed))
+    for op in (
+        redirects.Create(at=at, source="/mine", destination=ToSpace(site_space_id=placed)),
+        redirects.Update(at=at, site_redirect_id=made.id, source="/mine"),
+        redirects.Delete(at=at, site_redirect_id=made.id),
+    ):
+        assert "takes the role create" in await refused(ask(op, "tom"), 403)
+    await refused(ask(redirects.List(at=at), "eve"), 404)
+    assert (await ask(redirects.List(at=at), "sam")).items == (made,)
