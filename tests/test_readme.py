@@ -12,6 +12,7 @@ import pytest
 
 from octavo import settings
 from octavo.cli.arguments import parser
+from screenshots.coverage import with_operations
 from screenshots.keys import with_keys
 
 ROOT = Path(__file__).parent.parent
@@ -68,6 +69,10 @@ def test_every_operation_is_one_there_is() -> None:
 
 def test_the_keys_are_those_of_the_bindings() -> None:
     assert with_keys(README) == README, "run: python -m screenshots.keys"
+
+
+def test_the_operations_are_those_that_are_declared() -> None:
+    assert with_operations(README) == README, "run: .venv/bin/python screenshots/coverage.py"
 
 
 def test_the_settings_are_read_as_they_are_shown(tmp_path: Path) -> None:
