@@ -129,7 +129,7 @@ def _placed(pages: Pages, above: str, home: str | None) -> Pages:
         if page["type"] not in ("document", "group"):
             result.append(page)
             continue
-        slug = _free(page.get("slug") or slug_of(page["title"]), taken)
+        slug = free_slug(page.get("slug") or slug_of(page["title"]), taken)
         taken.add(slug)
         path = f"{above}{slug}"
         below = _placed(page.get("pages", []), f"{path}/", None)
@@ -137,7 +137,7 @@ def _placed(pages: Pages, above: str, home: str | None) -> Pages:
     return result
 
 
-def _free(slug: str, taken: set[str]) -> str:
+def free_slug(slug: str, taken: set[str]) -> str:
     if slug not in taken:
         return slug
     number = 2

@@ -1,7 +1,4 @@
-"""Where spaces and collections lie: in which collection, and in which order among their neighbours.
-
-Those never moved have no `position` and come after those that were, in the order they were made.
-"""
+"""Where spaces and collections lie: in which collection, and in which order among their neighbours."""
 
 from __future__ import annotations
 
@@ -10,6 +7,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from octavo.api import collections, spaces
+from octavo.server.behaviour import site_tree
+from octavo.server.behaviour.ordering import Filed, order, settle
 from octavo.server.behaviour.permissions import membership, need, need_in_organization, role
 from octavo.server.rest import given, path_of
 from octavo.server.store import Json, Missing
@@ -18,15 +17,11 @@ from octavo.server.world import Refused, World
 RETENTION = timedelta(days=7)
 """How long a deleted space can be restored."""
 
-_LAST = 1 << 40
-Filed = tuple[str, Json]
-"""A space or collection with its path."""
-
 
 def arranged(world: World, collection: str, organization: str) -> list[tuple[tuple[int, int], Json]]:
     """The spaces or collections of an organization in their order, deleted ones too, with what orders them."""
     found = world.store.positioned(collection)
-    mine = [(_order(place, each), each) for place, each in found if each["organization"] == organization]
+    mine = [(order(place, each), each) for place, each in found if each["organization"] == organization]
     return sorted(mine, key=lambda pair: pair[0])
 
 
@@ -102,12 +97,6 @@ def put_into(holder: Json, parent: str | None) -> None:
         holder["visibility"] = "private"
 
 
-def settle(world: World, row: list[Filed]) -> None:
-    """Keep neighbours in the order of `row`."""
-    for position, (path, document) in enumerate(row):
-        world.store.put(path, {**document, "position": position})
-
-
 def transfer(op: spaces.Transfer | collections.Transfer, world: World) -> Json:
     """Move a space, or a collection and all it holds, to the root of another organization, and return it."""
     path = path_of(op).removesuffix("/transfer")
@@ -119,7 +108,10 @@ def transfer(op: spaces.Transfer | collections.Transfer, world: World) -> Json:
         raise Refused(409, f"“{holder['title']}” is in this organization already.")
     need_to_add(world, op.organization, None)
     moved = [(path, holder), *(all_inside(world, holder) if path.startswith("/collections/") else ())]
-    for each, _ in moved:
+    for each, document in moved:
+        if each.startswith("/spaces/") and (on := site_tree.sites_with(world, document)):
+            sentence = f"“{document['title']}” is on the site “{on[0]['title']}” of this organization."
+            raise Refused(412, f"{sentence} Take it off that first.")
         for grant in world.store.all(f"{each}/permissions/users"):
             if membership(world, op.organization, grant["id"]) is None:
                 sentence = f"“{holder['title']}” is shared with people who are not in that organization. Invite them"
@@ -131,10 +123,6 @@ def transfer(op: spaces.Transfer | collections.Transfer, world: World) -> Json:
     for each, document in moved:
         world.store.put(each, {**document, "organization": op.organization})
     return world.store.get(path)
-
-
-def _order(place: int, document: Json) -> tuple[int, int]:
-    return (document.get("position", _LAST), place)
 
 
 def _neighbour(position: spaces.Position, world: World) -> Filed:

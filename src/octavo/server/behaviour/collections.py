@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from octavo.api import collections
 from octavo.server.behaviour import arranging
+from octavo.server.behaviour.ordering import settle
 from octavo.server.behaviour.permissions import collection_permissions, need, sees_collection
 from octavo.server.behaviour.spaces import present_space
 from octavo.server.rest import given, handle, page, path_of, shows
@@ -57,7 +58,7 @@ def _delete(op: collections.Delete, world: World) -> None:
     for _, document in inside:
         arranging.put_into(document, collection.get("parent"))
     row[here : here + 1] = inside
-    arranging.settle(world, row)
+    settle(world, row)
     world.store.delete(path)
 
 

@@ -57,7 +57,11 @@ def _in_space(op: search.InSpace, world: World) -> Json:
 
 @handle.register
 def _in_organization(op: search.InOrganization, world: World) -> Json:
-    spaces = {space["id"]: space for _, space in visible_spaces(world, op.at.organization_id)}
+    return across(op, world, {space["id"]: space for _, space in visible_spaces(world, op.at.organization_id)})
+
+
+def across(op: search.InOrganization | search.InSite, world: World, spaces: dict[str, Json]) -> Json:
+    """The pages of several spaces that are found, the space with the best first."""
     by_space: dict[str, list[Found]] = {}
     for found in _found(world, list(spaces), op.query):
         by_space.setdefault(found.space, []).append(found)
