@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.api.text import LINE_LIMIT, json, line, text
+from octavo.api.text import LINE_LIMIT, address, json, line, text
 
 HOSTILE = st.text(
     alphabet=st.one_of(
@@ -34,6 +34,15 @@ def test_a_line_is_one_line(value: str) -> None:
     assert line(safe) == safe
     assert "\n" not in safe
     assert len(safe) <= LINE_LIMIT
+
+
+@given(HOSTILE)
+def test_an_address_is_one_line_and_whole(value: str) -> None:
+    safe = address(value)
+    assert address(safe) == safe
+    assert not set("\n\r\t\x1b") & set(safe)
+    long = "https://idp.example/" + "x" * 2000
+    assert address(long) == long
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from octavo.api import redirects, site_structure, sites, spaces
+from octavo.api import redirects, share_links, site_structure, sites, spaces
 from octavo.api.places import SiteRef
 from octavo.api.redirects import Redirect, ToPage, ToSection, ToSpace
 from octavo.api.spaces import Space
@@ -182,9 +182,14 @@ async def test_visitors_come_with_a_share_key(ask: Ask) -> None:
     await _made(ask, at, "/old", ToSpace(site_space_id=placed))
     await ask(sites.Update(at=at, visibility="share-link"))
     await ask(sites.Publish(at=at))
-    resolve = redirects.Resolve(at=at, source="/old")
+    link = await ask(share_links.Create(at=at, name="Press"))
+    key = (link.urls.published or "").rstrip("/").rpartition("/")[2]
+    resolve = redirects.Resolve(at=at, source="/old", share_key=key)
+    assert (await ask(resolve, "eve")).target == link.urls.published
+    for refusal in ("wrong", None):
+        await refused(ask(redirects.Resolve(at=at, source="/old", share_key=refusal), "eve"), 404)
+    await ask(share_links.Update(at=at, share_link_id=link.id, active=False))
     await refused(ask(resolve, "eve"), 404)
-    await refused(ask(resolve.model_copy(update={"share_key": "wrong"}), "eve"), 404)
 
 
 async def test_a_list_goes_on_and_is_searched(ask: Ask) -> None:
