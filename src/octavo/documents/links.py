@@ -149,8 +149,8 @@ def _absolute(href: str, scheme: str, places: Places) -> Target:
 
 
 def steps(path: str) -> list[str]:
-    """The steps of the path of an address, without its query and fragment."""
-    return [unquote(part) for part in re.split("[?#]", path, maxsplit=1)[0].split("/") if part]
+    """The steps of the path of an address."""
+    return [unquote(part) for part in path.split("/") if part]
 
 
 def _in_app(path: str, anchor: str | None, places: Places) -> Target | None:

@@ -104,7 +104,8 @@ class Fetcher:
         try:
             connection.connect()
             connection.request("GET", _target(parts), headers=_HEADERS)
-            yield connection.getresponse()
+            with connection.getresponse() as answer:  # it outlives the connection, and is closed by itself
+                yield answer
             if late.is_set():
                 raise _too_late(host)
         except (OSError, HTTPException, ValueError) as failure:
@@ -208,7 +209,7 @@ def _connected(host: str, places: list[tuple[int, Any]], deadline: float) -> soc
     raise NotFetched(f"{host} cannot be reached: {_reason(failure)}")
 
 
-def _connection(scheme: str, host: str, port: int, connected: socket.socket) -> HTTPConnection:
+def _connection(scheme: str, host: str, port: int, connected: socket.socket) -> _Plain | _Secure:
     """A connection that speaks HTTP over one that is made already."""
     if scheme == "https":
         return _Secure(host, port, connected)
@@ -218,7 +219,7 @@ def _connection(scheme: str, host: str, port: int, connected: socket.socket) -> 
 class _Plain(HTTPConnection):
     def __init__(self, host: str, port: int, connected: socket.socket) -> None:
         super().__init__(host, port)
-        self.sock = connected
+        self.sock = self.wire = connected
 
     def connect(self) -> None:
         """It is."""
@@ -227,22 +228,23 @@ class _Plain(HTTPConnection):
 class _Secure(HTTPSConnection):
     def __init__(self, host: str, port: int, connected: socket.socket) -> None:
         super().__init__(host, port)
-        self.sock = connected
+        self.sock = self.wire = connected
 
     def connect(self) -> None:
         """Agree on a key. The certificate must be that of the host."""
         secure = ssl.create_default_context().wrap_socket(
             self.sock, server_hostname=self.host, do_handshake_on_connect=False
         )
-        self.sock = secure  # before the two agree, so that they can be cut off at the deadline
+        self.sock = self.wire = secure  # before the two agree, so that they can be cut off at the deadline
         secure.do_handshake()
 
 
-def _cut(connection: HTTPConnection, late: threading.Event) -> None:
+def _cut(connection: _Plain | _Secure, late: threading.Event) -> None:
     late.set()
     try:
-        connection.sock.shutdown(socket.SHUT_RDWR)
-    except (OSError, AttributeError):
+        # Not `sock`, which is let go of while the answer is still being read.
+        connection.wire.shutdown(socket.SHUT_RDWR)
+    except OSError:
         pass  # it is closed already
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from octavo.api import urls
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.documents import links, trees
@@ -33,7 +35,7 @@ def _parts(url: str, world: World) -> list[str]:
     """The steps of an address of the app that follow its organization. Raises Refused for others."""
     for origin in (world.origin, *(f"https://{host}" for host in links.APP_HOSTS)):
         if url.startswith(f"{origin}/"):
-            parts = links.steps(url.removeprefix(origin))
+            parts = links.steps(urlsplit(url).path)
             parts = parts[2:] if parts[:1] == ["o"] else parts
             return ["s" if part == "spaces" and place == 0 else part for place, part in enumerate(parts)]
     raise Refused(400, f"url must be an address of the app of this platform: it begins with {world.origin}/.")

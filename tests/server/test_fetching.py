@@ -1,0 +1,137 @@
+"""Fetching is bounded in size and time, and never reads what only this machine can see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from octavo.server.fetching import REDIRECTS, Fetcher, NotFetched, is_public
+from tests.server.web import Web, open_web
+
+NEAR = Fetcher(private=True, largest=1000, longest=5.0)
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    with open_web() as web:
+        yield web
+
+
+def reason(fetcher: Fetcher, url: str) -> str:
+    with pytest.raises(NotFetched) as failure:
+        fetcher.fetch(url)
+    return str(failure.value)
+
+
+def test_what_an_address_names_is_fetched(web: Web) -> None:
+    fetched = NEAR.fetch(web.put("/a?b=c", "gr\xfc\xdfe".encode("latin-1"), "text/plain; charset=iso-8859-1"))
+    assert (fetched.kind, fetched.text, fetched.url) == ("text/plain", "gr\xfc\xdfe", f"{web.origin}/a?b=c")
+
+
+@pytest.mark.parametrize("charset", ["", "; charset=nothing-known"])
+def test_text_of_an_unknown_character_set_is_read_as_utf8(web: Web, charset: str) -> None:
+    assert NEAR.fetch(web.put("/", "\ufeffgr\xfc\xdfe".encode(), f"text/plain{charset}")).text == "gr\xfc\xdfe"
+
+
+def test_redirects_are_followed_some_times(web: Web) -> None:
+    web.move("/old", "/new")
+    web.put("/new", "there")
+    assert NEAR.fetch(f"{web.origin}/old").url == f"{web.origin}/new"
+    web.move("/round", f"{web.origin}/round")
+    assert f"more than {REDIRECTS} times" in reason(NEAR, f"{web.origin}/round")
+    assert web.asked.count("/round") == REDIRECTS + 1
+
+
+def test_what_is_too_large_is_not_taken(web: Web) -> None:
+    assert len(NEAR.fetch(web.put("/fits", b"x" * 1000)).data) == 1000
+    assert "is larger than" in reason(NEAR, web.put("/more", b"x" * 1001))
+
+
+def test_what_takes_too_long_is_given_up(web: Web) -> None:
+    with pytest.raises(NotFetched) as failure:
+        Fetcher(private=True, longest=0.2).fetch(web.hold("/slow"))
+    assert failure.value.code == "FETCH_TIMEOUT"
+    assert "took too long" in str(failure.value)
+
+
+def test_what_ends_too_early_is_not_taken(web: Web) -> None:
+    url = web.put("/short", b"half", headers={"content-length": "8"})
+    assert "ended before all of it came" in reason(NEAR, url)
+
+
+def test_failures_of_the_other_side_are_said(web: Web) -> None:
+    assert reason(NEAR, f"{web.origin}/nothing") == "127.0.0.1 answered with status 404"
+    packed = web.put("/packed", b"\x1f\x8b", headers={"content-encoding": "gzip"})
+    assert "packed" in reason(NEAR, packed)
+
+
+def test_nobody_there_is_said() -> None:
+    with open_web() as web:
+        gone = web.origin
+    assert "cannot be reached" in reason(NEAR, gone)
+    assert "is not known" in reason(NEAR, "http://nobody.invalid/")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://a.example/x",
+        "file:///etc/passwd",
+        "http://",
+        "http://user:secret@a.example/",
+        "http://a.example:99999/",
+        "http://a.example/\r\nx: y",
+        "http://a..b/",
+    ],
+)
+def test_only_plain_web_addresses_are_fetched(url: str) -> None:
+    assert reason(NEAR, url).startswith(("only http and https", "its address is not a valid one"))
+
+
+def test_this_machine_is_not_read_unless_that_was_allowed(web: Web) -> None:
+    far = Fetcher()
+    url = web.put("/", "secret")
+    for there in (
+        url,
+        url.replace("127.0.0.1", "localhost"),
+        "http://[::1]/",
+        "http://0.0.0.0/",
+        "http://169.254.169.254/",
+    ):
+        assert "on a private network" in reason(far, there)
+    assert web.asked == []
+    assert NEAR.fetch(url).text == "secret"
+
+
+def test_a_redirect_is_checked_as_an_address_is(web: Web) -> None:
+    assert "only http and https" in reason(NEAR, web.move("/", "file:///etc/passwd"))
+
+
+@pytest.mark.parametrize(
+    ("address", "public"),
+    [
+        ("93.184.216.34", True),
+        ("2606:2800:220:1::1", True),
+        ("10.0.0.1", False),
+        ("172.16.0.1", False),
+        ("192.168.1.1", False),
+        ("127.8.8.8", False),
+        ("169.254.169.254", False),
+        ("100.64.0.1", False),
+        ("0.0.0.0", False),
+        ("224.0.0.1", False),
+        ("255.255.255.255", False),
+        ("::1", False),
+        ("::", False),
+        ("fe80::1%eth0", False),
+        ("fd00::1", False),
+        ("ff0e::1", False),
+        ("::ffff:127.0.0.1", False),
+        ("::ffff:93.184.216.34", True),
+        ("64:ff9b::7f00:1", False),
+        ("2002:7f00:1::", False),
+    ],
+)
+def test_private_addresses_are_known(address: str, public: bool) -> None:
+    assert is_public(address) is public
