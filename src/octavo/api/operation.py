@@ -274,3 +274,5 @@ class Urls(Model):
     app: SafeLine | None = None
     published: SafeLine | None = None
     public: SafeLine | None = None
+    icon: SafeLine | None = None
+    logo: SafeLine | None = None

@@ -25,6 +25,8 @@ class Permissions(Model):
     list_members: bool = False
     list_teams: bool = False
     list_integrations: bool = False
+    list_installations: bool = False
+    install_integration: bool = False
 
 
 class Organization(Model):

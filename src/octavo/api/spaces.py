@@ -46,6 +46,7 @@ class Space(Model):
     git_sync: SafeJson | None = None
     visitor_auth: SafeJson | None = None
     merge_rules: SafeJson | None = None
+    language: SafeLine | None = None
     revision: Id | None = None
     """The revision its primary content stands at."""
     default_level: DefaultLevelName | None = None
