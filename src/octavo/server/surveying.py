@@ -155,12 +155,12 @@ class Survey:
             case "openapi":
                 return self._spec(name)
             case "page" | "anchor":
-                wanted = str(reference.get("page") or page["id"])
+                name = str(reference.get("page") or page["id"])
                 anchor = str(reference.get("anchor") or "")
                 target = (
-                    self._page(here, wanted, anchor, "ok")
+                    self._page(here, name, anchor, "ok")
                     if space == here
-                    else self._elsewhere(space, wanted, anchor, "ok")
+                    else self._elsewhere(space, name, anchor, "ok")
                 )
             case "file":
                 known = any(each["id"] == name for each in self._revision["files"])
@@ -176,7 +176,7 @@ class Survey:
             case _:
                 known = any(each["id"] == name for each in self._revision["reusableContents"])
                 target = Target("ok", "reusable-content", name, here) if known else None
-        return target or Target("broken", "url", name or str(reference.get("page") or kind))
+        return target or Target("broken", "url", f"/{'page' if kind == 'anchor' else kind}s/{name}")
 
     def _page(self, space: str, name: str, anchor: str, status: str) -> Target | None:
         page = self.pages.get(name)

@@ -1,0 +1,221 @@
+"""Where links lead, which are broken, what a change request breaks, and what leads to a page or file."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+
+from octavo.api import change_requests, content, links, openapi, spaces
+from octavo.api.links import Link, Location
+from octavo.api.operation import ListPage
+from octavo.server.behaviour import revisions
+from octavo.server.world import World
+from tests.server.asking import ACME, Ask, refused, space_with, stand
+from tests.server.writing import Desk, update
+
+PETS = '{"openapi": "3.1.0", "info": {"title": "Pets", "version": "1"}, "paths": {}}'
+
+
+def named(location: Location | None) -> str:
+    """What a location is, in a word."""
+    assert location is not None
+    inside = f"#{location.internal_location.anchor}" if location.internal_location else ""
+    match location.kind:
+        case "page" if location.page:
+            return f"page {location.page.title}{inside}"
+        case "file" if location.file:
+            return f"file {location.file.name}"
+        case "space" if location.space:
+            return f"space {location.space.title}"
+        case "openapi" if location.openapi_spec:
+            return f"openapi {location.openapi_spec.slug}"
+        case _:
+            return f"url {location.url}"
+
+
+def told(page: ListPage[Link]) -> list[tuple[str, str, int]]:
+    """Each link: its status, what it leads to, and in how many places it stands."""
+    return [(each.status, named(each.target_reference), len(each.location_references)) for each in page.items]
+
+
+async def test_links_lead_to_pages_headings_and_addresses(ask: Ask) -> None:
+    guide = "# Guide\n\n[a](setup.md) [b](/pages/setup#first-run) [c](#guide) [d](https://a.example/x) [e](mailto:a@b.example)"
+    space = await space_with(ask, guide=guide, setup="# Setup\n\n## First run\n\n[back](guide.md)")
+    found = await ask(links.ListOfSpace(at=space.ref))
+    assert told(found) == [
+        ("ok", "page Guide", 1),
+        ("ok", "page Guide#guide", 1),
+        ("ok", "page Setup", 1),
+        ("ok", "page Setup#first-run", 1),
+        ("ok", "url https://a.example/x", 1),
+        ("ok", "url mailto:a@b.example", 1),
+    ]
+    assert found.stats is not None
+    assert (found.stats.total, found.stats.broken.total, found.stats.broken.change_request) == (6, 0, None)
+    at = found.items[0].location_references[0]
+    assert (at.kind, at.page and at.page.id, at.space and at.space.id) == ("page", "setup", space.id)
+    assert at.organization is not None
+    assert at.organization.id == "acme"
+    assert at.internal_location is not None
+    assert (at.internal_location.type, bool(at.internal_location.node)) == ("node", True)
+
+
+async def test_links_to_what_is_not_there_are_broken(ask: Ask) -> None:
+    space = await space_with(ask, one="[a](gone.md) [b](two.md#nowhere) [c](/files/none)", two="[d](gone.md)")
+    found = await ask(links.ListOfSpace(at=space.ref))
+    assert told(found) == [
+        ("broken", "url /files/none", 1),
+        ("broken", "url gone.md", 2),
+        ("broken", "url two.md#nowhere", 1),
+    ]
+    assert found.stats is not None
+    assert found.stats.broken.total == 3
+
+
+async def test_a_heading_may_come_from_reusable_content(ask: Ask) -> None:
+    space = await space_with(ask, one="[a](two.md#shared)", two='{% include "../.gitbook/includes/note.md" %}')
+    assert told(await ask(links.ListOfSpace(at=space.ref, status="ok"))) == [("ok", "page Two#shared", 1)]
+    broken = (await ask(links.ListOfSpace(at=space.ref, status="broken"))).items[0]
+    assert (broken.relation, named(broken.target_reference)) == ("dependsOn", "url ../.gitbook/includes/note.md")
+
+
+async def test_addresses_of_the_app_are_in_app(ask: Ask, world: World) -> None:
+    other = await space_with(ask, "Other", there="# There")
+    here = f"{world.origin}/o/acme/s"
+    page = f"[a]({here}/{other.id}) [b]({here}/{other.id}/there) [c]({here}/{other.id}/gone) [d]({here}/nothing)"
+    space = await space_with(ask, one=f"{page} [e](/s/{other.id}/there)")
+    assert told(await ask(links.ListOfSpace(at=space.ref))) == [
+        ("broken", f"url {here}/{other.id}/gone", 1),
+        ("broken", f"url {here}/nothing", 1),
+        ("in-app", "page There", 1),
+        ("in-app", "space Other", 1),
+        ("ok", "page There", 1),
+    ]
+    found = await ask(links.ListOfSpace(at=space.ref, status="in-app"))
+    assert found.count == 2
+    assert {
+        each.target_reference.space.id for each in found.items if each.target_reference and each.target_reference.space
+    } == {other.id}
+
+
+async def test_what_the_caller_may_not_see_is_not_there(ask: Ask) -> None:
+    other = await space_with(ask, "Secret", there="# There")
+    await ask(spaces.Update(at=other.ref, default_level=None))
+    space = await space_with(ask, one=f"[a](/s/{other.id}/there)")
+    assert told(await ask(links.ListOfSpace(at=space.ref)))[0][:2] == ("ok", "page There")
+    assert told(await ask(links.ListOfSpace(at=space.ref), "sam")) == [("broken", f"url /s/{other.id}/there", 1)]
+
+
+async def test_specifications_are_depended_on(ask: Ask) -> None:
+    block = '{% openapi-operation spec="pets" path="/pets" method="get" %}\n[x](https://a.example)\n{% endopenapi-operation %}'
+    space = await space_with(ask, one=block)
+    assert told(await ask(links.ListOfSpace(at=space.ref))) == [("broken", "url pets", 1)]
+    await ask(openapi.Create(at=ACME, slug="pets", source=openapi.Source(text=PETS)))
+    found = await ask(links.ListOfSpace(at=space.ref))
+    assert [(each.status, each.relation, named(each.target_reference)) for each in found.items] == [
+        ("ok", "dependsOn", "openapi pets")
+    ]
+
+
+async def test_links_of_one_page(ask: Ask) -> None:
+    space = await space_with(ask, one="[a](two.md) [b](gone.md)", two="[c](one.md)")
+    of_one = await ask(links.ListOfPage(at=space.ref, page_id="one"))
+    assert told(of_one) == [("broken", "url gone.md", 1), ("ok", "page Two", 1)]
+    assert told(await ask(links.ListOfPage(at=space.ref, page_id="one", status="ok"))) == [("ok", "page Two", 1)]
+    assert "no page “gone”" in await refused(ask(links.ListOfPage(at=space.ref, page_id="gone")), 404)
+
+
+async def test_lists_of_links_come_in_pages_that_stay_while_links_come(ask: Ask) -> None:
+    space = await space_with(ask, one="[a](a.md) [c](c.md) [e](e.md)")
+    first = await ask(links.ListOfSpace(at=space.ref, limit=2))
+    assert first.next is not None
+    desk = Desk(ask, space.ref)
+    await desk.publish(update("one", "[a](a.md) [b](b.md) [c](c.md) [d](d.md) [e](e.md)"))
+    second = await ask(links.ListOfSpace(at=space.ref, limit=2, page=first.next.page))
+    assert [named(each.target_reference) for each in second.items] == ["url d.md", "url e.md"]
+
+
+async def test_a_change_request_says_what_it_breaks(ask: Ask) -> None:
+    desk = await Desk.open(ask, "# One\n\n[a](two.md) [b](gone.md)", "# Two\n\n[c](one.md)")
+    at = await desk.propose(content.DeletePage(page=await desk.id("Two")))
+    await desk.edit(at, update(await desk.id("One"), "# One\n\n[a](two.md) [b](gone.md) [d](new.md)"))
+    found = await ask(links.ListOfChangeRequest(at=at))
+    assert told(found) == [("broken", "url gone.md", 1), ("broken", "url new.md", 1), ("broken", "url two.md", 1)]
+    assert found.stats is not None
+    assert (found.stats.broken.total, found.stats.broken.change_request) == (3, 2)
+    ours = await ask(links.ListOfChangeRequest(at=at, broken_context="change-request"))
+    assert [named(each.target_reference) for each in ours.items] == ["url new.md", "url two.md"]
+    theirs = await ask(links.ListOfChangeRequest(at=at, broken_context="space"))
+    assert [named(each.target_reference) for each in theirs.items] == ["url gone.md"]
+    context = ours.items[0].location_references[0].version_context
+    assert context is not None
+    assert context.change_request is not None
+    assert context.change_request.id == (await ask(change_requests.Get(at=at))).id
+    of_page = await ask(links.ListOfPage(at=at, page_id=await desk.id("One")))
+    assert of_page.count == 3
+
+
+async def test_backlinks_say_where_a_page_is_linked_to(ask: Ask) -> None:
+    space = await space_with(ask, one="[a](two.md)\n\n[b](two.md#x)", two="# Two\n\n## x\n\n[c](two.md)", three="none")
+    found = await ask(links.ListToPage(at=space.ref, page_id="two"))
+    assert [each.page and each.page.id for each in found.items] == ["one", "one", "two"]
+    assert len({each.internal_location.node for each in found.items if each.internal_location}) == 3
+    assert (await ask(links.ListToPage(at=space.ref, page_id="three"))).items == ()
+    await refused(ask(links.ListToPage(at=space.ref, page_id="gone")), 404)
+    at = (await ask(change_requests.Create(at=space.ref, subject="More"))).ref(space.ref)
+    await Desk(ask, space.ref).edit(at, update("three", "[d](two.md)"))
+    assert (await ask(links.ListToPage(at=at, page_id="two"))).count == 4
+    assert (await ask(links.ListToPage(at=space.ref, page_id="two"))).count == 3
+
+
+async def test_backlinks_say_which_pages_speak_of_a_file(ask: Ask) -> None:
+    desk = await Desk.open(ask, "# One")
+    data = b64encode(b"picture").decode()
+    at = await desk.propose()
+    file = content.NewFile(name="a.png", content_type="image/png", base64=data, ref="a.png")
+    one = await desk.id("One")
+    await desk.edit(at, content.InsertFiles(files=(file,)), update(one, "# One\n\n![a](./a.png)"))
+    name = (await ask(content.ListFiles(at=at))).items[0].id
+    found = await ask(links.ListToFile(at=at, file_id=name))
+    assert [each.page and each.page.id for each in found.items] == [one]
+    await refused(ask(links.ListToFile(at=desk.space, file_id=name)), 404)
+    await desk.merge(at)
+    assert (await ask(links.ListToFile(at=desk.space, file_id=name))).count == 1
+    assert told(await ask(links.ListOfSpace(at=desk.space))) == [("ok", "file a.png", 1)]
+
+
+async def test_links_of_a_space_one_may_not_see(ask: Ask) -> None:
+    space = await space_with(ask, one="x")
+    await refused(ask(links.ListOfSpace(at=space.ref), "eve"), 404)
+    at = (await ask(change_requests.Create(at=space.ref))).ref(space.ref)
+    await refused(ask(links.ListOfChangeRequest(at=at), "eve"), 404)
+    missing = at.model_copy(update={"change_request_id": "99"})
+    await refused(ask(links.ListOfChangeRequest(at=missing)), 404)
+
+
+async def test_link_pages_and_covers_are_links_too(ask: Ask, world: World) -> None:
+    space = await space_with(ask, one="# One")
+    link = {"type": "link", "createdAt": "2026-03-01T09:00:00.000Z", "updatedAt": "2026-03-01T09:00:00.000Z"}
+    targets = [
+        {"kind": "page", "page": "one"},
+        {"kind": "page", "page": "gone"},
+        {"kind": "anchor", "page": "one", "anchor": "one"},
+        {"kind": "url", "url": "https://a.example/"},
+        {"kind": "space", "space": space.id},
+        {"kind": "user", "user": "ada"},
+        {"kind": "collection", "collection": "none"},
+        {"kind": "reusable-content", "reusableContent": "none"},
+        {"kind": "file", "file": "none"},
+        {"kind": "openapi", "spec": "none"},
+    ]
+    pages = [{**link, "id": f"l{n}", "title": f"L{n}", "target": target} for n, target in enumerate(targets)]
+    here = revisions.current(world, space.id)["pages"][0] | {"cover": {"ref": {"kind": "file", "file": "missing"}}}
+    await stand(ask, space, [here, *pages])
+    found = await ask(links.ListOfSpace(at=space.ref))
+    assert {named(each.target_reference) for each in found.items if each.status == "broken"} == {
+        "url /pages/gone", "url /collections/none", "url /reusable-contents/none", "url /files/none", "url none",
+        "url /files/missing",
+    }  # fmt: skip
+    assert sorted(each.status for each in found.items) == ["broken"] * 6 + ["ok"] * 5
+    assert {each.target_reference.kind for each in found.items if each.status == "ok" and each.target_reference} == {
+        "page", "url", "space", "user",
+    }  # fmt: skip

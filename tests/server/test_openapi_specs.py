@@ -1,0 +1,193 @@
+"""OpenAPI specifications: filed, fetched, read, kept in versions, and what goes wrong with them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from octavo.api import openapi
+from octavo.api.openapi import OpenApiSpec, Source
+from octavo.server.app import Platform
+from octavo.server.behaviour.openapi_specs import give_up
+from octavo.server.specifications import Unreadable, read
+from octavo.server.world import World
+from tests.server.asking import ACME, Ask, refused
+from tests.server.web import Web, open_web
+
+PETS = {"openapi": "3.1.0", "info": {"title": "Pets", "version": "1"}, "paths": {"/pets": {}}}
+YAML = """
+openapi: 3.0.3
+info: {title: Pets, version: 2024-01-01}
+paths:
+  /pets:
+    get:
+      responses:
+        200: {description: All of them}
+"""
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    with open_web() as web:
+        yield web
+
+
+@pytest.fixture
+def near(platform: Platform, ask: Ask) -> Ask:
+    """A platform that may fetch from this machine."""
+    platform.world = replace(platform.world, private_imports=True)
+    return ask
+
+
+async def _get(ask: Ask, slug: str = "pets") -> OpenApiSpec:
+    return await ask(openapi.Get(at=ACME, spec_slug=slug))
+
+
+async def test_one_given_as_text_is_read_after_the_answer(ask: Ask) -> None:
+    made = await ask(openapi.Create(at=ACME, slug="pets", source=Source(text=json.dumps(PETS))))
+    assert (made.slug, made.processing_state, made.visibility, made.source_url) == ("pets", "pending", "private", None)
+    assert made.permissions.edit
+    found = await _get(ask)
+    assert (found.processing_state, found.last_process_error_code, found.last_processed_errors) == (
+        "complete",
+        None,
+        (),
+    )
+    assert found.last_version is not None
+    latest = await ask(openapi.GetLatestVersion(at=ACME, spec_slug="pets"))
+    assert latest.id == found.last_version
+    kept = await ask(openapi.GetLatestContent(at=ACME, spec_slug="pets"))
+    assert kept.filesystem == {"pets.json": PETS}
+    assert (await ask.http("GET", kept.url)).json() == PETS
+
+
+async def test_one_is_fetched_and_fetched_again(near: Ask, web: Web) -> None:
+    url = web.put("/pets.yaml", YAML, "application/yaml")
+    await near(openapi.Create(at=ACME, slug="pets", source=Source(url=url)))
+    first = await _get(near)
+    assert (first.source_url, first.processing_state, first.last_process_error_code) == (url, "complete", None)
+    kept = await near(openapi.GetLatestContent(at=ACME, spec_slug="pets"))
+    assert list(kept.filesystem["pets.json"]["paths"]["/pets"]["get"]["responses"]) == ["200"]
+    web.put("/pets.yaml", json.dumps(PETS), "application/json")
+    again = await near(openapi.Put(at=ACME, spec_slug="pets", source=Source(url=url)))
+    assert (again.id, again.processing_state, again.last_version) == (first.id, "pending", first.last_version)
+    versions = (await near(openapi.ListVersions(at=ACME, spec_slug="pets"))).items
+    assert [each.id for each in versions] == [first.last_version, (await _get(near)).last_version]
+
+
+async def test_put_makes_one_that_is_not_there(ask: Ask) -> None:
+    made = await ask(openapi.Put(at=ACME, spec_slug="pets", source=Source(text=YAML)))
+    assert [each.id for each in (await ask(openapi.List(at=ACME))).items] == [made.id]
+
+
+async def test_a_failure_is_said_and_the_last_version_stays(near: Ask, web: Web) -> None:
+    await near(openapi.Create(at=ACME, slug="pets", source=Source(text=YAML)))
+    good = await _get(near)
+    url = f"{web.origin}/nothing"
+    await near(openapi.Put(at=ACME, spec_slug="pets", source=Source(url=url)))
+    bad = await _get(near)
+    assert (bad.processing_state, bad.last_process_error_code, bad.last_version) == (
+        "complete",
+        "FETCH_ERROR",
+        good.last_version,
+    )
+    assert "answered with status 404" in bad.last_processed_errors[0].message
+    web.put("/nothing", "<p>no specification</p>")
+    await near(openapi.Put(at=ACME, spec_slug="pets", source=Source(url=url)))
+    assert (await _get(near)).last_process_error_code == "PARSE_ERROR"
+    await near(openapi.Put(at=ACME, spec_slug="pets", source=Source(text=YAML)))
+    mended = await _get(near)
+    assert (mended.last_process_error_code, mended.last_processed_errors, mended.source_url) == (None, (), None)
+
+
+async def test_private_networks_are_not_fetched_from(ask: Ask, web: Web) -> None:
+    url = web.put("/pets.yaml", YAML)
+    await ask(openapi.Create(at=ACME, slug="pets", source=Source(url=url)))
+    failed = await _get(ask)
+    assert failed.last_process_error_code == "FETCH_ERROR"
+    assert "private network" in failed.last_processed_errors[0].message
+    assert web.asked == []
+    assert "latest" in await refused(ask(openapi.GetLatestVersion(at=ACME, spec_slug="pets")), 404)
+    await refused(ask(openapi.GetLatestContent(at=ACME, spec_slug="pets")), 404)
+
+
+async def test_one_being_read_when_the_platform_ended_did_not_answer(ask: Ask, world: World) -> None:
+    await ask(openapi.Create(at=ACME, slug="pets", source=Source(text=YAML)))
+    world.store.change("/orgs/acme/openapi/pets", processingState="progress")
+    give_up(world)
+    found = await _get(ask)
+    assert (found.processing_state, found.last_process_error_code) == ("complete", "FETCH_TIMEOUT")
+
+
+async def test_slugs_are_taken_once_and_well_formed(ask: Ask) -> None:
+    create = openapi.Create(at=ACME, slug="pets", source=Source(text=YAML))
+    await ask(create)
+    assert "already" in await refused(ask(create), 400)
+    await ask.http("POST", "/v1/orgs/acme/openapi", json={"slug": "Pets--", "source": {"text": "x"}})
+    assert ask.last.status_code == 400
+    for source in ({}, {"url": "https://a.example", "text": "x"}, {"url": "ftp://a.example"}, {"text": ""}):
+        await ask.http("PUT", "/v1/orgs/acme/openapi/pets", json={"source": source})
+        assert ask.last.status_code == 400, source
+        assert "source" in ask.last.json()["error"]["message"]
+
+
+async def test_they_are_made_public_and_deleted(ask: Ask) -> None:
+    await ask(openapi.Create(at=ACME, slug="pets", source=Source(text=YAML)))
+    changed = await ask(openapi.Update(at=ACME, spec_slug="pets", visibility="public"))
+    assert changed.visibility == "public"
+    await ask(openapi.Delete(at=ACME, spec_slug="pets"))
+    await ask(openapi.Delete(at=ACME, spec_slug="pets"))
+    assert "no OpenAPI specification “pets”" in await refused(_get(ask), 404)
+    await refused(ask(openapi.ListVersions(at=ACME, spec_slug="pets")), 404)
+    await refused(ask(openapi.Update(at=ACME, spec_slug="pets", visibility="public")), 404)
+
+
+async def test_members_read_them_and_creators_write_them(ask: Ask) -> None:
+    source = Source(text=YAML)
+    await ask(openapi.Create(at=ACME, slug="pets", source=source), "mia")
+    seen = await ask(openapi.Get(at=ACME, spec_slug="pets"), "sam")
+    assert (seen.permissions.view, seen.permissions.edit) == (True, False)
+    assert "takes the role create" in await refused(ask(openapi.Create(at=ACME, slug="b", source=source), "tom"), 403)
+    await refused(ask(openapi.Put(at=ACME, spec_slug="pets", source=source), "tom"), 403)
+    await refused(ask(openapi.Update(at=ACME, spec_slug="pets", visibility="public"), "tom"), 403)
+    await refused(ask(openapi.Delete(at=ACME, spec_slug="pets"), "tom"), 403)
+    for op in (openapi.List(at=ACME), openapi.ListVersions(at=ACME, spec_slug="pets")):
+        await refused(ask(op, "gil"), 403)
+    await refused(ask(openapi.GetLatestVersion(at=ACME, spec_slug="pets"), "gil"), 403)
+    await refused(ask(openapi.List(at=ACME), "eve"), 404)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("{", "is not JSON"),
+        ("a: [", "is not YAML"),
+        ("hello", "is no object"),
+        ("[]", "is no object"),
+        ('{"info": {"title": "x"}, "paths": {}}', "neither `openapi"),
+        ('{"openapi": "3.0.0", "paths": {}}', "info.title is missing"),
+        ('{"openapi": "3.0.0", "info": {"title": "x"}}', "has no paths"),
+        ("[" * 5000, "is not JSON"),
+        ("a: &a !!python/object:os.system x", "is not YAML"),
+    ],
+)
+def test_what_is_no_specification_is_told_why(text: str, sentence: str) -> None:
+    with pytest.raises(Unreadable, match=sentence):
+        read(text)
+
+
+def test_a_text_cannot_grow_without_end_when_it_is_read() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
+    with pytest.raises(Unreadable, match="more than"):
+        read("\n".join(lines))
+    with pytest.raises(Unreadable, match="larger than"):
+        read("x" * (5 << 20))
+
+
+def test_recursive_yaml_is_no_specification() -> None:
+    with pytest.raises(Unreadable, match="within each other"):
+        read("a: &a [*a]")

@@ -1,0 +1,52 @@
+"""What pasted addresses of the app name."""
+
+from __future__ import annotations
+
+from octavo.api import change_requests, collections, spaces, urls
+from octavo.server.world import World
+from tests.server.asking import ACME, Ask, refused, space_with
+
+
+async def test_addresses_name_collections_spaces_change_requests_and_pages(ask: Ask) -> None:
+    collection = await ask(collections.Create(at=ACME, title="Manuals"))
+    assert (await ask(urls.GetContent(url=collection.urls.app or ""))).collection == collection
+    space = await space_with(ask, one="# One", two="# Two")
+    app = space.urls.app or ""
+    named = await ask(urls.GetContent(url=app))
+    assert (named.space and named.space.id, named.page, named.change_request) == (space.id, None, None)
+    at_page = await ask(urls.GetContent(url=f"{app}/two?q=1#part"))
+    assert at_page.page is not None
+    assert at_page.page.id == "two"
+    change_request = await ask(change_requests.Create(at=space.ref, subject="Better"))
+    proposed = await ask(urls.GetContent(url=f"{change_request.urls.app}/two"))
+    assert (proposed.change_request and proposed.change_request.id) == change_request.id
+    assert (proposed.page and proposed.page.id, proposed.space and proposed.space.id) == ("two", space.id)
+
+
+async def test_the_same_addresses_of_the_hosted_app_are_read(ask: Ask) -> None:
+    space = await space_with(ask, one="# One")
+    for path in (f"s/{space.id}", f"spaces/{space.id}", f"o/acme/s/{space.id}/pages/one"):
+        named = await ask(urls.GetContent(url=f"https://app.gitbook.com/{path}"))
+        assert named.space is not None
+        assert named.space.id == space.id
+
+
+async def test_addresses_that_name_nothing(ask: Ask, world: World) -> None:
+    space = await space_with(ask, one="# One")
+    app = f"{world.origin}/o/acme"
+    for url in (f"{app}/s/none", f"{app}/c/none", f"{app}/s/{space.id}/none", f"{app}/s/{space.id}/~/changes/9", app):
+        await refused(ask(urls.GetContent(url=url)), 404)
+    assert "address of the app" in await refused(ask(urls.GetContent(url="https://elsewhere.example/s/x")), 400)
+    await refused(ask(urls.GetContent(url=space.urls.app or ""), "eve"), 404)
+    await ask(spaces.Delete(at=space.ref))
+    await refused(ask(urls.GetContent(url=space.urls.app or "")), 404)
+
+
+async def test_the_repository_of_a_space(ask: Ask, world: World) -> None:
+    space = await space_with(ask, one="# One")
+    assert "not kept in step" in await refused(ask(spaces.GetGitInfo(at=space.ref)), 404)
+    state = {"repoName": "acme/docs", "installationProvider": "github", "url": "https://git.example/acme/docs"}
+    world.store.change(f"/spaces/{space.id}", gitSync=state)
+    found = await ask(spaces.GetGitInfo(at=space.ref))
+    assert (found.repo_name, found.installation_provider, found.url) == tuple(state.values())
+    await refused(ask(spaces.GetGitInfo(at=space.ref), "eve"), 404)
