@@ -53,13 +53,16 @@ def let_in(world: World, at: SiteRef, *, visits: bool, share_key: str | None) ->
 
 def is_published_to(world: World, space: Json, share_key: str | None) -> bool:
     """Whether the caller is among those a space is published to, on whichever site."""
+    if space.get("deletedAt"):
+        return False
     paths = (f"/orgs/{site['organization']}/sites/{site['id']}" for site in site_tree.sites_with(world, space))
     return any(is_in_audience(world, site_tree.load(world, path), share_key) for path in paths)
 
 
 def address(world: World, tree: Tree, share_key: str | None = None) -> str:
-    """Where a site is published, or would be, with the secret of a share link if one is given."""
-    site, secret = tree.site, f"{quote(share_key, safe='')}/" if share_key else ""
+    """Where a site is published, or would be, with the secret of a share link if it is shared by one."""
+    site = tree.site
+    secret = f"{quote(share_key, safe='')}/" if share_key and site["visibility"] == "share-link" else ""
     return f"https://{site['proxy']}/{secret}" if site.get("proxy") else f"{target(world, site)}{secret}"
 
 
@@ -78,14 +81,11 @@ def address_of_section(world: World, tree: Tree, section: Json, share_key: str |
 
 def address_of_space(world: World, tree: Tree, site_space: Json, share_key: str | None = None) -> str:
     """Where a site space is published, or would be: that of its section or of the site, for the default one."""
-    section = site_space.get("section")
-    start = (
-        address_of_section(world, tree, tree.section(section), share_key)
-        if section
-        else address(world, tree, share_key)
-    )
-    is_default = site_space["id"] == tree.default_space(section)
-    return start if is_default else f"{start}{quote(site_space['path'], safe='')}/"
+    section = tree.section(site_space["section"]) if "section" in site_space else None
+    if site_space["id"] == tree.default_space(site_space.get("section")):
+        return address_of_section(world, tree, section, share_key) if section else address(world, tree, share_key)
+    steps = [section["path"], site_space["path"]] if section else [site_space["path"]]
+    return address(world, tree, share_key) + "".join(f"{quote(step, safe='')}/" for step in steps)
 
 
 def urls(tree: Tree, published: str) -> Json:

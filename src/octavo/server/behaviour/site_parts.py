@@ -56,10 +56,10 @@ class View:
 
     def structure(self) -> Json:
         """What the site is made of."""
-        if self.tree.parts:
+        root = self.tree.live(None)
+        if self.tree.parts and not root:
             return {"type": "sections", "structure": self._children(None)}
-        root = [self.site_space(part.document) for part in self.tree.live(None) if self.sees(part)]
-        return {"type": "siteSpaces", "structure": root}
+        return {"type": "siteSpaces", "structure": [self.site_space(part.document) for part in root if self.sees(part)]}
 
     def part(self, document: Json) -> Json:
         """A site space, a section or a group."""

@@ -133,8 +133,8 @@ def _complete_section(op: structure.CreateSection | structure.UpdateSection, wor
     if isinstance(op, structure.UpdateSection):
         return _changed_section(op, tree, document)
     space = _space_not_on(world, tree, op.space_id)
-    if tree.live(None):
-        tree = _with_first_section(world, tree)
+    if tree.row("site-space", None):
+        tree = _without_root(world, tree, document["id"])
     title = op.title or space["title"]
     part = {**_part(tree, "site-section", document["id"]), "title": title}
     section = {**part, "path": _free_path(tree, "site-section", None, title), **({"icon": op.icon} if op.icon else {})}
@@ -142,15 +142,16 @@ def _complete_section(op: structure.CreateSection | structure.UpdateSection, wor
     return section
 
 
-def _with_first_section(world: World, tree: Tree) -> Tree:
-    """The site with what stood at its root in a section that goes by the title of the default one."""
+def _without_root(world: World, tree: Tree, section: str) -> Tree:
+    """The site with what stood at its root in a section before the new one, or in that if nobody is shown any of it."""
     chosen = tree.default_space(None)
-    space = next(tree.spaces[part.document["space"]] for part in tree.live(None) if part.document["id"] == chosen)
-    part = {**_part(tree, "site-section", world.new_id()), "title": space["title"], "defaultSiteSpace": chosen}
-    section = {**part, "path": _free_path(tree, "site-section", None, space["title"])}
-    world.store.put(_place(tree, section), section)
+    if chosen:
+        space = next(tree.spaces[part.document["space"]] for part in tree.live(None) if part.document["id"] == chosen)
+        part = {**_part(tree, "site-section", world.new_id()), "title": space["title"], "defaultSiteSpace": chosen}
+        world.store.put(_place(tree, part), {**part, "path": trees.slug_of(space["title"])})
+        section = part["id"]
     for each in tree.row("site-space", None):
-        world.store.change(each.path, section=section["id"])
+        world.store.change(each.path, section=section)
     return site_tree.load(world, tree.path)
 
 
@@ -238,9 +239,10 @@ def _move(world: World, tree: Tree, item: structure.Pointer, position: structure
         if next_to[0] == path:
             raise Refused(400, "position names the part that is moved. Name a neighbour.")
     holder = (next_to[1] if next_to else moved).get(HOLDERS[item.type])
-    _refuse_cycle(world, tree, moved, holder)
     if item.type == "site-space":
         _refuse_taken(tree, moved, holder)
+    else:
+        _refuse_cycle(world, tree, moved, holder)
     row = [(part.path, part.document) for part in tree.row(item.type, holder) if part.path != path]
     here = len(row)
     if next_to:
