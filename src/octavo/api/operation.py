@@ -246,6 +246,7 @@ AREAS = (
     "site_structure",
     "share_links",
     "openapi",
+    "imports",
     "links",
     "urls",
     "redirects",

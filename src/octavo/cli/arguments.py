@@ -97,6 +97,11 @@ def parser() -> argparse.ArgumentParser:
     )
     serve.add_argument("--data", type=Path, metavar="DIR", help="where its data is kept; the demo library when new")
     serve.add_argument("--load", type=Path, metavar="FOLDER", help="load this folder of pages as a space first")
+    serve.add_argument(
+        "--allow-private-imports",
+        action="store_true",
+        help="let imports and OpenAPI specifications be fetched from this machine and its networks too",
+    )
     serve.set_defaults(module="serve")
 
     _add_auth(commands)

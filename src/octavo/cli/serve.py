@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from octavo import settings as settings_module
@@ -29,6 +30,7 @@ def run(options: argparse.Namespace) -> int:
         raise Failure(f"the platform cannot keep its data in {place.folder}: {error.strerror}") from error
 
     tell_left_out(left_out)
+    platform.world = replace(platform.world, private_imports=options.allow_private_imports)
 
     def announce(origin: str) -> None:
         sys.stdout.write(f"Serving on {origin}\nThe key is in {place.key_file}\n")

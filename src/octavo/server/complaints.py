@@ -38,10 +38,6 @@ _NOUNS = {
     "openapi": "OpenAPI specification",
     "versions": "version of this specification",
     "redirects": "redirect",
-    "site-spaces": "site space",
-    "sections": "section",
-    "sites": "site",
-    "pages": "page",
 }
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
@@ -282,6 +282,17 @@ def addresses(markdown: str) -> Iterator[str]:
     """The addresses of links and pictures in a page, as they are written."""
     for found in _ADDRESS.finditer(markdown):
         yield found[1] or found[2] or found[3]
+
+
+def relinked(markdown: str, lead: Callable[[str], str | None]) -> str:
+    """`markdown` with its addresses changed to where `lead` says they lead. None keeps one as it is."""
+
+    def replaced(found: re.Match[str]) -> str:
+        address = found[1] or found[2] or found[3]
+        leads = lead(address)
+        return found[0] if leads is None else found[0].replace(address, leads)
+
+    return _ADDRESS.sub(replaced, markdown)
 
 
 def assets(folder: Folder) -> Iterator[Path]:

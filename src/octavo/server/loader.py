@@ -75,6 +75,11 @@ def load(
     return _loaded(world, space, revision, conflicts, found)
 
 
+def content(world: World, folder: Path) -> Json:
+    """The pages and files of a folder that belongs to no space, and their ids by `page:` or `file:` and path."""
+    return _Loading(world, read(folder), {**NOTHING, "keys": {}}).content()
+
+
 def _setting(folder: Folder) -> str:
     return "folder:" + hashlib.sha256(os.fsencode(folder.top)).hexdigest()
 

@@ -13,6 +13,7 @@ def load() -> None:
         content,
         editing,
         fonts,
+        importing,
         invites,
         links,
         mcp_servers,

@@ -1,0 +1,29 @@
+"""Imports: pages made of what an address names."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from octavo.api.operation import Model, Operation
+from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.text import Id
+
+Source = Literal["website", "docx", "markdown", "html", "zip", "confluence", "github-wiki", "notion", "google-docs"]
+"""What stands behind the address."""
+
+
+class Imported(Model):
+    """What an import made (7.4). What could not be read is missing from `imported_resources`."""
+
+    revision: Id | None = None
+    imported_resources: int = 0
+    total_resources: int = 0
+
+
+class Create(Operation[Imported], post="{content}/import"):
+    """Add the pages of a website, a document or an archive to the content."""
+
+    at: SpaceRef | ChangeRequestRef
+    url: Annotated[str, Field(pattern=r"^https?://\S+$", max_length=8192)]
+    """Of the page, or of the file."""
+    source: Source

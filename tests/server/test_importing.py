@@ -1,0 +1,246 @@
+"""Imports: websites, documents and archives become pages, with links that lead, and nothing hostile gets in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from io import BytesIO
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import pytest
+
+from octavo.api import change_requests, content, imports, links, spaces
+from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.server import gathering
+from octavo.server.app import Platform
+from octavo.server.converting import Unconverted, docx, html
+from tests.server.asking import Ask, refused, space_with
+from tests.server.web import Web, open_web
+from tests.server.writing import Desk
+
+HOME = """<html><head><title>The docs of Acme</title></head><body><nav><a href="elsewhere">Menu</a></nav>
+<main><h1>Welcome</h1><p>Read <a href="setup/">the setup</a>, <a href="/docs/guides/first.html#step">a guide</a> and
+<a href="/blog">the blog</a>, not <a href="javascript:alert(1)">this</a>.</p><pre><code class="language-sh">ls</code></pre>
+<img src="logo.png" alt="Logo"></main><footer>Imprint</footer></body></html>"""
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    with open_web() as web:
+        yield web
+
+
+@pytest.fixture
+def near(platform: Platform, ask: Ask) -> Ask:
+    """A platform that may fetch from this machine."""
+    platform.world = replace(platform.world, private_imports=True)
+    return ask
+
+
+def archive(files: Mapping[str, str | bytes]) -> bytes:
+    """A zip of files by path."""
+    made = BytesIO()
+    with ZipFile(made, "w", ZIP_DEFLATED) as packed:
+        for name, body in files.items():
+            packed.writestr(name, body)
+    return made.getvalue()
+
+
+def word(*paragraphs: str) -> bytes:
+    """A Word document whose first paragraph is its heading."""
+    space = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+    style = '<w:pPr><w:pStyle w:val="Heading1"/></w:pPr>'
+    body = "".join(
+        f"<w:p>{style if number == 0 else ''}<w:r><w:t>{words}</w:t></w:r></w:p>"
+        for number, words in enumerate(paragraphs)
+    )
+    kinds = "http://schemas.openxmlformats.org/package/2006"
+    return archive(
+        {
+            "[Content_Types].xml": f'<Types xmlns="{kinds}/content-types"><Default Extension="xml" '
+            'ContentType="application/xml"/><Default Extension="rels" '
+            'ContentType="application/vnd.openxmlformats-package.relationships+xml"/></Types>',
+            "_rels/.rels": f'<Relationships xmlns="{kinds}/relationships"><Relationship Id="r1" Target="word/document.xml" '
+            'Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"/></Relationships>',
+            "word/document.xml": f"<w:document {space}><w:body>{body}</w:body></w:document>",
+            "word/styles.xml": f'<w:styles {space}><w:style w:type="paragraph" w:styleId="Heading1">'
+            '<w:name w:val="heading 1"/></w:style></w:styles>',
+        }
+    )
+
+
+async def _import(ask: Ask, at: SpaceRef | ChangeRequestRef, url: str, source: imports.Source) -> imports.Imported:
+    made = await ask(imports.Create(at=at, url=url, source=source))
+    assert made.revision == (await ask(content.Get(at=at))).id
+    return made
+
+
+async def _broken(ask: Ask, at: SpaceRef) -> list[str]:
+    found = await ask(links.ListOfSpace(at=at, status="broken"))
+    return [each.target_reference.url or "" for each in found.items if each.target_reference]
+
+
+async def test_a_website_becomes_a_tree_of_pages(near: Ask, web: Web) -> None:
+    url = web.put("/docs/", HOME)
+    web.put(
+        "/docs/setup/", "<title>Set up</title><article><header><h1>Set up</h1></header><a href='../'>Home</a></article>"
+    )
+    web.put(
+        "/docs/guides/first.html",
+        "<h1>First guide</h1><h2 id='step'>Step</h2><a href='gone'>Gone</a><a href='a.png'>p</a>",
+    )
+    web.put("/docs/guides/a.png", b"png", "image/png")
+    desk = await Desk.open(near, "# Before")
+    made = await _import(near, desk.space, url, "website")
+    assert (made.imported_resources, made.total_resources) == (3, 5)
+    assert await desk.outline() == "Before Welcome Guides(First guide) Set up"
+    text = (await desk.page("Welcome")).markdown or ""
+    setup, guide = await desk.id("Set up"), await desk.id("First guide")
+    assert f"[the setup](/pages/{setup})" in text
+    assert f"[a guide](/pages/{guide}#step)" in text
+    assert f"[the blog]({web.origin}/blog)" in text
+    assert f"![Logo]({web.origin}/docs/logo.png)" in text
+    assert "```sh\nls\n```" in text
+    for absent in ("javascript", "Menu", "Imprint"):
+        assert absent not in text
+    assert "not this." in text
+    assert "/blog" not in web.asked
+    assert await _broken(near, desk.space) == []
+
+
+async def test_a_website_is_read_as_far_as_that_goes(near: Ask, web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gathering, "MOST_PAGES", 3)
+    url = web.put("/", "".join(f"<a href='/{n}'>{n}</a>" for n in range(5)))
+    for n in range(5):
+        web.put(f"/{n}", f"<h1>Page {n}</h1>")
+    space = await space_with(near, one="x")
+    made = await _import(near, space.ref, url, "website")
+    assert (made.imported_resources, made.total_resources) == (3, 6)
+
+
+async def test_one_page_of_html_markdown_or_word(near: Ask, web: Web) -> None:
+    desk = await Desk.open(near, "# Before")
+    at = await desk.propose()
+    for url, source in (
+        (web.put("/a.html", "<title>From HTML</title><p>1 < 2 <a href='b'>b</a>"), "html"),
+        (web.put("/b.md", "---\ndescription: Short\n---\n\n# From markdown\n\nText"), "markdown"),
+        (web.put("/c.docx", word("From Word", "Said in Word")), "docx"),
+    ):
+        made = await _import(near, at, url, source)  # type: ignore[arg-type]  # each is one of the documented ones
+        assert (made.imported_resources, made.total_resources) == (1, 1)
+    assert await desk.outline(at) == "Before From HTML From markdown From Word"
+    assert await desk.outline() == "Before"
+    assert f"[b]({web.origin}/b)" in ((await desk.page("From HTML", at)).markdown or "")
+    assert (await desk.page("From markdown", at)).description == "Short"
+    assert (await desk.page("From Word", at)).markdown == "# From Word\n\nSaid in Word\n"
+
+
+async def test_an_archive_becomes_a_tree_with_its_files(near: Ask, web: Web) -> None:
+    data = archive(
+        {
+            "docs/README.md": "# Handbook\n\n[a](guides/a.html) [c](c.docx) ![p](img/p.png)",
+            "docs/guides/a.html": "<h1>A</h1><a href='b.htm'>to b</a> <a href='../img/p.png'>p</a>",
+            "docs/guides/b.htm": "<h1>B</h1>",
+            "docs/c.docx": word("C", "words"),
+            "docs/img/p.png": b"\x89PNG",
+            "docs/unused.bin": b"x",
+            "__MACOSX/docs/._README.md": "x",
+        }
+    )
+    desk = await Desk.open(near, "# Before")
+    made = await _import(near, desk.space, web.put("/all.zip", data, "application/zip"), "zip")
+    assert (made.imported_resources, made.total_resources) == (4, 4)
+    assert await desk.outline() == "Before Handbook C Guides(A B)"
+    files = (await near(content.ListFiles(at=desk.space))).items
+    assert [file.name for file in files] == ["p.png"]
+    a = await desk.page("A")
+    assert f"[to b](/pages/{await desk.id('B')})" in (a.markdown or "")
+    assert f"[p](/files/{files[0].id})" in (a.markdown or "")
+    assert a.git is None
+    assert await _broken(near, desk.space) == []
+
+
+async def test_an_archive_cannot_write_outside_or_fill_the_disk(
+    near: Ask, web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space = await space_with(near, one="x")
+    evil = archive(
+        {"../../evil.md": "# Evil", "/abs.md": "# Absolute", "a\\b.md": "# Windows", "c": "x", "c/d.md": "# D"}
+    )
+    made = await _import(near, space.ref, web.put("/evil.zip", evil), "zip")
+    titles = [page.title for page in (await near(content.ListPages(at=space.ref))).walk()]
+    assert "Evil" not in titles
+    assert {"Absolute", "Windows"} <= set(titles)
+    assert made.imported_resources >= 2
+    monkeypatch.setattr(gathering, "LARGEST", 1000)
+    bomb = web.put("/bomb.zip", archive({"a.md": "x" * 2000}))
+    assert "the most that is taken" in await refused(near(imports.Create(at=space.ref, url=bomb, source="zip")), 400)
+
+
+@pytest.mark.parametrize(
+    ("source", "body", "sentence"),
+    [
+        ("zip", b"no zip", "no zip archive"),
+        ("zip", archive({"a.txt": "x"}), "holds no page"),
+        ("docx", b"no zip", "no Word document"),
+        ("docx", archive({"a.txt": "x"}), "cannot be read"),
+        ("html", b"<div>" * 50_000, "nested too deep"),
+    ],
+)
+async def test_what_cannot_be_read_is_told_why(
+    near: Ask, web: Web, source: imports.Source, body: bytes, sentence: str
+) -> None:
+    space = await space_with(near, one="x")
+    op = imports.Create(at=space.ref, url=web.put("/x", body), source=source)
+    assert sentence in await refused(near(op), 400)
+    assert (await near(spaces.Get(at=space.ref))).revision == space.revision
+
+
+async def test_what_cannot_be_fetched_is_told_why(near: Ask, web: Web) -> None:
+    space = await space_with(near, one="x")
+    gone = imports.Create(at=space.ref, url=f"{web.origin}/gone", source="website")
+    assert "answered with status 404. Nothing was imported" in await refused(near(gone), 400)
+    page = imports.Create(at=space.ref, url=web.put("/a.png", b"x", "image/png"), source="website")
+    assert "no page of HTML" in await refused(near(page), 400)
+
+
+async def test_private_networks_are_not_imported_from(ask: Ask, web: Web) -> None:
+    space = await space_with(ask, one="x")
+    op = imports.Create(at=space.ref, url=web.put("/", "<h1>Secret</h1>"), source="website")
+    assert "on a private network" in await refused(ask(op), 400)
+    assert web.asked == []
+
+
+async def test_who_may_not_edit_may_not_import(near: Ask, web: Web) -> None:
+    desk = await Desk.open(near, "# Before")
+    url = web.put("/a.md", "# A")
+    into_space = imports.Create(at=desk.space, url=url, source="markdown")
+    assert "takes the role create" in await refused(near(into_space, "tom"), 403)
+    at = await desk.propose()
+    into_change_request = imports.Create(at=at, url=url, source="markdown")
+    await refused(near(into_change_request, "zoe"), 403)
+    await refused(near(into_change_request, "eve"), 404)
+    assert web.asked == []
+    await near(into_change_request, "jun")
+    await desk.merge(at)
+    assert "merged already" in await refused(near(into_change_request), 409)
+    await near(spaces.Update(at=desk.space, edit_mode="locked"))
+    assert "is locked" in await refused(near(into_space), 409)
+    await refused(near(imports.Create(at=desk.space, url=url, source="markdown"), "eve"), 404)
+    draft = (await near(change_requests.Create(at=desk.space))).ref(desk.space)
+    assert "not imported by this platform" in await refused(
+        near(imports.Create(at=draft, url=url, source="notion")), 400
+    )
+    for body in ({"url": "ftp://a.example", "source": "html"}, {"url": url, "source": "fax"}, {"source": "html"}):
+        await near.http("POST", f"/v1/spaces/{desk.space.space_id}/content/import", json=body)
+        assert near.last.status_code == 400
+
+
+def test_a_document_that_unpacks_too_large_is_not_read() -> None:
+    with pytest.raises(Unconverted, match="larger than"):
+        docx(archive({"word/media/a.bin": b"\0" * 60_000_000}), "a")
+
+
+def test_html_that_is_too_long_is_not_read() -> None:
+    with pytest.raises(Unconverted, match="longer than"):
+        html("x" * 5_000_001)
