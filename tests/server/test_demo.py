@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from octavo.api import change_requests, comments, content, organizations, permissions, reviews, spaces, teams
+from octavo.api import change_requests, comments, content, organizations, permissions, reviews, sites, spaces, teams
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef, SpaceRef
 from octavo.documents import links, trees
 from octavo.documents.blocks import Block, Document
 from octavo.documents.parse import parse
 from octavo.server.behaviour import revisions
-from octavo.server.demo import crews, library, people, register
+from octavo.server.demo import crews, docs_site, library, people, register
 from octavo.server.gate import answer
 from octavo.server.store import Json, Store
 from octavo.server.world import World
@@ -369,3 +369,11 @@ def _links_of(block: Block) -> Iterator[str]:
         yield str(block.attrs["url"])
     if block.kind == "card":
         yield from (str(block.attrs[name]) for name in ("target", "cover") if block.attrs.get(name))
+
+
+def test_what_customers_read_is_on_a_site(demo: World) -> None:
+    stranger = demo.asked_by("nobody")
+    published = answer(sites.GetPublished(at=docs_site.SITE), stranger)
+    assert published["site"]["urls"]["published"].endswith("/published/saltmarsh/docs/")
+    sections = [(each["title"], each["siteSpaces"][0]["title"]) for each in published["structure"]["structure"]]
+    assert sections == [("Instruments", "Limpet manual"), ("Harbour software", "Harbour API")]

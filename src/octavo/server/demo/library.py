@@ -14,7 +14,7 @@ from octavo.api.places import CollectionRef, OrganizationRef
 from octavo.documents import front_matter
 from octavo.server import behaviour
 from octavo.server.behaviour import revisions, spaces
-from octavo.server.demo import crews, people, register
+from octavo.server.demo import crews, docs_site, people, register
 from octavo.server.demo.history import Deed, deeds
 from octavo.server.gate import answer
 from octavo.server.loader import load
@@ -102,6 +102,8 @@ def build(world: World, today: datetime = TODAY) -> None:
         _arrange(past.asked_by(people.PEOPLE[0].id), names)
         clock.moment = today - _WRITTEN
         _write(past.asked_by(people.DEFAULT_PERSON.id), names)
+        for names.name, op in docs_site.steps():
+            answer(op, past.asked_by(people.PEOPLE[0].id))
         for deed in deeds():
             clock.moment, names.name = today - deed.ago, deed.name
             _do(deed, past.asked_by(deed.by))
