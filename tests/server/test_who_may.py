@@ -1,0 +1,229 @@
+"""Every write, asked by a person of each role: those who may do it can, and nobody else.
+
+Ada walks through the whole interface. Before each of her writes everybody tries the same, and what came of that is
+undone again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from octavo.api.operation import SPECS, Operation
+from octavo.api.wire import Route, build
+from octavo.server.behaviour import storage
+from octavo.server.behaviour.permissions import RANKS
+from octavo.server.errands import Errand
+from octavo.server.gate import answer, enter
+from octavo.server.rest import path_of
+from octavo.server.store import Json, Missing
+from octavo.server.world import Refused, World, iso
+from tests.server.asking import PEOPLE, START, Clock
+from tests.walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, furnish
+
+MEMBERS = f"{ORGANIZATION}/members/{{userId}}"
+TEAM = f"{ORGANIZATION}/teams/{{teamId}}"
+
+LEAST: dict[str, tuple[str, ...]] = {
+    "guest": (f"POST {ORGANIZATION}/ping",),
+    "read": (
+        f"POST {SITE}/search",
+        # A reaction. What it says is changed by its author alone: see test_comments.
+        f"PUT {CHANGE_REQUEST}/comments/{{commentId}}",
+    ),
+    "comment": tuple(
+        f"POST {place}/{what}"
+        for place in (SPACE, CHANGE_REQUEST)
+        for what in ("comments", "comments/{commentId}/replies")
+    ),
+    "edit": (
+        f"POST {SPACE}/change-requests",
+        f"PATCH {CHANGE_REQUEST}",
+        f"POST {CHANGE_REQUEST}/content",
+        f"POST {CHANGE_REQUEST}/content/import",
+        f"POST {CHANGE_REQUEST}/update",
+        f"POST {CHANGE_REQUEST}/requested-reviewers",
+        f"DELETE {CHANGE_REQUEST}/requested-reviewers/{{userId}}",
+    ),
+    "review": (f"POST {CHANGE_REQUEST}/reviews",),
+    "create": (
+        f"POST {CHANGE_REQUEST}/merge",
+        f"POST {SPACE}/content/import",
+        f"POST {SPACE}/duplicate",
+        f"POST {ORGANIZATION}/spaces",
+        f"POST {ORGANIZATION}/collections",
+        f"POST {ORGANIZATION}/storage/upload",
+        f"PUT {ORGANIZATION}/fonts",
+        f"POST {ORGANIZATION}/fonts/{{fontId}}",
+        f"DELETE {ORGANIZATION}/fonts/{{fontId}}",
+        f"POST {ORGANIZATION}/openapi",
+        f"PUT {ORGANIZATION}/openapi/{{specSlug}}",
+        f"PATCH {ORGANIZATION}/openapi/{{specSlug}}",
+        f"DELETE {ORGANIZATION}/openapi/{{specSlug}}",
+        f"POST {ORGANIZATION}/translations",
+        f"PUT {ORGANIZATION}/translations/{{translationSettingsId}}",
+        f"DELETE {ORGANIZATION}/translations/{{translationSettingsId}}",
+        f"POST {ORGANIZATION}/sites",
+        *(
+            f"{method} {SITE}/{what}"
+            for kind, name in (
+                ("mcp-servers", "siteMcpServerId"),
+                ("redirects", "siteRedirectId"),
+                ("section-groups", "siteSectionGroupId"),
+                ("sections", "siteSectionId"),
+                ("site-spaces", "siteSpaceId"),
+            )
+            for method, what in (
+                ("POST", kind),
+                ("PATCH", f"{kind}/{{{name}}}"),
+                ("DELETE", f"{kind}/{{{name}}}"),
+            )
+        ),
+        f"POST {SITE}/sections/{{siteSectionId}}/move",
+        f"PATCH {SITE}/structure/sort",
+    ),
+    "admin": (
+        f"PATCH {ORGANIZATION}",
+        f"POST {ORGANIZATION}/invites",
+        f"POST {ORGANIZATION}/link-invites",
+        f"PATCH {ORGANIZATION}/link-invites/{{inviteId}}",
+        f"DELETE {ORGANIZATION}/link-invites/{{inviteId}}",
+        f"PATCH {MEMBERS}",
+        f"DELETE {MEMBERS}",
+        f"POST {MEMBERS}/sso",
+        f"POST {ORGANIZATION}/saml",
+        f"PATCH {ORGANIZATION}/saml/{{samlProviderId}}",
+        f"DELETE {ORGANIZATION}/saml/{{samlProviderId}}",
+        f"PUT {ORGANIZATION}/teams",
+        f"PATCH {TEAM}",
+        f"DELETE {TEAM}",
+        f"PUT {TEAM}/members",
+        f"PUT {TEAM}/members/{{userId}}",
+        f"DELETE {TEAM}/members/{{userId}}",
+        f"PATCH {SITE}",
+        f"DELETE {SITE}",
+        f"PUT {SITE}/adaptive-schema",
+        f"POST {SITE}/publish",
+        f"POST {SITE}/unpublish",
+        f"POST {SITE}/share-links",
+        f"PATCH {SITE}/share-links/{{shareLinkId}}",
+        f"DELETE {SITE}/share-links/{{shareLinkId}}",
+        *(
+            f"{method} {place}{what}"
+            for place in (SPACE, COLLECTION)
+            for method, what in (
+                ("PATCH", ""),
+                ("DELETE", ""),
+                ("POST", "/move"),
+                ("POST", "/transfer"),
+                ("POST", "/permissions"),
+                ("PATCH", "/permissions/users/{userId}"),
+                ("DELETE", "/permissions/users/{userId}"),
+                ("PATCH", "/permissions/teams/{teamId}"),
+                ("DELETE", "/permissions/teams/{teamId}"),
+            )
+        ),
+        f"POST {SPACE}/restore",
+        # Somebody else's. Their authors may too: see test_comments.
+        f"PUT {SPACE}/comments/{{commentId}}",
+        *(f"DELETE {place}/comments/{{commentId}}" for place in (SPACE, CHANGE_REQUEST)),
+        *(
+            f"{method} {place}/comments/{{commentId}}/replies/{{commentReplyId}}"
+            for place in (SPACE, CHANGE_REQUEST)
+            for method in ("PUT", "DELETE")
+        ),
+    ),
+}
+"""The least role that may do each write. Whoever is not in the organization may do none."""
+
+THEMSELVES = {f"DELETE {MEMBERS}": "gil", f"DELETE {TEAM}/members/{{userId}}": "jun"}
+"""Who leaves by themselves."""
+
+NOT_WALKED = (f"POST {SPACE}/content/import", f"POST {CHANGE_REQUEST}/content/import")
+"""What would have to fetch a page from far away to be done to the end."""
+
+
+class Undo(Exception):
+    """What was tried does not stay."""
+
+
+def able(world: World, op: Operation[Any]) -> set[str]:
+    """The people of acme, and Eve, who can do what `op` asks."""
+    return {user for user in (*PEOPLE, "eve") if _can(world, op, user)}
+
+
+def _can(world: World, op: Operation[Any], user: str) -> bool:
+    done = False
+    try:
+        with world.store.transaction():
+            for name, role in PEOPLE.items():  # as they were before the walk changed some
+                world.store.put(f"/orgs/acme/members/{name}", {"id": name, "role": role, "joinedAt": iso(START)})
+            done = _does(op, world, user)
+            raise Undo
+    except Undo:
+        return done
+
+
+def _does(op: Operation[Any], world: World, user: str) -> bool:
+    deletes = SPECS[type(op)].method == "DELETE"
+    path = path_of(enter(op, world.asked_by("ada")))
+    if deletes and "/permissions/users/" in path:
+        world.store.put(path, {"id": path.rpartition("/")[2], "role": "read"})
+    assert not deletes or world.store.get(path)
+    try:
+        answer(op, world.asked_by(user))
+    except (Refused, Missing):
+        assert not deletes or world.store.get(path)
+        return False
+    # Whoever cannot see a thing is told that it is gone, and it is not.
+    return not deletes or "deletedAt" in (world.store.find(path) or {"deletedAt": ""})
+
+
+@pytest.fixture(scope="module")
+def tried() -> Iterator[dict[str, set[str]]]:
+    """Who could do each write."""
+    world = furnish(Clock())
+    found: dict[str, set[str]] = {}
+
+    def ask(route: Route, values: Json) -> tuple[int, Any]:
+        op = build(route, values)
+        if route.spec.method != "GET":
+            found[route.key] = able(world, op)
+        try:
+            said = answer(op, world.asked_by("ada"))
+        except (Refused, Missing) as refusal:
+            return getattr(refusal, "status", 404), str(refusal)
+        if isinstance(said, Errand):
+            with world.store.transaction():
+                settled = said.then(said.work()) if route.key not in NOT_WALKED else None
+            said = settled if said.answered is None else said.answered
+        return route.spec.success, said
+
+    def put(url: str, content: bytes) -> None:
+        organization, upload, secret = url.split("/")[-3:]
+        storage.receive(world, organization, upload, secret, content)
+
+    asked = list(Walk(ask, put=put).all())
+    assert [each for each in asked if not each.as_promised] == []
+    yield found
+    world.store.close()
+
+
+def expected(key: str, least: str) -> set[str]:
+    """Who may do a write that takes this role."""
+    enough = RANKS if least == "guest" else RANKS[RANKS.index(least) :]
+    may = {user for user, role in PEOPLE.items() if (least == "guest" if role is None else role in enough)}
+    return may | ({THEMSELVES[key]} if key in THEMSELVES else set())
+
+
+def test_of_every_write_it_is_said_who_may(tried: dict[str, set[str]]) -> None:
+    said = [key for keys in LEAST.values() for key in keys]
+
+    assert sorted(said) == sorted(tried)
+
+
+@pytest.mark.parametrize(("key", "least"), [(key, least) for least, keys in LEAST.items() for key in keys])
+def test_those_who_may_can_and_nobody_else(key: str, least: str, tried: dict[str, set[str]]) -> None:
+    assert tried[key] == expected(key, least)
