@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from octavo.tui.page.view import PageView
 from octavo.tui.screens.search import SearchScreen
+from octavo.tui.widgets.aside import Aside
 from tests.journeys.stage import Stage
 
 
@@ -140,3 +142,30 @@ async def test_from_the_page_to_the_tree_to_the_spaces_and_into_another_space(st
         await run.gone("Limpet manual")
         await run.press("enter", "enter")
         await run.see("Handbook ▾", "Handbook ›")
+
+
+async def test_at_the_ends_of_a_space_the_keys_that_read_on_say_so(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("K")
+        await run.hear("This is the first page of the space.")
+        await run.press("/", *"glossary", "enter", "enter")
+        await run.see("› Glossary")
+        await run.press("J")
+        await run.hear("This is the last page of the space.")
+
+
+async def test_the_outline_follows_the_reading_until_one_goes_into_it(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("j", "j", "enter")
+        await run.see("› Quickstart")
+        aside = run.app.screen.query_one(Aside)
+        first = aside.outline.key
+        await run.press("G")
+        await run.until(lambda: aside.outline.key != first, "see the outline follow")
+        assert aside.outline.key == run.app.screen.query_one(PageView).current_anchor
+        aside.outline.focus()
+        await run.press("k")
+        chosen = aside.outline.key
+        run.app.screen.query_one(PageView).action_scroll_edge(0)
+        await run.settle()
+        assert aside.outline.key == chosen

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from octavo.api.collections import Collection
 from octavo.api.comments import Comment
-from octavo.api.content import Page
+from octavo.api.content import Page, PageTree
 from octavo.api.spaces import Space
 from octavo.documents.blocks import Block, Document
 from octavo.tui.emoji import emoji
@@ -55,6 +55,14 @@ def page_nodes(pages: Sequence[Page], counts: Mapping[str, int]) -> list[Node]:
         )
         for page in pages
     ]
+
+
+def neighbour(tree: PageTree, page: Page | None, step: int) -> Page | None:
+    """The page to read after `page`, or before it: `step` is 1 or -1. None at the ends."""
+    pages = [each for each in tree.walk() if each.type == "document"]
+    here = next((index for index, each in enumerate(pages) if page is not None and each.id == page.id), None)
+    index = here + step if here is not None else 0
+    return pages[index] if 0 <= index < len(pages) else None
 
 
 def open_counts(threads: Iterable[Comment]) -> Mapping[str, int]:

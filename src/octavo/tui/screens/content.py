@@ -27,7 +27,7 @@ from octavo.tui.following_links import follow, follow_link_page
 from octavo.tui.history import Visit
 from octavo.tui.page.page_parts import LinkFollowed
 from octavo.tui.page.view import PageView
-from octavo.tui.reading import anchored, open_counts, under
+from octavo.tui.reading import anchored, neighbour, open_counts, under
 from octavo.tui.travelling import Travelling
 from octavo.tui.widgets.aside import Aside
 from octavo.tui.widgets.lines import Lines
@@ -357,6 +357,11 @@ class ContentScreen(Discussing, Travelling):
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         if action in ("comment", "comment_page") and self.page is not None and not self._in_view:
             return f"{self.page.title or 'This page'} is still loading."
+        if action in ("read_on", "outline", "zoom") and self.page is None:
+            return "Open a page first: enter opens the one the cursor is on."
+        for step in parameters if action == "read_on" else ():
+            if isinstance(step, int) and self.pages is not None and not neighbour(self.pages, self.page, step):
+                return "This is the last page of the space." if step > 0 else "This is the first page of the space."
         return super().why_not(action, parameters)
 
     # Messages
@@ -406,13 +411,9 @@ class ContentScreen(Discussing, Travelling):
         self.view.focus()
 
     def action_read_on(self, step: int) -> None:
-        if self.pages is None or self.page is None:
-            return
-        pages = [page.id for page in self.pages.walk() if page.type == "document"]
-        index = pages.index(self.page.id) + step if self.page.id in pages else 0
-        if 0 <= index < len(pages):
-            self.open_page(pages[index])
-            self.pages_tree.reveal(pages[index])
+        if self.pages is not None and (page := neighbour(self.pages, self.page, step)) is not None:
+            self.open_page(page.id)
+            self.pages_tree.reveal(page.id)
 
 
 SCREEN = ContentScreen
