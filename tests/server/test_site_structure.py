@@ -2,67 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from octavo.api import site_structure as structure
 from octavo.api import sites, spaces
-from octavo.api.operation import Listing
-from octavo.api.places import SiteRef
-from octavo.api.site_structure import OtherPart, Pointer, Position, SectionGroup, SiteSection, SiteSpace
+from octavo.api.site_structure import OtherPart, SectionGroup, SiteSection, SiteSpace
 from octavo.server.app import Platform
 from octavo.server.world import World
 from tests.server.asking import Ask, Clock, refused, space_with
-from tests.server.publishing import a_site
-
-Tree = list[object]
-
-
-async def _section(ask: Ask, at: SiteRef, title: str) -> SiteSection:
-    return await ask(structure.CreateSection(at=at, space_id=(await space_with(ask, title)).id))
-
-
-async def _sections(ask: Ask, *titles: str) -> tuple[SiteRef, dict[str, SiteSection]]:
-    """A site with these sections, each with one space of the same title."""
-    at = await a_site(ask)
-    return at, {title: await _section(ask, at, title) for title in titles}
-
-
-def _outline(parts: tuple[structure.Part, ...]) -> Tree:
-    """Titles of what stands at the root, and below each group a list of what stands in it."""
-    found: Tree = []
-    for part in parts:
-        found.append(part.title)
-        if isinstance(part, SectionGroup):
-            found.append(_outline(part.children))
-    return found
-
-
-async def _tree(ask: Ask, at: SiteRef) -> Tree:
-    return _outline((await ask(structure.Get(at=at))).structure)
-
-
-async def _site_spaces(ask: Ask, at: SiteRef, **wanted: bool) -> dict[str, SiteSpace]:
-    return {each.title: each for each in (await ask(structure.ListSiteSpaces(at=at, **wanted))).items}
-
-
-def _before(part: SiteSection | SectionGroup | SiteSpace) -> Position:
-    return Position(before=_pointer(part))
-
-
-def _after(part: SiteSection | SectionGroup | SiteSpace) -> Position:
-    return Position(after=_pointer(part))
-
-
-def _pointer(part: SiteSection | SectionGroup | SiteSpace) -> Pointer:
-    return Pointer(type=part.object, id=part.id)
+from tests.server.publishing import a_section, a_site, a_site_in_sections, before, pointer, site_spaces_of, tree_of
 
 
 async def test_a_site_without_sections_is_made_of_spaces(ask: Ask) -> None:
     at = await a_site(ask, await space_with(ask, "Guide"), await space_with(ask, "API"))
     found = await ask(structure.Get(at=at), "sam")
-    assert (found.type, await _tree(ask, at)) == ("siteSpaces", ["Guide", "API"])
+    assert (found.type, await tree_of(ask, at)) == ("siteSpaces", ["Guide", "API"])
     guide = found.structure[0]
     assert isinstance(guide, SiteSpace)
     assert guide.space
@@ -83,10 +37,10 @@ async def test_a_space_is_added_to_the_end(ask: Ask) -> None:
 
 
 async def test_who_may_not_create_content_changes_nothing(ask: Ask) -> None:
-    at, made = await _sections(ask, "Guide", "API")
+    at, made = await a_site_in_sections(ask, "Guide", "API")
     guide = made["Guide"].id
     group = await ask(structure.CreateGroup(at=at, title="Group"))
-    item = structure.Sort(at=at, item=_pointer(made["API"]), position=_before(made["Guide"]))
+    item = structure.Sort(at=at, item=pointer(made["API"]), position=before(made["Guide"]))
     space = made["Guide"].site_spaces[0].id
     for op in (
         structure.CreateSiteSpace(at=at, space_id="x"),
@@ -102,13 +56,13 @@ async def test_who_may_not_create_content_changes_nothing(ask: Ask) -> None:
         item,
     ):
         assert "takes the role create" in await refused(ask(op, "tom"), 403)
-    assert await _tree(ask, at) == ["Guide", "API", "Group", []]
+    assert await tree_of(ask, at) == ["Guide", "API", "Group", []]
 
 
 async def test_the_first_section_leaves_nothing_outside(ask: Ask) -> None:
     guide, old = await space_with(ask, "Guide"), await space_with(ask, "Old guide")
     at = await a_site(ask, guide, old)
-    await ask(sites.Update(at=at, default_site_space=(await _site_spaces(ask, at))["Old guide"].id))
+    await ask(sites.Update(at=at, default_site_space=(await site_spaces_of(ask, at))["Old guide"].id))
     api = await ask(structure.CreateSection(at=at, space_id=(await space_with(ask, "API")).id, icon="gear"))
     assert (api.title, api.path, api.icon, api.default) == ("API", "api", "gear", False)
     first, second = (await ask(structure.ListSections(at=at))).items
@@ -126,8 +80,8 @@ async def test_a_deleted_space_is_not_left_outside_either(ask: Ask) -> None:
     guide = await space_with(ask, "Guide")
     at = await a_site(ask, guide)
     await ask(spaces.Delete(at=guide.ref))
-    await _section(ask, at, "API")
-    assert await _tree(ask, at) == ["API"]
+    await a_section(ask, at, "API")
+    assert await tree_of(ask, at) == ["API"]
     await ask(spaces.Restore(at=guide.ref))
     [api] = (await ask(structure.ListSections(at=at))).items
     assert {each.title for each in api.site_spaces} == {"Guide", "API"}
@@ -145,7 +99,7 @@ async def test_a_section_may_have_a_title_of_its_own(ask: Ask) -> None:
 
 
 async def test_a_section_changes_field_by_field(ask: Ask) -> None:
-    at, made = await _sections(ask, "Guide", "API")
+    at, made = await a_site_in_sections(ask, "Guide", "API")
     guide = made["Guide"].id
     full = {"title": "Guides", "path": "guides", "condition": "visitor.claims.beta", "icon": "book"}
     await ask(structure.UpdateSection(at=at, site_section_id=guide, description="All of them", **full))
@@ -177,19 +131,19 @@ async def test_a_section_changes_field_by_field(ask: Ask) -> None:
     ],
 )
 async def test_limits_of_sections_hold(ask: Ask, body: dict[str, object], sentence: str) -> None:
-    at, made = await _sections(ask, "Guide")
+    at, made = await a_site_in_sections(ask, "Guide")
     answer = await ask.http("PATCH", f"/v1/orgs/acme/sites/{at.site_id}/sections/{made['Guide'].id}", json=body)
     assert answer.status_code == 400
     assert answer.json()["error"]["message"].startswith(sentence)
 
 
 async def test_visitors_begin_where_they_are_told(ask: Ask) -> None:
-    at, made = await _sections(ask, "Guide", "API")
+    at, made = await a_site_in_sections(ask, "Guide", "API")
     extra = await ask(
         structure.CreateSiteSpace(at=at, space_id=(await space_with(ask, "V2")).id, section_id=made["API"].id)
     )
-    assert list(await _site_spaces(ask, at, default=True)) == ["Guide", "API"]
-    assert list(await _site_spaces(ask, at, default=False)) == ["V2"]
+    assert list(await site_spaces_of(ask, at, default=True)) == ["Guide", "API"]
+    assert list(await site_spaces_of(ask, at, default=False)) == ["V2"]
     api = await ask(structure.UpdateSection(at=at, site_section_id=made["API"].id, default_site_space=extra.id))
     assert [each.default for each in api.site_spaces] == [False, True]
     wrong = sites.Update(at=at, default_site_space=extra.id)
@@ -202,7 +156,7 @@ async def test_visitors_begin_where_they_are_told(ask: Ask) -> None:
 
 
 async def test_a_section_without_spaces_is_no_place_to_begin(ask: Ask) -> None:
-    at, made = await _sections(ask, "Guide", "API")
+    at, made = await a_site_in_sections(ask, "Guide", "API")
     await ask(sites.Update(at=at, default_site_section=made["API"].id))
     await ask(structure.DeleteSiteSpace(at=at, site_space_id=made["API"].site_spaces[0].id))
     shown = {each.title: each for each in (await ask(structure.ListSections(at=at))).items}
@@ -216,7 +170,7 @@ async def test_a_section_without_spaces_is_no_place_to_begin(ask: Ask) -> None:
 
 async def test_a_site_space_changes(ask: Ask) -> None:
     at = await a_site(ask, await space_with(ask, "Guide"), await space_with(ask, "API"))
-    guide = (await _site_spaces(ask, at))["Guide"]
+    guide = (await site_spaces_of(ask, at))["Guide"]
 
     async def change(**fields: object) -> SiteSpace:
         return await ask(structure.UpdateSiteSpace(at=at, site_space_id=guide.id, **fields), "mia")
@@ -229,7 +183,7 @@ async def test_a_site_space_changes(ask: Ask) -> None:
     assert (await change(condition=None)).condition is None
     assert "The path “api” is taken" in await refused(change(path="api"), 409)
     assert "path may hold letters" in await refused(change(path=".."), 400)
-    api = (await _site_spaces(ask, at))["API"].space
+    api = (await site_spaces_of(ask, at))["API"].space
     assert api
     assert "is on “Docs” already" in await refused(change(space_id=api.id), 409)
     await refused(change(space_id="none"), 404)
@@ -241,32 +195,32 @@ async def test_a_site_space_changes(ask: Ask) -> None:
 async def test_taking_a_space_off_keeps_it(ask: Ask) -> None:
     guide = await space_with(ask, "Guide")
     at = await a_site(ask, guide)
-    here = (await _site_spaces(ask, at))["Guide"].id
+    here = (await site_spaces_of(ask, at))["Guide"].id
     for _ in range(2):
         await ask(structure.DeleteSiteSpace(at=at, site_space_id=here))
         assert ask.last.status_code == 204
-    assert await _tree(ask, at) == []
+    assert await tree_of(ask, at) == []
     assert (await ask(spaces.Get(at=guide.ref))).title == "Guide"
 
 
 async def test_a_section_goes_with_its_spaces(ask: Ask) -> None:
-    at, made = await _sections(ask, "Guide", "API")
+    at, made = await a_site_in_sections(ask, "Guide", "API")
     for _ in range(2):
         await ask(structure.DeleteSection(at=at, site_section_id=made["Guide"].id), "mia")
-    assert (await _tree(ask, at), (await ask(sites.Get(at=at))).site_spaces) == (["API"], 1)
+    assert (await tree_of(ask, at), (await ask(sites.Get(at=at))).site_spaces) == (["API"], 1)
     await ask(structure.DeleteSection(at=at, site_section_id=made["API"].id))
     assert (await ask(structure.Get(at=at))).type == "siteSpaces"
     assert (await ask(structure.CreateSiteSpace(at=at, space_id=(await space_with(ask)).id))).section is None
 
 
 async def test_groups_hold_sections_and_groups(ask: Ask) -> None:
-    at, made = await _sections(ask, "Guide", "API", "Blog")
+    at, made = await a_site_in_sections(ask, "Guide", "API", "Blog")
     wanted = (made["Blog"].id, made["API"].id)
     outer = await ask(structure.CreateGroup(at=at, title="For builders", icon="gear", sections=wanted))
     assert (outer.icon, [each.title for each in outer.sections]) == ("gear", ["Blog", "API"])
     inner = await ask(structure.CreateGroup(at=at, title="Inner", parent=outer.id), "mia")
     assert inner.section_group == outer.id
-    assert await _tree(ask, at) == ["Guide", "For builders", ["Blog", "API", "Inner", []]]
+    assert await tree_of(ask, at) == ["Guide", "For builders", ["Blog", "API", "Inner", []]]
     listed = (await ask(structure.ListGroups(at=at))).items
     assert [(each.title, each.section_group) for each in listed] == [("For builders", None), ("Inner", outer.id)]
     sections = (await ask(structure.ListSections(at=at))).items
@@ -280,16 +234,16 @@ async def test_groups_hold_sections_and_groups(ask: Ask) -> None:
 
 
 async def test_a_group_is_renamed_and_what_is_in_it_outlives_it(ask: Ask) -> None:
-    at, made = await _sections(ask, "Guide", "API", "Blog")
+    at, made = await a_site_in_sections(ask, "Guide", "API", "Blog")
     group = await ask(structure.CreateGroup(at=at, title="Group", icon="gear", sections=(made["API"].id,)))
-    await ask(structure.Sort(at=at, item=_pointer(group), position=_before(made["Blog"])))
+    await ask(structure.Sort(at=at, item=pointer(group), position=before(made["Blog"])))
     changed = await ask(structure.UpdateGroup(at=at, site_section_group_id=group.id, title="Renamed", icon=None))
     assert (changed.title, changed.icon, len(changed.children)) == ("Renamed", None, 1)
-    assert await _tree(ask, at) == ["Guide", "Renamed", ["API"], "Blog"]
+    assert await tree_of(ask, at) == ["Guide", "Renamed", ["API"], "Blog"]
     for _ in range(2):
         await ask(structure.DeleteGroup(at=at, site_section_group_id=group.id))
         assert ask.last.status_code == 204
-    assert await _tree(ask, at) == ["Guide", "API", "Blog"]
+    assert await tree_of(ask, at) == ["Guide", "API", "Blog"]
     await refused(ask(structure.UpdateGroup(at=at, site_section_group_id=group.id, title="X")), 404)
 
 
@@ -311,113 +265,17 @@ async def test_limits_of_groups_hold(ask: Ask, body: dict[str, object], sentence
 async def test_a_group_does_not_hide_spaces_without_sections(ask: Ask) -> None:
     at = await a_site(ask, await space_with(ask, "Guide"))
     await ask(structure.CreateGroup(at=at, title="Group"))
-    assert await _tree(ask, at) == ["Guide"]
-    await _section(ask, at, "API")
-    assert sorted(map(str, await _tree(ask, at))) == ["API", "Group", "Guide", "[]"]
-
-
-async def test_parts_move_beside_each_other(ask: Ask) -> None:
-    at, made = await _sections(ask, "Guide", "API", "Blog")
-    group = await ask(structure.CreateGroup(at=at, title="Group", sections=(made["API"].id,)))
-
-    async def sort(item: SiteSection | SectionGroup | SiteSpace, position: Position) -> structure.Part:
-        return await ask(structure.Sort(at=at, item=_pointer(item), position=position), "mia")
-
-    moved = await sort(made["Blog"], _before(made["Guide"]))
-    assert (moved.object, moved.id) == ("site-section", made["Blog"].id)
-    assert await _tree(ask, at) == ["Blog", "Guide", "Group", ["API"]]
-    await sort(made["Guide"], _after(made["API"]))
-    assert await _tree(ask, at) == ["Blog", "Group", ["API", "Guide"]]
-    assert isinstance(await sort(group, _before(made["Blog"])), SectionGroup)
-    await sort(made["API"], _after(made["Blog"]))
-    assert await _tree(ask, at) == ["Group", ["Guide"], "Blog", "API"]
-    space = await sort(made["API"].site_spaces[0], _before(made["Guide"].site_spaces[0]))
-    assert isinstance(space, SiteSpace)
-    assert space.section == made["Guide"].id
-    assert list(await _site_spaces(ask, at)) == ["API", "Guide", "Blog"]
-
-
-async def test_parts_do_not_move_where_they_cannot_stand(ask: Ask) -> None:
-    at, made = await _sections(ask, "Guide", "API")
-    outer = await ask(structure.CreateGroup(at=at, title="Outer", sections=(made["API"].id,)))
-    inner = await ask(structure.CreateGroup(at=at, title="Inner", parent=outer.id))
-    lonely = await ask(
-        structure.CreateSiteSpace(at=at, space_id=(await space_with(ask, "Guide")).id, section_id=made["API"].id)
-    )
-
-    async def no(item: SiteSection | SectionGroup | SiteSpace, position: Position, status: int) -> str:
-        return await refused(ask(structure.Sort(at=at, item=_pointer(item), position=position)), status)
-
-    guide = made["Guide"].site_spaces[0]
-    assert "either before or after" in await no(made["API"], Position(), 400)
-    both = Position(before=_pointer(made["Guide"]), after=_pointer(made["Guide"]))
-    assert "either before or after" in await no(made["API"], both, 400)
-    assert "stands among site spaces" in await no(guide, _before(made["API"]), 400)
-    assert "stands among site spaces" in await no(made["API"], _before(guide), 400)
-    assert "names the part that is moved" in await no(made["API"], _before(made["API"]), 400)
-    assert "cannot stand in itself" in await no(outer, _before(inner), 400)
-    assert "cannot stand in itself" in await no(outer, _after(made["API"]), 400)
-    assert "The path “guide” is taken" in await no(lonely, _after(guide), 409)
-    gone = made["API"].model_copy(update={"id": "none"})
-    await no(gone, _before(made["Guide"]), 404)
-    await no(made["Guide"], _before(gone), 404)
-    assert await _tree(ask, at) == ["Guide", "Outer", ["API", "Inner", []]]
-
-
-async def test_sorting_says_what_and_where(ask: Ask) -> None:
-    at = await a_site(ask)
-    url = f"/v1/orgs/acme/sites/{at.site_id}/structure/sort"
-    for body, sentence in (
-        ({}, "item is required."),
-        ({"item": {"type": "site-space", "id": "x"}}, "position is required."),
-        ({"item": {"type": "page", "id": "x"}, "position": {}}, "item.type must be one of"),
-    ):
-        answer = await ask.http("PATCH", url, json=body)
-        assert answer.status_code == 400
-        assert answer.json()["error"]["message"].startswith(sentence)
-
-
-async def test_the_older_way_to_move_a_section_works_too(ask: Ask) -> None:
-    at, made = await _sections(ask, "Guide", "API", "Blog")
-    before = structure.SectionPosition(before=structure.SectionPointer(site_section=made["Guide"].id))
-    moved = await ask(structure.MoveSection(at=at, site_section_id=made["Blog"].id, position=before))
-    assert moved.title == "Blog"
-    assert await _tree(ask, at) == ["Blog", "Guide", "API"]
-    await ask(structure.MoveSection(at=at, site_section_id=made["Blog"].id))
-    assert await _tree(ask, at) == ["Guide", "API", "Blog"]
-    neither = structure.MoveSection(at=at, site_section_id=made["Blog"].id, position=structure.SectionPosition())
-    await refused(ask(neither), 400)
-    gone = structure.SectionPosition(after=structure.SectionPointer(site_section="none"))
-    await refused(ask(structure.MoveSection(at=at, site_section_id=made["Blog"].id, position=gone)), 404)
-    await refused(ask(structure.MoveSection(at=at, site_section_id="none", position=before)), 404)
-
-
-async def test_lists_keep_their_place_while_parts_come_and_go(ask: Ask) -> None:
-    at, made = await _sections(ask, "A", "B", "C", "D")
-    await ask(structure.CreateGroup(at=at, title="Group", sections=(made["B"].id, made["C"].id)))
-    listings: list[Listing[Any]] = [
-        structure.ListSections(at=at, limit=3),
-        structure.ListSiteSpaces(at=at, limit=3),
-    ]
-    for listing in listings:
-        first = await ask(listing)
-        assert [each.title for each in first.items] == ["A", "D", "B"]
-        assert first.next
-        rest = await ask(listing.model_copy(update={"page": first.next.page}))
-        assert [each.title for each in rest.items] == ["C"]
-    page = (await ask(structure.ListSections(at=at, limit=3))).next
-    assert page
-    await ask(structure.DeleteSection(at=at, site_section_id=made["B"].id))
-    rest_of_it = await ask(structure.ListSections(at=at, page=page.page))
-    assert [each.title for each in rest_of_it.items] == ["C"]
+    assert await tree_of(ask, at) == ["Guide"]
+    await a_section(ask, at, "API")
+    assert sorted(map(str, await tree_of(ask, at))) == ["API", "Group", "Guide", "[]"]
 
 
 async def test_a_section_outlives_its_spaces(ask: Ask, world: World, clock: Clock) -> None:
-    at, made = await _sections(ask, "Guide", "API")
+    at, made = await a_site_in_sections(ask, "Guide", "API")
     space = made["Guide"].site_spaces[0].space
     assert space
     await ask(spaces.Delete(at=space.ref))
-    assert await _tree(ask, at) == ["Guide", "API"]
+    assert await tree_of(ask, at) == ["Guide", "API"]
     clock.forward(days=8)
     Platform(world).close()
     shown = (await ask(structure.ListSections(at=at))).items

@@ -1,0 +1,107 @@
+"""The parts of a site keep the order they are put in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from octavo.api import site_structure as structure
+from octavo.api.operation import Listing
+from octavo.api.site_structure import Position, SectionGroup, SiteSection, SiteSpace
+from tests.server.asking import Ask, refused, space_with
+from tests.server.publishing import a_site, a_site_in_sections, after, before, pointer, site_spaces_of, tree_of
+
+
+async def test_parts_move_beside_each_other(ask: Ask) -> None:
+    at, made = await a_site_in_sections(ask, "Guide", "API", "Blog")
+    group = await ask(structure.CreateGroup(at=at, title="Group", sections=(made["API"].id,)))
+
+    async def sort(item: SiteSection | SectionGroup | SiteSpace, position: Position) -> structure.Part:
+        return await ask(structure.Sort(at=at, item=pointer(item), position=position), "mia")
+
+    moved = await sort(made["Blog"], before(made["Guide"]))
+    assert (moved.object, moved.id) == ("site-section", made["Blog"].id)
+    assert await tree_of(ask, at) == ["Blog", "Guide", "Group", ["API"]]
+    await sort(made["Guide"], after(made["API"]))
+    assert await tree_of(ask, at) == ["Blog", "Group", ["API", "Guide"]]
+    assert isinstance(await sort(group, before(made["Blog"])), SectionGroup)
+    await sort(made["API"], after(made["Blog"]))
+    assert await tree_of(ask, at) == ["Group", ["Guide"], "Blog", "API"]
+    space = await sort(made["API"].site_spaces[0], before(made["Guide"].site_spaces[0]))
+    assert isinstance(space, SiteSpace)
+    assert space.section == made["Guide"].id
+    assert list(await site_spaces_of(ask, at)) == ["API", "Guide", "Blog"]
+
+
+async def test_parts_do_not_move_where_they_cannot_stand(ask: Ask) -> None:
+    at, made = await a_site_in_sections(ask, "Guide", "API")
+    outer = await ask(structure.CreateGroup(at=at, title="Outer", sections=(made["API"].id,)))
+    inner = await ask(structure.CreateGroup(at=at, title="Inner", parent=outer.id))
+    lonely = await ask(
+        structure.CreateSiteSpace(at=at, space_id=(await space_with(ask, "Guide")).id, section_id=made["API"].id)
+    )
+
+    async def no(item: SiteSection | SectionGroup | SiteSpace, position: Position, status: int) -> str:
+        return await refused(ask(structure.Sort(at=at, item=pointer(item), position=position)), status)
+
+    guide = made["Guide"].site_spaces[0]
+    assert "either before or after" in await no(made["API"], Position(), 400)
+    both = Position(before=pointer(made["Guide"]), after=pointer(made["Guide"]))
+    assert "either before or after" in await no(made["API"], both, 400)
+    assert "stands among site spaces" in await no(guide, before(made["API"]), 400)
+    assert "stands among site spaces" in await no(made["API"], before(guide), 400)
+    assert "names the part that is moved" in await no(made["API"], before(made["API"]), 400)
+    assert "cannot stand in itself" in await no(outer, before(inner), 400)
+    assert "cannot stand in itself" in await no(outer, after(made["API"]), 400)
+    assert "The path “guide” is taken" in await no(lonely, after(guide), 409)
+    gone = made["API"].model_copy(update={"id": "none"})
+    await no(gone, before(made["Guide"]), 404)
+    await no(made["Guide"], before(gone), 404)
+    assert await tree_of(ask, at) == ["Guide", "Outer", ["API", "Inner", []]]
+
+
+async def test_sorting_says_what_and_where(ask: Ask) -> None:
+    at = await a_site(ask)
+    url = f"/v1/orgs/acme/sites/{at.site_id}/structure/sort"
+    for body, sentence in (
+        ({}, "item is required."),
+        ({"item": {"type": "site-space", "id": "x"}}, "position is required."),
+        ({"item": {"type": "page", "id": "x"}, "position": {}}, "item.type must be one of"),
+    ):
+        answer = await ask.http("PATCH", url, json=body)
+        assert answer.status_code == 400
+        assert answer.json()["error"]["message"].startswith(sentence)
+
+
+async def test_the_older_way_to_move_a_section_works_too(ask: Ask) -> None:
+    at, made = await a_site_in_sections(ask, "Guide", "API", "Blog")
+    before = structure.SectionPosition(before=structure.SectionPointer(site_section=made["Guide"].id))
+    moved = await ask(structure.MoveSection(at=at, site_section_id=made["Blog"].id, position=before))
+    assert moved.title == "Blog"
+    assert await tree_of(ask, at) == ["Blog", "Guide", "API"]
+    await ask(structure.MoveSection(at=at, site_section_id=made["Blog"].id))
+    assert await tree_of(ask, at) == ["Guide", "API", "Blog"]
+    neither = structure.MoveSection(at=at, site_section_id=made["Blog"].id, position=structure.SectionPosition())
+    await refused(ask(neither), 400)
+    gone = structure.SectionPosition(after=structure.SectionPointer(site_section="none"))
+    await refused(ask(structure.MoveSection(at=at, site_section_id=made["Blog"].id, position=gone)), 404)
+    await refused(ask(structure.MoveSection(at=at, site_section_id="none", position=before)), 404)
+
+
+async def test_lists_keep_their_place_while_parts_come_and_go(ask: Ask) -> None:
+    at, made = await a_site_in_sections(ask, "A", "B", "C", "D")
+    await ask(structure.CreateGroup(at=at, title="Group", sections=(made["B"].id, made["C"].id)))
+    listings: list[Listing[Any]] = [
+        structure.ListSections(at=at, limit=3),
+        structure.ListSiteSpaces(at=at, limit=3),
+    ]
+    for listing in listings:
+        first = await ask(listing)
+        assert [each.title for each in first.items] == ["A", "D", "B"]
+        assert first.next
+        rest = await ask(listing.model_copy(update={"page": first.next.page}))
+        assert [each.title for each in rest.items] == ["C"]
+    page = (await ask(structure.ListSections(at=at, limit=3))).next
+    assert page
+    await ask(structure.DeleteSection(at=at, site_section_id=made["B"].id))
+    rest_of_it = await ask(structure.ListSections(at=at, page=page.page))
+    assert [each.title for each in rest_of_it.items] == ["C"]
