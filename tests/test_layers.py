@@ -41,6 +41,8 @@ HOME = {
     "bs4": {"server"},
     "markdownify": {"server"},
     "mammoth": {"server"},
+    "reportlab": {"server"},
+    "PIL": {"server"},
     "sqlite3": {"data", "server"},
     "markdown_it": {"documents"},
     "mdit_py_plugins": {"documents"},

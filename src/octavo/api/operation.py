@@ -247,6 +247,7 @@ AREAS = (
     "share_links",
     "openapi",
     "imports",
+    "pdf",
     "links",
     "urls",
     "redirects",

@@ -26,7 +26,7 @@ from starlette.types import Receive, Scope, Send
 from octavo.api import wire
 from octavo.api.operation import SPECS, Operation
 from octavo.server import behaviour
-from octavo.server.behaviour import storage
+from octavo.server.behaviour import pdf, storage
 from octavo.server.behaviour.openapi_specs import give_up
 from octavo.server.behaviour.spaces import purge
 from octavo.server.complaints import about_body, about_missing
@@ -65,6 +65,7 @@ class Platform:
                 Route("/v1/openapi.json", self._description, methods=["GET"]),
                 Route("/v1/{path:path}", self._operation, methods=_METHODS),
                 Route("/~/files/{blob}/{name:path}", self._download, methods=["GET"]),
+                Route("/~/pdf/{payload}/{signature}/{name}", self._print, methods=["GET"]),
                 Route("/~/uploads/{organization}/{key}/{secret}", self._receive, methods=["PUT"]),
             ],
             exception_handlers={
@@ -140,6 +141,13 @@ class Platform:
         disposition = f"attachment; filename*=UTF-8''{quote(name, safe='')}"
         headers = {"content-disposition": disposition, "x-content-type-options": "nosniff"}
         return Response(data, headers=headers, media_type=kind)
+
+    async def _print(self, request: Request) -> Response:
+        # Without a key: the address itself says that the PDF may be had.
+        payload, signature, name = (request.path_params[each] for each in ("payload", "signature", "name"))
+        make = await self._in_thread(lambda: pdf.printing(self.world, payload, signature))
+        headers = {"content-disposition": f"inline; filename*=UTF-8''{quote(name, safe='')}", **_request_id()}
+        return Response(await asyncio.to_thread(make), headers=headers, media_type="application/pdf")
 
     async def _receive(self, request: Request) -> Response:
         # Without a key: the address itself says that the file may be sent.

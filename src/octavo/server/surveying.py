@@ -72,7 +72,7 @@ class Survey:
         self._revision = revision
         self._space = world.store.get(f"/spaces/{revision['space']}")
         self.pages = {page["id"]: page for page in trees.walk(revision["pages"])}
-        self._places = _places(revision)
+        self._places = places_of(revision)
         self._targets: dict[tuple[str, str], Target] = {}
 
     def found(self, page_id: str | None = None) -> list[Found]:
@@ -243,7 +243,8 @@ def said(world: World, page: Json) -> Said:
     return known
 
 
-def _places(revision: Json) -> Places:
+def places_of(revision: Json) -> Places:
+    """What the links of a revision may lead to."""
     pages: dict[str, str] = {}
     for page in trees.walk(revision["pages"]):
         paths: list[Any] = [page.get("path"), (page.get("git") or {}).get("path")]

@@ -20,6 +20,7 @@ def load() -> None:
         members,
         openapi_specs,
         organizations,
+        pdf,
         redirects,
         reviews,
         search,

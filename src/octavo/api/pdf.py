@@ -1,0 +1,21 @@
+"""PDF: pages to read on paper or elsewhere."""
+
+from octavo.api.operation import Model, Operation
+from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.text import Id, SafeAddress
+
+
+class Pdf(Model):
+    """Where a PDF is downloaded, for a while. The address says who may: it is asked for without a key."""
+
+    url: SafeAddress = ""
+
+
+class Get(Operation[Pdf], get="/pdf"):
+    """A PDF of the whole content, or of a page with those below it."""
+
+    at: SpaceRef | ChangeRequestRef
+    page: Id | None = None
+    """The page to begin with."""
+    only: bool | None = None
+    """Whether to leave out the pages below it."""

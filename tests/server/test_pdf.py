@@ -1,0 +1,184 @@
+"""PDFs: real ones, of a page, of a page with those below it, and of everything."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from io import BytesIO
+from typing import Any
+
+from PIL import Image
+from pypdf import PdfReader
+
+from octavo.api import change_requests, content, pdf, spaces
+from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.server.behaviour import revisions
+from octavo.server.world import World
+from tests.server.asking import Ask, Clock, refused, space_with, stand
+from tests.server.writing import Desk, insert, update
+
+EVERYTHING = """# All of it
+
+Some **bold**, *slanted*, ~~struck~~ and `code <b>` with [a link](https://a.example/?a=1&b="2") and [two](two.md).
+
+## A list
+
+1. First
+2. Second
+   - Below
+   - [x] not a task
+
+- [x] Done
+- [ ] Open
+
+> Quoted words
+
+{% hint style="warning" %}
+Mind the step.
+{% endhint %}
+
+{% tabs %}
+{% tab title="One tab" %}
+In the tab.
+{% endtab %}
+{% endtabs %}
+
+```python
+print("<hello>")  # a comment that is so long that it has to be broken because no sheet of paper is as wide as this one
+```
+
+| Name | What |
+|------|------|
+| Apple | A fruit \\<para> |
+
+$$x^2$$
+
+---
+
+Greek αβγ, Cyrillic мир, Chinese 世界, a rocket 🚀 and \\</para> end.
+"""
+
+
+async def _pdf(ask: Ask, at: SpaceRef | ChangeRequestRef, user: str = "ada", **wanted: object) -> PdfReader:
+    """The PDF that is downloaded, without a key."""
+    answer = await ask(pdf.Get.model_validate({"at": at, **wanted}), user)
+    download = await ask.http("GET", answer.url, None)
+    assert (download.status_code, download.headers["content-type"]) == (200, "application/pdf")
+    return PdfReader(BytesIO(download.content))
+
+
+def _words(reader: PdfReader) -> str:
+    return " ".join(" ".join(page.extract_text() for page in reader.pages).split())
+
+
+def _titles(entry: Any) -> Any:
+    return [_titles(each) for each in entry] if isinstance(entry, list) else entry.title
+
+
+async def test_everything_a_page_may_say_is_printed(ask: Ask) -> None:
+    space = await space_with(ask, "Handbook & more", one=EVERYTHING, two="# Two")
+    reader = await _pdf(ask, space.ref)
+    said = _words(reader)
+    for words in (
+        "All of it", "bold", "slanted", "struck", "code <b>", "A list", "1. First", "Below", "[x] Done", "[ ] Open",
+        "Quoted words", "Warning", "Mind the step.", "One tab", "In the tab.", 'print("<hello>")', "as this one",
+        "Apple", "A fruit <para>", "x^2", "世界", "</para> end.", "Handbook & more",
+    ):  # fmt: skip
+        assert words in said, words
+    assert reader.metadata is not None
+    assert reader.metadata.title == "Handbook & more"
+    notes = [note.get_object() for note in reader.pages[0].annotations or ()]
+    addresses = [note["/A"]["/URI"] for note in notes if "/URI" in note.get("/A", {})]
+    assert addresses == ['https://a.example/?a=1&b="2"']
+
+
+async def test_the_outline_is_the_tree(ask: Ask, world: World) -> None:
+    space = await space_with(ask, one="# One", two="# Two", three="# Three")
+    one, two, three = revisions.current(world, space.id)["pages"]
+    group = {"id": "g", "type": "group", "title": "Group", "slug": "g", "pages": [three]}
+    await stand(ask, space, [{**one, "pages": [two]}, group])
+    reader = await _pdf(ask, space.ref)
+    assert len(reader.pages) == 4
+    outline = [_titles(entry) for entry in reader.outline]
+    assert outline == ["One", ["Two"], "Group", ["Three"]]
+
+
+async def test_a_page_alone_or_with_those_below_it(ask: Ask, world: World) -> None:
+    space = await space_with(ask, one="# One", two="# Two", three="# Three")
+    one, two, three = revisions.current(world, space.id)["pages"]
+    await stand(ask, space, [{**one, "pages": [two]}, three])
+    assert len((await _pdf(ask, space.ref, page="one")).pages) == 2
+    alone = await _pdf(ask, space.ref, page="one", only=True)
+    assert len(alone.pages) == 1
+    assert "One" in _words(alone)
+    assert "say which one" in await refused(ask(pdf.Get(at=space.ref, only=True)), 400)
+    assert "no page “gone”" in await refused(ask(pdf.Get(at=space.ref, page="gone")), 404)
+
+
+async def test_a_change_request_is_printed_as_it_proposes(ask: Ask) -> None:
+    desk = await Desk.open(ask, "# One\n\nOld words")
+    at = await desk.propose(update(await desk.id("One"), "# One\n\nNew words"))
+    assert "New words" in _words(await _pdf(ask, at, "sam"))
+    assert "Old words" in _words(await _pdf(ask, desk.space, "sam"))
+    await refused(ask(pdf.Get(at=at), "eve"), 404)
+    await refused(ask(pdf.Get(at=desk.space), "eve"), 404)
+    gone = at.model_copy(update={"change_request_id": "99"})
+    await refused(ask(pdf.Get(at=gone)), 404)
+
+
+async def test_pictures_of_the_space_are_shown(ask: Ask) -> None:
+    drawn = BytesIO()
+    Image.new("RGB", (40, 20), "red").save(drawn, "PNG")
+    good = content.NewFile(
+        name="a.png", content_type="image/png", base64=b64encode(drawn.getvalue()).decode(), ref="a.png"
+    )
+    damaged = content.NewFile(
+        name="b.png", content_type="image/png", base64=b64encode(drawn.getvalue()[:40]).decode(), ref="b.png"
+    )
+    desk = await Desk.open(ask, "# One")
+    at = await desk.propose()
+    page = insert("# Two\n\n![Red](./a.png)\n\n![Damaged](./b.png)\n\n![Far](https://a.example/c.png)")
+    await desk.edit(at, content.InsertFiles(files=(good, damaged)), page)
+    reader = await _pdf(ask, at)
+    assert [(image.image.size if image.image else None) for image in reader.pages[1].images] == [(40, 20)]
+    said = _words(reader)
+    assert "[Damaged]" in said
+    assert "[Far]" in said
+
+
+async def test_an_address_works_for_an_hour_and_cannot_be_made_up(ask: Ask, clock: Clock) -> None:
+    space = await space_with(ask, one="# One")
+    url = (await ask(pdf.Get(at=space.ref))).url
+    first = await ask.http("GET", url, None)
+    assert (await ask.http("GET", url, None)).content == first.content
+    payload, signature, name = url.rsplit("/", 3)[1:]
+    forged = url.replace(signature, "0" * len(signature))
+    for bad in (forged, url.replace(payload, payload[:-2] + "xx"), url.replace(signature, "é")):
+        assert (await ask.http("GET", bad, None)).status_code == 404
+    assert name == "handbook.pdf"
+    clock.forward(hours=1, seconds=1)
+    assert (await ask.http("GET", url, None)).status_code == 404
+    assert "expired" in ask.last.json()["error"]["message"]
+
+
+async def test_a_long_table_and_a_long_word_fit(ask: Ask) -> None:
+    rows = "\n".join(f"| {n} | {'word ' * 200} |" for n in range(40))
+    page = (
+        f"# Long\n\n| a | b |\n|---|---|\n{rows}\n| {'x' * 3000} | {'words ' * 3000} |\n\n{'y' * 3000}\n\n"
+        + "> " * 30
+        + "deep"
+    )
+    space = await space_with(ask, one=page)
+    reader = await _pdf(ask, space.ref)
+    assert len(reader.pages) > 3
+    assert "deep" in _words(reader)
+
+
+async def test_an_empty_space_has_a_pdf_too(ask: Ask) -> None:
+    space = await space_with(ask, one="")
+    await stand(ask, space, [])
+    assert len((await _pdf(ask, space.ref)).pages) == 1
+    at = (await ask(change_requests.Create(at=space.ref))).ref(space.ref)
+    assert len((await _pdf(ask, at)).pages) == 1
+    url = (await ask(pdf.Get(at=space.ref))).url
+    await ask(spaces.Delete(at=space.ref))
+    assert (await ask.http("GET", url, None)).status_code == 404
