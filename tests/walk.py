@@ -72,6 +72,9 @@ def furnish(clock: Clock, store: Store | None = None) -> World:
             world, revisions.current(world, made["id"]), pages=pages, files=[file], reusable_contents=[shared]
         )
         revisions.move_primary(world, made["id"], revision)
+        world.store.change(
+            f"/spaces/{made['id']}", gitSync={"repoName": "acme/docs", "url": "https://git.example/acme"}
+        )
     return world
 
 
@@ -114,6 +117,8 @@ class Walk:
     known: dict[str, str] = field(default_factory=dict)
     routes: dict[str, Route] = field(default_factory=dict)
     asked: list[Asked] = field(default_factory=list)
+    made: int = 0
+    """How many things were made that must not be called the same."""
 
     def all(self) -> Iterator[Asked]:
         """Every operation that is declared, as it is asked."""
@@ -127,9 +132,17 @@ class Walk:
             else:
                 yield self._ask(self.routes[key], values)
 
-    def values(self, key: str) -> Json:
-        """What an operation was asked with."""
-        return next(each.values for each in self.asked if each.route.key == key)
+    def furnish(self) -> None:
+        """Ask what makes and changes things, and nothing else: some of everything is there then."""
+        for asked in self.all():
+            if _order(asked.route.key)[0] > 1:
+                break
+
+    def at(self, key: str) -> Json:
+        """What the path of an operation names, where that is there already."""
+        path = key.partition(" ")[2]
+        found = {name: self.known.get(path[: at.end()]) or self.known.get(name) for at, name in _names(path)}
+        return {name: value for name, value in found.items() if value is not None}
 
     def _look_around(self) -> None:
         """Learn what is there from the beginning."""
@@ -138,8 +151,8 @@ class Walk:
         found = self._answer(f"GET {ORGANIZATION}/spaces", {"organizationId": "acme"})["items"]
         space = next(each for each in found if each["title"] == "Docs")
         self.known |= {"spaceId": space["id"], SPACE: space["id"], "revisionId": space["revision"]}
-        page = self._answer(f"GET {SPACE}/content/pages", {"spaceId": space["id"]})["pages"][0]
-        self.known |= {"pageId": page["id"], "pagePath": page["path"]}
+        group = self._answer(f"GET {SPACE}/content/pages", {"spaceId": space["id"]})["pages"][1]
+        self.known |= {"pageId": group["pages"][0]["id"], "pagePath": group["pages"][0]["path"]}
 
     def _answer(self, key: str, values: Json) -> Any:
         if key not in self.routes:
@@ -156,50 +169,60 @@ class Walk:
             self._learn(route.key, asked.answer)
         return asked
 
-    def _learn(self, key: str, said: Any) -> None:
-        """Remember what was made, or forget what is gone."""
+    def _learn(self, key: str, said: Any) -> str | None:
+        """The id of what was made, which stands from now on for its name if it is the first of its kind."""
         method, _, path = key.partition(" ")
-        if method == "DELETE":
-            self.known.pop(path, None)
-        made = MAKES.get(key) or next((each for each in self.routes.values() if _is_item_of(each.path, path)), None)
-        if isinstance(said, dict) and made and method in ("POST", "PUT"):
-            item = made if isinstance(made, str) else made.path
-            identity = said.get("slug") if item.endswith("{specSlug}") else said.get("id")
-            if isinstance(identity, str):
-                self.known[item] = identity
         if key == f"POST {ORGANIZATION}/storage/upload":
             self.known["storageKey"] = said["key"]
             self.put(said["url"], b"wOF2" + bytes(60))
+        item = MAKES.get(key) or next((each.path for each in self.routes.values() if _is_item_of(each.path, path)), "")
+        if not (item and isinstance(said, dict) and method in ("POST", "PUT")):
+            return None
+        name = _names(item)[-1][1]
+        identity = said.get("slug" if name == "specSlug" else "id")
+        if isinstance(identity, str):
+            self.known.setdefault(item, identity)
+            if name not in MADE_ANEW:
+                self.known.setdefault(name, identity)
+        return identity
 
     def _values(self, key: str) -> Json:
         method, _, path = key.partition(" ")
-        if method == "DELETE" or key in SPENDS:
-            self._make(path.removesuffix(SPENDS.get(key, "")))
         names = {name: self._of(path[: found.end()], name) for found, name in _names(path)}
+        if method == "DELETE" or key in SPENDS:
+            item = path.removesuffix(SPENDS.get(key, ""))
+            if made := self._make(item):
+                names[_names(item)[-1][1]] = made
         if key == f"POST {SPACE}/restore":
             self._answer(f"DELETE {SPACE}", names)
-        body = VALUES.get(key, {})
-        return {**names, **(body(self) if callable(body) else body)}
+        return {**names, **self.beside(key)}
+
+    def beside(self, key: str) -> Json:
+        """What an operation is asked with beside what its path names."""
+        values = VALUES.get(key, {})
+        return values(self) if callable(values) else values
 
     def _of(self, path: str, name: str) -> str:
-        """What stands for a name of a path: what was made there last, or made now, or known from the beginning."""
-        if path not in self.known and (name not in self.known or name in MADE_ANEW):
-            self._make(path)
-        found = self.known.get(path) or self.known.get(name)
+        """What stands for a name of a path: what was made there first, or made now, or known from the beginning."""
+        found = self.known.get(path)
+        if found is None and (name not in self.known or name in MADE_ANEW):
+            found = self._make(path)
+        found = found or self.known.get(name)
         if found is None:
             raise Unmade(f"there is no {name}")
         return found
 
-    def _make(self, item: str) -> None:
-        """Make what `item` is the path of, where an operation makes such things."""
+    def _make(self, item: str) -> str | None:
+        """Make one more of what `item` is the path of, where an operation makes such things."""
         makes = (key for key, made in MAKES.items() if made == item)
         keys = [*makes, *(f"{method} {item.rpartition('/')[0]}" for method in ("POST", "PUT"))]
         key = next((key for key in keys if key in self.routes), None)
-        if key and item not in KEPT:
-            path = key.partition(" ")[2]
-            names = {name: self._of(path[: found.end()], name) for found, name in _names(path)}
-            body = VALUES.get(key, {})
-            self._learn(key, self._answer(key, {**names, **(body(self) if callable(body) else body)}))
+        if key is None or item in KEPT:
+            return None
+        path = key.partition(" ")[2]
+        names = {name: self._of(path[: found.end()], name) for found, name in _names(path)}
+        values = {**names, **self.beside(key)}
+        return self._learn(key, self._answer(key, values))
 
 
 MAKES = {
@@ -211,8 +234,11 @@ MAKES = {
 MADE_ANEW = {"changeRequestId", "commentId", "commentReplyId", "inviteId"}
 """Names that stand for other things at other paths."""
 
-KEPT = {f"{ORGANIZATION}/teams/{{teamId}}/members/{{userId}}"}
-"""What stands at a path that looks as if it were made there."""
+KEPT = {
+    f"{ORGANIZATION}/teams/{{teamId}}/members/{{userId}}",
+    f"{CHANGE_REQUEST}/requested-reviewers/{{userId}}",
+}
+"""What looks as if it were made where it is, but is there already: a person."""
 
 SPENDS = {
     f"POST {SPACE}/restore": "/restore",
@@ -223,16 +249,12 @@ SPENDS = {
 """Operations after which their place is not what it was, and what their paths end in: they get one of their own."""
 
 
-def _place(walk: Walk, path: str) -> str:
-    return walk._of(path, _names(path)[-1][1])
-
-
 Values = Json | Callable[[Walk], Json]
 
 _HELLO = {"body": {"markdown": "Hello"}}
 _AGAIN = {"body": {"markdown": "Hello again"}}
 _ROLE = {"role": "comment"}
-_SHARE: Values = {"role": "comment", "users": ["zoe"]}
+_SHARE: Values = lambda walk: {"role": "comment", "users": ["zoe"], "teams": [walk.known["teamId"]]}  # noqa: E731  # one of many values
 _IMPORT: Values = lambda walk: {"url": walk.page_url, "source": "website"}  # noqa: E731  # one of many values
 _FONT: Values = lambda walk: {  # noqa: E731  # one of many values
     "fontFamily": "Tide",
@@ -253,14 +275,14 @@ VALUES: dict[str, Values] = {
     f"POST {COLLECTION}/move": {"parent": None},
     f"POST {COLLECTION}/transfer": {"organization": "north"},
     f"POST {COLLECTION}/permissions": _SHARE,
-    f"PATCH {COLLECTION}/permissions/users/{{userId}}": _ROLE,
+    f"PATCH {COLLECTION}/permissions/users/{{userId}}": {"userId": "zoe", **_ROLE},
     f"PATCH {COLLECTION}/permissions/teams/{{teamId}}": _ROLE,
     f"POST {ORGANIZATION}/spaces": {"title": "Tidal"},
     f"PATCH {SPACE}": {"emoji": "1f30a"},
     f"POST {SPACE}/move": {"parent": None},
     f"POST {SPACE}/transfer": {"organization": "north"},
     f"POST {SPACE}/permissions": _SHARE,
-    f"PATCH {SPACE}/permissions/users/{{userId}}": _ROLE,
+    f"PATCH {SPACE}/permissions/users/{{userId}}": {"userId": "zoe", **_ROLE},
     f"PATCH {SPACE}/permissions/teams/{{teamId}}": _ROLE,
     f"GET {SPACE}/search": {"query": "tides"},
     f"GET {ORGANIZATION}/search": {"query": "tides"},
@@ -285,16 +307,16 @@ VALUES: dict[str, Values] = {
     f"POST {ORGANIZATION}/sites": lambda walk: {"title": "Tide tables", "spaces": [walk.known["spaceId"]]},
     f"PATCH {SITE}": {"title": "Tide tables of the year"},
     f"PUT {SITE}/adaptive-schema": {"jsonSchema": CLAIMS},
-    f"POST {SITE}/sections": lambda walk: {"spaceId": walk.known["spaceId"], "title": "Tides"},
+    f"POST {SITE}/sections": lambda walk: {"spaceId": _another_space(walk), "title": "Tides"},
     f"PATCH {SITE}/sections/{{siteSectionId}}": {"description": "All of them."},
-    f"POST {SITE}/sections/{{siteSectionId}}/move": {"position": {}},
+    f"POST {SITE}/sections/{{siteSectionId}}/move": lambda walk: _moved(walk),
     f"POST {SITE}/redirects": lambda walk: {"source": "/old", "destination": _to_section(walk)},
     f"PATCH {SITE}/redirects/{{siteRedirectId}}": {"source": "/older"},
     f"GET {SITE}/redirect": {"source": "/older"},
     f"POST {SITE}/mcp-servers": {"name": "Tides", "url": "https://mcp.sea.example/", "headers": {}},
     f"PATCH {SITE}/mcp-servers/{{siteMcpServerId}}": {"name": "All tides"},
-    f"PATCH {SITE}/structure/sort": lambda walk: {"item": _section(walk), "position": {}},
-    f"POST {SITE}/site-spaces": lambda walk: {"spaceId": _another_space(walk)},
+    f"PATCH {SITE}/structure/sort": lambda walk: _sorted(walk),
+    f"POST {SITE}/site-spaces": lambda walk: {"spaceId": _another_space(walk), "sectionId": _section(walk)},
     f"PATCH {SITE}/site-spaces/{{siteSpaceId}}": {"path": "tidal"},
     f"POST {SITE}/section-groups": {"title": "Water"},
     f"PATCH {SITE}/section-groups/{{siteSectionGroupId}}": {"title": "Waters"},
@@ -313,7 +335,7 @@ VALUES: dict[str, Values] = {
     f"PATCH {ORGANIZATION}/link-invites/{{inviteId}}": {"role": "comment"},
     f"POST {ORGANIZATION}/saml": {"label": "Sea SSO"},
     f"PATCH {ORGANIZATION}/saml/{{samlProviderId}}": {"label": "Our sea SSO"},
-    f"POST {ORGANIZATION}/openapi": {"slug": "tides", "source": {"text": SPEC}},
+    f"POST {ORGANIZATION}/openapi": lambda walk: _spec(walk),
     f"PUT {ORGANIZATION}/openapi/{{specSlug}}": {"source": {"text": SPEC}},
     f"PATCH {ORGANIZATION}/openapi/{{specSlug}}": {"visibility": "public"},
     f"POST {ORGANIZATION}/translations": {"title": "Français"},
@@ -331,12 +353,29 @@ VALUES: dict[str, Values] = {
 """What each operation is asked with beside what its path names."""
 
 
+SECTION = f"{SITE}/sections/{{siteSectionId}}"
+
+
+def _section(walk: Walk) -> str:
+    return walk._of(SECTION, "siteSectionId")
+
+
 def _to_section(walk: Walk) -> Json:
-    return {"kind": "site-section", "siteSectionId": _place(walk, f"{SITE}/sections/{{siteSectionId}}")}
+    return {"kind": "site-section", "siteSectionId": _section(walk)}
 
 
-def _section(walk: Walk) -> Json:
-    return {"type": "site-section", "id": _place(walk, f"{SITE}/sections/{{siteSectionId}}")}
+def _sorted(walk: Walk) -> Json:
+    item, other = ({"type": "site-section", "id": each} for each in (_section(walk), walk._make(SECTION)))
+    return {"item": item, "position": {"before": other}}
+
+
+def _moved(walk: Walk) -> Json:
+    return {"position": {"after": {"type": "site-section", "siteSection": walk._make(SECTION)}}}
+
+
+def _spec(walk: Walk) -> Json:
+    walk.made += 1
+    return {"slug": f"tides-{walk.made}", "source": {"text": SPEC}}
 
 
 def _another_space(walk: Walk) -> str:
@@ -362,8 +401,10 @@ def _order(key: str) -> tuple[int, int, str]:
         return (4, -depth, path)
     if key.endswith("/storage/upload"):
         return (0, 0, path)
-    if key in SPENDS:
+    if key in SPENDS or key.endswith("/unpublish"):
         return (3, -depth, path)
+    if key.endswith("/teams"):
+        return (0, 0, path)
     if method == "GET":
         return (2, depth, path)
     return (1 if ends_in_name else 0, depth, path)

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from octavo.api.openapi_document import document
+from octavo.api.openapi_document import _MAY_BE_MISSING, document
 from octavo.api.operation import load
 from octavo.api.wire import Route, alias, body_fields, query_fields, routes
 
@@ -105,6 +105,21 @@ def test_limits_and_choices_are_told() -> None:
     assert parameters["spaceId"]["schema"]["pattern"]
     status = DOCUMENT["components"]["schemas"]["Comment"]["properties"]["status"]
     assert status["enum"] == ["open", "resolved"]
+
+
+def test_what_is_always_sent_is_required() -> None:
+    schemas = DOCUMENT["components"]["schemas"]
+    assert {"id", "status", "body", "postedBy", "permissions"} <= set(schemas["Comment"]["required"])
+    assert not {"editedAt", "resolvedBy"} & set(schemas["Comment"]["required"])
+    assert schemas["Markdown"]["required"] == ["markdown"]
+
+
+def test_what_may_be_missing_is_there_at_all() -> None:
+    schemas = DOCUMENT["components"]["schemas"]
+    for named in _MAY_BE_MISSING:
+        model, _, field = named.partition(".")
+        assert field in schemas[model]["properties"]
+        assert field not in schemas[model].get("required", ())
 
 
 def test_a_list_is_told_as_it_is_sent() -> None:

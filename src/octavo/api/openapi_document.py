@@ -54,6 +54,16 @@ _ERROR: Json = {
 }
 
 
+_MAY_BE_MISSING = frozenset(
+    {
+        *("Page.hidden", "Page.noIndex", "Page.noRobotsIndex", "Page.pages", "Page.urls"),
+        *("Changes.more", "Invited.failedSSOEmails", "OpenApiSpec.lastProcessedErrors"),
+        "SiteSpace.hasAdvancedCustomizationFeature",
+    }
+)
+"""What is not in every answer although it is never null. Everything else that cannot be null is always there."""
+
+
 @cache
 def document() -> Json:
     """The whole document. Its paths begin with `/v1`. Everybody is given the same one: do not change it."""
@@ -62,6 +72,8 @@ def document() -> Json:
     paths: dict[str, Json] = {}
     for route in found:
         paths.setdefault(route.path, {})[route.spec.method.lower()] = _operation(route, schemas)
+    described = schemas.components()
+    _require_what_is_always_sent(paths, described)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -76,7 +88,7 @@ def document() -> Json:
         "components": {
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
             "responses": {_response(status): _refusal(said) for status, said in _REFUSALS.items()},
-            "schemas": {"Error": _ERROR, **schemas.components()},
+            "schemas": {"Error": _ERROR, **described},
         },
     }
 
@@ -227,6 +239,40 @@ def _as_a_list_is_sent(schema: Json) -> None:
     schema["properties"].pop("unreadable", None)
     schema["properties"]["items"].pop("default", None)
     schema["required"] = ["items"]
+
+
+def _require_what_is_always_sent(paths: Json, described: Json) -> None:
+    """Models let everything of an answer be missing, for the sake of other servers. The platform is not like that."""
+    operations = [operation for methods in paths.values() for operation in methods.values()]
+    answered = _reached([operation["responses"] for operation in operations], described)
+    asked = _reached([operation.get("requestBody") for operation in operations], described)
+    for name in answered - asked:
+        fields: Json = described[name].get("properties", {})
+        always = {
+            each
+            for each, schema in fields.items()
+            if not _may_be_null(schema) and f"{name}.{each}" not in _MAY_BE_MISSING
+        }
+        if required := always | set(described[name].get("required", ())):
+            described[name]["required"] = sorted(required)
+
+
+def _may_be_null(schema: Json) -> bool:
+    return {"type": "null"} in schema.get("anyOf", ()) or not schema.keys() & {"type", "$ref", "anyOf", "oneOf", "enum"}
+
+
+def _reached(value: Any, described: Json) -> set[str]:
+    """The names of definitions that `value` refers to, or that these refer to."""
+    found: set[str] = set()
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict | list):
+            waiting += each.values() if isinstance(each, dict) else each
+        elif isinstance(each, str) and each.startswith(_SCHEMAS) and (name := each.removeprefix(_SCHEMAS)) not in found:
+            found.add(name)
+            waiting.append(described[name])
+    return found
 
 
 def _without_null(schema: Json) -> Json:

@@ -53,7 +53,6 @@ class Threads:
         shown = self._message("comment", path, document, format)
         shown["replies"] = self.world.store.count(f"{path}/replies")
         shown["target"] = self._target(document["target"])
-        shown["permissions"]["reply"] = allows(self.role, "comment")
         if document.get("resolvedBy"):
             shown["resolvedBy"] = present_user(self.world, document["resolvedBy"])
         return shown
@@ -82,7 +81,12 @@ class Threads:
             "postedBy": present_user(self.world, document["postedBy"]),
             "reactions": [self._reaction(each) for each in document.get("reactions", ())],
             "urls": {"location": self.world.url(f"/v1{path}")},
-            "permissions": {"view": True, "edit": self.may_edit(document), "delete": self.may_delete(document)},
+            "permissions": {
+                "view": True,
+                "edit": self.may_edit(document),
+                "reply": allows(self.role, "comment"),
+                "delete": self.may_delete(document),
+            },
         }
 
     def _reaction(self, reaction: Json) -> Json:
