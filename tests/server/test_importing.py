@@ -87,7 +87,7 @@ async def test_a_website_becomes_a_tree_of_pages(near: Ask, web: Web) -> None:
     )
     web.put(
         "/docs/guides/first.html",
-        "<h1>First guide</h1><h2 id='step'>Step</h2><a href='gone'>Gone</a><a href='a.png'>p</a>",
+        "<h1>First guide</h1><h2 id='step'>Step</h2><a href='gone'>Gone</a><a href='http://[oops'>Odd</a><a href='a.png'>p</a>",
     )
     web.put("/docs/guides/a.png", b"png", "image/png")
     desk = await Desk.open(near, "# Before")

@@ -206,6 +206,10 @@ async def test_link_pages_and_covers_are_links_too(ask: Ask, world: World) -> No
         {"kind": "reusable-content", "reusableContent": "none"},
         {"kind": "file", "file": "none"},
         {"kind": "openapi", "spec": "none"},
+        {"kind": "space", "space": f"{space.id}/revisions/{space.revision}"},
+        {"kind": "collection", "collection": 7},
+        {"kind": "user", "user": "ada/x"},
+        {"kind": "something-new"},
     ]
     pages = [{**link, "id": f"l{n}", "title": f"L{n}", "target": target} for n, target in enumerate(targets)]
     here = revisions.current(world, space.id)["pages"][0] | {"cover": {"ref": {"kind": "file", "file": "missing"}}}
@@ -213,9 +217,11 @@ async def test_link_pages_and_covers_are_links_too(ask: Ask, world: World) -> No
     found = await ask(links.ListOfSpace(at=space.ref))
     assert {named(each.target_reference) for each in found.items if each.status == "broken"} == {
         "url /pages/gone", "url /collections/none", "url /reusable-contents/none", "url /files/none", "url none",
+        f"url /spaces/{space.id}/revisions/{space.revision}", "url /collections/7", "url /users/ada/x",
+        "url /something-news/",
         "url /files/missing",
     }  # fmt: skip
-    assert sorted(each.status for each in found.items) == ["broken"] * 6 + ["ok"] * 5
+    assert sorted(each.status for each in found.items) == ["broken"] * 10 + ["ok"] * 5
     assert {each.target_reference.kind for each in found.items if each.status == "ok" and each.target_reference} == {
         "page", "url", "space", "user",
     }  # fmt: skip

@@ -172,6 +172,7 @@ async def test_members_read_them_and_creators_write_them(ask: Ask) -> None:
         ('{"openapi": "3.0.0", "info": {"title": "x"}}', "has no paths"),
         ("[" * 5000, "is not JSON"),
         ("a: &a !!python/object:os.system x", "is not YAML"),
+        ("a: 0x" + "f" * 5000, "too large"),
     ],
 )
 def test_what_is_no_specification_is_told_why(text: str, sentence: str) -> None:

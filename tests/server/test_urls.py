@@ -34,7 +34,16 @@ async def test_the_same_addresses_of_the_hosted_app_are_read(ask: Ask) -> None:
 async def test_addresses_that_name_nothing(ask: Ask, world: World) -> None:
     space = await space_with(ask, one="# One")
     app = f"{world.origin}/o/acme"
-    for url in (f"{app}/s/none", f"{app}/c/none", f"{app}/s/{space.id}/none", f"{app}/s/{space.id}/~/changes/9", app):
+    for url in (
+        f"{app}/s/none",
+        f"{app}/c/none",
+        f"{app}/s/{space.id}/none",
+        f"{app}/s/{space.id}/~/changes/9",
+        app,
+        f"{app}/s/{space.id}%2Frevisions%2F{space.revision}",
+        f"{app}/c/%00",
+        f"{app}/s/{space.id}/%2F%ff",
+    ):
         await refused(ask(urls.GetContent(url=url)), 404)
     assert "address of the app" in await refused(ask(urls.GetContent(url="https://elsewhere.example/s/x")), 400)
     await refused(ask(urls.GetContent(url=space.urls.app or ""), "eve"), 404)

@@ -107,7 +107,7 @@ def _website(url: str, fetcher: Fetcher) -> Gathered:
             continue
         read[address] = (fetched, page)
         for link in page.links:
-            leads = _page(urljoin(fetched.url, link))
+            leads = _page(_joined(fetched.url, link))
             if leads.startswith(within) and leads not in known:
                 known.add(leads)
                 waiting.append(leads)
@@ -118,6 +118,14 @@ def _website(url: str, fetcher: Fetcher) -> Gathered:
     if not gathered.pages:
         raise NotGathered("There is no page of HTML at this address")
     return gathered
+
+
+def _joined(base: str, link: str) -> str:
+    """Where a link leads. Nowhere if it is no address."""
+    try:
+        return urljoin(base, link)
+    except ValueError:
+        return ""
 
 
 def _page(address: str) -> str:

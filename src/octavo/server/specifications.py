@@ -11,6 +11,8 @@ LARGEST = 4 << 20
 """The most characters of a specification."""
 MOST_VALUES = 400_000
 DEEPEST = 100
+_WIDEST = 1024
+"""Bits of a whole number."""
 
 
 class Unreadable(Exception):
@@ -64,6 +66,8 @@ class _Plain:
             return [self.of(each, depth + 1) for each in value]
         if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
             return None
+        if isinstance(value, int) and value.bit_length() > _WIDEST:
+            raise Unreadable("It holds a number that is too large to be one.")
         return value if value is None or isinstance(value, str | int | float | bool) else str(value)
 
 

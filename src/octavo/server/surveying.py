@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,8 @@ from octavo.server.behaviour.permissions import role, sees_collection
 from octavo.server.store import Json
 from octavo.server.world import World
 
+NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_:@.+-]{0,127}")
+"""What can be an id."""
 _MOST_KNOWN = 5000
 _KNOWN: dict[str, Said] = {}
 """What texts speak of, by the hash that names them: texts never change, and reading one takes long."""
@@ -135,8 +138,8 @@ class Survey:
             case links.ToSpace(space=name, page=wanted, anchor=anchor):
                 target = self._elsewhere(name, wanted, anchor or "", status)
             case links.ToChangeRequest(space=name, number=number):
-                known = self._world.store.first(f"/spaces/{name}/change-requests", "number", number)
-                target = self._elsewhere(name, None, "", status) if known else None
+                numbered = self._world.store.first(f"/spaces/{name}/change-requests", "number", number)
+                target = self._elsewhere(name, None, "", status) if numbered else None
             case links.Broken():
                 target = None
             case _:
@@ -168,11 +171,11 @@ class Survey:
             case "space":
                 target = self._elsewhere(name, None, "", "ok")
             case "collection":
-                collection = self._world.store.find(f"/collections/{name}") if name else None
+                collection = self._known("collections", name)
                 seen = collection is not None and sees_collection(self._world, collection)
                 target = Target("ok", "collection", name) if seen else None
             case "user":
-                target = Target("ok", "user", name) if name and self._world.store.find(f"/users/{name}") else None
+                target = Target("ok", "user", name) if self._known("users", name) else None
             case _:
                 known = any(each["id"] == name for each in self._revision["reusableContents"])
                 target = Target("ok", "reusable-content", name, here) if known else None
@@ -189,7 +192,7 @@ class Survey:
 
     def _elsewhere(self, space: str, wanted: str | None, anchor: str, status: str) -> Target | None:
         """Another space, or a page of it by path or id."""
-        document = self._world.store.find(f"/spaces/{space}")
+        document = self._known("spaces", space)
         if document is None or document.get("deletedAt") or role(self._world, document) is None:
             return None
         if not wanted:
@@ -199,9 +202,12 @@ class Survey:
         return Target(status, "page", found["id"], space, anchor) if found else None
 
     def _spec(self, slug: str) -> Target:
-        path = f"/orgs/{self._space['organization']}/openapi/{slug}"
-        known = self._world.store.find(path)
+        known = self._known(f"orgs/{self._space['organization']}/openapi", slug)
         return Target("ok", "openapi", slug) if known else Target("broken", "url", slug)
+
+    def _known(self, collection: str, name: str) -> Json | None:
+        """A document by its id. Pages may name anything: what is no id could name what is filed below a document."""
+        return self._world.store.find(f"/{collection}/{name}") if NAME.fullmatch(name) else None
 
     def _reusable(self, says: str) -> Target:
         """Reusable content, named by its id or by the file a repository keeps it in."""

@@ -15,6 +15,7 @@ from octavo.server.behaviour.permissions import role, sees_collection
 from octavo.server.behaviour.spaces import present_space
 from octavo.server.rest import handle
 from octavo.server.store import Json, Missing
+from octavo.server.surveying import NAME
 from octavo.server.world import Refused, World
 
 
@@ -22,6 +23,8 @@ from octavo.server.world import Refused, World
 def _get_content(op: urls.GetContent, world: World) -> Json:
     parts = _parts(op.url, world)
     match parts:
+        case [_, name, *_] if not NAME.fullmatch(name):
+            raise Missing(f"/spaces/{name}")
         case ["c", collection, *_]:
             return {"collection": present_collection(world, _collection(world, collection))}
         case ["s", space, "~", "changes", number, *path]:
