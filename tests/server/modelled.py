@@ -1,0 +1,195 @@
+"""A small model of spaces, change requests and comments, and what must be there when it is right."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+import pytest
+from hypothesis import strategies as st
+from pydantic import SecretStr
+
+from octavo.api import change_requests, collections, comments, content, spaces
+from octavo.api.bodies import Markdown
+from octavo.api.errors import NotFound, Rejected
+from octavo.api.operation import Operation
+from octavo.api.places import ChangeRequestRef, CollectionRef, Discussion, SpaceRef
+from octavo.client.client import Client
+from octavo.server.app import Platform
+from tests.server.asking import ACME, Clock, small_world
+
+T = TypeVar("T")
+Texts = dict[str, str]
+"""What each page says, by title. Every title is used once."""
+
+WEEK = timedelta(days=7)
+
+
+@dataclass
+class Thread:
+    id: str
+    resolved: bool = False
+    replies: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Proposal:
+    """A change request as it should be."""
+
+    at: ChangeRequestRef
+    number: int
+    base: str
+    """The primary revision it was last brought up to."""
+    texts: Texts
+    status: str = "draft"
+    merged: str | None = None
+    threads: list[Thread] = field(default_factory=list)
+
+    @property
+    def is_closed(self) -> bool:
+        return self.status in ("merged", "archived")
+
+
+@dataclass
+class Place:
+    """A space as it should be."""
+
+    at: SpaceRef
+    title: str
+    main: str
+    """The primary revision."""
+    texts: dict[str, Texts]
+    """What the primary revisions said, by their ids."""
+    parent: str | None = None
+    deleted: datetime | None = None
+    threads: list[Thread] = field(default_factory=list)
+    proposals: list[Proposal] = field(default_factory=list)
+
+
+def opens(threads: Sequence[Thread]) -> int:
+    return sum(not thread.resolved for thread in threads)
+
+
+PICK = st.integers(0, 30)
+"""Which of the things that are there: counted round."""
+
+
+def picked(things: Sequence[T], pick: int) -> T:
+    return things[pick % len(things)]
+
+
+class Modelled:
+    """The platform, an administrator who asks it, and how it should be."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runner = asyncio.Runner()
+        self.clock = Clock()
+        self.world = small_world(self.clock)
+        self.open()
+        self.places: list[Place] = []
+        self.rows: dict[str | None, list[Place]] = {}
+        """What lies in each collection and at the root, in its order, deleted spaces too."""
+
+    def open(self) -> None:
+        self.platform = Platform(self.world)
+        self.client = Client("http://octavo.test", SecretStr("key-ada"), transport=self.platform)
+
+    def close(self) -> None:
+        self.run(self.client.aclose())
+        self.platform.close()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        return self.runner.run(work)
+
+    def ask(self, op: Operation[T]) -> T:
+        return self.run(self.client(op))
+
+    def refused(self, op: Operation[Any], kind: type[Rejected], says: str | None = None) -> None:
+        with pytest.raises(kind, match=says):
+            self.ask(op)
+
+    @property
+    def there(self) -> list[Place]:
+        return [place for place in self.places if place.deleted is None]
+
+    @property
+    def deleted(self) -> list[Place]:
+        return [place for place in self.places if place.deleted is not None]
+
+    def is_gone(self, place: Place) -> bool:
+        return place.deleted is not None and self.clock() - place.deleted >= WEEK
+
+    def place(self, pick: int) -> Place:
+        return picked(self.there, pick)
+
+    def texts(self, at: SpaceRef | ChangeRequestRef) -> Texts:
+        pages = self.ask(content.ListPages(at=at)).pages
+        found = {}
+        for page in pages:
+            read = self.ask(content.GetPage(at=at, page_id=page.id, format="markdown"))
+            found[page.title] = (read.markdown or "").strip()
+        assert len(found) == len(pages)
+        return found
+
+    def check(self, place: Place, at: Discussion | None = None, threads: Sequence[Thread] = ()) -> None:
+        """A space is as it should be, with what the deed was about."""
+        if self.is_gone(place):
+            self.refused(spaces.Get(at=place.at), NotFound)
+            return
+        shown = self.ask(spaces.Get(at=place.at))
+        statuses = Counter(each.status for each in place.proposals)
+        assert (shown.title, shown.parent, shown.deleted_at) == (place.title, place.parent, place.deleted)
+        assert (shown.revision, shown.comments) == (place.main, opens(place.threads))
+        assert shown.change_requests == len(place.proposals)
+        assert (shown.change_requests_open, shown.change_requests_draft) == (statuses["open"], statuses["draft"])
+        if place.deleted is not None:
+            self.refused(content.ListPages(at=place.at), NotFound)
+            self.refused(comments.Create(at=place.at, body=Markdown(markdown="x")), NotFound)
+            return
+        for proposal in place.proposals:
+            self.check_proposal(place, proposal)
+        if at is not None:
+            listed = self.ask(comments.List(at=at, order="asc", status="all")).items
+            assert [(each.id, each.status, each.replies) for each in listed] == [
+                (each.id, "resolved" if each.resolved else "open", len(each.replies)) for each in threads
+            ]
+
+    def check_proposal(self, place: Place, proposal: Proposal) -> None:
+        shown = self.ask(change_requests.Get(at=proposal.at))
+        assert (shown.number, shown.status) == (proposal.number, proposal.status)
+        assert (shown.revision_merged, shown.comments) == (proposal.merged, opens(proposal.threads))
+        assert shown.outdated is (proposal.status != "merged" and proposal.base != place.main)
+        assert shown.base == proposal.base
+
+    def check_order(self) -> None:
+        """Spaces are listed in the order of their rows, without those that are deleted."""
+        listed = self.ask(spaces.List(at=ACME, limit=1000)).items
+        for parent, row in self.rows.items():
+            wanted = [place.at.space_id for place in row if place.deleted is None]
+            assert [each.id for each in listed if each.parent == parent] == wanted
+            if parent:
+                inside = self.ask(collections.ListSpaces(at=CollectionRef(collection_id=parent))).items
+                assert [each.id for each in inside] == wanted
+
+    def check_statuses(self, place: Place) -> None:
+        for status in ("draft", "open", "archived", "merged"):
+            listed = self.ask(change_requests.List(at=place.at, status=status)).items
+            wanted = {each.number for each in place.proposals if each.status == status}
+            assert {each.number for each in listed} == wanted
+
+    def check_everything(self) -> None:
+        if not self.rows:
+            return
+        self.check_order()
+        for place in self.places:
+            self.check(place)
+        for place in self.there:
+            assert self.texts(place.at) == place.texts[place.main]
+            self.check_statuses(place)
+            for proposal in place.proposals:
+                assert self.texts(proposal.at) == proposal.texts
