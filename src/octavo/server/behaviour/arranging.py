@@ -9,7 +9,7 @@ from typing import Any
 from octavo.api import collections, spaces
 from octavo.server.behaviour import site_tree
 from octavo.server.behaviour.ordering import Filed, order, settle
-from octavo.server.behaviour.permissions import membership, need, need_in_organization, role
+from octavo.server.behaviour.permissions import membership, need, need_in_organization, role, sees
 from octavo.server.rest import given, path_of
 from octavo.server.store import Json, Missing
 from octavo.server.world import Refused, World
@@ -59,7 +59,7 @@ def need_to_add(world: World, organization: str, parent: str | None) -> None:
         need_in_organization(world, world.store.get(f"/orgs/{organization}"), "create")
         return
     collection = world.store.get(f"/collections/{parent}")
-    if collection["organization"] != organization:
+    if collection["organization"] != organization or not sees(world, collection):
         raise Missing(f"/collections/{parent}")
     need(world, collection, "create")
 
@@ -131,7 +131,7 @@ def _neighbour(position: spaces.Position, world: World) -> Filed:
     pointer: Any = position.before or position.after
     path = f"/spaces/{pointer.space}" if pointer.type == "space" else f"/collections/{pointer.collection}"
     document = world.store.get(path)
-    if membership(world, document["organization"]) is None:
+    if not sees(world, document):
         raise Missing(path)
     return path, document
 

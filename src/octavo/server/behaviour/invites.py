@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from octavo.api import invites
 from octavo.server.behaviour.members import need_to_manage
-from octavo.server.behaviour.permissions import RANKS, allows, need, organization_role, role
+from octavo.server.behaviour.permissions import RANKS, allows, need, organization_role, role, sees
 from octavo.server.behaviour.users import by_address
 from octavo.server.rest import completes, guards, handle, page, path_of, shows
 from octavo.server.store import Json, Missing
@@ -98,6 +98,8 @@ def _administers(world: World, link: Json) -> bool:
 def _may_administer(op: invites.GetLink | invites.UpdateLink | invites.DeleteLink, world: World) -> None:
     link = world.store.get(path_of(op))
     if place := _place(world, link):
+        if not sees(world, place):
+            raise Missing(path_of(op))
         need(world, place, "admin")
     else:
         need_to_manage(world, link["organization"])
@@ -112,7 +114,7 @@ def _may_create(op: invites.CreateLink, world: World) -> None:
     for kind, identifier in (("space", op.space), ("collection", op.collection)):
         if identifier is not None:
             place = _place(world, {kind: identifier})
-            if place is None or place["organization"] != organization:
+            if place is None or place["organization"] != organization or not sees(world, place):
                 raise Missing(f"/{kind}s/{identifier}")
             need(world, place, "admin")
 

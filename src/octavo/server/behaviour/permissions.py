@@ -75,6 +75,13 @@ def sees_collection(world: World, collection: Json) -> bool:
     return any(role(world, space) for space in inside if _lies_in(world, space, collection["id"]))
 
 
+def sees(world: World, holder: Json) -> bool:
+    """Whether the caller may know of a space or collection. Of others nothing is said, least of all their titles."""
+    if "revision" not in holder:
+        return sees_collection(world, holder)
+    return not holder.get("deletedAt") and role(world, holder) is not None
+
+
 def allows(role: str | None, deed: str) -> bool:
     """Whether a role is enough for view, comment, edit, review, merge, create or admin."""
     return role is not None and RANKS.index(role) >= RANKS.index(_LEAST[deed])

@@ -1,0 +1,82 @@
+"""Of what people may not see they are told nothing: it is not there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from octavo.api import collections, invites, permissions, spaces
+from octavo.api.operation import Operation
+from octavo.api.places import CollectionRef, SpaceRef
+from octavo.api.spaces import CollectionPointer, Position, SpacePointer
+from tests.server.asking import ACME, Ask, refused, space_with
+
+SECRET = "Merger with North"
+PEOPLE = ("mia", "sam", "gil")
+"""A member who may create content, one who may read, and a guest. They administer one space and one collection."""
+
+
+@pytest.fixture
+async def unseen(ask: Ask) -> tuple[SpaceRef, CollectionRef]:
+    """A space in a collection, for administrators only."""
+    shelf = await ask(collections.Create(at=ACME, title=SECRET))
+    ref = CollectionRef(collection_id=shelf.id)
+    await ask(collections.Update(at=ref, default_level=None))
+    return (await space_with(ask, SECRET, parent=shelf.id)).ref, ref
+
+
+@pytest.fixture
+async def own(ask: Ask) -> tuple[SpaceRef, CollectionRef]:
+    """A space and a collection that everybody of these administers."""
+    space = await space_with(ask, "Own")
+    shelf = CollectionRef(collection_id=(await ask(collections.Create(at=ACME, title="Own"))).id)
+    for at in (space.ref, shelf):
+        await ask(permissions.Grant(at=at, role="admin", users=PEOPLE))
+    return space.ref, shelf
+
+
+@pytest.mark.parametrize("user", PEOPLE)
+async def test_nothing_is_put_where_one_does_not_see(
+    ask: Ask, user: str, unseen: tuple[SpaceRef, CollectionRef], own: tuple[SpaceRef, CollectionRef]
+) -> None:
+    (space, shelf), (own_space, own_shelf) = unseen, own
+    beside = Position(before=SpacePointer(space=space.space_id))
+    below = Position(after=CollectionPointer(collection=shelf.collection_id))
+    ops: tuple[Operation[Any], ...] = (
+        spaces.Create(at=ACME, parent=shelf.collection_id),
+        collections.Create(at=ACME, parent=shelf.collection_id),
+        spaces.Move(at=own_space, parent=shelf.collection_id),
+        spaces.Move(at=own_space, position=beside),
+        spaces.Move(at=own_space, parent=None, position=beside),
+        collections.Move(at=own_shelf, parent=shelf.collection_id),
+        collections.Move(at=own_shelf, position=below),
+    )
+    for op in ops:
+        sentence = await refused(ask(op, user), 404)
+        assert SECRET not in sentence
+        assert shelf.collection_id in sentence or space.space_id in sentence
+
+
+@pytest.mark.parametrize("user", PEOPLE)
+async def test_no_link_into_what_one_does_not_see(ask: Ask, user: str, unseen: tuple[SpaceRef, CollectionRef]) -> None:
+    space, shelf = unseen
+    link = await ask(invites.CreateLink(at=ACME, level="read", space=space.space_id))
+    ops: tuple[Operation[Any], ...] = (
+        invites.CreateLink(at=ACME, level="admin", space=space.space_id),
+        invites.CreateLink(at=ACME, level="admin", collection=shelf.collection_id),
+        invites.GetLink(at=ACME, invite_id=link.id),
+        invites.UpdateLink(at=ACME, invite_id=link.id, level="admin"),
+    )
+    for op in ops:
+        assert SECRET not in await refused(ask(op, user), 404)
+    await ask(invites.DeleteLink(at=ACME, invite_id=link.id), user)
+    assert await ask(invites.GetLink(at=ACME, invite_id=link.id)) == link
+
+
+async def test_no_neighbour_was_deleted(ask: Ask, own: tuple[SpaceRef, CollectionRef]) -> None:
+    gone = await space_with(ask, SECRET)
+    await ask(spaces.Delete(at=gone.ref))
+    beside = Position(before=SpacePointer(space=gone.id))
+
+    assert SECRET not in await refused(ask(spaces.Move(at=own[0], position=beside)), 404)
