@@ -172,10 +172,14 @@ def _cursor(place: Any) -> str:
 
 def _opened(cursor: str) -> Any:
     try:
-        place = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        place = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)), parse_constant=_no_place)
     except (ValueError, RecursionError):
         raise _unknown_page() from None
     return tuple(place) if isinstance(place, list) else place
+
+
+def _no_place(name: str) -> None:
+    raise ValueError(f"{name} orders nothing")
 
 
 def _unknown_page() -> Refused:

@@ -1,0 +1,273 @@
+"""Every list there is comes in pages: the same items in the same order as all at once, however they are cut."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+from urllib.parse import urlencode
+
+import pytest
+
+from octavo.api import change_requests, comments, permissions, spaces, teams
+from octavo.api.bodies import Markdown
+from octavo.api.operation import Listing, load
+from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.spaces import Space
+from octavo.api.wire import Route, build, encode, query_fields, routes
+from octavo.server.app import Platform
+from octavo.server.behaviour import revisions
+from octavo.server.store import Json
+from tests.server.asking import ACME, Ask, Clock, space_with
+from tests.walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, furnish
+
+NOWHERE = "http://127.0.0.1:9/"
+"""Where the platform does not go: no test leaves this machine."""
+ROUTES = {route.key: route for op, spec in load().items() if issubclass(op, Listing) for route in routes(spec)}
+"""Every list, at every kind of place that has it."""
+
+AT_ONCE = {"change_requests.ListContributors"}
+"""Lists that come whole, as documented."""
+
+every_list = pytest.mark.parametrize("key", [key for key, route in ROUTES.items() if route.spec.name not in AT_ONCE])
+
+
+class Furnished:
+    """A world with three of everything that a list can hold, and an administrator who reads it."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.clock = Clock()
+        self.world = furnish(self.clock)
+        self.platform = Platform(self.world)
+        self.asking = Ask(self.platform)
+        self.walk = Walk(self.ask, page_url=NOWHERE, put=self.put)
+        for _ in range(3):
+            self.walk = Walk(self.ask, NOWHERE, self.put, known=dict(self.walk.known), made=self.walk.made)
+            self.walk.furnish()
+            self.clock.forward(hours=1)
+        self.fill_pages()
+        self.fill_lists()
+
+    def fill_pages(self) -> None:
+        """More pages and files, which link to what is there."""
+        world, space = self.world.asked_by("ada"), self.walk.known["spaceId"]
+        before = revisions.current(world, space)
+        nested = before["pages"][1]["pages"]
+        nested[0] = revisions.written(
+            world, nested[0], "[One](a.md), [two](b.md), ![chart](/files/chart), [tides](../tides.md)."
+        )
+        words = "Of tides: [springs](more/springs.md), ![chart](/files/chart), [far](https://sea.example/far)."
+        pages = [revisions.new_page(world, f"Tides {each}", words) for each in range(3)]
+        files = [{**before["files"][0], "id": f"chart-{each}"} for each in range(3)]
+        after = revisions.next_after(world, before, pages=before["pages"] + pages, files=before["files"] + files)
+        revisions.move_primary(world, space, after)
+        self.walk.known["revisionId"] = after["id"]
+        for another in world.store.all("/spaces"):
+            if another["title"] == "Another":
+                moved = revisions.next_after(world, revisions.current(world, another["id"]), pages=pages)
+                revisions.move_primary(world, another["id"], moved)
+        known = self.walk.at(f"POST {CHANGE_REQUEST}/update")
+        assert self.send("POST", f"{CHANGE_REQUEST}/update".format(**known))[0] == 200
+
+    def fill_lists(self) -> None:
+        """More of what the walk makes only once: because it is there already, or of other people."""
+        south = {"id": "south", "title": "South", "createdAt": self.world.timestamp()}
+        self.world.store.put("/orgs/south", south)
+        self.world.store.put("/orgs/south/members/ada", {"id": "ada", "role": "admin", "joinedAt": south["createdAt"]})
+        self.do("POST", f"{SITE}/redirects", {**self.walk.beside(f"POST {SITE}/redirects"), "source": "/three"})
+        for title in ("One", "Two", "Three"):
+            key = f"POST {ORGANIZATION}/teams"
+            collection = self.walk.known[COLLECTION]
+            self.do("POST", f"{ORGANIZATION}/spaces", {"title": title, "parent": collection})
+            team = self.do("PUT", f"{ORGANIZATION}/teams", {"title": title, "members": ["jun"]})["id"]
+            for place in (SPACE, COLLECTION):
+                self.do("POST", f"{place}/permissions", {"role": "comment", "users": ["tom", "jun"], "teams": [team]})
+            known = self.walk.at(f"{key} {SPACE}/x")
+            asked = self.do("POST", f"{SPACE}/change-requests", {"subject": title}, known)
+            self.do("PATCH", f"{CHANGE_REQUEST}", {"status": "open"}, {**known, "changeRequestId": asked["id"]})
+        self.do("POST", f"{CHANGE_REQUEST}/requested-reviewers", {"users": ["jun", "mia"]})
+        for user in ("jun", "zoe"):
+            for place in (SPACE, CHANGE_REQUEST):
+                self.do("POST", f"{place}/comments", {"body": {"markdown": "Hello"}}, user=user)
+
+    def do(self, method: str, path: str, body: Json, names: Json | None = None, user: str = "ada") -> Any:
+        names = names or self.walk.at(f"{method} {path}/x")
+        status, answer = self.send(method, path.format(**names), user=user, json=body)
+        assert status < 300, answer
+        return answer
+
+    def ask(self, route: Route, values: Json) -> tuple[int, Any]:
+        request = encode(build(route, values))
+        return self.send(request.method, request.url, json=request.body)
+
+    def put(self, url: str, content: bytes) -> None:
+        self.loop.run_until_complete(self.asking.http("PUT", url, None, content=content))
+
+    def send(self, method: str, url: str, **options: Any) -> tuple[int, Any]:
+        answer = self.loop.run_until_complete(self.asking.http(method, url, **options))
+        return answer.status_code, answer.json() if answer.content else None
+
+    def page(self, key: str, **cut: Any) -> Json:
+        """One page of a list."""
+        status, answer = self.ask(ROUTES[key], {**self.walk.at(key), **self.walk.beside(key), **cut})
+        assert status == 200, answer
+        found: Json = answer
+        return found
+
+    def url(self, key: str, **cut: str) -> tuple[str, str, Json | None]:
+        """How a page of a list is asked for over HTTP, cut in a way the vocabulary would not send."""
+        request = encode(build(ROUTES[key], {**self.walk.at(key), **self.walk.beside(key)}))
+        if request.body is not None and not query_fields(ROUTES[key].spec):
+            return request.method, request.url, {**request.body, **cut}
+        return request.method, request.url + ("&" if "?" in request.url else "?") + urlencode(cut), request.body
+
+    def close(self) -> None:
+        self.platform.close()
+        self.world.store.close()
+        self.loop.close()
+
+
+@pytest.fixture(scope="module")
+def furnished() -> Iterator[Furnished]:
+    furnished = Furnished()
+    yield furnished
+    furnished.close()
+
+
+@every_list
+def test_pages_of_any_size_come_to_the_same_list(key: str, furnished: Furnished) -> None:
+    whole = furnished.page(key, limit=1000)
+    assert "next" not in whole
+    assert whole["count"] == len(whole["items"])
+    assert len(whole["items"]) > 2
+    for limit in (1, 2):
+        found: list[Json] = []
+        answer: Json = {"next": {}}
+        while "next" in answer:
+            answer = furnished.page(key, limit=limit, **answer["next"])
+            assert 0 < len(answer["items"]) <= limit
+            assert answer["count"] == whole["count"]
+            found += answer["items"]
+        assert found == whole["items"]
+
+
+@every_list
+def test_more_than_a_thousand_at_a_time_are_refused(key: str, furnished: Furnished) -> None:
+    for limit, status in (("1000", 200), ("1001", 400)):
+        method, url, body = furnished.url(key, limit=limit)
+        assert furnished.send(method, url, json=body)[0] == status
+    assert furnished.asking.last.json()["error"]["message"] == "limit may be at most 1000."
+
+
+@every_list
+def test_a_page_that_is_none_is_refused(key: str, furnished: Furnished) -> None:
+    for cursor in ("garbage", "ÿ", "bnVsbA", "e30", "TmFO"):  # the last three: null, {} and NaN
+        method, url, body = furnished.url(key, page=cursor)
+        status, answer = furnished.send(method, url, json=body)
+        assert (cursor, status) == (cursor, 400)
+        assert answer["error"]["message"].startswith("page names no page of this list.")
+
+
+@dataclass
+class Kept:
+    """A list, and how something is added to it and taken off it."""
+
+    listing: Listing[Any]
+    add: Callable[[], Awaitable[str]]
+    remove: Callable[[str], Awaitable[None]]
+
+
+def _comments(ask: Ask, space: Space, order: Literal["asc", "desc"]) -> Kept:
+    async def add() -> str:
+        return (await ask(comments.Create(at=space.ref, body=Markdown(markdown="Hello")))).id
+
+    async def remove(identity: str) -> None:
+        await ask(comments.Delete(at=space.ref, comment_id=identity))
+
+    return Kept(comments.List(at=space.ref, order=order), add, remove)
+
+
+def _spaces(ask: Ask, space: Space) -> Kept:
+    async def add() -> str:
+        return (await ask(spaces.Create(at=ACME, title="One more"))).id
+
+    async def remove(identity: str) -> None:
+        await ask(spaces.Delete(at=SpaceRef(space_id=identity)))
+
+    return Kept(spaces.List(at=ACME), add, remove)
+
+
+def _change_requests(ask: Ask, space: Space) -> Kept:
+    async def add() -> str:
+        return (await ask(change_requests.Create(at=space.ref))).id
+
+    async def remove(identity: str) -> None:
+        at = ChangeRequestRef(space_id=space.id, change_request_id=identity)
+        await ask(change_requests.Update(at=at, status="archived"))
+
+    return Kept(change_requests.List(at=space.ref, status="draft"), add, remove)
+
+
+def _teams(ask: Ask, space: Space) -> Kept:
+    async def add() -> str:
+        return (await ask(teams.Create(at=ACME, title="Harbour"))).id
+
+    async def remove(identity: str) -> None:
+        await ask(teams.Delete(at=ACME, team_id=identity))
+
+    return Kept(teams.List(at=ACME), add, remove)
+
+
+def _shared(ask: Ask, space: Space) -> Kept:
+    people = iter(("mia", "tom", "jun", "zoe", "sam", "gil", "ada"))
+
+    async def add() -> str:
+        user = next(people)
+        await ask(permissions.Grant(at=space.ref, role="comment", users=(user,)))
+        return user
+
+    async def remove(identity: str) -> None:
+        await ask(permissions.DeleteUser(at=space.ref, user_id=identity))
+
+    return Kept(permissions.ListUsers(at=space.ref), add, remove)
+
+
+@pytest.mark.parametrize(
+    "keep",
+    [
+        partial(_comments, order="asc"),
+        partial(_comments, order="desc"),
+        _spaces,
+        _change_requests,
+        _teams,
+        _shared,
+    ],
+    ids=["comments up", "comments down", "spaces", "change requests", "teams", "people"],
+)
+@pytest.mark.parametrize("limit", [1, 2])
+async def test_what_stays_is_read_once_while_others_come_and_go(
+    keep: Callable[[Ask, Space], Kept], limit: int, ask: Ask
+) -> None:
+    kept = keep(ask, await space_with(ask))
+    for _ in range(5):
+        await kept.add()
+    whole = [_identity(item) for item in (await ask(kept.listing)).items]
+    op = kept.listing.model_copy(update={"limit": limit})
+    first = await ask(op)
+    await kept.remove(_identity(first.items[-1]))  # the very one the cursor stands at
+    await kept.remove(whole[3])
+    added = await kept.add()
+    read = list(first.items)
+    while first.next:
+        first = await ask(op.model_copy(update={"page": first.next.page}))
+        read += first.items
+    found = [_identity(item) for item in read]
+    assert [each for each in found if each != added] == [each for each in whole if each != whole[3]]
+    assert found.count(added) <= 1
+
+
+def _identity(item: Any) -> str:
+    return str(item.user.id if hasattr(item, "user") else item.id)
