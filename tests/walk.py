@@ -403,7 +403,7 @@ def _order(key: str) -> tuple[int, int, str]:
         return (0, 0, path)
     if key in SPENDS or key.endswith("/unpublish"):
         return (3, -depth, path)
-    if key.endswith("/teams"):
+    if key == f"PUT {ORGANIZATION}/teams":
         return (0, 0, path)
     if method == "GET":
         return (2, depth, path)

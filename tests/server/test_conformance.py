@@ -64,7 +64,7 @@ class Furnished:
         def put(url: str, content: bytes) -> None:
             loop.run_until_complete(asking.http("PUT", url, None, content=content))
 
-        walk = Walk(ask, put=put)
+        walk = Walk(ask, page_url=PRIVATE, put=put)
         walk.furnish()
         self.beside = {key: walk.beside(key) for key in walk.routes}
         self.at = {

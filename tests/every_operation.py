@@ -1,0 +1,131 @@
+"""Run every operation with `octavo api` against `octavo serve`, each in a process of its own, and print what came of it.
+
+.venv/bin/python -m tests.every_operation
+
+Prints a line for each method and path: the status promised, whether it was kept, and how long the command took. Ends
+with 1 when an operation did not do what it promises.
+"""
+
+from __future__ import annotations
+
+import http.server
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from octavo.api.operation import load
+from octavo.api.wire import Route, routes
+from octavo.server.store import Json, Store
+from tests.server.asking import Clock
+from tests.walk import Asked, Walk, furnish
+
+KEY = "key-of-ada-0123456789"
+OCTAVO = [sys.executable, "-m", "octavo"]
+
+
+class Command:
+    """Asks with `octavo api`. A command that succeeds was answered as promised: nothing else ends with 0."""
+
+    def __init__(self, environ: dict[str, str]) -> None:
+        self.environ = environ
+        self.seconds: dict[str, float] = {}
+        """How long the last command for an operation took, by its method and path."""
+
+    def __call__(self, route: Route, values: Json) -> tuple[int, Any]:
+        said = [f"{name}:={json.dumps(value)}" for name, value in values.items()]
+        began = time.perf_counter()
+        ran = subprocess.run(
+            [*OCTAVO, "api", route.spec.name, *said], env=self.environ, capture_output=True, text=True, check=False
+        )
+        self.seconds[route.key] = time.perf_counter() - began
+        if ran.returncode:
+            return 0, ran.stderr.strip().removeprefix("octavo: ")
+        return route.spec.success, json.loads(ran.stdout) if ran.stdout else None
+
+
+def put(url: str, content: bytes) -> None:
+    """Send a file to the address that was given for it."""
+    request = urllib.request.Request(url, data=content, method="PUT")
+    with urllib.request.urlopen(request) as answer:
+        answer.read()
+
+
+class Page(http.server.BaseHTTPRequestHandler):
+    """A website of one page, to import."""
+
+    def do_GET(self) -> None:
+        content = b"<!doctype html><title>Ebb</title><main><h1>Ebb</h1><p>Going out.</p></main>"
+        self.send_response(200)
+        self.send_header("content-type", "text/html")
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing: the table is what is printed."""
+
+
+@contextmanager
+def website() -> Iterator[str]:
+    """The address of a page on this machine."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[dict[str, str]]:
+    """`octavo serve` on a furnished world in `folder`; yields the environment of whoever asks it."""
+    store = Store(folder / "platform.db")
+    furnish(Clock(), store)
+    store.add_key(KEY, "ada")
+    store.set("library", "furnished")  # else it is taken to be new, and the demo is set out
+    store.close()
+    places = {f"OCTAVO_{name}_DIR": str(folder / name) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+    environ = {**os.environ, **places, "PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring"}
+    command = [*OCTAVO, "serve", "--data", str(folder), "--allow-private-imports"]
+    with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True) as serving:
+        assert serving.stdout is not None
+        origin = serving.stdout.readline().split()[-1]
+        try:
+            yield {**environ, "OCTAVO_API_KEY": KEY, "OCTAVO_BASE_URL": origin}
+        finally:
+            serving.send_signal(signal.SIGINT)
+
+
+def line(asked: Asked, seconds: float) -> str:
+    """One line of the table."""
+    kept = "kept" if asked.as_promised else f"NOT KEPT: {asked.answer}"
+    return f"{asked.route.key:<100} {asked.route.spec.name:<36} {asked.route.spec.success} {seconds:5.2f} s  {kept}"
+
+
+def main() -> int:
+    """Run them all. Returns the exit code."""
+    asked = []
+    with tempfile.TemporaryDirectory() as folder, website() as page, served(Path(folder)) as environ:
+        command = Command(environ)
+        for each in Walk(command, page_url=page, put=put).all():
+            asked.append(each)
+            print(line(each, command.seconds.get(each.route.key, 0.0)), flush=True)
+    declared = sum(len(routes(spec)) for spec in load().values())
+    kept = sum(each.as_promised for each in asked)
+    print(f"\n{kept} of {declared} operations kept their promise.")
+    return 0 if kept == declared else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
