@@ -1,0 +1,71 @@
+"""What an operation costs: plain ones cost no code, and no two handlers are alike. Run with `-s` to see the figures."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import octavo.api
+import octavo.server.behaviour
+from octavo.api.operation import AREAS, Listing, Operation, load
+from octavo.api.wire import routes
+from octavo.server import behaviour
+from octavo.server.rest import GUARDS, handle
+
+behaviour.load()
+SPECS = load()
+PLAIN = {Operation, Listing, object}
+HANDLERS: dict[type[Any], Callable[..., Any]] = {
+    kind: handler for kind, handler in handle.registry.items() if kind not in PLAIN
+}
+
+
+def lines_of(package: Any, names: tuple[str, ...] | None = None) -> int:
+    """Lines of the modules of a package that are neither empty nor of a comment."""
+    folder = Path(inspect.getfile(package)).parent
+    files = [folder / f"{name}.py" for name in names] if names else sorted(folder.glob("*.py"))
+    texts = [file.read_text(encoding="utf-8") for file in files]
+    return sum(bool(line.strip()) and not line.strip().startswith("#") for text in texts for line in text.splitlines())
+
+
+def shape(function: Callable[..., Any]) -> str:
+    """What a function does, without what it calls its operation and itself."""
+    (node,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    assert isinstance(node, ast.FunctionDef)
+    node.name, node.args, node.decorator_list = "it", ast.parse("lambda: 0", mode="eval").body.args, []  # type: ignore[attr-defined]  # a lambda has arguments
+    node.body = [each for each in node.body if not isinstance(getattr(each, "value", None), ast.Constant)] or node.body
+    return ast.dump(node)
+
+
+def test_handlers_are_for_operations_with_behaviour_of_their_own() -> None:
+    assert set(HANDLERS) <= set(SPECS), "a handler of what is no operation"
+    plain = [spec for kind, spec in SPECS.items() if kind not in HANDLERS]
+    vocabulary = lines_of(octavo.api, ("operation", "wire", "places", "bodies", "text", "roles", *AREAS))
+    handling = lines_of(octavo.server.behaviour)
+    paths = sum(len(routes(spec)) for spec in SPECS.values())
+    functions = len(set(HANDLERS.values()))
+    print(
+        f"\n{len(SPECS)} operations at {paths} methods and paths: {len(plain)} plain, {len(HANDLERS)} with one of "
+        f"{functions} handlers of their own, {len(GUARDS)} guarded.\n"
+        f"Vocabulary {vocabulary} lines, {vocabulary / paths:.1f} for each method and path; "
+        f"behaviour {handling} lines, {handling / paths:.1f}; together {(vocabulary + handling) / paths:.1f}."
+    )
+    assert len(plain) >= len(SPECS) / 4, "plain shapes are to cost no code: one function answers them all"
+    assert (vocabulary + handling) / paths <= 45
+
+
+def test_no_two_handlers_are_alike() -> None:
+    alike = defaultdict(set)
+    for handler in set(HANDLERS.values()):
+        alike[shape(handler)].add(f"{handler.__module__}.{handler.__name__}")
+    assert [sorted(names) for names in alike.values() if len(names) > 1] == []
+
+
+def test_plain_writes_say_who_may() -> None:
+    writes = {kind for kind, spec in SPECS.items() if spec.method != "GET" and kind not in HANDLERS}
+    assert [SPECS[kind].name for kind in writes - GUARDS.keys()] == []
