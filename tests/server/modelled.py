@@ -154,7 +154,7 @@ class Modelled:
         for proposal in place.proposals:
             self.check_proposal(place, proposal)
         if at is not None:
-            listed = self.ask(comments.List(at=at, order="asc", status="all")).items
+            listed = self.ask(comments.List(at=at, order="asc", limit=1000)).items
             assert [(each.id, each.status, each.replies) for each in listed] == [
                 (each.id, "resolved" if each.resolved else "open", len(each.replies)) for each in threads
             ]
@@ -173,12 +173,12 @@ class Modelled:
             wanted = [place.at.space_id for place in row if place.deleted is None]
             assert [each.id for each in listed if each.parent == parent] == wanted
             if parent:
-                inside = self.ask(collections.ListSpaces(at=CollectionRef(collection_id=parent))).items
+                inside = self.ask(collections.ListSpaces(at=CollectionRef(collection_id=parent), limit=1000)).items
                 assert [each.id for each in inside] == wanted
 
     def check_statuses(self, place: Place) -> None:
         for status in ("draft", "open", "archived", "merged"):
-            listed = self.ask(change_requests.List(at=place.at, status=status)).items
+            listed = self.ask(change_requests.List(at=place.at, status=status, limit=1000)).items
             wanted = {each.number for each in place.proposals if each.status == status}
             assert {each.number for each in listed} == wanted
 
