@@ -199,6 +199,17 @@ async def test_an_emoji_counts_each_person_once(ask: Ask, place: Discussion) -> 
     assert "1 to 50 characters" in await refused(ask(long, "sam"), 400)
 
 
+async def test_tens_of_thousands_of_reactions_hold_nobody_up(ask: Ask) -> None:
+    space = await space_with(ask)
+    posted = await ask(comments.Create(at=space.ref, body=Markdown(markdown="Hello")))
+    many = tuple(f"{number:x}" for number in range(20_000))
+
+    await ask(comments.Update(at=space.ref, comment_id=posted.id, added_reactions=many))
+    less = await ask(comments.Update(at=space.ref, comment_id=posted.id, removed_reactions=many[1:]))
+
+    assert [each.emoji for each in less.reactions] == ["0"]
+
+
 async def test_replies_are_counted_listed_edited_and_deleted(ask: Ask, place: Discussion, clock: Clock) -> None:
     thread = await _post(ask, place)
     for words, user in (("first", "jun"), ("second", "zoe")):

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 from octavo.api import organizations, subdomains
-from tests.server.asking import ACME, Ask, refused
+from octavo.api.places import OrganizationRef
+from octavo.server.world import World, iso
+from tests.server.asking import ACME, START, Ask, refused
 
 
 async def test_the_hostname_of_an_organization_leads_to_it(ask: Ask) -> None:
@@ -19,6 +21,21 @@ async def test_others_lead_nowhere(ask: Ask) -> None:
     for name in ("ab", "x" * 33, "-ab", "ab-", "Acme", "a_b"):
         answer = await ask.http("GET", f"/v1/subdomains/{name}")
         assert (answer.status_code, answer.json()["error"]["message"].split()[0]) == (400, "subdomain")
+
+
+async def test_a_hostname_is_of_one_organization(ask: Ask, world: World) -> None:
+    await ask(organizations.Update(at=ACME, hostname="acme-docs"))
+    world.store.put("/orgs/north", {"id": "north", "title": "North", "createdAt": iso(START)})
+    world.store.put("/orgs/north/members/mia", {"id": "mia", "role": "admin", "joinedAt": iso(START)})
+    north = OrganizationRef(organization_id="north")
+
+    for taken in ("acme-docs", "acme"):
+        sentence = await refused(ask(organizations.Update(at=north, hostname=taken), "mia"), 400)
+        assert sentence == f"The hostname {taken} is taken. Choose another."
+    await ask(organizations.Update(at=ACME, hostname="acme-docs"))
+    await ask(organizations.Update(at=ACME, hostname="acme"))
+    await ask(organizations.Update(at=north, hostname="acme-docs"), "mia")
+    assert (await ask(subdomains.Get(subdomain="acme-docs"), "mia")).target.organization == "north"
 
 
 def test_an_organization_may_come_as_a_whole() -> None:

@@ -50,10 +50,10 @@ def _grant(op: permissions.Grant, world: World) -> None:
     if op.users is None and op.teams is None:
         raise Refused(400, "Say who gets the role: give users, teams or both.")
     organization = _holder(world, op.at)["organization"]
-    for user in op.users or ():
+    for user in dict.fromkeys(op.users or ()):
         world.store.get(f"/orgs/{organization}/members/{user}")
         _give(world, f"{path_of(op)}/users/{user}", {"id": user}, op.role)
-    for team in op.teams or ():
+    for team in dict.fromkeys(op.teams or ()):
         world.store.get(f"/orgs/{organization}/teams/{team}")
         _give(world, f"{path_of(op)}/teams/{team}", {"id": team, "organization": organization}, op.role)
 

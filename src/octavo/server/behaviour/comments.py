@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from octavo.api import comments
 from octavo.api.places import Discussion
 from octavo.server.behaviour.members import present_member
@@ -163,22 +165,20 @@ def _edited(op: comments.Update | comments.UpdateReply, world: World, threads: T
             raise Refused(403, "Only its author can change what it says.")
         _refuse_empty(op.body.markdown)
         document |= {"body": {"markdown": op.body.markdown}, "editedAt": world.timestamp()}
-    for emoji in op.removed_reactions or ():
-        _react(world, document, emoji, present=False)
-    for emoji in op.added_reactions or ():
-        _react(world, document, emoji, present=True)
+    document["reactions"] = _reactions(op, world, document.get("reactions", ()))
     return document
 
 
-def _react(world: World, document: Json, emoji: str, *, present: bool) -> None:
-    """Let the caller have reacted to a document with `emoji`, once, or not at all."""
-    if not 0 < len(emoji) <= EMOJI_LIMIT:
+def _reactions(op: comments.Update | comments.UpdateReply, world: World, before: Iterable[Json]) -> list[Json]:
+    """The reactions to a document once the caller has taken some back, and has reacted once with each of the others."""
+    removed, added = op.removed_reactions or (), op.added_reactions or ()
+    if not all(0 < len(emoji) <= EMOJI_LIMIT for emoji in (*removed, *added)):
         raise Refused(400, f"A reaction is an emoji of 1 to {EMOJI_LIMIT} characters.")
-    reactions = {each["emoji"]: each["users"] for each in document.get("reactions", ())}
-    users = reactions.setdefault(emoji, [])
-    mine = any(each["user"] == world.caller for each in users)
-    if present and not mine:
-        users.append({"user": world.caller, "reactedAt": world.timestamp()})
-    if not present:
-        reactions[emoji] = [each for each in users if each["user"] != world.caller]
-    document["reactions"] = [{"emoji": each, "users": users} for each, users in reactions.items() if users]
+    reactions = {each["emoji"]: each["users"] for each in before}
+    for emoji in removed:
+        reactions[emoji] = [each for each in reactions.get(emoji, ()) if each["user"] != world.caller]
+    for emoji in added:
+        users = reactions.setdefault(emoji, [])
+        if all(each["user"] != world.caller for each in users):
+            users.append({"user": world.caller, "reactedAt": world.timestamp()})
+    return [{"emoji": emoji, "users": users} for emoji, users in reactions.items() if users]

@@ -7,7 +7,7 @@ from octavo.server.behaviour.merge_rules import refuse_malformed
 from octavo.server.behaviour.permissions import membership, need_in_organization, organization_permissions
 from octavo.server.rest import given, handle, page, path_of, shows
 from octavo.server.store import Json
-from octavo.server.world import World
+from octavo.server.world import Refused, World
 
 
 @shows(organizations.Organization)
@@ -46,7 +46,16 @@ def _update(op: organizations.Update, world: World) -> Json:
     fields = given(op, nullable=("defaultRole", "defaultContent", "logo"))
     if "mergeRules" in fields:
         refuse_malformed(fields["mergeRules"], kinds=("none", "rules"))
+    if op.hostname is not None:
+        _refuse_taken(world, organization, op.hostname)
     return present_organization(world, world.store.change(path_of(op), **fields))
+
+
+def _refuse_taken(world: World, organization: Json, hostname: str) -> None:
+    """Refuse the hostname of another organization: sites are published under it, and one without goes by its id."""
+    for other in world.store.all("/orgs"):
+        if other["id"] != organization["id"] and hostname in (other.get("hostname"), other["id"]):
+            raise Refused(400, f"The hostname {hostname} is taken. Choose another.")
 
 
 @handle.register

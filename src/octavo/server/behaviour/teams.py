@@ -129,7 +129,7 @@ def _update_members(op: teams.UpdateMembers, world: World) -> None:
     people = by_address(world)
     for named in op.remove or ():
         world.store.delete(f"{team_path(team)}/members/{people.get(named.casefold(), named)}")
-    for named in op.add or ():
+    for named in dict.fromkeys(op.add or ()):
         _put_in(world, team, people.get(named.casefold(), named))
     for user, membership in (op.memberships or {}).items():
         _put_in(world, team, user, membership.role)
