@@ -1,0 +1,244 @@
+"""Many clients at once: no update is lost, nobody sees a revision half made, and one writes at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from octavo.api import change_requests, comments, content, spaces
+from octavo.api.bodies import Markdown
+from octavo.api.content import Page
+from octavo.api.places import ContentRef, OrganizationRef, RevisionRef, SpaceRef
+from octavo.client.client import Client
+from octavo.server.app import Platform
+from octavo.server.store import Store
+from octavo.server.world import World
+from tests.server.asking import ACME, Clock, small_world
+from tests.server.writing import insert, update
+
+MANY = 32
+SIDES = ("left", "right")
+"""Each client has two pages, which always say the same: one edit changes both."""
+
+
+@dataclass
+class Together:
+    """Clients that share a space in which each has two pages."""
+
+    clients: list[Client]
+    space: SpaceRef
+    pages: dict[str, str]
+    """The ids of the pages by title."""
+    working: int = 0
+    seen: set[str] = field(default_factory=set)
+    """The revisions that were read while others wrote."""
+
+    @classmethod
+    async def begin(cls, clients: list[Client], organization: OrganizationRef) -> Together:
+        space = await clients[0](spaces.Create(at=organization, title="Together"))
+        together = cls(clients, space.ref, {})
+        empty = (await clients[0](content.ListPages(at=space.ref))).pages[0]
+        await together.publish(clients[0], content.DeletePage(page=empty.id))
+        for side in SIDES:
+            pages = [insert("first", title=f"{side}-{number}") for number in range(len(clients))]
+            await together.publish(clients[0], *pages)
+        tree = await clients[0](content.ListPages(at=space.ref))
+        together.pages = {page.title: page.id for page in tree.pages}
+        return together
+
+    async def publish(self, client: Client, *changes: content.ContentEdit) -> None:
+        """These changes, as a change request that is merged."""
+        made = await client(change_requests.Create(at=self.space))
+        await client(content.Edit(at=made.ref(self.space), changes=changes, compat=False))
+        await client(change_requests.Merge(at=made.ref(self.space)))
+
+    def both(self, number: int, says: str) -> list[content.ContentEdit]:
+        """One edit of both pages of a client."""
+        return [update(self.pages[f"{side}-{number}"], says) for side in SIDES]
+
+    async def everyone(self, work: Callable[[int, Client], Awaitable[None]]) -> None:
+        """Let each client do its work, all at once, while a quarter as many others read."""
+        self.working = len(self.clients)
+
+        async def one(number: int, client: Client) -> None:
+            try:
+                await work(number, client)
+            finally:
+                self.working -= 1
+
+        async with asyncio.TaskGroup() as group:
+            for number, client in enumerate(self.clients[::4]):
+                group.create_task(self.read(number, client))
+            for number, client in enumerate(self.clients):
+                group.create_task(one(number, client))
+
+    async def read(self, number: int, client: Client) -> None:
+        """Read until nobody works any more, and once more. Whatever is seen is whole."""
+        done = False
+        while not done:
+            done = not self.working
+            space = await client(spaces.Get(at=self.space))
+            assert space.revision
+            revision = RevisionRef(space_id=space.id, revision_id=space.revision)
+            trees = [await self.tree(client, at) for at in (self.space, revision)]
+            says = set()
+            for side in SIDES:
+                title = f"{side}-{number}"
+                op = content.GetPage(at=revision, page_id=self.pages[title], format="markdown")
+                page = await client(op)
+                assert page.document_id == trees[1][title].document_id
+                says.add(page.markdown)
+            assert len(says) == 1
+            self.seen.add(space.revision)
+            number = (number + 1) % len(self.clients)
+
+    async def tree(self, client: Client, at: ContentRef) -> dict[str, Page]:
+        """The pages of a place by title: all of them, and both of a client made by the same edit."""
+        pages = {page.title: page for page in (await client(content.ListPages(at=at))).pages}
+        assert {title: page.id for title, page in pages.items()} == self.pages
+        for number in range(len(self.clients)):
+            left, right = (pages[f"{side}-{number}"] for side in SIDES)
+            assert left.document_id == right.document_id
+        return pages
+
+    async def says(self, at: ContentRef) -> list[str]:
+        """What the pages of each client say."""
+        found = []
+        for number, client in enumerate(self.clients):
+            ops = [content.GetPage(at=at, page_id=self.pages[f"{side}-{number}"], format="markdown") for side in SIDES]
+            left, right = [(await client(op)).markdown for op in ops]
+            assert left == right
+            found.append((left or "").strip())
+        return found
+
+
+async def nothing_is_lost(together: Together) -> None:
+    """Everyone writes where others write too, and all of it is there afterwards."""
+    first, space, many = together.clients[0], together.space, len(together.clients)
+    shared = await first(comments.Create(at=space, body=Markdown(markdown="A thread of all")))
+    draft = (await first(change_requests.Create(at=space))).ref(space)
+    fields = [{"title": "Renamed"}, {"emoji": "🎉"}, {"edit_mode": "locked"}, {"default_level": "read"}]
+
+    async def work(number: int, client: Client) -> None:
+        await client(comments.Create(at=space, body=Markdown(markdown=f"comment {number}")))
+        await client(comments.Update(at=space, comment_id=shared.id, added_reactions=(f"{number}",)))
+        await client(comments.CreateReply(at=space, comment_id=shared.id, body=Markdown(markdown=f"reply {number}")))
+        if number < len(fields):
+            await client(spaces.Update.model_validate({"at": space, **fields[number]}))
+        await client(content.Edit(at=draft, changes=together.both(number, f"draft {number}"), compat=False))
+        for round_ in range(2):
+            await together.publish(client, *together.both(number, f"round {round_} of {number}"))
+
+    await together.everyone(work)
+    assert len(together.seen) > 1
+
+    said = [each.body.markdown or "" async for each in first.each(comments.List(at=space))]
+    assert sorted(said) == sorted(["A thread of all", *(f"comment {number}" for number in range(many))])
+    replies = first.each(comments.ListReplies(at=space, comment_id=shared.id))
+    assert {each.body.markdown async for each in replies} == {f"reply {number}" for number in range(many)}
+    thread = await first(comments.Get(at=space, comment_id=shared.id))
+    assert {each.emoji for each in thread.reactions} == {f"{number}" for number in range(many)}
+    assert thread.replies == many
+    shown = await first(spaces.Get(at=space))
+    assert (shown.title, shown.emoji, shown.edit_mode, shown.default_level) == ("Renamed", "🎉", "locked", "read")
+    assert (shown.comments, shown.change_requests) == (many + 1, 4 + 2 * many)
+    merged = first.each(change_requests.List(at=space, status="merged"))
+    numbers = {each.number async for each in merged}
+    assert numbers == {1, 2, 3, *range(5, 5 + 2 * many)}
+    assert await together.says(space) == [f"round 1 of {number}" for number in range(many)]
+    assert await together.says(draft) == [f"draft {number}" for number in range(many)]
+
+
+@asynccontextmanager
+async def clients_of(*platforms: Platform) -> AsyncIterator[list[Client]]:
+    """Many clients of an administrator, who take turns among the platforms."""
+    async with AsyncExitStack() as stack:
+        clients = []
+        for number in range(MANY):
+            transport = platforms[number % len(platforms)]
+            clients.append(Client("http://octavo.test", SecretStr("key-ada"), transport=transport))
+            stack.push_async_callback(clients[-1].aclose)
+        yield clients
+
+
+class Watched:
+    """What a store is told, and by which threads it is written."""
+
+    def __init__(self, store: Store) -> None:
+        self.begun: set[str] = set()
+        self.writers: set[int] = set()
+        self.outside: list[str] = []
+        self._inside = False
+        store._db.set_trace_callback(self._told)
+
+    def _told(self, statement: str) -> None:
+        word = statement.split(None, 1)[0].upper()
+        if word == "BEGIN":
+            self.begun.add(statement)
+            self._inside = True
+        elif word in ("COMMIT", "ROLLBACK"):
+            self._inside = False
+        elif word in ("INSERT", "UPDATE", "DELETE", "REPLACE"):
+            self.writers.add(threading.get_ident())
+            if not self._inside:
+                self.outside.append(statement)
+
+
+async def test_many_in_one_process_lose_nothing_and_one_writes_at_a_time(tmp_path: Path) -> None:
+    store = Store(tmp_path / "platform.db")
+    platform = Platform(small_world(Clock(), store))
+    watched = Watched(store)
+    async with clients_of(platform) as clients:
+        await nothing_is_lost(await Together.begin(clients, ACME))
+    assert watched.begun == {"BEGIN IMMEDIATE"}
+    assert len(watched.writers) == 1
+    assert threading.get_ident() not in watched.writers
+    assert watched.outside == []
+    platform.close()
+    store.close()
+
+
+async def test_platforms_that_share_a_file_lose_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "platform.db"
+    first = small_world(Clock(), Store(file))
+    worlds = [first, World(Store(file), now=Clock())]
+    platforms = [Platform(world) for world in worlds]
+    async with clients_of(*platforms) as clients:
+        await nothing_is_lost(await Together.begin(clients, ACME))
+    for platform in platforms:
+        platform.close()
+        platform.world.store.close()
+
+
+def test_many_lose_nothing_over_a_real_socket(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "README.md").write_text("# Hello\n\nWorld.\n")
+    kept = {f"OCTAVO_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+    command = [sys.executable, "-m", "octavo", "serve", "--load", str(folder)]
+
+    async def work(origin: str, key: str) -> None:
+        clients = [Client(origin, SecretStr(key)) for _ in range(MANY)]
+        await nothing_is_lost(await Together.begin(clients, OrganizationRef(organization_id="local")))
+        for client in clients:
+            await client.aclose()
+
+    with subprocess.Popen(command, env={**os.environ, **kept}, stdout=subprocess.PIPE, text=True) as serving:
+        assert serving.stdout is not None
+        origin = serving.stdout.readline().split()[-1]
+        key_file = Path(serving.stdout.readline().removeprefix("The key is in ").strip())
+        try:
+            asyncio.run(work(origin, key_file.read_text().strip()))
+        finally:
+            serving.send_signal(signal.SIGINT)
+            assert serving.wait(20) in (0, 130)
