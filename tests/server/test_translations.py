@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from octavo.api import translations
+from octavo.api import spaces, translations
 from octavo.api.translations import Source, TranslationSettings
 from tests.server.asking import ACME, Ask, Clock, refused, space_with
 
@@ -44,6 +44,17 @@ async def test_the_newer_shape_names_a_space_and_its_languages(ask: Ask) -> None
     assert made.source == {"space": space.id, "language": "en"}
     elsewhere = translations.Create(at=ACME, source=Source(space="nowhere", language="en"), language="fr")
     assert "source.space names no space" in await refused(ask(elsewhere), 400)
+
+
+async def test_settings_without_a_title_go_by_the_space_only_for_those_who_see_it(ask: Ask) -> None:
+    space = await space_with(ask, "Merger with North")
+    source = Source(space=space.id, language="en")
+    await ask(translations.Create(at=ACME, source=source, language="fr"))
+    await ask(spaces.Update(at=space.ref, default_level=None))
+
+    titles = {user: (await ask(translations.List(at=ACME), user)).items[0].title for user in ("ada", "sam", "gil")}
+
+    assert titles == {"ada": "Merger with North (fr)", "sam": "fr", "gil": "fr"}
 
 
 async def test_a_list_goes_on(ask: Ask) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from octavo.api import translations
-from octavo.server.behaviour.permissions import allows, in_organization, organization_role, role
+from octavo.server.behaviour.permissions import allows, in_organization, organization_role, sees
 from octavo.server.rest import completes, guards, shows
 from octavo.server.store import Json
 from octavo.server.world import Refused, World
@@ -20,6 +20,7 @@ def present_translation(world: World, document: Json) -> Json:
     location = world.url(f"/v1/orgs/{organization}/translations/{document['id']}")
     return {
         "object": "translation-settings",
+        **({} if "title" in document else {"title": _title(world, document)}),
         **{name: value for name, value in document.items() if name != "organization"},
         "permissions": {"view": True, "edit": allows(organization_role(world, organization), "create")},
         "urls": {"location": location},
@@ -32,14 +33,19 @@ def _complete(op: translations.Create | translations.Update, world: World, docum
     now, language = world.timestamp(), document.get("language")
     begun = {"organization": op.at.organization_id, "languages": [language] if language else [], "createdAt": now}
     if isinstance(op, translations.Create) and op.source:
-        begun["title"] = f"{_translated(op, world, op.source.space)['title']} ({language})"[:TITLE_LIMIT]
+        _refuse_unseen(op, world, op.source.space)
     return {**begun, **document, "updatedAt": now}
 
 
-def _translated(op: translations.Create, world: World, space_id: str) -> Json:
-    """The space that is translated, which the caller must see. Raises Refused."""
+def _refuse_unseen(op: translations.Create, world: World, space_id: str) -> None:
+    """Refuse to translate a space of another organization, or one the caller does not see."""
     space = world.store.find(f"/spaces/{space_id}")
-    mine = space is not None and space["organization"] == op.at.organization_id and not space.get("deletedAt")
-    if space is None or not mine or role(world, space) is None:
+    if space is None or space["organization"] != op.at.organization_id or not sees(world, space):
         raise Refused(400, "source.space names no space of this organization that you may see. Take it from the list.")
-    return space
+
+
+def _title(world: World, document: Json) -> str:
+    """What settings without a title go by: the space that is translated, if the caller sees it, and its language."""
+    space = world.store.find(f"/spaces/{document['source']['space']}")
+    language: str = document["language"]
+    return f"{space['title']} ({language})"[:TITLE_LIMIT] if space and sees(world, space) else language
