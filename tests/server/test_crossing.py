@@ -1,0 +1,107 @@
+"""What is of one place is not there under the path of another, even for who administers both, and nothing happens."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from octavo.api.operation import load
+from octavo.api.wire import Route, build, routes
+from octavo.server.behaviour import storage
+from octavo.server.errands import Errand
+from octavo.server.gate import answer
+from octavo.server.store import Json, Missing, Store
+from octavo.server.world import Refused
+from tests.server.asking import Clock
+from tests.walk import ORGANIZATION, SITE, SPACE, Walk, furnish
+
+ROUTES = {route.key: route for spec in load().values() for route in routes(spec)}
+Values = Callable[[Json], Json]
+IN_NORTH: dict[str, tuple[str, Values]] = {
+    "spaceId": (f"POST {ORGANIZATION}/spaces", lambda north: {"title": "North"}),
+    "teamId": (f"PUT {ORGANIZATION}/teams", lambda north: {"title": "North"}),
+    "inviteId": (f"POST {ORGANIZATION}/link-invites", lambda north: {"role": "read"}),
+    "samlProviderId": (f"POST {ORGANIZATION}/saml", lambda north: {"label": "North"}),
+    "translationSettingsId": (f"POST {ORGANIZATION}/translations", lambda north: {"title": "North"}),
+    "changeRequestId": (f"POST {SPACE}/change-requests", lambda north: {"subject": "North"}),
+    "commentId": (f"POST {SPACE}/comments", lambda north: {"body": {"markdown": "North"}}),
+    "commentReplyId": (f"POST {SPACE}/comments/{{commentId}}/replies", lambda north: {"body": {"markdown": "North"}}),
+    "siteId": (f"POST {ORGANIZATION}/sites", lambda north: {"title": "North"}),
+    "siteSectionId": (f"POST {SITE}/sections", lambda north: {"spaceId": north["spaceId"]}),
+    "siteSectionGroupId": (f"POST {SITE}/section-groups", lambda north: {"title": "North"}),
+    "siteRedirectId": (
+        f"POST {SITE}/redirects",
+        lambda north: {
+            "source": "/north",
+            "destination": {"kind": "site-section", "siteSectionId": north["siteSectionId"]},
+        },
+    ),
+    "siteMcpServerId": (f"POST {SITE}/mcp-servers", lambda north: {"name": "North", "url": "https://north.example/"}),
+    "shareLinkId": (f"POST {SITE}/share-links", lambda north: {"name": "North"}),
+}
+"""What ada makes in her other organization, by what its id is called in paths: how it is made, and of what."""
+
+CROSSED = [
+    (key, name) for key, route in ROUTES.items() for name in IN_NORTH if f"/{{{name}}}" in route.path.partition("}")[2]
+]
+"""Every operation whose path has such a name below another, and the name."""
+
+
+class Both:
+    """Two organizations of ada's with some of everything in each."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self.world = furnish(Clock(), Store(file)).asked_by("ada")
+        self.walk = Walk(self.ask, put=self._put)
+        self.walk.furnish()
+        self.beside = {key: self.walk.beside(key) for key, _ in CROSSED}
+        self.north: Json = {"organizationId": "north"}
+        for name, (key, values) in IN_NORTH.items():
+            _, made = self.ask(ROUTES[key], {**self.north, **values(self.north)})
+            self.north[name] = made["id"]
+
+    def ask(self, route: Route, values: Json) -> tuple[int, Any]:
+        """What ada is answered, and with which status."""
+        try:
+            said = answer(build(route, values), self.world)
+        except (Refused, Missing) as refusal:
+            return getattr(refusal, "status", 404), str(refusal)
+        return route.spec.success, said.answered if isinstance(said, Errand) else said
+
+    def _put(self, url: str, content: bytes) -> None:
+        organization, upload, secret = url.split("/")[-3:]
+        storage.receive(self.world, organization, upload, secret, content)
+
+    def all(self) -> list[tuple[str, str]]:
+        """All that is filed."""
+        with sqlite3.connect(self._file) as db:
+            return db.execute("SELECT path, body FROM documents ORDER BY path").fetchall()
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
+    both = Both(tmp_path_factory.mktemp("both") / "platform.db")
+    yield both
+    both.world.store.close()
+
+
+@pytest.mark.parametrize(("key", "name"), CROSSED)
+def test_what_is_elsewhere_is_not_there(key: str, name: str, both: Both) -> None:
+    route = ROUTES[key]
+    mine = {**both.beside[key], **both.walk.at(key)}
+    before = both.all()
+
+    status, said = both.ask(route, {**mine, name: both.north[name]})
+
+    assert (status, said) == (204, None) if key.startswith("DELETE ") else status == 404
+    assert both.all() == before
+
+
+def test_there_is_much_to_cross() -> None:
+    assert {name for _, name in CROSSED} == IN_NORTH.keys() - {"spaceId"}
+    assert len(CROSSED) > 60
