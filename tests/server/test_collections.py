@@ -148,3 +148,37 @@ async def test_one_is_transferred_with_all_it_holds(ask: Ask, world: World) -> N
     assert (await ask(spaces.Get(at=space.ref))).organization == "other"
     assert await _tree(ask) == {}
     await refused(ask(transfer), 409)
+
+
+async def test_a_move_of_one_that_makes_no_sense_is_refused(ask: Ask) -> None:
+    outer, other = await _make(ask, "Outer"), await _make(ask, "Other")
+    inner = await _make(ask, "Inner", outer)
+    beside = Position(before=CollectionPointer(collection=inner.id))
+    itself = Position(after=CollectionPointer(collection=other.id))
+    nowhere = Position(after=CollectionPointer(collection="nowhere"))
+    for status, op in (
+        (400, collections.Move(at=_ref(other))),
+        (400, collections.Move(at=_ref(other), position=Position())),
+        (400, collections.Move(at=_ref(other), position=itself)),
+        (404, collections.Move(at=_ref(other), position=nowhere)),
+        (404, collections.Move(at=_ref(other), parent="nowhere")),
+        (409, collections.Move(at=_ref(other), parent=None, position=beside)),
+    ):
+        await refused(ask(op), status)
+    await refused(ask(collections.Move(at=_ref(other), parent=outer.id), "mia"), 403)
+    assert await _tree(ask) == {"Outer": None, "Other": None, "Inner": "Outer"}
+
+
+async def test_one_is_transferred_only_by_those_who_may_add_it_there(ask: Ask, world: World) -> None:
+    folder = await _make(ask, "Folder", await _make(ask, "Outer"))
+    transfer = collections.Transfer(at=_ref(folder), organization="other")
+    await refused(ask(transfer), 404)
+    world.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
+    for user, role in (("ada", "edit"), ("mia", "admin")):
+        world.store.put(f"/orgs/other/members/{user}", {"id": user, "role": role, "joinedAt": iso(START)})
+    await refused(ask(transfer), 403)
+    await refused(ask(transfer, "mia"), 403)
+    world.store.change("/orgs/other/members/ada", role="create")
+    moved = await ask(transfer)
+    assert (moved.organization, moved.parent) == ("other", None)
+    assert await _tree(ask) == {"Outer": None}

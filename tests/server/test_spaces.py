@@ -6,9 +6,11 @@ from octavo.api import change_requests, collections, comments, content, spaces
 from octavo.api.bodies import Markdown
 from octavo.api.places import CollectionRef, OrganizationRef, SpaceRef
 from octavo.api.spaces import CollectionPointer, Position, SpacePointer
+from octavo.server.behaviour import revisions
 from octavo.server.behaviour.spaces import purge
 from octavo.server.world import World, iso
 from tests.server.asking import ACME, START, Ask, Clock, refused, space_with
+from tests.server.writing import Desk, update
 
 HOSTILE = "[@click=app.quit]x[/] \x1b]52;c;aGk=\x07"
 
@@ -152,6 +154,48 @@ async def test_a_copy_has_the_pages_and_not_the_comments(ask: Ask) -> None:
     assert read.markdown == "# Intro\n\nHello"
     assert copy.revision != space.revision
     await refused(ask(spaces.Duplicate(at=space.ref), "jun"), 403)
+
+
+async def test_a_copy_is_deep_and_lives_on_its_own(ask: Ask, world: World) -> None:
+    space = await space_with(ask, intro="# Intro")
+    mine = world.asked_by("ada")
+    child = revisions.new_page(mine, "Child", "See ![chart](/files/chart).")
+    group = {"id": "group", "type": "group", "title": "Group", "slug": "group", "pages": [child]}
+    before = revisions.current(mine, space.id)
+    file = {
+        "id": "chart",
+        "name": "c.png",
+        "contentType": "image/png",
+        "size": 5,
+        "blob": world.store.put_blob("chart"),
+    }
+    shared = {"id": "shared", "title": "Shared", "text": world.store.put_blob("Mind the gap.")}
+    pages = [*before["pages"], group]
+    after = revisions.next_after(mine, before, pages=pages, files=[file], reusable_contents=[shared])
+    revisions.move_primary(mine, space.id, after)
+    draft = await ask(change_requests.Create(at=space.ref, subject="Draft"))
+    await ask(comments.Create(at=draft.ref(space.ref), body=Markdown(markdown="Typo")))
+
+    copy = await ask(spaces.Duplicate(at=space.ref))
+    assert (copy.comments, copy.change_requests) == (0, 0)
+    tree = await ask(content.ListPages(at=copy.ref))
+    assert [(page.title, page.path) for page in tree.walk()] == [
+        ("Intro", tree.pages[0].path),
+        ("Group", "group"),
+        ("Child", "group/child"),
+    ]
+    assert [each.name for each in (await ask(content.ListFiles(at=copy.ref))).items] == ["c.png"]
+    reused = content.GetReusableContent(at=copy.ref, reusable_content_id="shared")
+    assert (await ask(reused)).title == "Shared"
+
+    await ask(spaces.Delete(at=space.ref))
+    read = await ask(content.GetPage(at=copy.ref, page_id=tree.pages[1].pages[0].id, format="markdown"))
+    assert read.markdown == "See ![chart](/files/chart)."
+    desk = Desk(ask, copy.ref)
+    await desk.publish(update(tree.pages[0].id, "# Changed"))
+    await ask(spaces.Restore(at=space.ref))
+    assert await Desk(ask, space.ref).outline() == "Intro Group(Child)"
+    assert await desk.outline() == "Changed Group(Child)"
 
 
 async def test_spaces_and_collections_are_put_before_and_after_each_other(ask: Ask) -> None:
