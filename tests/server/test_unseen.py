@@ -80,3 +80,15 @@ async def test_no_neighbour_was_deleted(ask: Ask, own: tuple[SpaceRef, Collectio
     beside = Position(before=SpacePointer(space=gone.id))
 
     assert SECRET not in await refused(ask(spaces.Move(at=own[0], position=beside)), 404)
+
+
+async def test_a_collection_is_seen_for_what_is_in_it_while_that_is_there(
+    ask: Ask, unseen: tuple[SpaceRef, CollectionRef]
+) -> None:
+    space, shelf = unseen
+    await ask(permissions.Grant(at=space, role="read", users=("sam",)))
+    assert (await ask(collections.Get(at=shelf), "sam")).title == SECRET
+    await ask(spaces.Delete(at=space))
+
+    assert SECRET not in await refused(ask(collections.Get(at=shelf), "sam"), 404)
+    assert (await ask(collections.List(at=ACME), "sam")).items == ()

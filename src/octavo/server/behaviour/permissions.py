@@ -71,7 +71,7 @@ def sees_collection(world: World, collection: Json) -> bool:
     """Whether the caller has a role in a collection, or in something that lies in it."""
     if role(world, collection):
         return True
-    inside = (space for space in world.store.all("/spaces") if space.get("parent"))
+    inside = (space for space in world.store.all("/spaces") if space.get("parent") and not space.get("deletedAt"))
     return any(role(world, space) for space in inside if _lies_in(world, space, collection["id"]))
 
 
