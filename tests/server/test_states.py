@@ -119,7 +119,7 @@ class States(Modelled, RuleBasedStateMachine):
             op = spaces.Move(at=place.at, position=spaces.Position.model_validate({how: pointer}))
             if neighbour is place:
                 return self.refused(op, Invalid)
-            if not self.world.store.find(f"/spaces/{neighbour.at.space_id}"):
+            if neighbour.deleted is not None:
                 return self.refused(op, NotFound)
             moved, parent = self.ask(op), neighbour.parent
             self.rows[place.parent].remove(place)
