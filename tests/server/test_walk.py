@@ -1,0 +1,36 @@
+"""Every operation, asked once in an order that works, is answered with the very status it promises."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+from octavo.api.operation import load
+from octavo.api.wire import Route, build, encode, routes
+from octavo.server.app import Platform
+from tests.every_operation import website
+from tests.server.asking import Ask, Clock
+from tests.walk import Walk, furnish
+
+
+def test_every_operation_is_answered_as_promised() -> None:
+    world = replace(furnish(Clock()), private_imports=True)
+    platform = Platform(world)
+    asking = Ask(platform)
+    with asyncio.Runner() as runner, website() as page:
+
+        def ask(route: Route, values: dict[str, Any]) -> tuple[int, Any]:
+            request = encode(build(route, values))
+            answer = runner.run(asking.http(request.method, request.url, json=request.body))
+            return answer.status_code, answer.json() if answer.content else None
+
+        def put(url: str, content: bytes) -> None:
+            runner.run(asking.http("PUT", url, None, content=content))
+
+        asked = list(Walk(ask, page_url=page, put=put).all())
+    platform.close()
+    world.store.close()
+    broken = [(each.route.key, each.status, each.answer) for each in asked if not each.as_promised]
+    assert broken == []
+    assert {each.route.key for each in asked} == {route.key for spec in load().values() for route in routes(spec)}
