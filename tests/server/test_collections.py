@@ -90,6 +90,17 @@ async def test_what_lay_in_a_deleted_one_moves_to_where_it_lay(ask: Ask) -> None
     assert ask.last.status_code == 204
 
 
+async def test_what_a_deleted_one_kept_closed_stays_closed(ask: Ask) -> None:
+    closed = await ask(collections.Update(at=_ref(await _make(ask, "Closed")), default_level=None))
+    await _make(ask, "Inner", closed)
+    space = await space_with(ask, parent=closed.id)
+    await refused(ask(spaces.Get(at=space.ref), "sam"), 404)
+    await ask(collections.Delete(at=_ref(closed)))
+    await refused(ask(spaces.Get(at=space.ref), "sam"), 404)
+    assert {each.default_level for each in (await ask(collections.List(at=ACME))).items} == {None}
+    assert (await ask(spaces.Get(at=space.ref))).default_level is None
+
+
 async def test_contents_of_a_deleted_one_take_its_place_in_the_order(ask: Ask) -> None:
     await _make(ask, "First")
     middle = await _make(ask, "Middle")

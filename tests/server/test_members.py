@@ -24,6 +24,11 @@ async def test_administrators_change_roles_and_make_guests(ask: Ask) -> None:
     assert await ask(organizations.UpdateMember(at=ACME, user_id="sam")) == guest
 
 
+async def test_guests_read_about_themselves_only(ask: Ask) -> None:
+    assert (await ask(organizations.GetMember(at=ACME, user_id="gil"), "gil")).user.email == "gil@acme.example"
+    await refused(ask(organizations.GetMember(at=ACME, user_id="ada"), "gil"), 403)
+
+
 async def test_others_do_not(ask: Ask) -> None:
     ops: list[Operation[Any]] = [
         organizations.UpdateMember(at=ACME, user_id="mia", role="admin"),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.api import change_requests, collections, comments, content, spaces
+from octavo.api import change_requests, collections, comments, content, permissions, spaces
 from octavo.api.bodies import Markdown
 from octavo.api.places import CollectionRef, OrganizationRef, SpaceRef
 from octavo.api.spaces import CollectionPointer, Position, SpacePointer
@@ -154,6 +154,15 @@ async def test_a_copy_has_the_pages_and_not_the_comments(ask: Ask) -> None:
     assert read.markdown == "# Intro\n\nHello"
     assert copy.revision != space.revision
     await refused(ask(spaces.Duplicate(at=space.ref), "jun"), 403)
+
+
+async def test_who_copies_what_they_were_let_into_sees_the_copy(ask: Ask) -> None:
+    space = await space_with(ask)
+    await ask(spaces.Update(at=space.ref, default_level=None))
+    await ask(permissions.Grant(at=space.ref, users=("mia",), role="create"))
+    copy = await ask(spaces.Duplicate(at=space.ref), "mia")
+    assert (await ask(spaces.Get(at=copy.ref), "mia")).permissions.admin
+    await refused(ask(spaces.Get(at=copy.ref), "tom"), 404)
 
 
 async def test_a_copy_is_deep_and_lives_on_its_own(ask: Ask, world: World) -> None:

@@ -55,8 +55,11 @@ def _delete(op: collections.Delete, world: World) -> None:
     inside = arranging.contents(world, collection["organization"], collection["id"])
     row = arranging.contents(world, collection["organization"], collection.get("parent"))
     here = next(index for index, filed in enumerate(row) if filed[0] == path)
+    level = collection.get("defaultLevel", "inherit")
     for _, document in inside:
         arranging.put_into(document, collection.get("parent"))
+        if level != "inherit" and document.get("defaultLevel", "inherit") == "inherit":
+            document["defaultLevel"] = level  # nobody is let in who was kept out by what lay around it
     row[here : here + 1] = inside
     settle(world, row)
     world.store.delete(path)

@@ -76,6 +76,8 @@ def _wanted(op: organizations.ListMembers, member: Json, world: World) -> bool:
 
 @handle.register
 def _get(op: organizations.GetMember, world: World) -> Json:
+    if op.user_id != world.caller:
+        refuse_guests(world, op.at.organization_id, "read about other members")
     return present_member(world, op.at.organization_id, world.store.get(path_of(op)))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from octavo.api import spaces
 from octavo.server.behaviour import arranging, revisions, search, site_tree
 from octavo.server.behaviour.merge_rules import refuse_malformed
-from octavo.server.behaviour.permissions import need, space_permissions
+from octavo.server.behaviour.permissions import need, role, space_permissions
 from octavo.server.rest import given, handle, page, path_of, shows
 from octavo.server.store import Json
 from octavo.server.world import Refused, World
@@ -125,6 +125,10 @@ def _duplicate(op: spaces.Duplicate, world: World) -> Json:
     arranging.need_to_add(world, original["organization"], original.get("parent"))
     kept = {name: original[name] for name in ("emoji", "icon", "parent", "defaultLevel") if name in original}
     space = new(world, original["organization"], **kept, title=f"Copy of {original['title']}"[:TITLE_LIMIT])
+    if role(world, space) is None:
+        # Roles that were given on the original are not copied, and a copy that its maker cannot see is lost.
+        grant = {"id": world.caller, "role": "admin"}
+        world.store.put(f"/spaces/{space['id']}/permissions/users/{world.caller}", grant)
     held = revisions.current(world, original["id"])
     revision = revisions.add(
         world,
