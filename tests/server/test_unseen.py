@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
-from octavo.api import collections, invites, permissions, spaces
+from octavo.api import collections, invites, permissions, site_structure, spaces
 from octavo.api.operation import Operation
 from octavo.api.places import CollectionRef, SpaceRef
 from octavo.api.spaces import CollectionPointer, Position, SpacePointer
+from octavo.api.wire import encode
 from tests.server.asking import ACME, Ask, refused, space_with
+from tests.server.publishing import a_site
 
 SECRET = "Merger with North"
 PEOPLE = ("mia", "sam", "gil")
@@ -92,3 +94,16 @@ async def test_a_collection_is_seen_for_what_is_in_it_while_that_is_there(
 
     assert SECRET not in await refused(ask(collections.Get(at=shelf), "sam"), 404)
     assert (await ask(collections.List(at=ACME), "sam")).items == ()
+
+
+async def test_a_section_of_a_site_tells_readers_nothing_of_a_space_they_do_not_see(
+    ask: Ask, unseen: tuple[SpaceRef, CollectionRef]
+) -> None:
+    at = await a_site(ask, await space_with(ask, "Open"))
+    await ask(site_structure.CreateSection(at=at, space_id=unseen[0].space_id))
+    for user in ("sam", "gil"):
+        for op in (site_structure.Get(at=at), site_structure.ListSections(at=at)):
+            answer = await ask.http("GET", encode(op).url, user)
+            assert answer.status_code in (200, 404)
+            assert SECRET not in answer.text
+    assert SECRET in (await ask.http("GET", encode(site_structure.Get(at=at)).url)).text

@@ -9,7 +9,7 @@ from typing import Any
 from octavo.api import site_structure
 from octavo.api.places import SiteRef
 from octavo.server.behaviour import published_sites, site_tree
-from octavo.server.behaviour.permissions import membership, role
+from octavo.server.behaviour.permissions import allows, organization_role, role
 from octavo.server.behaviour.site_tree import Part, Row, Tree
 from octavo.server.behaviour.spaces import present_space
 from octavo.server.rest import shows
@@ -40,7 +40,8 @@ class View:
 
     @cached_property
     def _shows_empty(self) -> bool:
-        return not self.as_visitor and membership(self.world, self.tree.site["organization"]) is not None
+        # A section may have the title of a space: only those who arrange the site see one they find nothing in.
+        return not self.as_visitor and allows(organization_role(self.world, self.tree.site["organization"]), "create")
 
     def sees(self, part: Part) -> bool:
         """Whether a site space is shown."""
