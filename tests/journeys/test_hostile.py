@@ -108,7 +108,15 @@ async def test_what_the_server_says_of_a_refused_write_is_text(stage: Stage) -> 
         check(run, "m")
 
 
-@pytest.mark.parametrize("view", ["2", "3", "4", "1"], ids=["content", "changes", "comments", "home"])
+@pytest.mark.parametrize(
+    "view",
+    [
+        pytest.param("2", id="content"),
+        pytest.param("3", id="changes"),
+        pytest.param("4", id="comments", marks=pytest.mark.long),
+        pytest.param("1", id="home", marks=pytest.mark.long),
+    ],
+)
 def test_no_escape_of_the_server_reaches_the_terminal(stage: Stage, view: str) -> None:
     start = {"2": "content", "3": "changes", "4": "comments", "1": "home"}[view]
     with terminal(stage, "octavo", "demo") as running:
