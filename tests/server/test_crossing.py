@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ class Both:
 
     def all(self) -> list[tuple[str, str]]:
         """All that is filed."""
-        with sqlite3.connect(self._file) as db:
+        with closing(sqlite3.connect(self._file)) as db:
             return db.execute("SELECT path, body FROM documents ORDER BY path").fetchall()
 
 

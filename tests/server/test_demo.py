@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,7 @@ def _built(path: Path, today: datetime = library.TODAY) -> Path:
 
 def _contents(path: Path) -> dict[str, list[Any]]:
     """The rows of every table but the settings, where the loader keeps which folder it read."""
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database:
         tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'settings'")
         return {name: database.execute(f"SELECT * FROM {name} ORDER BY 1, 2").fetchall() for (name,) in tables}
 
