@@ -1,20 +1,18 @@
 """Write the README's table of operations, between its markers: what is declared of what the interface has.
 
-.venv/bin/python screenshots/coverage.py
+.venv/bin/python -m screenshots.coverage
 """
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Iterable
-from pathlib import Path
 
 from octavo.api.operation import load
 from octavo.api.wire import routes
+from screenshots import readme
 
-ROOT = Path(__file__).resolve().parent.parent
-README = ROOT / "README.md"
-WANTED = ROOT / "tests" / "operations.tsv"
+WANTED = readme.PATH.parent / "tests" / "operations.tsv"
 BEGIN, END = "<!-- operations: written by screenshots/coverage.py -->", "<!-- end of operations -->"
 
 
@@ -44,12 +42,8 @@ def _title(area: str) -> str:
 
 def with_operations(text: str) -> str:
     """`text` with the table as it is now. Raises ValueError when it has no markers for it."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        raise ValueError(f"There is no place for the operations: {BEGIN} and {END}")
-    return f"{before}{BEGIN}\n\n{table()}\n\n{END}{after}"
+    return readme.between(text, BEGIN, END, table())
 
 
 if __name__ == "__main__":
-    README.write_text(with_operations(README.read_text(encoding="utf-8")), encoding="utf-8")
+    readme.write(with_operations(readme.read()))

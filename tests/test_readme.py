@@ -72,7 +72,7 @@ def test_the_keys_are_those_of_the_bindings() -> None:
 
 
 def test_the_operations_are_those_that_are_declared() -> None:
-    assert with_operations(README) == README, "run: .venv/bin/python screenshots/coverage.py"
+    assert with_operations(README) == README, "run: python -m screenshots.coverage"
 
 
 def test_the_settings_are_read_as_they_are_shown(tmp_path: Path) -> None:

@@ -71,8 +71,12 @@ def _blob(world: World, name: str) -> bytes:
 
 
 def _signature(world: World, payload: str) -> str:
-    secret = world.store.setting(_SECRET)
-    if secret is None:
-        secret = secrets.token_hex(32)
-        world.store.set(_SECRET, secret)
+    secret = world.store.setting(_SECRET) or _new_secret(world)
     return hmac.new(secret.encode(), payload.encode(), hashlib.sha256).hexdigest()
+
+
+def _new_secret(world: World) -> str:
+    with world.store.transaction():  # another process on this library may be making one too: the first counts
+        secret = world.store.setting(_SECRET) or secrets.token_hex(32)
+        world.store.set(_SECRET, secret)
+        return secret
