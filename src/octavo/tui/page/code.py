@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.style import Style
 
 from octavo.documents.blocks import Block
-from octavo.tui.page.highlight import Tokens
+from octavo.tui.page.highlight import Tokens, code_of
 from octavo.tui.page.inline import raised
 from octavo.tui.page.lines import Line, Piece, Spot, box, cells, cut, off_side, width_of
 from octavo.tui.page.look import Look
@@ -37,7 +37,7 @@ def code(setting: Setting, block: Block, width: int) -> list[Line]:
     over = 0 if wraps else max(0, longest - inner)
     pan = setting.folds.pan(block.key, over)
     language = str(attrs.get("language") or "")
-    tokens = setting.highlights.get(language, block.text) if setting.highlights and not look.mono else None
+    tokens = None if look.mono else _tokens(setting, language, block.text)
     if tokens is not None and "\t" in block.text:
         tokens = _without_tabs(tokens)
     notes = {int(line): str(label) for line, label in attrs.get("notes") or ()}
@@ -72,6 +72,12 @@ def code(setting: Setting, block: Block, width: int) -> list[Line]:
         foot=_foot(fold, len(rows) - shown, over, pan, look, full - 8),
         ground=look.panel,
     )
+
+
+def _tokens(setting: Setting, language: str, text: str) -> Tokens | None:
+    if setting.sources is None or setting.sources.tokens is None or (code := code_of(language, text)) is None:
+        return None
+    return setting.sources.tokens.get(code)
 
 
 def _title(block: Block, look: Look) -> list[Piece]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+from typing import NamedTuple
 
 Tokens = list[list[tuple[str, str]]]
 """For each line of code the kind and the text of what stands in it. Kinds: keyword, string, number, comment, name,
@@ -46,45 +46,24 @@ _KINDS = (
 )
 
 
-class Highlights:
-    """The highlighted code of a page, and what is waiting to be highlighted."""
+class Code(NamedTuple):
+    """A block of code: its language, as highlighters call it, and its text."""
 
-    def __init__(self, keep: int = 200) -> None:
-        self._keep = keep
-        self._known: OrderedDict[tuple[str, str], Tokens | None] = OrderedDict()
-        self._working = False
-        self.wanted: list[tuple[str, str]] = []
+    language: str
+    text: str
 
-    def get(self, language: str, code: str) -> Tokens | None:
-        """The tokens of `code`. None when they are not known yet (they are wanted then) or there are none."""
-        language = language.strip().lower()
-        if language in _NONE or len(code) > LONGEST:
-            return None
-        key = (_ALIASES.get(language, language), code)
-        if key in self._known:
-            self._known.move_to_end(key)
-            return self._known[key]
-        if key not in self.wanted:
-            self.wanted.append(key)
+
+def code_of(language: str, text: str) -> Code | None:
+    """What to colour. None for code of no language, and for more than can be coloured in a moment."""
+    language = language.strip().lower()
+    if language in _NONE or len(text) > LONGEST:
         return None
+    return Code(_ALIASES.get(language, language), text)
 
-    async def work(self) -> bool:
-        """Highlight what is wanted, in a thread, unless that is being done. True when something new is known."""
-        if self._working:
-            return False
-        self._working, found = True, False
-        try:
-            while self.wanted:
-                language, code = key = self.wanted[0]
-                tokens = await asyncio.to_thread(tokenize, language, code)
-                self._known[key] = tokens
-                self.wanted.remove(key)
-                found = found or tokens is not None
-        finally:
-            self._working = False
-        while len(self._known) > self._keep:
-            self._known.popitem(last=False)
-        return found
+
+async def find(code: Code) -> Tokens | None:
+    """The tokens of `code`, found in a thread."""
+    return await asyncio.to_thread(tokenize, *code)
 
 
 def tokenize(language: str, code: str) -> Tokens | None:

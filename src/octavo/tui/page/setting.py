@@ -16,7 +16,7 @@ from octavo.tui.page.look import Look
 from octavo.tui.page.wrap import wrap
 
 if TYPE_CHECKING:
-    from octavo.tui.page.highlight import Highlights
+    from octavo.tui.page.sources import Sources
 
 NARROWEST = 16
 """No block is set narrower than this, in cells, however deep it stands."""
@@ -116,7 +116,7 @@ class Setting:
     """Headings have rules below them."""
     depth: int = 0
     list_depth: int = 0
-    highlights: Highlights | None = None
+    sources: Sources | None = None
 
     def flow(self, blocks: Iterable[Block], width: int, *, tight: bool = False) -> list[Line]:
         """Blocks one below the other, with a blank line between them unless they stand tight."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual.binding import BindingType
 from textual.content import Content
@@ -18,15 +18,16 @@ from octavo.tui.page.addresses import Leads, leads
 from octavo.tui.page.cursor_pane import Bring, Stop
 from octavo.tui.page.finding import Find, Finder
 from octavo.tui.page.galley import Galley
-from octavo.tui.page.highlight import Highlights
+from octavo.tui.page.late import Late
 from octavo.tui.page.layout import Unit, guess, set_block, set_unit, units
-from octavo.tui.page.lines import Hot
+from octavo.tui.page.lines import Hot, Line
 from octavo.tui.page.marked import MARK, Marked
 from octavo.tui.page.page_parts import LinkFollowed, ThreadMarks, beginning, same_title, source_blocks
 from octavo.tui.page.pane import Anchor
 from octavo.tui.page.reader import motions
 from octavo.tui.page.reading_keys import READING_KEYS
 from octavo.tui.page.setting import Folds, Setting, trail
+from octavo.tui.page.sources import Sources
 from octavo.tui.widgets.states import nothing
 
 MEASURES = (76, 100, 0)
@@ -66,7 +67,10 @@ class PageView(Marked):
         self.shows_source = False
         self._head: tuple[str, str] = ("", "")
         self._measure = 0
-        self._highlights = Highlights()
+        self.sources = Sources()
+        """Where what does not stand in the text of the page comes from: give others before a page is shown."""
+        self._missing: dict[int, list[tuple[Late[Any, Any], Any]]] = {}
+        """For each unit, by its identity, what was not known when it was set."""
         self._wanted_anchor = ""
         self._whole = True
 
@@ -137,6 +141,8 @@ class PageView(Marked):
             self.cursor = (self.cursor[0], self.cursor[1])
         if not same:
             self.galley = Galley((), lambda unit: 0, lambda unit: [])
+            for late in self.sources:
+                late.drop()
             self.scroll_to(y=0, animate=False, immediate=True, force=True)
         self.reset(anchor=anchor)
         self.content_changed()
@@ -208,7 +214,7 @@ class PageView(Marked):
             # In a narrow pane the mark of a thread beside a wide block is only its sign.
             room=room if width >= 60 else max(room, width - 4),
             whole_code=self._measure == 2,
-            highlights=self._highlights,
+            sources=self.sources,
         )
         self.measure = measure
         blocks: list[Block] = []
@@ -217,7 +223,15 @@ class PageView(Marked):
         elif document is not None:
             blocks = self._page_blocks(document)
         self._margins: dict[int, int] = {}
-        return Galley(units(blocks), lambda unit: guess(unit, measure), lambda unit: set_unit(setting, unit, measure))
+        self._missing = {}
+        return Galley(units(blocks), lambda unit: guess(unit, measure), lambda unit: self._set(setting, unit, measure))
+
+    def _set(self, setting: Setting, unit: Unit, measure: int) -> list[Line]:
+        self.sources.take_missed()
+        lines = set_unit(setting, unit, measure)
+        if missed := self.sources.take_missed():
+            self._missing[id(unit)] = missed
+        return lines
 
     def _page_blocks(self, document: Document) -> list[Block]:
         title, description = self._head
@@ -265,18 +279,30 @@ class PageView(Marked):
 
     def before_painting(self) -> None:
         super().before_painting()
-        if self._highlights.wanted and self.is_running:
-            self.run_worker(self._highlight(), group="highlight")
-
-    async def _highlight(self) -> None:
-        if not await self._highlights.work():
+        if not self._missing or not self.is_running:
             return
-        for unit in sorted({row[0] for row in self.rows_on_show}):
-            self.galley.forget(unit)
-        for unit, each in enumerate(self.galley.units):
-            if self.galley.is_exact(unit) and each.block.kind not in ("paragraph", "heading"):
-                self.galley.forget(unit)
-        self.repaint()
+        for unit in {row[0] for row in self.rows_on_show}:
+            for late, key in self._missing.get(id(self.galley.units[unit]), ()):
+                late.want(key)
+        for late in self.sources:
+            if late.is_wanted:
+                self.run_worker(self._find_late(late), group="late")
+
+    async def _find_late(self, late: Late[Any, Any]) -> None:
+        while await late.work():
+            total = self.galley.total
+            with self.steady():
+                for unit, each in enumerate(self.galley.units):
+                    missing = self._missing.get(id(each), ())
+                    if any(source is late and late.knows(key) for source, key in missing):
+                        self._missing.pop(id(each), None)
+                        self.galley.forget(unit)
+                for unit in {row[0] for row in self.rows_on_show if row[0] < len(self.galley)}:
+                    self.galley.lines(unit)
+            if self.galley.total != total:
+                self.relaid()
+                self._sync()
+            self.repaint()
 
     # Opening
 

@@ -1,0 +1,71 @@
+"""What a page shows that is found after the first paint: until it is there, the page shows what it has."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+AT_ONCE = 0.05
+"""Seconds: what is found within them is shown together."""
+
+
+class Late(Generic[K, V]):
+    """Answers by what was asked. Setting a block asks (`get`); what it missed is wanted once it is on show (`want`),
+    and found one after the other (`work`)."""
+
+    def __init__(self, find: Callable[[K], Awaitable[V | None]], keep: int = 200) -> None:
+        self._find = find
+        self._keep = keep
+        self._known: OrderedDict[K, V | None] = OrderedDict()
+        self._wanted: dict[K, None] = {}
+        self._working = False
+        self.missed: list[K] = []
+        """What was asked and is not known, until `Sources.take_missed`."""
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether anything waits to be found, and nobody looks for it."""
+        return bool(self._wanted) and not self._working
+
+    def get(self, key: K) -> V | None:
+        """What was found for `key`. None when it is not known yet (then it is missed) or there is nothing."""
+        if key in self._known:
+            self._known.move_to_end(key)
+            return self._known[key]
+        self.missed.append(key)
+        return None
+
+    def knows(self, key: K) -> bool:
+        """Whether it is known what there is for `key`, be it nothing."""
+        return key in self._known
+
+    def want(self, key: K) -> None:
+        """Let `key` be found."""
+        if key not in self._known:
+            self._wanted[key] = None
+
+    def drop(self) -> None:
+        """Want nothing any more: another page is on show."""
+        self._wanted.clear()
+
+    async def work(self) -> bool:
+        """Find some of what is wanted, unless that is being done. True when something is known that was not."""
+        if self._working:
+            return False
+        self._working, found, begun = True, False, time.monotonic()
+        try:
+            while self._wanted and not (found and time.monotonic() - begun > AT_ONCE):
+                key = next(iter(self._wanted))
+                value = self._known[key] = await self._find(key)
+                self._wanted.pop(key, None)
+                found = found or value is not None
+        finally:
+            self._working = False
+        while len(self._known) > self._keep:
+            self._known.popitem(last=False)
+        return found

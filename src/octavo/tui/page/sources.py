@@ -1,0 +1,30 @@
+"""Where a page gets what does not stand in its text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from octavo.tui.page import highlight
+from octavo.tui.page.late import Late
+
+
+@dataclass
+class Sources:
+    """What is found after the first paint, by what it is. What is None is never asked for."""
+
+    tokens: Late[highlight.Code, highlight.Tokens] | None = field(default_factory=lambda: Late(highlight.find))
+    """Code in the colours of its language."""
+
+    def __iter__(self) -> Iterator[Late[Any, Any]]:
+        for each in fields(self):
+            if (late := getattr(self, each.name)) is not None:
+                yield late
+
+    def take_missed(self) -> list[tuple[Late[Any, Any], Any]]:
+        """What was asked since the last time and is not known: who was asked, and for what."""
+        taken = [(late, key) for late in self for key in late.missed]
+        for late in self:
+            late.missed.clear()
+        return taken
