@@ -69,6 +69,7 @@ ROUTES: dict[str, Sequence[str]] = {
             "ctrl+r",
             "ctrl+r",
             "ctrl+s",
+            "wait",
             "t",
             "enter",
             "+",

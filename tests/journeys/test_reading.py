@@ -106,9 +106,9 @@ async def test_search_the_organization_and_one_space(stage: Stage) -> None:
 async def test_search_finds_change_requests_and_opens_them(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("s")
-        await run.type("refused time")
-        await run.see("#7  Show what a refused time looks like")
-        await run.press("up", "enter")
+        await run.type("refused time looks like")
+        await run.see("#7  Show what a refused time looks like", "1 result")
+        await run.press("enter")
         await run.see("#7 Show what a refused time looks like  Harbour API", "0 of 2 viewed")
 
 
