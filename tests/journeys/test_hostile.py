@@ -47,7 +47,11 @@ def check(run: Run, after: str) -> None:
             assert segment.style is None or "@click" not in segment.style.meta, f"{segment} after {after}"
 
 
-@pytest.mark.parametrize("start", ROUTES)
+@pytest.mark.parametrize(
+    "start",
+    # The long routes are taken in a real terminal below.
+    [pytest.param(each, marks=[pytest.mark.long] if each in ("content", "changes") else []) for each in ROUTES],
+)
 async def test_text_of_the_server_is_text_wherever_it_stands(stage: Stage, start: str) -> None:
     visited: set[str] = set()
     async with stage.play(start=start) as run:

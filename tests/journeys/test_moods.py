@@ -27,6 +27,10 @@ MOODS = [
 ]
 
 
+def marks(*, often: bool) -> list[pytest.MarkDecorator]:
+    return [] if often else [pytest.mark.long]
+
+
 @asynccontextmanager
 async def on_quickstart(stage: Stage) -> AsyncIterator[tuple[Run, Moody]]:
     """The app over HTTP, on the quickstart, all of it read."""
@@ -51,7 +55,13 @@ async def posted(run: Run) -> int:
     return sum(each.body.text == WORDS for each in there.items)
 
 
-@pytest.mark.parametrize(("mood", "sentence", "becomes"), MOODS)
+@pytest.mark.parametrize(
+    ("mood", "sentence", "becomes"),
+    [
+        pytest.param(*each.values, id=str(each.id), marks=marks(often=each.id in ("401", "500", "garbage")))
+        for each in MOODS
+    ],
+)
 async def test_whatever_the_server_answers_there_is_a_sentence_and_all_that_was_on_screen(
     stage: Stage, mood: Mood, sentence: str, becomes: str
 ) -> None:
@@ -67,8 +77,22 @@ async def test_whatever_the_server_answers_there_is_a_sentence_and_all_that_was_
 
 @pytest.mark.parametrize(
     ("mood", "sentence", "becomes", "only"),
-    [pytest.param(*each.values, "POST", id=f"{each.id}, the write") for each in MOODS]
-    + [pytest.param(*each.values, "", id=f"{each.id}, all") for each in MOODS if each.id in ("401", "403", "429")],
+    [
+        *(
+            pytest.param(
+                *each.values,
+                "POST",
+                id=f"{each.id}, the write",
+                marks=marks(often=each.id in ("401", "403", "nothing")),
+            )
+            for each in MOODS
+        ),
+        *(
+            pytest.param(*each.values, "", id=f"{each.id}, all", marks=marks(often=each.id == "401"))
+            for each in MOODS
+            if each.id in ("401", "403", "429")
+        ),
+    ],
 )
 async def test_whatever_the_server_answers_no_word_is_lost_and_none_is_doubled(
     stage: Stage, mood: Mood, sentence: str, becomes: str, only: str
@@ -97,7 +121,14 @@ async def test_whatever_the_server_answers_no_word_is_lost_and_none_is_doubled(
         await run.see("THREADS  3 open", WORDS)
 
 
-@pytest.mark.parametrize("mood", [Mood(502), Mood(0), Mood(200, b"<html>")], ids=["502", "nothing", "garbage"])
+@pytest.mark.parametrize(
+    "mood",
+    [
+        pytest.param(Mood(502), id="502"),
+        pytest.param(Mood(0), id="nothing", marks=pytest.mark.long),
+        pytest.param(Mood(200, b"<html>"), id="garbage", marks=pytest.mark.long),
+    ],
+)
 async def test_what_was_done_and_never_answered_is_found_and_not_sent_again(stage: Stage, mood: Mood) -> None:
     async with on_quickstart(stage) as (run, moody):
         await run.press("c")
