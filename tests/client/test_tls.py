@@ -126,3 +126,26 @@ async def test_a_server_without_tls_is_told_at_once(connect: Connect) -> None:
         await connect(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}")(ME)
     server.close()
     assert calls == 1
+
+
+@pytest.mark.parametrize("address", ["127.0.0.9", "127.0.0.1"])
+async def test_at_an_address_looked_up_before_the_certificate_is_still_that_of_the_name(
+    authority: Authority, address: str
+) -> None:
+    from octavo.client.carrier import Outgoing
+    from octavo.client.http import HttpCarrier
+
+    async with Peer(lambda _: reply(body=b"bytes"), tls=authority.server(address)) as peer:
+        port = peer.origin.rpartition(":")[2]
+        carrier = HttpCarrier(f"https://127.0.0.9:{port}", None, ca_file=authority.file, place="127.0.0.1")
+        if address == "127.0.0.9":
+            async with carrier.send(Outgoing("GET", "/x")) as answer:
+                assert [chunk async for chunk in answer.chunks] == [b"bytes"]
+            assert peer.asked[0].headers["host"] == f"127.0.0.9:{port}"
+            assert "authorization" not in peer.asked[0].headers
+        else:
+            with pytest.raises(TlsError):
+                async with carrier.send(Outgoing("GET", "/x")):
+                    pass
+            assert peer.asked == []
+        await carrier.aclose()

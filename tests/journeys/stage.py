@@ -372,6 +372,7 @@ class Stage:
                 for each in client.activity
             ],
             limits=lambda: None,
+            download=client.download,
             close=close,
         )
         return session, gate

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from octavo.server.fetching import REDIRECTS, Fetcher, NotFetched, is_public
+from octavo.api.addresses import is_public
+from octavo.server.fetching import REDIRECTS, Fetcher, NotFetched
 from tests.server.web import Web, open_web
 
 NEAR = Fetcher(private=True, largest=1000, longest=5.0)

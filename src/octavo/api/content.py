@@ -9,7 +9,7 @@ from pydantic import AliasChoices, Field
 from octavo.api.bodies import Format
 from octavo.api.operation import Listing, Model, Operation, Tagged, Urls
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
-from octavo.api.text import Id, Known, RawJson, SafeJson, SafeLine, SafeText
+from octavo.api.text import Id, Known, RawJson, SafeAddress, SafeJson, SafeLine, SafeText
 
 
 class Git(Model):
@@ -107,7 +107,7 @@ class File(Model):
     id: Id
     name: SafeLine = ""
     content_type: SafeLine = ""
-    download_url: SafeLine | None = Field(None, alias="downloadURL")
+    download_url: SafeAddress | None = Field(None, alias="downloadURL")
     size: int = 0
     dimensions: Dimensions | None = None
     git: Git | None = None
@@ -154,7 +154,7 @@ class FileReference(Model):
     id: Id
     name: SafeLine = ""
     content_type: SafeLine = ""
-    download_url: SafeLine | None = Field(None, alias="downloadURL")
+    download_url: SafeAddress | None = Field(None, alias="downloadURL")
 
 
 class ParentChange(Model):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -63,6 +63,13 @@ class LateClient:
     async def __call__(self, op: Operation[T]) -> T:
         await self._open.wait()
         return await (await self.client())(op)
+
+    async def download(self, url: str, most: int) -> AsyncGenerator[bytes, None]:
+        """The bytes at an address that an answer named, as they come."""
+        await self._open.wait()
+        async with aclosing((await self.client()).download(url, most)) as chunks:
+            async for chunk in chunks:
+                yield chunk
 
     async def client(self) -> Client:
         """The client, with its key. Raises Unauthorized when there is none, NotSent when it cannot be had."""
@@ -244,6 +251,7 @@ def _session(
         label=label,
         activity=lambda: [_asked(each) for each in client.activity],
         limits=lambda: client.limits,
+        download=client.download,
         close=close,
         open=client.open,
     )

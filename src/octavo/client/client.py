@@ -17,6 +17,7 @@ import random
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -143,6 +144,16 @@ class Client:
         async for items in walk(fetch, answers.raw_identity):
             for item in items:
                 yield item
+
+    async def download(self, url: str, most: int) -> AsyncGenerator[bytes, None]:
+        """The bytes at an address that an answer named, as they come. Raises ApiError, also for more than `most`."""
+        from octavo.client.downloading import download
+
+        carrier, agent, ca_file = await self._ready(), self._agent, self._ca_file
+        coming = download(url, most, origin=self.origin, carrier=carrier, agent=agent, ca_file=ca_file)
+        async with aclosing(coming) as chunks:
+            async for chunk in chunks:
+                yield chunk
 
     async def aclose(self) -> None:
         """Give up what is under way and let go of the connections. Nothing can be asked any more."""

@@ -59,9 +59,14 @@ class HttpCarrier:
         *,
         transport: Transport | None = None,
         ca_file: Path | None = None,
+        place: str = "",
     ) -> None:
-        """Raises Unsendable with a sentence when the environment does not let us build connections."""
+        """`place` is the IP address to connect to, where the name of the host was looked up before.
+
+        Raises Unsendable with a sentence when the environment does not let us build connections.
+        """
         self._origin = origin
+        self._place = place
         self._auth = OriginAuth(origin, key) if key else None
         self._host = host_of(origin)
         scheme, host, _ = triple(origin)
@@ -88,9 +93,7 @@ class HttpCarrier:
     async def send(self, outgoing: Outgoing) -> AsyncIterator[Answer]:
         """Send once. Raises ApiError, while the chunks are read too."""
         with self._translated(outgoing.method):
-            request = self._http.build_request(
-                outgoing.method, self._address(outgoing.target), headers=outgoing.headers, content=outgoing.content
-            )
+            request = self._request(outgoing)
             response = await self._http.send(request, stream=True, auth=self._auth, follow_redirects=False)
         chunks = self._chunks(response, outgoing.method)
         try:
@@ -102,6 +105,16 @@ class HttpCarrier:
 
     async def aclose(self) -> None:
         await self._http.aclose()
+
+    def _request(self, outgoing: Outgoing) -> httpx.Request:
+        url = self._address(outgoing.target)
+        if not self._place:
+            return self._http.build_request(outgoing.method, url, headers=outgoing.headers, content=outgoing.content)
+        # The certificate is still to be that of the host.
+        headers = {**outgoing.headers, "host": url.netloc.decode("ascii")}
+        return self._http.build_request(
+            outgoing.method, url.copy_with(host=self._place), headers=headers, extensions={"sni_hostname": url.host}
+        )
 
     def _address(self, target: str) -> httpx.URL:
         """Raises Unsendable for what is not plainly a path of the origin, before a byte is sent."""

@@ -6,7 +6,6 @@ public when it is checked and private when it is used. Each redirect is checked 
 
 from __future__ import annotations
 
-import ipaddress
 import queue
 import socket
 import ssl
@@ -18,7 +17,9 @@ from dataclasses import dataclass
 from email.message import Message
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any, Literal
-from urllib.parse import SplitResult, quote, urljoin, urlsplit
+from urllib.parse import SplitResult, urljoin, urlsplit
+
+from octavo.api.addresses import is_public, target
 
 LARGEST = 20 << 20
 """The most bytes that are taken."""
@@ -26,7 +27,6 @@ LONGEST = 10.0
 """Seconds within which all must be there, redirects too."""
 REDIRECTS = 5
 
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _MOVED = {301, 302, 303, 307, 308}
 
 
@@ -103,7 +103,7 @@ class Fetcher:
         timer.start()
         try:
             connection.connect()
-            connection.request("GET", _target(parts), headers=_HEADERS)
+            connection.request("GET", target(parts), headers=_HEADERS)
             with connection.getresponse() as answer:  # it outlives the connection, and is closed by itself
                 yield answer
             if late.is_set():
@@ -136,18 +136,6 @@ _HEADERS = {
 }
 
 
-def is_public(address: str) -> bool:
-    """Whether an IP address is one of the internet: not of this machine, its networks or anything reserved."""
-    ip = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(ip, ipaddress.IPv6Address):
-        inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
-        if ip in _NAT64:
-            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
-        if inner is not None:
-            return is_public(str(inner))
-    return ip.is_global and not ip.is_multicast
-
-
 def _parts(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
@@ -160,11 +148,6 @@ def _parts(url: str) -> SplitResult:
     if not host or "@" in parts.netloc or any(ord(letter) < 0x21 for letter in url):
         raise NotFetched("its address is not a valid one")
     return parts
-
-
-def _target(parts: SplitResult) -> str:
-    path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._")
-    return f"{path}?{quote(parts.query, safe='/%:@!$&()*+,;=~-._?')}" if parts.query else path
 
 
 def _looked_up(host: str, port: int, deadline: float) -> list[Any]:

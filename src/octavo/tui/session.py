@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
@@ -51,6 +51,8 @@ class Session:
     activity: Callable[[], Sequence[Asked]]
     """The last requests, the oldest first."""
     limits: Callable[[], Limits | None]
+    download: Callable[[str, int], AsyncGenerator[bytes, None]]
+    """The bytes at an address that an answer named, as they come, and how many they may be. Raises ApiError."""
     close: Callable[[], Awaitable[None]]
     open: Callable[[], None] = lambda: None
     """Called when the first screen is painted: nothing needs to be sent before."""

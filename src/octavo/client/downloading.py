@@ -1,0 +1,123 @@
+"""Downloads of what an answer names: files, pictures, PDFs. The key goes to its own origin and nowhere else.
+
+Addresses elsewhere need https. Their host is looked up once and the connection is made to what was found, which has to
+be of the internet, so that no answer can make us ask a machine of this network. Each redirect is checked anew.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from pathlib import Path
+from urllib.parse import SplitResult, urljoin, urlsplit
+
+from octavo.api.addresses import is_public, target
+from octavo.api.errors import ApiError, BadResponse, NotSent, Trace, rejected
+from octavo.client import body, sentences
+from octavo.client.aside import aside
+from octavo.client.carrier import Answer, Carrier, Outgoing
+from octavo.client.environment import proxy_for
+from octavo.client.exchange import REDIRECTS
+from octavo.client.origin import PORTS, triple
+
+HOPS = 5
+
+
+async def download(
+    url: str, most: int, *, origin: str, carrier: Carrier, agent: str, ca_file: Path | None
+) -> AsyncGenerator[bytes, None]:
+    """The bytes at `url`, as they come. `carrier` asks `origin`. Raises ApiError, also when they are more than `most`."""
+    for _ in range(HOPS + 1):
+        parts = _parts(url)
+        home = _triple(parts) == triple(origin)
+        asked = carrier if home else await _carrier_to(parts, ca_file)
+        headers = {"accept": "*/*", "accept-encoding": "identity", "user-agent": agent}
+        try:
+            async with asked.send(Outgoing("GET", target(parts), headers)) as answer:
+                location = answer.headers.get("location", "") if answer.status in REDIRECTS else ""
+                if not location:
+                    async with aclosing(_content(answer, most, parts.netloc, home=home)) as chunks:
+                        async for chunk in chunks:
+                            yield chunk
+                    return
+                await body.discard(answer)
+                url = urljoin(url, location)
+        finally:
+            if not home:
+                await asked.aclose()
+    raise BadResponse("Its address leads on and on. Refresh what is on show, then try again.")
+
+
+async def _content(answer: Answer, most: int, host: str, *, home: bool) -> AsyncGenerator[bytes, None]:
+    if answer.status != 200:
+        raise await _refusal(answer, host, home=home)
+    if answer.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+        raise BadResponse(f"{host} sends it packed, which was not asked for. Open its address in a browser.")
+    too_large = BadResponse(f"It is larger than {most // body.MIB} MiB, which is the most that is taken.")
+    declared = answer.headers.get("content-length", "")
+    if declared.isascii() and declared.isdecimal() and (len(declared) > 15 or int(declared) > most):
+        raise too_large
+    size = 0
+    async for chunk in answer.chunks:
+        size += len(chunk)
+        if size > most:
+            raise too_large
+        yield chunk
+
+
+async def _refusal(answer: Answer, host: str, *, home: bool) -> ApiError:
+    status = answer.status
+    if status < 400:
+        return BadResponse(f"{host} answers with status {status} instead of it. Try again.")
+    if home:
+        return rejected(
+            sentences.refusal(host, status, await body.error_message(answer, host), None), Trace("GET", "", status)
+        )
+    await body.discard(answer)
+    sentence = f"{host} does not hand it out ({status}): its address may have expired. Refresh what is on show."
+    return rejected(sentence, Trace("GET", "", status))
+
+
+def _triple(parts: SplitResult) -> tuple[str, str, int]:
+    return triple(f"{parts.scheme}://{parts.netloc}")
+
+
+def _parts(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        _triple(parts)
+    except ValueError:
+        raise BadResponse("The server gives an address for it that is none. Refresh what is on show.") from None
+    if "@" in parts.netloc:
+        raise BadResponse("The server gives an address for it with a name or password in it, which is not asked.")
+    return parts
+
+
+async def _carrier_to(parts: SplitResult, ca_file: Path | None) -> Carrier:
+    """Connections to a host elsewhere, without a key."""
+    scheme, host, port = _triple(parts)
+    if scheme != "https":
+        raise BadResponse(f"The server says it is at {host}, which is asked without encryption: it was not asked.")
+    place = "" if proxy_for(scheme, host) else await aside(lambda: _looked_up(host, port))
+
+    def build() -> Carrier:
+        from octavo.client.http import HttpCarrier
+
+        at = f"[{host}]" if ":" in host else host
+        return HttpCarrier(
+            f"https://{at}" + ("" if port == PORTS["https"] else f":{port}"), None, ca_file=ca_file, place=place
+        )
+
+    return await aside(build)
+
+
+def _looked_up(host: str, port: int) -> str:
+    """The IP address of a host of the internet."""
+    try:
+        places = [str(place[0]) for *_, place in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+    except (OSError, UnicodeError):
+        raise NotSent(f"No address is known for {host}. Check your network, then try again.") from None
+    if not places or not all(map(is_public, places)):
+        raise BadResponse(f"The server says it is at {host}, which is of a private network: it was not asked.")
+    return places[0]

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import pytest
+
+from octavo.api.errors import ApiError, BadResponse, NotFound
+from octavo.client.client import Client
+from octavo.client.downloading import HOPS
+from tests.client.conftest import Connect
+from tests.client.peer import KEY_TEXT, Asked, Peer, Reply, reply
+
+
+async def taken(client: Client, url: str, most: int = 1000) -> bytes:
+    return b"".join([chunk async for chunk in client.download(url, most)])
+
+
+async def test_what_is_at_home_is_asked_for_with_the_key_and_followed(connect: Connect) -> None:
+    def answer(asked: Asked) -> Reply:
+        assert asked.headers["authorization"] == f"Bearer {KEY_TEXT}"
+        if asked.target == "/files/a%20b.png?x=1":
+            return reply(302, headers=[("location", "/there")])
+        assert asked.target == "/there"
+        return reply(body=b"bytes")
+
+    async with Peer(answer) as peer:
+        assert await taken(connect(peer.origin), f"{peer.origin}/files/a b.png?x=1") == b"bytes"
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("http://127.0.0.1:9/x", "without encryption"),
+        ("https://127.0.0.1:9/x", "of a private network"),
+        ("https://[::1]/x", "of a private network"),
+        ("https://169.254.169.254/latest", "of a private network"),
+        ("https://user:word@example.com/x", "name or password"),
+        ("file:///etc/passwd", "that is none"),
+        ("javascript:alert(1)", "that is none"),
+        ("", "that is none"),
+    ],
+)
+async def test_nothing_else_is_asked_wherever_it_is_named(connect: Connect, url: str, says: str) -> None:
+    async with Peer(lambda asked: reply(302, headers=[("location", url)] if asked.target == "/on" else ())) as peer:
+        client = connect(peer.origin)
+        with pytest.raises(BadResponse, match=says):
+            await taken(client, url)
+        if url:
+            with pytest.raises(BadResponse, match=says):
+                await taken(client, f"{peer.origin}/on")
+
+
+async def test_no_more_is_taken_than_was_said(connect: Connect) -> None:
+    def answer(asked: Asked) -> Reply:
+        body = b"x" * 1001
+        if asked.target == "/chunked":
+            return reply(headers=[("transfer-encoding", "chunked")], body=b"3e9\r\n" + body + b"\r\n0\r\n\r\n")
+        return reply(body=body)
+
+    async with Peer(answer) as peer:
+        client = connect(peer.origin)
+        for path in ("/declared", "/chunked"):
+            with pytest.raises(BadResponse, match="the most that is taken"):
+                await taken(client, peer.origin + path)
+
+
+async def test_refusals_and_circles_are_said(connect: Connect) -> None:
+    asked_for: list[str] = []
+
+    def answer(asked: Asked) -> Reply:
+        asked_for.append(asked.target)
+        if asked.target == "/gone":
+            return reply(404, {"error": {"message": "There is no file."}})
+        return reply(302, headers=[("location", "/round")])
+
+    async with Peer(answer) as peer:
+        client = connect(peer.origin)
+        with pytest.raises(NotFound, match="There is no file"):
+            await taken(client, f"{peer.origin}/gone")
+        with pytest.raises(ApiError, match="leads on and on"):
+            await taken(client, f"{peer.origin}/round")
+    assert asked_for.count("/round") == HOPS + 1
