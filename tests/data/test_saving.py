@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.data.saving import NAME_BYTES, IsThere, NotSaved, destination, safe_name, save
+
+
+async def chunks(*parts: bytes, failing: bool = False) -> AsyncIterator[bytes]:
+    for part in parts:
+        yield part
+    if failing:
+        raise ValueError("the line broke")
+
+
+@given(st.text(max_size=400))
+def test_any_name_is_a_plain_name(name: str) -> None:
+    plain = safe_name(name)
+    assert plain
+    assert Path(plain).name == plain
+    assert plain not in (".", "..")
+    assert not plain.startswith((".", "-", "~"))
+    assert len(plain.encode()) <= NAME_BYTES + 1
+    assert safe_name(plain) == plain
+
+
+@pytest.mark.parametrize(
+    ("name", "plain"),
+    [
+        ("chart.png", "chart.png"),
+        ("../../.ssh/authorized_keys", "ssh_authorized_keys"),
+        ("-rf", "rf"),
+        ("con.txt", "_con.txt"),
+        ("\x1b]52;c;x\x07.pdf", "]52;c;x_.pdf"),
+        ("..", "file"),
+        ("報告.pdf", "報告.pdf"),
+        ("é" * 200 + ".png", "é" * 58 + ".png"),
+    ],
+)
+def test_names_that_mean_more_become_plain(name: str, plain: str) -> None:
+    assert safe_name(name) == plain
+
+
+async def test_a_file_is_written_whole_for_its_owner_only(tmp_path: Path) -> None:
+    path = tmp_path / "a.bin"
+    assert await save(path, chunks(b"x" * 300_000, b"y")) == 300_001
+    assert path.read_bytes() == b"x" * 300_000 + b"y"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert os.listdir(tmp_path) == ["a.bin"]
+
+
+async def test_what_is_there_stays_unless_it_is_to_be_replaced(tmp_path: Path) -> None:
+    path, elsewhere = tmp_path / "a", tmp_path / "b"
+    elsewhere.write_text("mine")
+    path.symlink_to(elsewhere)
+    with pytest.raises(IsThere, match="is there already"):
+        await save(path, chunks(b"new"))
+    assert elsewhere.read_text() == "mine"
+    assert await save(path, chunks(b"new"), replace=True) == 3
+    assert (path.is_symlink(), path.read_text(), elsewhere.read_text()) == (False, "new", "mine")
+
+
+async def test_what_comes_there_meanwhile_stays(tmp_path: Path) -> None:
+    async def slow() -> AsyncIterator[bytes]:
+        yield b"new"
+        (tmp_path / "a").write_text("theirs")
+
+    with pytest.raises(IsThere):
+        await save(tmp_path / "a", slow())
+    assert os.listdir(tmp_path) == ["a"]
+    assert (tmp_path / "a").read_text() == "theirs"
+
+
+async def test_what_does_not_come_whole_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(ValueError):
+        await save(tmp_path / "a", chunks(b"half", failing=True))
+    assert os.listdir(tmp_path) == []
+
+
+async def test_where_nothing_can_be_written_that_is_said(tmp_path: Path) -> None:
+    with pytest.raises(NotSaved, match="was not written: No such file"):
+        await save(tmp_path / "no" / "a", chunks(b"new"))
+
+
+def test_a_folder_that_is_written_gets_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert destination("~", "a.md") == tmp_path / "a.md"
+    assert destination(f"{tmp_path}/", "a.md") == tmp_path / "a.md"
+    assert destination("~/b.md", "a.md") == tmp_path / "b.md"
+    for wrong in (f"{tmp_path}/none/", f"{tmp_path}/none/b.md"):
+        with pytest.raises(NotSaved, match="There is no folder"):
+            destination(wrong, "a.md")
+    for wrong in ("", "a\0b"):
+        with pytest.raises(NotSaved, match="needs a name"):
+            destination(wrong, "a.md")
