@@ -11,14 +11,10 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
 from octavo.api import comments, content
-from octavo.api.collections import Collection
-from octavo.api.collections import List as ListCollections
 from octavo.api.comments import Comment
 from octavo.api.content import Page, PageTree
 from octavo.api.operation import ListPage
-from octavo.api.organizations import Organization
-from octavo.api.places import OrganizationRef, SpaceRef
-from octavo.api.spaces import Space
+from octavo.api.places import SpaceRef
 from octavo.data.live import Snapshot
 from octavo.documents.blocks import Block
 from octavo.tui.discussing import Discussing
@@ -28,17 +24,18 @@ from octavo.tui.history import Visit
 from octavo.tui.page.page_parts import LinkFollowed
 from octavo.tui.page.view import PageView
 from octavo.tui.reading import anchored, neighbour, open_counts, under
+from octavo.tui.spaces import Spaces
 from octavo.tui.travelling import Travelling
 from octavo.tui.widgets.aside import Aside
 from octavo.tui.widgets.lines import Lines
-from octavo.tui.widgets.navigation import Navigation, Which
+from octavo.tui.widgets.navigation import Navigation
 from octavo.tui.widgets.tree import Tree
 
 LINGERS = 0.15
 """Seconds the page before stays in the view while the one wanted is not there yet."""
 
 
-class ContentScreen(Discussing, Travelling):
+class ContentScreen(Discussing, Travelling, Spaces):
     """Three panes: a tree of spaces or of pages, the page, and what people say of it."""
 
     VIEW = "content"
@@ -58,7 +55,6 @@ class ContentScreen(Discussing, Travelling):
 
     def __init__(self) -> None:
         super().__init__()
-        self.space: Space | None = None
         self.pages: PageTree | None = None
         self.page: Page | None = None
         self.threads: tuple[Comment, ...] = ()
@@ -66,7 +62,6 @@ class ContentScreen(Discussing, Travelling):
         self._troubles: dict[str, str] = {}
         """Why the tree, the page or the threads on show could not be refreshed, while that is so."""
         self._wanted_line: int | None = None
-        self._collections: tuple[Collection, ...] = ()
         self._anchor = ""
         self._wanted_page: str | None = None
 
@@ -76,10 +71,6 @@ class ContentScreen(Discussing, Travelling):
             with Vertical(id="reading"):
                 yield PageView(id="page")
             yield Aside(id="aside")
-
-    @property
-    def nav(self) -> Navigation:
-        return self.query_one(Navigation)
 
     @property
     def pages_tree(self) -> Tree:
@@ -92,15 +83,6 @@ class ContentScreen(Discussing, Travelling):
     @property
     def aside(self) -> Aside:
         return self.query_one("#aside", Aside)
-
-    def on_mount(self) -> None:
-        self.octavo.known.organization_changed.subscribe(self, self._enter)
-        self.octavo.known.spaces_changed.subscribe(self, lambda _: self._show_spaces())
-        self._choose_nav("spaces")
-        if self.octavo.known.organization is not None:
-            self._enter(self.octavo.known.organization)
-        else:
-            self._show_spaces()
 
     # Where one is
 
@@ -129,80 +111,36 @@ class ContentScreen(Discussing, Travelling):
 
     # Spaces
 
-    def _enter(self, organization: Organization) -> None:
-        if self.space is not None and self.space.organization != organization.id:
-            self._leave_space()
-        at = OrganizationRef(organization_id=organization.id)
-        self.follow("collections", ListCollections(at=at, nested=True, limit=1000), self._show_collections)
-        self._show_spaces()
-
-    def _show_collections(self, snapshot: Snapshot[ListPage[Collection]]) -> None:
-        if snapshot.value is not None:
-            self._collections = snapshot.value.items
-            self._show_spaces()
-
-    def _show_spaces(self) -> None:
-        snapshot = self.octavo.known.spaces
-        if snapshot.value is None:
-            self.nav.spaces.wait_for("spaces")
-            if error := snapshot.error or self.octavo.known.organizations.error:
-                self.nav.spaces.fail("Spaces did not load", str(error))
-            return
-        self.nav.show_spaces(self._collections, snapshot.value.items)
-        if snapshot.error is not None:
-            self.nav.spaces.fail("Spaces could not be refreshed", str(snapshot.error))
-        if self.space is not None:
-            self.space = self.octavo.known.space(self.space.id) or self.space
-            self._say_where()
-        elif self.octavo.wanted_space is None:
-            last = self.octavo.session.state.recall("space")
-            found = self.octavo.known.space(str(last)) if last else None
-            if found or snapshot.value.items:
-                self.show_space((found or snapshot.value.items[0]).id)
-        self.take_wanted()
-
-    def take_wanted(self) -> None:
-        """Show what another view asked for, as soon as its space is known."""
-        wanted = self.octavo.wanted_space
-        if wanted is not None and self.octavo.known.space(wanted[0]) is not None:
-            self.octavo.wanted_space = None
-            self.show_space(wanted[0], wanted[1], wanted[2])
-
     def show_space(self, space_id: str, page_id: str | None = None, anchor: str = "", *, remember: bool = True) -> None:
-        """Show the pages of a space, and one of them: by default the one read last, else the first."""
         space = self.octavo.known.space(space_id)
         if space is None:
             return
         if self.space is None or self.space.id != space.id:
             if remember:
                 self.leave_here()
-            self._leave_space()
+            self.leave_space()
             self.space = space
             self.octavo.session.state.remember("space", space.id)
             self._wanted_page = page_id or self.octavo.session.state.recall(f"page {space.id}")
             self._anchor = anchor
-            self._choose_nav("pages")
+            self.choose_nav("pages")
             self.pages_tree.wait_for(f"the pages of {space.title}")
             self.follow("tree", content.ListPages(at=space.ref), self._show_tree)
             threads = comments.List(at=space.ref, status="all", format="markdown", limit=200)
             self.follow_whole("threads", threads, self._show_threads)
         else:
-            self._choose_nav("pages")
+            self.choose_nav("pages")
             if page_id is not None:
                 self.open_page(page_id, anchor=anchor)
                 self.pages_tree.reveal(page_id)
                 self.view.focus()
 
-    def _leave_space(self) -> None:
+    def leave_space(self) -> None:
         for slot in ("tree", "threads", "page"):
             self.follow(slot, None)
         self.space, self.pages, self.page, self.threads = None, None, None, ()
         self._threads_known = False
         self._troubles.clear()
-
-    def _choose_nav(self, which: Which) -> None:
-        focus = self.focused is None or self.nav.has_focus_on is not None
-        self.nav.choose(which, self.space, focus=focus)
 
     # Pages
 
@@ -258,7 +196,7 @@ class ContentScreen(Discussing, Travelling):
             self.follow("page", op, self._show_page)
             if not self._in_view:
                 self.set_timer(LINGERS, self._clear_view)
-        self._say_where()
+        self.say_where()
 
     def _clear_view(self) -> None:
         """Take the page before out of the view: the one wanted takes long, and its name is in the status line."""
@@ -266,7 +204,7 @@ class ContentScreen(Discussing, Travelling):
             self.view.clear()
             self.aside.clear()
             self.view.wait_for(self.page.title)
-            self._say_where()
+            self.say_where()
 
     def _show_page(self, snapshot: Snapshot[Page]) -> None:
         if self.page is None or self.space is None:
@@ -287,7 +225,7 @@ class ContentScreen(Discussing, Travelling):
         elif snapshot.error is not None:
             self._clear_view()
             self.view.fail(f"{self.page.title} did not load", str(snapshot.error))
-        self._say_where()
+        self.say_where()
 
     def _go_to_anchor(self) -> None:
         if self._wanted_line is not None:
@@ -298,7 +236,7 @@ class ContentScreen(Discussing, Travelling):
             self._anchor = ""
 
     @on(PageView.Moved)
-    def _say_where(self) -> None:
+    def say_where(self) -> None:
         self.aside.follow(self.view.current_anchor)
         if self.space is None:
             self.status("Content")
@@ -388,7 +326,7 @@ class ContentScreen(Discussing, Travelling):
     def _page_loaded(self) -> None:
         self._draw_threads()
         self._go_to_anchor()
-        self._say_where()
+        self.say_where()
 
     @on(LinkFollowed)
     def _link_followed(self, message: LinkFollowed) -> None:
