@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import FrameType
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from octavo.documents.blocks import Document
@@ -91,6 +91,7 @@ pages = st.lists(st.sampled_from(FRAGMENTS) | st.from_regex(r"w[a-z]{3,6}", full
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 @given(pages)
+@example("{% column %}{% hint %}{% column %}")
 def test_any_page_is_read(page: str) -> None:
     document = parse(page)
     count = document.source.count("\n") + 1

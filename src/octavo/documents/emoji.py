@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+
+from octavo.api.text import text as safe
 
 _NAMES = {
     "+1": "👍",
@@ -106,8 +109,19 @@ _NAMES = {
 }
 
 
+_CODES = re.compile(r"[0-9a-fA-F]{4,6}(?:[-_ ][0-9a-fA-F]{2,6})*")
+
+
+def of_code(code: str) -> str | None:
+    """The character whose code points, in hexadecimal, are `code`."""
+    if not _CODES.fullmatch(code):
+        return None
+    points = [int(point, 16) for point in re.split("[-_ ]", code)]
+    return safe("".join(map(chr, points))) if max(points) <= 0x10FFFF else None
+
+
 def character(name: str) -> str | None:
-    """The character called `name`: a common short name, a Unicode name, or its code points in hexadecimal."""
+    """The character called `name`: a common short name or a Unicode name."""
     if known := _NAMES.get(name):
         return known
     try:

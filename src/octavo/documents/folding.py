@@ -19,6 +19,7 @@ _OWN_ID = re.compile(r"\s*\{#([\w.:-]+)\}\s*$")
 _CHILD_OF = {parent: child for child, parent in PARENTS.items()}
 _WORDED = frozenset({"content-ref", "openapi", "embed", "file"})
 _SPACE = re.compile(r"\s+")
+_KEY = re.compile(r"[A-Za-z0-9_-]{1,256}")
 
 
 def fold(root: Draft) -> tuple[tuple[Block, ...], tuple[Heading, ...]]:
@@ -91,7 +92,8 @@ def _fold_heading(draft: Draft) -> list[Draft]:
         elif child.kind == "figure":
             rest.append(child)
     draft.children = []
-    if draft.runs and draft.runs[-1].kind == "text" and (own := _OWN_ID.search(draft.runs[-1].text)):
+    written = not draft.exact and draft.runs and draft.runs[-1].kind == "text"
+    if written and (own := _OWN_ID.search(draft.runs[-1].text)):
         draft.attrs.setdefault("id", own[1])
         last = draft.runs[-1]
         draft.runs = trimmed([*draft.runs[:-1], replace(last, text=last.text[: own.start()])])
@@ -188,7 +190,7 @@ def _fold_list(draft: Draft) -> list[Draft]:
 
 def _fold_item(draft: Draft) -> list[Draft]:
     first = draft.children[0] if draft.children else None
-    if first is None or first.kind != "paragraph" or first.runs[0].kind != "text" or first.runs[0].link:
+    if first is None or draft.exact or first.kind != "paragraph" or first.runs[0].kind != "text" or first.runs[0].link:
         return [draft]
     run = first.runs[0]
     if task := _TASK.match(run.text):
@@ -236,15 +238,22 @@ class _Seal:
     def block(self, draft: Draft) -> Block:
         return self._sealed(draft)[0]
 
+    def _key(self, digest: str, own: str) -> str:
+        """The key the platform gave a block, unless another block has it, or else one by its content."""
+        if _KEY.fullmatch(own) and own not in self._given:
+            self._given[own] = 1
+            return own
+        number = self._given.get(digest, 0) + 1
+        self._given[digest] = number
+        return digest if number == 1 else f"{digest}-{number}"
+
     def _sealed(self, draft: Draft) -> tuple[Block, str]:
         children = [self._sealed(child) for child in draft.children]
         identity = _identity(draft, children[0][1] if children else "")
         digest = blake2b(identity.encode("utf-8", "replace"), digest_size=6).hexdigest()
-        number = self._given.get(digest, 0) + 1
-        self._given[digest] = number
         blocks = tuple(block for block, _ in children)
         last = max(draft.last, draft.first + 1, blocks[-1].lines[1] if blocks else 0)
-        key = digest if number == 1 else f"{digest}-{number}"
+        key = self._key(digest, draft.key)
         if draft.kind != "heading":
             attrs = draft.attrs or NOTHING
             return Block(draft.kind, attrs, blocks, draft.runs, draft.text, (draft.first, last), key), digest

@@ -22,6 +22,10 @@ class Draft:
     text: str = ""
     first: int = 0
     last: int = 0
+    key: str = ""
+    """The key the platform gives the block, where it says so."""
+    exact: bool = False
+    """Whether its words are as they are shown, and hold no syntax."""
 
 
 class Tree:
@@ -45,7 +49,7 @@ class Tree:
 
     def note(self, line: int, message: str) -> None:
         """Say what is wrong with the source at a line."""
-        self.diagnostics.append(Diagnostic(line, message))
+        self.diagnostics.append(Diagnostic(max(line, 0), message))
 
     def add(self, draft: Draft) -> Draft:
         """Put a finished block at the end of the innermost open one."""

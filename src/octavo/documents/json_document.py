@@ -1,0 +1,362 @@
+"""Pages in the platform's JSON form, read into the same tree of blocks as markdown.
+
+A document has no source: its blocks stand on no lines. Blocks have the keys the platform gives them. What is unknown
+here is a labelled box with all its words, and what a block holds besides what it should stands after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from octavo.documents.anchors import slug
+from octavo.documents.blocks import Diagnostic, Document
+from octavo.documents.folding import fold
+from octavo.documents.json_inline import DEEPEST, Words, address, mapping, objects, plain, text_of, texts_in
+from octavo.documents.json_table import JsonTable
+from octavo.documents.tree import Draft
+
+_ALIGNMENTS = {"start": "left", "left": "left", "center": "center", "end": "right", "right": "right"}
+_EXPANDED = ("hidden", "partial", "full")
+
+
+def read_document(document: Any) -> Document:
+    """The page that a JSON document is, whatever it holds."""
+    reader = _Reader()
+    root = Draft("document", children=reader.blocks(mapping(document).get("nodes"), 0))
+    root.children += reader.footnotes()
+    blocks, headings = fold(root)
+    title = next((heading.title for heading in headings if heading.level == 1), "")
+    return Document(title, blocks, "", tuple(reader.diagnostics), headings)
+
+
+class _Node:
+    """A block as it is being read: knows what of it was taken."""
+
+    def __init__(self, raw: dict[str, Any], depth: int, reader: _Reader) -> None:
+        self.raw, self.depth = raw, depth
+        self.kind = text_of(raw.get("type"))
+        self.data = mapping(raw.get("data"))
+        self.reader = reader
+        self.spare: list[dict[str, Any]] = []
+        self._nodes: Any = raw.get("nodes")
+        self._fragments = {text_of(each.get("fragment")): each.get("nodes") for each in objects(raw.get("fragments"))}
+
+    def nodes(self) -> list[dict[str, Any]]:
+        """Its children, which are taken once."""
+        nodes, self._nodes = self._nodes, None
+        return objects(nodes)
+
+    def fragment(self, name: str) -> list[dict[str, Any]]:
+        """A named tree in it, which is taken once."""
+        return objects(self._fragments.pop(name, None))
+
+    def fragments(self) -> dict[str, Any]:
+        """All the named trees in it, which are taken once."""
+        fragments, self._fragments = self._fragments, {}
+        return fragments
+
+    def words(self, nodes: list[dict[str, Any]]) -> Draft:
+        """The words of a title or caption, which may stand in a paragraph: a paragraph with all of them as runs."""
+        if any(each.get("object") == "block" for each in nodes):
+            nodes = [inner for each in nodes for inner in objects(each.get("nodes")) or [each]]
+        return Draft("paragraph", runs=self.reader.words.runs(nodes))
+
+    def rest(self) -> list[Draft]:
+        """What nobody took, which is taken now."""
+        found = self.reader.blocks(self.spare, self.depth + 1) + self.blocks()
+        for name in list(self._fragments):
+            found += self.reader.blocks(self.fragment(name), self.depth + 1)
+        return found
+
+    def within(self) -> list[_Node]:
+        """Its children as nodes."""
+        return [_Node(raw, self.depth + 1, self.reader) for raw in self.nodes()]
+
+    def named(self, draft: Draft) -> Draft:
+        """What it was read as, with its key."""
+        draft.key, draft.exact = text_of(self.raw.get("key")), True
+        return draft
+
+    def blocks(self) -> list[Draft]:
+        """Its children as blocks."""
+        return self.reader.blocks(self.nodes(), self.depth + 1)
+
+    def text(self, name: str) -> str:
+        return text_of(self.data.get(name))
+
+    def address(self, name: str = "ref") -> str:
+        return address(self.data.get(name))
+
+    def given(self, **names: str) -> dict[str, str]:
+        """The texts it has, under the names of blocks."""
+        return {ours: said for ours, theirs in names.items() if (said := self.text(theirs))}
+
+    def flags(self, **names: str) -> dict[str, bool]:
+        """What it says yes or no to."""
+        return {ours: self.data[theirs] for ours, theirs in names.items() if isinstance(self.data.get(theirs), bool)}
+
+
+class _Reader:
+    """Reads one document."""
+
+    def __init__(self) -> None:
+        self.words = Words()
+        self.diagnostics: list[Diagnostic] = []
+
+    def blocks(self, nodes: Any, depth: int) -> list[Draft]:
+        """The blocks of a list of nodes. Words among them are paragraphs."""
+        found: list[Draft] = []
+        loose: list[dict[str, Any]] = []
+        for node in objects(nodes):
+            if node.get("object") in ("inline", "text") or "leaves" in node:
+                loose.append(node)
+                continue
+            found += self._paragraph(loose)
+            loose = []
+            found += self._block(node, depth)
+        return found + self._paragraph(loose)
+
+    def footnotes(self) -> list[Draft]:
+        """The bodies of annotations."""
+        notes = Draft("footnotes")
+        index = 0
+        while index < len(self.words.notes):
+            inner = self.blocks(self.words.notes[index], DEEPEST // 2)
+            index += 1
+            notes.children.append(Draft("footnote", {"label": str(index)}, inner))
+        return [notes] if notes.children else []
+
+    def _paragraph(self, nodes: list[dict[str, Any]]) -> list[Draft]:
+        runs = self.words.runs(nodes)
+        return [Draft("paragraph", runs=runs)] if runs else []
+
+    def _block(self, raw: dict[str, Any], depth: int) -> list[Draft]:
+        if depth > DEEPEST:
+            self.diagnostics.append(Diagnostic(0, "Too many levels inside one another: shown as plain words."))
+            return self._paragraph([{"leaves": [{"text": " ".join(texts_in(raw))}]}])
+        node = _Node(raw, depth, self)
+        draft = node.named((_READERS.get(node.kind) or _unknown)(node))
+        return [draft, *node.rest()]
+
+
+def _worded(kind: str) -> Callable[[_Node], Draft]:
+    def read(node: _Node) -> Draft:
+        draft = node.words(node.nodes())
+        align = _ALIGNMENTS.get(node.text("align"), "left")
+        draft.kind, draft.attrs = kind, {"align": align} if align != "left" else {}
+        return draft
+
+    return read
+
+
+def _heading(node: _Node) -> Draft:
+    draft = _worded("heading")(node)
+    own = node.text("id") or text_of(mapping(node.raw.get("meta")).get("id"))
+    level = node.kind.removeprefix("heading-")
+    draft.attrs = {"level": int(level), **({"id": own} if own else {}), **draft.attrs}
+    return draft
+
+
+def _list(node: _Node) -> Draft:
+    start = node.data.get("start", 1)
+    attrs: dict[str, Any] = {"ordered": node.kind == "list-ordered", "start": start if isinstance(start, int) else 1}
+    draft = Draft("list", attrs)
+    for item in node.within():
+        if item.kind != "list-item":
+            draft.children += node.reader.blocks([item.raw], item.depth)
+            continue
+        tasked = isinstance(item.data.get("checked"), bool) or node.kind == "list-tasks"
+        kind, of_item = ("task", {"checked": item.data.get("checked") is True}) if tasked else ("item", {})
+        draft.children.append(item.named(Draft(kind, of_item, item.rest())))
+    paragraphs = [sum(each.kind == "paragraph" for each in item.children) for item in draft.children]
+    attrs["tight"] = all(number < 2 for number in paragraphs)
+    return draft
+
+
+def _code(node: _Node) -> Draft:
+    attrs: dict[str, Any] = {"language": node.text("syntax"), **node.given(title="title")}
+    attrs |= node.flags(numbers="lineNumbers", expandable="expandable", full_width="fullWidth")
+    if overflow := node.text("overflow"):
+        attrs["wrap"] = overflow == "wrap"
+    lines: list[str] = []
+    highlighted: list[int] = []
+    notes: list[tuple[int, str]] = []
+    for line in node.within():
+        runs = node.reader.words.untrimmed(line.nodes() if line.kind == "code-line" else [line.raw])
+        if line.data.get("highlighted") is True:
+            highlighted.append(len(lines))
+        notes += [(len(lines), run.attrs["label"]) for run in runs if run.kind == "footnote"]
+        lines += "".join(run.text for run in runs).split("\n")
+    if highlighted:
+        attrs["highlighted"] = tuple(highlighted)
+    if notes:
+        attrs["notes"] = tuple(notes)
+    return Draft("code", attrs, text="\n".join(lines))
+
+
+def _images(node: _Node) -> Draft:
+    draft = Draft("figure", node.flags(frame="withFrame", full_width="fullWidth"))
+    draft.attrs = {name: value for name, value in draft.attrs.items() if value}
+    if align := _ALIGNMENTS.get(node.text("align")):
+        draft.attrs["align"] = align
+    for image in node.within():
+        if image.kind == "image":
+            draft.children.append(image.named(_image(image)))
+        else:
+            node.spare.append(image.raw)
+    return draft
+
+
+def _figure(node: _Node) -> Draft:
+    return Draft("figure", children=[_image(node)])
+
+
+def _image(node: _Node) -> Draft:
+    attrs = {"src": node.address(), "dark": node.address("refDark")} | node.given(
+        alt="alt", width="width", height="height"
+    )
+    caption = node.words(node.fragment("caption"))
+    return Draft("image", {name: value for name, value in attrs.items() if value or name == "src"}, runs=caption.runs)
+
+
+def _drawing(node: _Node) -> Draft:
+    figure = _figure(node)
+    figure.children[0].attrs["drawing"] = True
+    return figure
+
+
+def _captioned(draft: Draft, node: _Node) -> Draft:
+    draft.runs = node.words(node.fragment("caption")).runs
+    return draft
+
+
+def _embed(node: _Node) -> Draft:
+    url = node.address("url") or node.address()
+    return _captioned(Draft("embed", {"url": url, **node.flags(full_width="fullWidth")}), node)
+
+
+def _expandable(node: _Node) -> Draft:
+    title = node.words(node.fragment("expandable-title"))
+    body = node.reader.blocks(node.fragment("expandable-body"), node.depth + 1)
+    return Draft("expandable", {"open": node.data.get("open") is True}, body, title.runs)
+
+
+def _container(kind: str, **names: str) -> Callable[[_Node], Draft]:
+    return lambda node: Draft(kind, dict(node.given(**names)), node.blocks())
+
+
+def _series(kind: str, child: str, read: Callable[[_Node], Draft]) -> Callable[[_Node], Draft]:
+    """A block that holds blocks of one kind, such as tabs."""
+
+    def read_series(node: _Node) -> Draft:
+        draft = Draft(kind)
+        for inner in node.within():
+            if inner.kind == child:
+                member = inner.named(read(inner))
+                member.children += inner.rest()
+                draft.children.append(member)
+            else:
+                draft.children += node.reader.blocks([inner.raw], inner.depth)
+        return draft
+
+    return read_series
+
+
+def _tab(node: _Node) -> Draft:
+    title = node.text("title")
+    attrs = {"title": title, "slug": node.text("slug") or slug(title), **node.given(icon="icon")}
+    return Draft("tab", attrs, node.blocks())
+
+
+def _column(node: _Node) -> Draft:
+    attrs: dict[str, Any] = node.given(valign="verticalAlignment")
+    try:
+        width = float(node.text("width").rstrip("% "))
+    except ValueError:
+        width = 0.0
+    width = width * 100 if 0 < width <= 1 and "%" not in node.text("width") else width
+    return Draft("column", {"width": width, **attrs} if 0 < width <= 100 else attrs, node.blocks())
+
+
+def _updates(node: _Node) -> Draft:
+    draft = _series("updates", "update", _update)(node)
+    draft.attrs["format"] = node.text("format") or "full"
+    return draft
+
+
+def _update(node: _Node) -> Draft:
+    tags = node.data.get("tags")
+    names = tags.split(",") if isinstance(tags, str) else [plain(each) for each in tags or () if plain(each)]
+    return Draft("update", {"date": node.text("date"), "tags": tuple(name.strip() for name in names)}, node.blocks())
+
+
+def _prompt(node: _Node) -> Draft:
+    attrs: dict[str, Any] = node.given(description="description", icon="icon")
+    attrs["expanded"] = expanded if (expanded := node.text("defaultExpanded")) in _EXPANDED else "partial"
+    return Draft("prompt", {**attrs, **node.flags(providers="openInAIProviders")}, node.blocks())
+
+
+def _hint(node: _Node) -> Draft:
+    return Draft("hint", {"style": node.text("style") or "info", **node.given(icon="icon")}, node.blocks())
+
+
+def _openapi(node: _Node) -> Draft:
+    attrs: dict[str, Any] = {"variant": node.kind.removeprefix("openapi-") if node.kind != "swagger" else "file"}
+    if ref := node.address():
+        attrs["spec" if mapping(node.data.get("ref")).get("kind") == "openapi" else "src"] = ref
+    attrs |= node.given(path="path", method="method", name="name")
+    schemas = node.data.get("schemas")
+    if names := tuple(plain(each) for each in schemas if plain(each)) if isinstance(schemas, list) else ():
+        attrs["schemas"] = names
+    attrs |= node.flags(grouped="grouped", expanded="expanded", full_width="fullWidth")
+    if "method" in attrs:
+        attrs["method"] = attrs["method"].lower()
+    return Draft("openapi", attrs)
+
+
+def _integration(node: _Node) -> Draft:
+    arguments = {text_of(name): plain(value) for name, value in mapping(node.data.get("props")).items()}
+    if url := node.address("url"):
+        arguments.setdefault("url", url)
+    name = "/".join(filter(None, (node.text("integration"), node.text("block"))))
+    attrs = {"name": name, "arguments": arguments}
+    return Draft("integration", attrs, node.blocks(), text=arguments.get("content", ""))
+
+
+def _unknown(node: _Node) -> Draft:
+    arguments = {text_of(name): said for name, value in node.data.items() if (said := plain(value))}
+    return Draft("unknown", {"name": node.kind, "arguments": arguments}, node.rest())
+
+
+def _table(node: _Node) -> Draft:
+    return JsonTable(node.data, node.fragments(), node.reader.words).draft()
+
+
+_READERS: dict[str, Callable[[_Node], Draft]] = {
+    "paragraph": _worded("paragraph"),
+    **{f"heading-{level}": _heading for level in range(1, 7)},
+    **dict.fromkeys(("list-ordered", "list-unordered", "list-tasks"), _list),
+    "divider": lambda node: Draft("divider"),
+    "blockquote": _container("quote"),
+    "hint": _hint,
+    "code": _code,
+    "images": _images,
+    "image": _figure,
+    "drawing": _drawing,
+    "file": lambda node: _captioned(Draft("file", {"src": node.address()}), node),
+    "embed": _embed,
+    "table": _table,
+    "math": lambda node: Draft("math", text=node.text("formula").strip()),
+    "expandable": _expandable,
+    "tabs": _series("tabs", "tabs-item", _tab),
+    "stepper": _series("stepper", "stepper-step", _container("step", icon="icon")),
+    "columns": _series("columns", "column", _column),
+    "updates": _updates,
+    "prompt": _prompt,
+    "if": _container("if", expression="expression"),
+    **dict.fromkeys(("swagger", "openapi-operation", "openapi-schemas", "openapi-webhook"), _openapi),
+    "content-ref": lambda node: Draft("content-ref", {"url": node.address()}),
+    "reusable-content": lambda node: Draft("include", {"target": node.address()}),
+    "integration": _integration,
+}

@@ -1,0 +1,240 @@
+"""The words of a JSON document: its texts and inlines as runs, its references as addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from octavo.api.text import text as safe
+from octavo.documents import emoji
+from octavo.documents.blocks import NOTHING, Run
+from octavo.documents.html import address as on_one_line
+from octavo.documents.ink import trimmed
+
+DEEPEST = 40
+"""What is nested deeper is read as plain words."""
+
+_MARKS = {
+    "bold": "bold",
+    "italic": "italic",
+    "code": "code",
+    "keyboard": "kbd",
+    "strikethrough": "strike",
+    "superscript": "sup",
+    "subscript": "sub",
+    "underline": "underline",
+}
+
+
+def objects(value: Any) -> list[dict[str, Any]]:
+    """The nodes of a list of them. A text that stands where a node should is one."""
+    found = []
+    for each in value if isinstance(value, list) else ():
+        if isinstance(each, dict):
+            found.append(each)
+        elif isinstance(each, str):
+            found.append({"object": "text", "leaves": [{"object": "leaf", "text": each}]})
+    return found
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """`value` if it is an object, or else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def text_of(value: Any) -> str:
+    """A text or number as text."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return safe(value) if isinstance(value, str) else str(value) if isinstance(value, (int, float)) else ""
+
+
+def plain(value: Any) -> str:
+    """All the texts and numbers in what has no other meaning."""
+    found: list[str] = []
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            waiting.extend(reversed(list(each.values())))
+        elif isinstance(each, list):
+            waiting.extend(reversed(each))
+        elif said := text_of(each):
+            found.append(said)
+    return " ".join(found)
+
+
+def texts_in(node: Any) -> Iterator[str]:
+    """The words of every text in a node, however deep."""
+    waiting = [node]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, list):
+            waiting.extend(reversed(each))
+        elif isinstance(each, dict):
+            if isinstance(each.get("text"), str):
+                yield safe(each["text"])
+            waiting.extend(each[name] for name in ("fragments", "nodes", "leaves") if name in each)
+        elif isinstance(each, str):
+            yield safe(each)
+
+
+def address(ref: Any) -> str:
+    """Where a reference leads, written as links of markdown with stable references are."""
+    if isinstance(ref, str):
+        return on_one_line(ref) or ""
+    if not isinstance(ref, dict):
+        return ""
+    given = {name: on_one_line(value) or "" for name, value in ref.items() if isinstance(value, str)}
+    kind, space = given.get("kind", ""), given.get("space", "")
+    home = f"/spaces/{space}" if space else ""
+    match kind:
+        case "page":
+            return f"{home}/pages/{given.get('page', '')}"
+        case "anchor":
+            page = f"{home}/pages/{given['page']}" if given.get("page") else home
+            return f"{page}#{given.get('anchor', '')}"
+        case "file":
+            return f"{home}/files/{given.get('file', '')}"
+        case "space" | "user" | "collection":
+            return f"/{kind}s/{given.get(kind, '')}"
+        case "reusable-content":
+            return f"{home}/reusable-content/{given.get('reusableContent', '')}"
+        case "openapi":
+            return given.get("spec", "")
+    return given.get("url") or next((value for name, value in given.items() if name != "kind"), "")
+
+
+def joined(runs: Iterable[Run]) -> list[Run]:
+    """Runs, with words that look the same and stand beside each other as one."""
+    found: list[Run] = []
+    for run in runs:
+        if found and run.kind == "text" and replace(found[-1], text="") == replace(run, text=""):
+            found[-1] = replace(run, text=found[-1].text + run.text)
+        else:
+            found.append(run)
+    return found
+
+
+@dataclass(slots=True)
+class Words:
+    """Reads the inlines of one document. `notes` are the bodies of its annotations, in order."""
+
+    notes: list[Any] = field(default_factory=list)
+
+    def runs(self, nodes: Any) -> tuple[Run, ...]:
+        """The runs of a block whose words these are."""
+        return trimmed(self.untrimmed(nodes))
+
+    def untrimmed(self, nodes: Any) -> list[Run]:
+        """The runs with the white space at their ends."""
+        return joined(self._inlines(objects(nodes), 0))
+
+    def _inlines(self, nodes: list[dict[str, Any]], depth: int) -> Iterator[Run]:
+        for node in nodes:
+            if depth > DEEPEST:
+                yield Run("".join(texts_in(node)))
+            elif node.get("object") == "inline" or "leaves" not in node:
+                yield from self._inline(node, depth)
+            else:
+                for leaf in objects(node.get("leaves")):
+                    yield from _leaf(leaf)
+
+    def _inline(self, node: dict[str, Any], depth: int) -> Iterator[Run]:
+        data = mapping(node.get("data"))
+        kind = text_of(node.get("type"))
+        inner = list(self._inlines(objects(node.get("nodes")), depth + 1))
+        if reader := _VOID.get(kind):
+            yield from reader(data)
+            yield from inner
+        elif kind == "link":
+            link = address(data.get("ref"))
+            yield from (replace(run, link=run.link or link) if run.kind != "break" else run for run in inner)
+        elif kind == "annotation":
+            self.notes.append(_fragment(node, "annotation-body"))
+            label = str(len(self.notes))
+            words = "".join(run.text for run in inner) or label
+            marks = inner[0].marks if inner else frozenset()
+            yield Run(words, marks, None, "footnote", {"label": label, "inline": True})
+        else:
+            yield from inner or _unknown(kind, node, data)
+
+
+def _fragment(node: dict[str, Any], name: str) -> Any:
+    return next((each.get("nodes") for each in objects(node.get("fragments")) if each.get("fragment") == name), None)
+
+
+def _leaf(leaf: dict[str, Any]) -> Iterator[Run]:
+    marks: set[str] = set()
+    attrs: dict[str, str] = {}
+    for mark in objects(leaf.get("marks")):
+        name = text_of(mark.get("type"))
+        if known := _MARKS.get(name):
+            marks.add(known)
+        elif name == "color":
+            data = mapping(mark.get("data"))
+            given = {"color": text_of(data.get("text")), "background": text_of(data.get("background"))}
+            attrs |= {key: value for key, value in given.items() if value not in ("", "default")}
+    if attrs:
+        marks.add("mark")
+    kind = "code" if "code" in marks else "text"
+    for number, line in enumerate(text_of(leaf.get("text")).split("\n")):
+        if number:
+            yield Run("\n", kind="break")
+        if line:
+            yield Run(line, frozenset(marks), None, kind, attrs or NOTHING)
+
+
+def _unknown(kind: str, node: dict[str, Any], data: dict[str, Any]) -> Iterator[Run]:
+    """What has no meaning here shows its words, or else its name and what it is given."""
+    words = "".join(texts_in(node.get("fragments"))) or text_of(node.get("text"))
+    if words:
+        yield Run(words)
+    elif said := " ".join(filter(None, (kind, plain(data)))):
+        yield Run(said, kind="expression")
+
+
+def _kept(**given: Any) -> Mapping[str, Any]:
+    return {name: value for name, value in given.items() if value} or NOTHING
+
+
+def _emoji(data: dict[str, Any]) -> Iterator[Run]:
+    code = text_of(data.get("code"))
+    yield Run(emoji.of_code(code) or emoji.character(code) or code, kind="emoji", attrs={"code": code})
+
+
+def _image(data: dict[str, Any]) -> Iterator[Run]:
+    size = text_of(data.get("size"))
+    attrs = _kept(src=address(data.get("ref")), title=text_of(data.get("caption")), size=size)
+    if dark := address(data.get("refDark")):
+        attrs = {**attrs, "dark": dark}
+    yield Run(text_of(data.get("alt")), kind="image", attrs=attrs)
+
+
+def _mention(data: dict[str, Any]) -> Iterator[Run]:
+    link = address(data.get("ref"))
+    yield Run(text_of(data.get("title")) or link, kind="mention", link=link)
+
+
+def _button(data: dict[str, Any]) -> Iterator[Run]:
+    attrs: dict[str, Any] = {"style": text_of(data.get("kind")) or "primary"}
+    attrs |= {name: said for name in ("icon", "action", "query") if (said := text_of(data.get(name)))}
+    yield Run(text_of(data.get("label")), kind="button", link=address(data.get("ref")) or None, attrs=attrs)
+
+
+def _icon(data: dict[str, Any]) -> Iterator[Run]:
+    yield Run("", kind="icon", attrs={"name": text_of(data.get("icon"))})
+
+
+_VOID: dict[str, Callable[[dict[str, Any]], Iterator[Run]]] = {
+    "emoji": _emoji,
+    "icon": _icon,
+    "expression": lambda data: iter([Run(text_of(data.get("expression")), kind="expression")]),
+    "inline-math": lambda data: iter([Run(text_of(data.get("formula")), kind="math")]),
+    "inline-image": _image,
+    "mention": _mention,
+    "button": _button,
+}

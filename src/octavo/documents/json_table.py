@@ -1,0 +1,181 @@
+"""Tables and cards of a JSON document: rows by their records, columns by their definitions, words in fragments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from octavo.documents.blocks import NOTHING, Column, Run, words
+from octavo.documents.ink import trimmed
+from octavo.documents.json_inline import DEEPEST, Words, address, joined, mapping, objects, plain, text_of, texts_in
+from octavo.documents.tree import Draft
+
+
+class JsonTable:
+    """One table, read."""
+
+    def __init__(self, data: dict[str, Any], fragments: dict[str, Any], reader: Words) -> None:
+        self._reader, self._fragments = reader, fragments
+        self._view = mapping(data.get("view"))
+        self._full_width = data.get("fullWidth") is True
+        self._definition = {
+            text_of(name): given for name, given in mapping(data.get("definition")).items() if isinstance(given, dict)
+        }
+        records = [each for each in mapping(data.get("records")).values() if isinstance(each, dict)]
+        self._records = sorted(records, key=_order)
+        self._cards = self._view.get("type") == "cards"
+        self._roles = {}
+        for name, role in (
+            ("targetDefinition", "target"),
+            ("coverDefinition", "cover"),
+            ("coverDefinitionDark", "cover-dark"),
+        ):
+            if given := text_of(self._view.get(name)):
+                self._roles[given] = role
+        shown = [text_of(name) for name in self._view.get("columns") or () if isinstance(name, str)]
+        known = [name for name in shown if name in self._definition]
+        self._shown = set(known)
+        self._names = list(dict.fromkeys([*known, *self._definition]))
+
+    def draft(self) -> Draft:
+        """The table, or the cards, as a block."""
+        columns = tuple(self._column(name) for name in self._names)
+        table = Draft("cards" if self._cards else "table", {"columns": columns})
+        if self._full_width:
+            table.attrs["full_width"] = True
+        if self._cards:
+            table.attrs["size"] = "large" if self._view.get("cardSize") == "large" else "medium"
+        else:
+            if self._view.get("hideHeader") is True or not any(words(column.title).strip() for column in columns):
+                table.attrs["header_hidden"] = True
+        for record in self._records:
+            table.children.append(self._row(mapping(record.get("values")), columns))
+        if unplaced := [nodes for nodes in self._fragments.values() if nodes]:
+            table.children.append(Draft("row", children=[Draft("cell", runs=self._flat(nodes)) for nodes in unplaced]))
+        return table
+
+    def _column(self, name: str) -> Column:
+        given = self._definition[name]
+        widths = self._view.get("columnWidths")
+        width = mapping(widths).get(name)
+        limit = given.get("max")
+        align = text_of(given.get("textAlignment"))
+        options = {
+            text_of(option.get("value")): text_of(option.get("label")) for option in objects(given.get("options"))
+        }
+        title = text_of(given.get("title"))
+        return Column(
+            title=(Run(title),) if title else (),
+            type=text_of(given.get("type")) or "text",
+            align=align if align in ("center", "right") else None,
+            width=int(width) if isinstance(width, (int, float)) and 0 < width < 100_000 else None,
+            hidden=name not in self._shown,
+            role=self._roles.get(name),
+            max=int(limit) if isinstance(limit, (int, float)) and 0 < limit <= 20 else 5,
+            options=options or NOTHING,
+        )
+
+    def _row(self, values: dict[str, Any], columns: tuple[Column, ...]) -> Draft:
+        row = Draft("card" if self._cards else "row")
+        for name, column in zip(self._names, columns, strict=True):
+            value = values.get(name)
+            cell = Draft("cell", runs=self._cell(value, column))
+            if column.type == "checkbox" and isinstance(value, bool):
+                cell.attrs["value"] = value
+            elif column.type == "rating" and isinstance(value, (int, float)) and 0 <= value < 1_000_000:
+                cell.attrs["value"] = min(int(value), column.max)
+            row.children.append(cell)
+            if self._cards and column.role and (leads := _leads(cell.runs)):
+                row.attrs[column.role.replace("-", "_")] = leads
+        return row
+
+    def _cell(self, value: Any, column: Column) -> tuple[Run, ...]:
+        if isinstance(value, str) and value in self._fragments:
+            # Taken once: fragments no cell names are put below the table.
+            nodes, self._fragments[value] = self._fragments[value], None
+            return self._flat(nodes)
+        several = value if isinstance(value, list) else [value]
+        found: list[Run] = []
+        for each in several:
+            reader = _TYPES.get(column.type)
+            runs = reader(each, column) if reader else None
+            if runs is None:
+                said = text_of(each) if not isinstance(each, (dict, list)) else _reference(each)
+                runs = [Run(said)] if isinstance(said, str) else said
+            if found and any(run.text for run in runs):
+                found.append(Run(", "))
+            found += [run for run in runs if run.text or run.kind != "text"]
+        return tuple(found)
+
+    def _flat(self, nodes: Any) -> tuple[Run, ...]:
+        """The blocks of a cell as runs: a line for each."""
+        found: list[Run] = []
+        for line in self._lines(objects(nodes), 0, 0):
+            found += [Run("\n", kind="break"), *line] if found else line
+        return trimmed(joined(found))
+
+    def _lines(self, nodes: list[dict[str, Any]], depth: int, level: int) -> Iterator[list[Run]]:
+        if not any(node.get("object") == "block" for node in nodes):
+            if runs := self._reader.runs(nodes):
+                yield list(runs)
+            return
+        for node in nodes:
+            inner = objects(node.get("nodes"))
+            mark = {"list-ordered": "", "list-unordered": "• ", "list-tasks": "• "}.get(text_of(node.get("type")))
+            if depth > DEEPEST:
+                yield [Run(" ".join(texts_in(node)))]
+            elif mark is not None:
+                for number, item in enumerate(inner, 1):
+                    lines = list(self._lines([item], depth + 1, level + 1))
+                    if lines:
+                        lines[0].insert(0, Run("  " * level + (mark or f"{number}. ")))
+                    yield from lines
+            elif inner:
+                yield from self._lines(inner, depth + 1, level)
+            elif said := " ".join(texts_in(node)) or plain(node.get("data")):
+                yield [Run(said)]
+
+
+def _order(record: dict[str, Any]) -> tuple[float, str]:
+    order = record.get("orderIndex")
+    return (order, "") if isinstance(order, (int, float)) and abs(order) < 1e300 else (0.0, text_of(order))
+
+
+def _reference(value: Any) -> list[Run]:
+    """A reference, or what else a cell may hold, as words that lead there."""
+    given = mapping(value)
+    ref = given.get("ref") if isinstance(given.get("ref"), dict) else given
+    if isinstance(ref, dict) and "kind" in ref and (link := address(ref)):
+        return [Run(link, link=link)]
+    said = plain(value)
+    return [Run(said)] if said else []
+
+
+def _user(value: Any, column: Column) -> list[Run] | None:
+    if isinstance(value, dict):
+        value = value.get("user") or value.get("id")
+    if not isinstance(value, str) or not value:
+        return None
+    return [Run(text_of(value), link=f"/users/{address(value)}", kind="mention")]
+
+
+def _file(value: Any, column: Column) -> list[Run] | None:
+    if not isinstance(value, str) or not value:
+        return None
+    link = address({"kind": "file", "file": value})
+    return [Run(link, link=link)]
+
+
+def _option(value: Any, column: Column) -> list[Run] | None:
+    return [Run(column.options.get(value) or text_of(value))] if isinstance(value, str) and value else None
+
+
+_TYPES: dict[str, Callable[[Any, Column], list[Run] | None]] = {
+    "users": _user,
+    "files": _file,
+    "select": _option,
+}
+
+
+def _leads(runs: tuple[Run, ...]) -> str | None:
+    return next((run.link for run in runs if run.link), None) or words(runs).strip() or None

@@ -1,0 +1,143 @@
+"""Pages in the platform's JSON form make the trees that the same pages in markdown make."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from octavo.documents.blocks import Block
+from octavo.documents.json_document import read_document
+from octavo.documents.parse import parse
+from octavo.server.json_document import json_document
+from tests.documents.json_nodes import Node, block, inline, paragraph, text, void
+from tests.documents.json_pages import PAIRS
+
+
+def document(*nodes: Any) -> Node:
+    return {"object": "document", "data": {"schemaVersion": 9}, "nodes": list(nodes)}
+
+
+def bare(one: Block) -> Block:
+    """A block without the place it has in a source."""
+    return replace(one, lines=(0, 0), attrs=dict(one.attrs), children=tuple(map(bare, one.children)))
+
+
+@pytest.mark.parametrize(("markdown", "nodes"), [pair[1:] for pair in PAIRS], ids=[pair[0] for pair in PAIRS])
+def test_both_forms_make_the_same_tree(markdown: str, nodes: list[Node]) -> None:
+    assert list(map(bare, read_document(document(*nodes)).blocks)) == list(map(bare, parse(markdown).blocks))
+
+
+def test_words_are_as_they_are_shown_and_hold_no_syntax() -> None:
+    page = document(
+        block("heading-2", "Use {#this} {#id}"),
+        block("list-unordered", block("list-item", paragraph("[x] not a task"))),
+        paragraph("{% hint %} :rocket: **b** https://a.example"),
+    )
+    heading, items, words = read_document(page).blocks
+    assert heading.plain() == "Use {#this} {#id}"
+    assert (items.children[0].kind, items.plain()) == ("item", "[x] not a task")
+    assert [(run.kind, run.link) for run in words.runs] == [("text", None)]
+
+
+def test_blocks_keep_the_keys_that_comments_hang_on() -> None:
+    page = document(
+        {**block("paragraph", "a"), "key": "k1"},
+        {**block("list-unordered", {**block("list-item", paragraph("b")), "key": "k2"}), "key": "k1"},
+        {**block("paragraph", "c"), "key": "../no key"},
+    )
+    read = read_document(page)
+    assert read.blocks[0].key == "k1"
+    assert read.blocks[1].children[0].key == "k2"
+    assert len({each.key for each in read.walk()}) == len(list(read.walk()))
+
+
+def test_what_is_unknown_is_a_labelled_box_with_all_its_words() -> None:
+    page = document(
+        {
+            **block("carousel", paragraph("one"), "loose", speed=3, deep={"er": ["words", {"more": "here"}]}),
+            "fragments": [{"object": "fragment", "fragment": "f", "nodes": [paragraph("two")]}],
+        },
+        paragraph("a ", inline("sparkle", "three", data="x"), " b ", inline("timer", until="noon"), " c"),
+    )
+    box, words = read_document(page).blocks
+    assert (box.kind, box.attrs["name"]) == ("unknown", "carousel")
+    assert box.attrs["arguments"] == {"speed": "3", "deep": "words here"}
+    assert box.plain() == "one\nloose\ntwo"
+    assert words.plain() == "a three b timer noon c"
+
+
+def test_what_a_block_holds_besides_what_it_should_stands_after_it() -> None:
+    page = document(
+        {**void("divider", {"x": [paragraph("one")]}), "nodes": [paragraph("two")]},
+        block("images", void("image", ref={"kind": "url", "url": "a.png"}), paragraph("three")),
+        block("tabs", paragraph("four"), block("tabs-item", paragraph("five"), title="T")),
+        void("table", {"f": [paragraph("six")]}, view={}, definition={}, records={}),
+    )
+    words = "\n".join(each.plain() for each in read_document(page).blocks)
+    assert words.split() == ["two", "one", "three", "four", "five", "six"]
+
+
+def test_deep_documents_keep_their_words() -> None:
+    deep = paragraph("the bottom")
+    for _ in range(400):
+        deep = block("blockquote", deep)
+    read = read_document(document(deep))
+    assert "the bottom" in read.blocks[0].plain()
+    assert "Too many levels" in read.diagnostics[0].message
+    linked: Node = text("end")
+    for _ in range(400):
+        linked = inline("link", linked, ref={"kind": "url", "url": "u"})
+    assert read_document(document(paragraph(linked))).blocks[0].plain() == "end"
+
+
+def test_hostile_words_are_made_safe() -> None:
+    page = document(
+        paragraph("\x1b]52;c;x\x07", inline("link", "a", ref={"kind": "url", "url": "java\x1bscript:\u202e"})),
+        void("embed", url="https://a\n\x1b[0m"),
+        block("code", block("code-line", "\x9b31m")),
+    )
+    for each in read_document(page).walk():
+        said = each.plain() + str(each.attrs.get("url")) + "".join(str(run.link) for run in each.runs)
+        assert not any(sign in said for sign in "\x1b\x07\x9b\u202e")
+
+
+NAMES = ["paragraph", "list-ordered", "list-item", "code", "code-line", "images", "image", "expandable", "tabs", "x"]
+NAMES += ["tabs-item", "table", "updates", "update", "column", "columns", "openapi-schemas", "integration", "link"]
+NAMES += ["heading-1", "annotation", "emoji", "inline-image", "mention", "button", "prompt", "swagger", "drawing"]
+FIELDS = ["object", "type", "data", "nodes", "fragments", "leaves", "text", "marks", "ref", "kind", "url", "code"]
+FIELDS += ["view", "definition", "records", "columns", "values", "orderIndex", "options", "start", "width", "tags"]
+FIELDS += ["schemas", "props", "checked", "key", "meta", "id", "fragment", "max", "columnWidths"]
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.sampled_from(NAMES)
+    | st.sampled_from(["block", "inline", "text", "wword", "1f680"]),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(st.sampled_from(FIELDS), inner, max_size=5)
+    | st.fixed_dictionaries(
+        {"object": st.sampled_from(["block", "inline", 7]), "type": st.sampled_from(NAMES)},
+        optional={"data": inner, "nodes": st.lists(inner, max_size=3), "fragments": st.lists(inner, max_size=2)},
+    ),
+    max_leaves=30,
+)  # fmt: skip
+
+
+@settings(max_examples=300)
+@given(anything)
+def test_no_document_is_too_broken(broken: Any) -> None:
+    read = read_document({"nodes": broken} if isinstance(broken, list) else broken)
+    keys = [each.key for each in read.walk()]
+    assert len(keys) == len(set(keys))
+    assert all(isinstance(run.text, str) for each in read.walk() for run in each.runs)
+    read_document({"nodes": [broken]})
+
+
+ROUND_TRIPS = {"marks", "divider", "lists", "tasks", "quote", "hint", "math", "expandable", "tabs"}
+ROUND_TRIPS |= {"stepper", "condition", "embed", "file", "content reference", "line break"}
+
+
+@pytest.mark.parametrize("markdown", [pair[1] for pair in PAIRS if pair[0] in ROUND_TRIPS], ids=str.strip)
+def test_what_the_platform_answers_as_json_is_the_page(markdown: str) -> None:
+    assert list(map(bare, read_document(json_document(markdown)).blocks)) == list(map(bare, parse(markdown).blocks))
