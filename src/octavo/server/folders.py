@@ -31,7 +31,7 @@ _NEVER = {"node_modules"}
 _DIGITS = re.compile(r"(\d+)")
 _ADDRESS = re.compile(
     r"""\]\(\s{0,9}(?:<([^<>\n]{1,1000})>|([^\s()]{1,1000}(?:\([^\s()]{0,99}\)[^\s()]{0,99}){0,9}))"""
-    r"""|(?:src|href|srcset)=["']([^"'\n]{1,1000})["']"""
+    r"""|(?:src|href|srcset|url)=["']([^"'\n]{1,1000})["']"""
 )
 """What is longer is no path."""
 

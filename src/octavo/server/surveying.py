@@ -210,12 +210,10 @@ class Survey:
         return self._world.store.find(f"/{collection}/{name}") if NAME.fullmatch(name) else None
 
     def _reusable(self, says: str) -> Target:
-        """Reusable content, named by its id or by the file a repository keeps it in."""
-        stem = says.rstrip("/").rpartition("/")[2].removesuffix(".md")
-        for each in self._revision["reusableContents"]:
-            if each["id"] in (says, stem) or trees.slug_of(each["title"]) == stem:
-                return Target("ok", "reusable-content", each["id"], self._space["id"])
-        return Target("broken", "url", says)
+        item = reusable(self._revision, says)
+        return (
+            Target("ok", "reusable-content", item["id"], self._space["id"]) if item else Target("broken", "url", says)
+        )
 
 
 _NAMED = {
@@ -247,6 +245,13 @@ def said(world: World, page: Json) -> Said:
             _KNOWN.clear()
         _KNOWN[name] = known
     return known
+
+
+def reusable(revision: Json, says: str) -> Json | None:
+    """The reusable content that an include names: by its id, or by the file a repository keeps it in."""
+    stem = says.rstrip("/").rpartition("/")[2].removesuffix(".md")
+    items: list[Json] = revision["reusableContents"]
+    return next((each for each in items if each["id"] in (says, stem) or trees.slug_of(each["title"]) == stem), None)
 
 
 def places_of(revision: Json) -> Places:

@@ -8,7 +8,7 @@ from octavo.api import comments
 from octavo.api.places import Discussion
 from octavo.server.behaviour.members import present_member
 from octavo.server.behaviour.permissions import need
-from octavo.server.behaviour.threads import Threads, blocks
+from octavo.server.behaviour.threads import Threads
 from octavo.server.rest import handle, page, path_of
 from octavo.server.store import Json
 from octavo.server.world import Refused, World
@@ -37,8 +37,7 @@ def post(
             raise Refused(404, f"There is no page “{page}” in this content: it may have been deleted.")
         target["page"] = page
     if node:
-        text = threads.pages[page or ""].get("text")
-        says = blocks(world.store, text).get(node, "") if text else ""
+        says = threads.says(threads.pages[page or ""], node)
         target["node"] = {"id": node, "preview": says[:PREVIEW_LIMIT]} if says else {"id": node}
     if review:
         target["review"] = review

@@ -8,6 +8,7 @@ from urllib.parse import quote
 from octavo.api import content
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.documents import trees
+from octavo.server import references
 from octavo.server.behaviour import revisions
 from octavo.server.behaviour.change_requests import base_of, present_change_request
 from octavo.server.bodies import body
@@ -140,23 +141,27 @@ def _list_pages(op: content.ListPages, world: World) -> Json:
 
 @handle.register
 def _get_page(op: content.GetPage, world: World) -> Json:
-    found = trees.find(revisions.at(world, op.at)["pages"], op.page_id)
+    revision = revisions.at(world, op.at)
+    found = trees.find(revision["pages"], op.page_id)
     if found is None:
         raise Refused(404, f"There is no page “{op.page_id}” in this content: it may have been deleted.")
-    return _with_body(world, found, op)
+    return _with_body(world, revision, found, op)
 
 
 @handle.register
 def _get_page_by_path(op: content.GetPageByPath, world: World) -> Json:
-    found = trees.at_path(revisions.at(world, op.at)["pages"], op.page_path)
+    revision = revisions.at(world, op.at)
+    found = trees.at_path(revision["pages"], op.page_path)
     if found is None:
         raise Refused(404, f"There is no page at “{op.page_path[:300]}”: it may have been moved or deleted.")
-    return _with_body(world, found, op)
+    return _with_body(world, revision, found, op)
 
 
-def _with_body(world: World, found: Json, op: content.GetPage | content.GetPageByPath) -> Json:
+def _with_body(world: World, revision: Json, found: Json, op: content.GetPage | content.GetPageByPath) -> Json:
     shown = present_page(found, app_of(world, op.at), metadata=op.metadata)
-    return shown | body(revisions.text(world, found), op.format) if found["type"] == "document" else shown
+    if found["type"] != "document":
+        return shown
+    return shown | body(references.as_asked(world, revision, found, op), op.format)
 
 
 @handle.register

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -13,7 +13,8 @@ from octavo.server.behaviour import revisions
 from octavo.server.behaviour.permissions import allows, role
 from octavo.server.behaviour.users import present_user
 from octavo.server.bodies import body
-from octavo.server.store import Json, Store
+from octavo.server.references import dereferenced
+from octavo.server.store import Json
 from octavo.server.world import World
 
 
@@ -23,6 +24,8 @@ class Threads:
 
     world: World
     at: Discussion
+    _said: dict[str, dict[str, str]] = field(default_factory=dict)
+    """What the blocks of pages say, by the id of the page and the key of the block."""
 
     @property
     def path(self) -> str:
@@ -103,24 +106,29 @@ class Threads:
 
     def _page(self, page_id: str, target: Json) -> Json:
         page = self.pages.get(page_id)
-        outdated = page is None or ("node" in target and target["node"]["id"] not in self._blocks(page))
+        outdated = page is None or ("node" in target and self.says(page, target["node"]["id"]) is None)
         if page is None:
             then = self.world.store.find(f"/spaces/{self.at.space_id}/revisions/{target['revision']}")
             page = (then and trees.find(then["pages"], page_id)) or {"id": page_id, "title": "Deleted page", "path": ""}
         names = ("id", "title", "path", "emoji", "icon", "createdAt", "updatedAt")
         return {**{name: page[name] for name in names if page.get(name) is not None}, "outdated": outdated}
 
-    def _blocks(self, page: Json) -> dict[str, str]:
-        return blocks(self.world.store, page["text"]) if page.get("text") else {}
+    def says(self, page: Json, node: str) -> str | None:
+        """What a block of a page says, also one of what the page includes. None when it has no such block."""
+        if page["id"] not in self._said:
+            text = self.world.store.text(page["text"]) if page.get("text") else ""
+            whole = dereferenced(self.world.store, text, page, self.revision)
+            self._said[page["id"]] = _blocks(text) if whole is text else {**_blocks(whole), **_blocks(text)}
+        return self._said[page["id"]].get(node)
 
 
 @lru_cache(maxsize=256)
-def blocks(store: Store, text: str) -> dict[str, str]:
-    """What each block of a text says, by the key of the block. `text` is the hash of the blob, which never changes."""
+def _blocks(text: str) -> dict[str, str]:
+    """What each block of a text says, by the key of the block."""
     # Parsing brings markdown-it with it: only comments on blocks have use for that.
     from octavo.documents.parse import parse
 
     found: dict[str, Any] = {}
-    for block in parse(store.text(text)).walk():
+    for block in parse(text).walk():
         found.setdefault(block.key, block)
     return {key: block.plain() for key, block in found.items()}

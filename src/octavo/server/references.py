@@ -1,0 +1,119 @@
+"""The text of a page as it was asked for: with what it includes in its place, and with links by id."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
+from octavo.api.content import GetPage, GetPageByPath
+from octavo.documents import links
+from octavo.documents.tags import TagScanner
+from octavo.server.behaviour import revisions
+from octavo.server.folders import relinked
+from octavo.server.store import Json, Store
+from octavo.server.surveying import places_of, reusable
+from octavo.server.world import World
+
+DEEPEST = 4
+"""How deep content that includes content is followed."""
+_MOST_ADDED = 1 << 20
+"""Characters that includes may bring: what is included many times grows fast."""
+_LIKE_A_FILE = ".gitbook/includes"
+"""Where a repository keeps reusable content: what the links in it are relative to."""
+_FENCED = re.compile(r"(^[ \t>]{0,20}(```+|~~~+)[^\n]*\n.*?(?:^[ \t>]{0,20}\2[ \t]*$|\Z))", re.MULTILINE | re.DOTALL)
+"""Code between fences, and its fence."""
+_ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/#]")
+
+
+def as_asked(world: World, revision: Json, page: Json, op: GetPage | GetPageByPath) -> str:
+    """What a page of a revision says, its links and includes as the caller wants them."""
+    text = revisions.text(world, page)
+    if op.dereferenced:
+        text = dereferenced(world.store, text, page, revision)
+    return stable(text, page, revision) if op.refs == "stable" else text
+
+
+def dereferenced(store: Store, text: str, page: Json, revision: Json) -> str:
+    """`text` with reusable content where it is included. What is not there, or includes itself, stays an include."""
+    if "include" not in text or not revision["reusableContents"]:
+        return text
+    room = [_MOST_ADDED]
+    return _expanded(store, text, posixpath.dirname(_path(page)), revision, (), room)
+
+
+def _expanded(store: Store, text: str, folder: str, revision: Json, within: tuple[str, ...], room: list[int]) -> str:
+    scanner, out, done = TagScanner(text), [], 0
+    for start in _includes(text):
+        tag = scanner.at(start)
+        item = reusable(revision, _target(tag.arguments, tag.words)) if tag is not None else None
+        if tag is None or item is None or item["id"] in within or len(within) >= DEEPEST or not item.get("text"):
+            continue
+        body = _expanded(store, store.text(item["text"]).strip("\n"), "", revision, (*within, item["id"]), room)
+        body = relinked(body, lambda address: _moved(address, folder)) if not within else body
+        if len(body) > room[0]:
+            continue
+        room[0] -= len(body)
+        line = text[text.rfind("\n", 0, start) + 1 : start]
+        margin = re.sub(r"[^\s>]", " ", line)
+        out += [text[done:start], body.replace("\n", f"\n{margin}")]
+        done = tag.end
+    return "".join([*out, text[done:]])
+
+
+@lru_cache(maxsize=64)
+def _includes(text: str) -> tuple[int, ...]:
+    """Where the includes of a text begin, but for those in code."""
+    from octavo.documents.parse import parse
+
+    scanner, found = TagScanner(text), []
+    starts = [0]
+    starts += [end.end() for end in re.finditer("\n", text)]
+    for block in parse(text).walk():
+        if block.kind != "include":
+            continue
+        first, last = starts[block.lines[0]], starts[block.lines[1]] if block.lines[1] < len(starts) else len(text)
+        for at in re.finditer(r"\{%", text[first:last]):
+            tag = scanner.at(first + at.start())
+            if tag is not None and tag.name == "include":
+                found.append(first + at.start())
+    return tuple(sorted(dict.fromkeys(found)))
+
+
+def _target(arguments: dict[str, str], words: tuple[str, ...]) -> str:
+    return next(iter(words), "") or next((arguments[key] for key in ("src", "file", "url") if key in arguments), "")
+
+
+def _moved(address: str, folder: str) -> str | None:
+    """An address of reusable content as a page in `folder` writes it."""
+    if _ELSEWHERE.match(address):
+        return None
+    path = posixpath.normpath(posixpath.join(_LIKE_A_FILE, address))
+    return posixpath.relpath(path, folder or ".")
+
+
+def stable(text: str, page: Json, revision: Json) -> str:
+    """`text` with what its links to pages and files of the space name by id: `/pages/<id>` and `/files/<id>`."""
+    places, path = places_of(revision), _path(page)
+
+    def lead(address: str) -> str | None:
+        match links.resolve(address, path, places):
+            case links.ToPage(page=name, anchor=anchor):
+                return f"/pages/{name}#{anchor}" if anchor else f"/pages/{name}"
+            case links.ToFile(file=name):
+                return f"/files/{name}"
+            case _:
+                return None
+
+    return _outside_code(text, lambda part: relinked(part, lead))
+
+
+def _outside_code(text: str, change: Callable[[str], str]) -> str:
+    """`text` with all but its fenced code changed."""
+    parts = _FENCED.split(text)
+    return "".join((change(part), part, "")[place % 3] for place, part in enumerate(parts))
+
+
+def _path(page: Json) -> str:
+    return str((page.get("git") or {}).get("path") or page.get("path") or "")

@@ -1,0 +1,88 @@
+"""Pages as they are asked for: what they include in its place, their links by id."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from octavo.api import comments, content
+from octavo.api.bodies import Markdown
+from octavo.documents.parse import parse
+from octavo.server.behaviour import revisions
+from octavo.server.references import dereferenced
+from octavo.server.store import Json, Store
+from octavo.server.world import World
+from tests.server.asking import Ask
+from tests.server.writing import Desk, update
+
+NOTE = "{% hint %}\nTake care, see [the guide](../../guide.md).\n{% endhint %}\n"
+
+
+def share(world: World, space_id: str, **texts: str) -> None:
+    """Give a space reusable content, by id."""
+    items = [{"id": name, "title": name, "text": world.store.put_blob(text)} for name, text in texts.items()]
+    here = revisions.current(world, space_id)
+    revisions.move_primary(world, space_id, revisions.next_after(world, here, reusable_contents=items))
+
+
+async def read(ask: Ask, desk: Desk, title: str, **how: Any) -> str:
+    op = content.GetPage(at=desk.space, page_id=await desk.id(title), format="markdown", **how)
+    return (await ask(op)).markdown or ""
+
+
+async def test_what_is_included_comes_in_its_place_for_those_who_ask(ask: Ask, world: World) -> None:
+    text = '# Home\n\n* one\n  {% include "../.gitbook/includes/note.md" %}\n\n```\n{% include "note" %}\n```\n'
+    desk = await Desk.open(ask, text, "# Guide")
+    share(world.asked_by("ada"), desk.space.space_id, note=NOTE)
+    assert await read(ask, desk, "Home") == text
+    for wanted in (True, "reusable-contents"):
+        whole = await read(ask, desk, "Home", dereferenced=wanted)
+        assert [block.kind for block in parse(whole).walk()][:5] == ["heading", "list", "item", "paragraph", "hint"]
+        assert "[the guide](guide.md)" in whole
+        assert '```\n{% include "note" %}\n```' in whole
+    assert await read(ask, desk, "Home", dereferenced=False) == text
+
+
+async def test_links_to_pages_and_files_come_by_id_for_those_who_ask(ask: Ask) -> None:
+    desk = await Desk.open(ask, "# Home", "# Guide\n\n## Part")
+    guide = await desk.id("Guide")
+    text = (
+        "# Home\n\n[a](guide.md#part) [b](#top) [c](https://example.org/guide.md) [d](nowhere.md)\n\n"
+        '{% content-ref url="guide.md" %}\n[guide.md](guide.md)\n{% endcontent-ref %}\n\n```\n[a](guide.md)\n```\n'
+    )
+    await desk.publish(update(await desk.id("Home"), text))
+    by_id = text.replace("](guide.md#part)", f"](/pages/{guide}#part)").replace('"guide.md"', f'"/pages/{guide}"')
+    by_id = by_id.replace("[guide.md](guide.md)", f"[guide.md](/pages/{guide})")
+    assert await read(ask, desk, "Home", refs="stable") == by_id
+    assert await read(ask, desk, "Home", refs="relative") == text
+
+
+async def test_a_comment_hangs_on_a_block_that_is_included(ask: Ask, world: World) -> None:
+    desk = await Desk.open(ask, '# Home\n\n{% include "note" %}\n', "# Guide")
+    share(world.asked_by("ada"), desk.space.space_id, note=NOTE)
+    hint = parse(await read(ask, desk, "Home", dereferenced=True)).blocks[1]
+    body = Markdown(markdown="Which care?")
+    asked = comments.Create(at=desk.space, body=body, page=await desk.id("Home"), node=hint.children[0].key)
+    target = (await ask(asked)).target
+    assert target.node is not None
+    assert target.page is not None
+    assert (target.node.preview, target.page.outdated) == ("Take care, see the guide.", False)
+
+
+@pytest.mark.parametrize("shared", [{"a": '{% include "a" %}'}, {"a": '{% include "b" %}', "b": '{% include "a" %}'}])
+def test_content_that_includes_itself_is_brought_once(shared: dict[str, str]) -> None:
+    store = Store()
+    items = [{"id": name, "title": name, "text": store.put_blob(text)} for name, text in shared.items()]
+    revision: Json = {"reusableContents": items}
+    assert dereferenced(store, '{% include "a" %}', {"id": "p"}, revision) == '{% include "a" %}'
+    store.close()
+
+
+def test_content_included_many_times_brings_no_more_than_a_page_can_hold() -> None:
+    store = Store()
+    texts = {"a": "x" * 1000, **{name: f'{{% include "{below}" %}}\n' * 90 for name, below in ("ba", "cb", "dc")}}
+    items = [{"id": name, "title": name, "text": store.put_blob(text)} for name, text in texts.items()]
+    whole = dereferenced(store, '{% include "dc" %}', {"id": "p"}, {"reusableContents": items})
+    assert len(whole) < 3 << 20
+    store.close()
