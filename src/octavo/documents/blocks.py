@@ -125,10 +125,11 @@ class Block:
     runs: tuple[Run, ...] = ()
     text: str = ""
     lines: tuple[int, int] = (0, 0)
-    """Where it stands in the source: first line and the line after its last, counted from 0. (0, 1) without source."""
+    """Where it stands in the source: first line and the line after its last, counted from 0. Without source (0, 1)."""
     key: str = ""
-    """Names the block within its page: as the platform does in its JSON, or else by content. It stays while blocks around it come and go. A leaf is known by
-    its words, a container by its title and what it opens with; the n-th with the same ones has `-n` appended."""
+    """Names the block within its page: as the platform does in its JSON, or else by content. Then it stays while blocks
+    around it come and go: a leaf is known by its words, a container by its title and what it opens with; the n-th with
+    the same ones has `-n` appended."""
 
     def plain(self) -> str:
         """The words of the block and those in it, a line for each leaf."""
