@@ -12,10 +12,13 @@ from octavo.documents.links import (
     Target,
     ToAnchor,
     ToChangeRequest,
+    ToCollection,
     ToFile,
     ToPage,
+    ToSite,
     ToSpace,
     ToUrl,
+    ToUser,
     resolve,
 )
 
@@ -24,6 +27,7 @@ PLACES = Places(
     page_ids={"home", "g", "s", "m", "v"},
     files={"logo (1).png": "f1", "f1": "f1"},
     space="space1",
+    origins=("https://docs.example",),
 )
 
 
@@ -54,6 +58,11 @@ PLACES = Places(
         ("https://app.gitbook.com/s/space1/guides/setup", ToPage("s")),
         ("https://app.gitbook.com/s/other/~/changes/12/a", ToChangeRequest("other", 12)),
         ("/spaces/other/pages/p1", ToSpace("other", "p1")),
+        ("https://app.gitbook.com/o/org/c/shelf", ToCollection("shelf")),
+        ("https://app.gitbook.com/o/org/sites/site_1/settings", ToSite("site_1", "org")),
+        ("/collections/shelf", ToCollection("shelf")),
+        ("/users/ada", ToUser("ada")),
+        ("https://docs.example/o/org/s/space1/guides/setup#x", ToPage("s", "x")),
         ("https://app.gitbook.com/account", ToUrl("https://app.gitbook.com/account", "app.gitbook.com")),
     ],
 )
@@ -124,3 +133,34 @@ def test_anchors_match_by_their_letters() -> None:
     assert anchors.match("1-start", known) == "id-1.-start"
     assert anchors.match("What's-New", known) == "whats-new"
     assert anchors.match("other", known) is None
+
+
+@pytest.mark.parametrize(
+    ("href", "reason"),
+    [
+        ("/broken/pages/x", "The page is gone."),
+        ("https://app.gitbook.com/broken/files/x", "The file is gone."),
+        ("/broken/spaces/s/pages/x", "The page of another space is gone."),
+        ("/broken/openapi/pets", "The OpenAPI specification is gone."),
+        ("broken-reference", "What it led to is gone."),
+        ("nowhere.md", "There is no page at nowhere.md."),
+    ],
+)
+def test_why_a_link_leads_nowhere(href: str, reason: str) -> None:
+    target = resolve(href, "guides/setup", PLACES)
+    assert isinstance(target, Broken)
+    assert target.reason == reason
+
+
+def test_files_that_are_not_known_are_not_missing() -> None:
+    places = Places(pages={"a": "a"}, page_ids={"a"}, files=None)
+    assert resolve(".gitbook/assets/b%20c.png", "a", places) == ToFile("", "b c.png")
+    assert resolve("/files/f9", "a", places) == ToFile("f9", "f9")
+    assert resolve("data/tides.csv", "a", places) == ToFile("", "tides.csv")
+    assert isinstance(resolve("b.md", "a", places), Broken)
+
+
+def test_a_page_with_pages_below_it_lies_in_its_own_folder() -> None:
+    places = Places(pages={"setup": "top", "guides/setup": "below", "guides": "g"})
+    assert resolve("setup.md", "guides/", places) == ToPage("below")
+    assert resolve("setup.md", "guides", places) == ToPage("top")

@@ -20,6 +20,16 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _UNSEEN = re.compile(r"[\x00-\x20\x7f-\xa0\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]+")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _ASSETS = ".gitbook/assets/"
+_SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}")
+_CALLED = {
+    "pages": "page",
+    "files": "file",
+    "spaces": "space",
+    "collections": "collection",
+    "users": "person",
+    "openapi": "OpenAPI specification",
+    "reusable-content": "reusable content",
+}
 _README = re.compile(r"(?:^|/)(?:readme|index)$", re.IGNORECASE)
 
 
@@ -30,9 +40,11 @@ class Places:
     pages: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
     """Page ids by path, such as `guides/setup`."""
     page_ids: Collection[str] = frozenset()
-    files: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
-    """File ids by name and by id."""
+    files: Mapping[str, str] | None = field(default_factory=lambda: _EMPTY)
+    """File ids by name and by id. None when the files are not known: then none is missing."""
     space: str | None = None
+    origins: Collection[str] = ()
+    """Where the platform's own application is, besides `APP_HOSTS`: `https://docs.example`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +81,32 @@ class ToChangeRequest:
 
 @dataclass(frozen=True, slots=True)
 class ToFile:
-    """A file of this space, by id; `name` is how the link calls it."""
+    """A file of this space, by id; `name` is how the link calls it. Without an id, of those not known, the one called so."""
 
     file: str
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToCollection:
+    """A collection of spaces, by id."""
+
+    collection: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToSite:
+    """A site, by id."""
+
+    site: str
+    organization: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToUser:
+    """A person, by id."""
+
+    user: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +134,14 @@ class Broken:
     reason: str
 
 
-Target = ToPage | ToAnchor | ToSpace | ToChangeRequest | ToFile | ToUrl | Blocked | Broken
+Target = (
+    ToPage | ToAnchor | ToSpace | ToChangeRequest | ToFile | ToCollection | ToSite | ToUser | ToUrl | Blocked | Broken
+)
 
 
 def resolve(href: str, page_path: str, places: Places) -> Target:
-    """Where `href` leads from the page at `page_path` (a path of the tree, or of the file that holds the page)."""
+    """Where `href` leads from the page at `page_path`: a path of the tree, with a slash at its end when pages lie below
+    it, or that of the file that holds the page."""
     href = _UNSEEN.sub(" ", href).strip().replace(" ", "%20")
     if href.startswith("//"):
         href = f"https:{href}"
@@ -115,7 +152,7 @@ def resolve(href: str, page_path: str, places: Places) -> Target:
     if scheme := _SCHEME.match(href):
         return _absolute(href, scheme[0][:-1].lower(), places)
     if "broken-reference" in href.lower() or href.startswith(("/broken/", "broken/")):
-        return Broken(href, "What it leads to was deleted.")
+        return _gone(href)
     path, _, anchor = href.partition("#")
     path = unquote(path.partition("?")[0])
     anchor = unquote(anchor)
@@ -140,8 +177,11 @@ def _absolute(href: str, scheme: str, places: Places) -> Target:
         return Broken(href, "The address names no host.")
     if "@" in parts.netloc or "\\" in href:
         return Broken(href, "The address is written so that it seems to lead elsewhere.")
-    if host in APP_HOSTS and (target := _in_app(parts.path, unquote(parts.fragment) or None, places)):
-        return target
+    if host in APP_HOSTS or f"{scheme}://{parts.netloc}" in places.origins:
+        if parts.path.startswith("/broken/"):
+            return _gone(parts.path)
+        if target := _in_app(parts.path, unquote(parts.fragment) or None, places):
+            return target
     if not parts.netloc.isascii():
         # Letters that look like others are not shown, and not handed on: a name server has another name for them.
         href = parts._replace(netloc=host if port is None else f"{host}:{port}").geturl()
@@ -156,9 +196,16 @@ def steps(path: str) -> list[str]:
 def _in_app(path: str, anchor: str | None, places: Places) -> Target | None:
     """What an address of the platform's own application names."""
     parts = steps(path)
-    if parts[:1] == ["o"]:
+    organization = parts[1] if parts[:1] == ["o"] and len(parts) > 1 else None
+    if organization is not None:
         parts = parts[2:]
-    if len(parts) < 2 or parts[0] not in ("s", "spaces") or not _ID.fullmatch(parts[1]):
+    if len(parts) < 2 or not _ID.fullmatch(parts[1]):
+        return None
+    if parts[0] in ("c", "collections"):
+        return ToCollection(parts[1])
+    if parts[0] in ("site", "sites"):
+        return ToSite(parts[1], organization)
+    if parts[0] not in ("s", "spaces"):
         return None
     space, rest = parts[1], parts[2:]
     if rest[:1] == ["~"]:
@@ -180,14 +227,16 @@ def _from_root(href: str, path: str, anchor: str | None, places: Places) -> Targ
         return target
     if sort == "pages" and rest:
         page = _page(rest, places)
-        return ToPage(page, anchor) if page else Broken(href, "There is no such page in this space.")
+        return ToPage(page, anchor) if page else Broken(href, "The page is gone.")
     if sort == "files" and rest:
-        file = places.files.get(rest)
-        return ToFile(file, rest) if file else Broken(href, "There is no such file in this space.")
+        file = rest if places.files is None else places.files.get(rest)
+        return ToFile(file, rest) if file else Broken(href, "The file is gone.")
     page = _page(path, places)
     if page:
         return ToPage(page, anchor)
-    return _file(href, path, places) or Broken(href, f"There is no page at {path}.")
+    if _ID.fullmatch(rest) and sort in ("users", "collections"):
+        return ToUser(rest) if sort == "users" else ToCollection(rest)
+    return _file(href, path, places) or _no_page(href, path, places)
 
 
 def _relative(href: str, path: str, anchor: str | None, page_path: str, places: Places) -> Target:
@@ -199,7 +248,25 @@ def _relative(href: str, path: str, anchor: str | None, page_path: str, places: 
             joined = joined[3:]
         if page := _page("" if joined in (".", "..") else joined, places):
             return ToPage(page, anchor)
+    return _no_page(href, path, places)
+
+
+def _no_page(href: str, path: str, places: Places) -> Target:
+    """What stands at a path where no page is: perhaps a file, when the files are not known."""
+    name = posixpath.basename(path)
+    suffix = posixpath.splitext(name)[1]
+    if places.files is None and _SUFFIX.fullmatch(suffix) and suffix != ".md":
+        return ToFile("", name)
     return Broken(href, f"There is no page at {path}.")
+
+
+def _gone(href: str) -> Broken:
+    """What the platform writes in the place of a link to what was deleted."""
+    parts = steps(href)
+    what = next((_CALLED[part] for part in reversed(parts) if part in _CALLED), None)
+    if what == "page" and "spaces" in parts:
+        what = "page of another space"
+    return Broken(href, f"The {what} is gone." if what else "What it led to is gone.")
 
 
 def _folders(page_path: str) -> list[str]:
@@ -207,7 +274,8 @@ def _folders(page_path: str) -> list[str]:
     path = page_path.strip("/")
     if path.endswith(".md"):
         return [posixpath.dirname(path)]
-    return [posixpath.dirname(path), path, ""]
+    own, above = path, posixpath.dirname(path)
+    return [own, above, ""] if page_path.endswith("/") else [above, own, ""]
 
 
 def _page(path: str, places: Places) -> str | None:
@@ -219,6 +287,8 @@ def _page(path: str, places: Places) -> str | None:
 
 def _file(href: str, path: str, places: Places) -> Target | None:
     name = posixpath.basename(path)
+    if places.files is None:
+        return ToFile("", name) if _ASSETS in path and name else None
     file = places.files.get(path) or (places.files.get(name) if name else None)
     if file:
         return ToFile(file, name)

@@ -140,6 +140,10 @@ class Survey:
             case links.ToChangeRequest(space=name, number=number):
                 numbered = self._world.store.first(f"/spaces/{name}/change-requests", "number", number)
                 target = self._elsewhere(name, None, "", status) if numbered else None
+            case links.ToCollection(collection=name):
+                target = self._collection(name, status)
+            case links.ToUser(user=name):
+                target = Target(status, "user", name) if self._known("users", name) else None
             case links.Broken():
                 target = None
             case _:
@@ -171,9 +175,7 @@ class Survey:
             case "space":
                 target = self._elsewhere(name, None, "", "ok")
             case "collection":
-                collection = self._known("collections", name)
-                seen = collection is not None and sees_collection(self._world, collection)
-                target = Target("ok", "collection", name) if seen else None
+                target = self._collection(name, "ok")
             case "user":
                 target = Target("ok", "user", name) if self._known("users", name) else None
             case _:
@@ -200,6 +202,11 @@ class Survey:
         pages = revisions.current(self._world, space)["pages"]
         found = trees.at_path(pages, wanted) or trees.find(pages, wanted)
         return Target(status, "page", found["id"], space, anchor) if found else None
+
+    def _collection(self, name: str, status: str) -> Target | None:
+        collection = self._known("collections", name)
+        seen = collection is not None and sees_collection(self._world, collection)
+        return Target(status, "collection", name) if seen else None
 
     def _spec(self, slug: str) -> Target:
         known = self._known(f"orgs/{self._space['organization']}/openapi", slug)
