@@ -16,10 +16,14 @@ LINES = 1000
 
 
 class Ready(ScrollView, can_focus=True):
-    """Lines made before they are asked for; j moves the cursor over them, n scrolls by one."""
+    """Lines made before they are asked for; j moves the cursor over them, n scrolls by one, the space bar by a page."""
 
     DEFAULT_CSS = "Ready { height: 1fr; }"
-    BINDINGS: ClassVar[list[BindingType]] = [("j", "move", "Down"), ("n", "scroll", "Scroll")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("j", "move", "Down"),
+        ("n", "scroll(1)", "Scroll"),
+        ("space", "scroll(30)", "Page"),
+    ]
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,8 +43,8 @@ class Ready(ScrollView, can_focus=True):
         self._cursor += 1
         self.refresh_lines(self._cursor - 1 - self.scroll_offset.y, 2)
 
-    def action_scroll(self) -> None:
-        self.scroll_relative(y=1, animate=False)
+    def action_scroll(self, lines: int) -> None:
+        self.scroll_relative(y=lines, animate=False)
 
 
 class Floor(App[None]):

@@ -25,10 +25,8 @@ compiling costs more than all that is measured here. The first round is thrown a
 from __future__ import annotations
 
 import argparse
-import compileall
 import statistics
 import sys
-import sysconfig
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -38,6 +36,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import octavo
 from octavo.first_picture import PREFIX
+from tests.benchmarks.figures import compile_all, ratios, spread
 from tests.benchmarks.terminal import Painted, Pressed, Terminal, peak_memory
 
 HERE = Path(__file__).resolve().parent
@@ -108,7 +107,7 @@ def main() -> None:
     """Measure, and print the tables."""
     options = _parser().parse_args()
     columns, rows = (int(part) for part in options.size.split("x"))
-    _compile()
+    compile_all()
     with tempfile.TemporaryDirectory(prefix="octavo-bench-") as folder:
         environ = {f"OCTAVO_{name}_DIR": f"{folder}/{name.lower()}" for name in ("CONFIG", "DATA", "STATE", "CACHE")}
         bench = Bench({**environ, "HOME": folder}, Path(folder, "cache"), columns, rows)
@@ -167,43 +166,29 @@ def _report(bench: Bench) -> Iterator[str]:
     for name, figures in bench.started.items():
         wall, cpu = [each.wall for each in figures.painted], [each.cpu for each in figures.painted]
         memory = f"{statistics.median(figures.memory):.1f}" if figures.memory else ""
-        of_memory = f"{statistics.median(_ratios(figures.memory, hello.memory)):.2f}" if figures.memory else ""
-        ratio_wall = _spread(_ratios(wall, [each.wall for each in hello.painted]), 1, 2)
-        ratio_cpu = _spread(_ratios(cpu, [each.cpu for each in hello.painted]), 1, 2)
-        yield f"{name:14} {_spread(wall):>20} {_spread(cpu):>20} {memory:>6} {ratio_wall:>18} {ratio_cpu:>18} {of_memory:>10}"
+        of_memory = f"{statistics.median(ratios(figures.memory, hello.memory)):.2f}" if figures.memory else ""
+        ratio_wall = spread(ratios(wall, [each.wall for each in hello.painted]), 1, 2)
+        ratio_cpu = spread(ratios(cpu, [each.cpu for each in hello.painted]), 1, 2)
+        yield f"{name:14} {spread(wall):>20} {spread(cpu):>20} {memory:>6} {ratio_wall:>18} {ratio_cpu:>18} {of_memory:>10}"
     yield ""
     yield f"{'quit':14} {'screen left':>20} {'process gone':>20}"
     for name, figures in bench.started.items():
         if figures.left:
-            yield f"{name:14} {_spread(figures.left):>20} {_spread(figures.gone):>20}"
+            yield f"{name:14} {spread(figures.left):>20} {spread(figures.gone):>20}"
     yield ""
     yield f"{'key':14} {'to first byte':>20} {'to last byte':>20} {'cpu':>20} {'bytes':>7} {'cpu/floor':>18}"
     for name, by_round in bench.pressed.items():
         every = [each for pressed in by_round for each in pressed]
         floor = bench.pressed["floor: scroll" if name == "j in the page" else "floor: cursor"]
-        ratio = _spread(_ratios(_cpu_by_round(by_round), _cpu_by_round(floor)), 1, 2)
+        ratio = spread(ratios(_cpu_by_round(by_round), _cpu_by_round(floor)), 1, 2)
         yield (
-            f"{name:14} {_spread([each.first for each in every]):>20} {_spread([each.last for each in every]):>20} "
-            f"{_spread([each.cpu for each in every]):>20} {statistics.median(each.size for each in every):>7.0f} {ratio:>18}"
+            f"{name:14} {spread([each.first for each in every]):>20} {spread([each.last for each in every]):>20} "
+            f"{spread([each.cpu for each in every]):>20} {statistics.median(each.size for each in every):>7.0f} {ratio:>18}"
         )
 
 
 def _cpu_by_round(by_round: list[list[Pressed]]) -> list[float]:
     return [statistics.median(each.cpu for each in pressed) for pressed in by_round if pressed]
-
-
-def _ratios(values: Sequence[float], beside: Sequence[float]) -> list[float]:
-    return [value / other for value, other in zip(values, beside, strict=True)]
-
-
-def _spread(values: Sequence[float], scale: float = 1000.0, digits: int = 1) -> str:
-    shown = [f"{value * scale:.{digits}f}" for value in (statistics.median(values), min(values), max(values))]
-    return f"{shown[0]} [{shown[1]}-{shown[2]}]"
-
-
-def _compile() -> None:
-    for folder in (sysconfig.get_path("purelib"), str(Path(octavo.__file__).parent)):
-        compileall.compile_dir(folder, quiet=2, workers=1)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,0 +1,108 @@
+"""One page in the page view, and nothing else: `page_app.py FILE [FIGURES]`.
+
+With FIGURES the app watches how long its event loop does not come round, opens FILE (a page, or a folder of them),
+goes to the end of each page by page, and writes what it saw to FIGURES as JSON.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from textual.app import App, ComposeResult
+
+from octavo.tui.page.view import PageView
+from octavo.tui.themes import themes
+
+PROBE = 0.002
+
+
+class PageApp(App[None]):
+    """Shows one page."""
+
+    CSS = "PageView { height: 1fr; }"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+        self.view = PageView()
+        for theme in themes():
+            self.register_theme(theme)
+        self.theme = themes()[0].name
+
+    def compose(self) -> ComposeResult:
+        yield self.view
+
+    def on_mount(self) -> None:
+        self.view.focus()
+        if self.path.is_file():
+            self.view.show_markdown(self.path.read_text("utf-8"), key=self.path.name)
+
+
+class Probed(PageApp):
+    """Reads its pages by itself."""
+
+    def __init__(self, path: Path, figures: Path) -> None:
+        super().__init__(path)
+        self.figures = figures
+        self.stalls: list[float] = []
+        self.loaded = asyncio.Event()
+
+    def on_page_view_loaded(self) -> None:
+        self.loaded.set()
+
+    def on_mount(self) -> None:
+        self.view.focus()
+        self.run_worker(self._probe())
+        self.run_worker(self._read())
+
+    async def _probe(self) -> None:
+        at = time.perf_counter()
+        while True:
+            await asyncio.sleep(PROBE)
+            now = time.perf_counter()
+            self.stalls.append(now - at - PROBE)
+            at = now
+
+    async def _read(self) -> None:
+        found: dict[str, Any] = {}
+        paths = sorted(self.path.glob("*.md")) if self.path.is_dir() else [self.path]
+        for again, path in enumerate([paths[0], *paths]):
+            text = path.read_text("utf-8")
+            await asyncio.sleep(0.05)
+            self.stalls.clear()
+            self.loaded.clear()
+            begun = time.perf_counter()
+            self.view.show_markdown(text, key=f"{again}")
+            await asyncio.sleep(0.05)
+            steps = 0
+            while self.view.scroll_offset.y < self.view.galley.total - self.view.rows or not self.loaded.is_set():
+                self.view.action_scroll_page(1)
+                steps += 1
+                await asyncio.sleep(0.015)
+            found[path.name] = {
+                "size": len(text),
+                "stall": max(self.stalls),
+                "p99": sorted(self.stalls)[len(self.stalls) * 99 // 100],
+                "steps": steps,
+                "seconds": time.perf_counter() - begun,
+            }
+        self.figures.write_text(json.dumps(found), "utf-8")
+        self.exit()
+
+
+def main() -> None:
+    """Show the page."""
+    path = Path(sys.argv[1])
+    app = Probed(path, Path(sys.argv[2])) if len(sys.argv) > 2 else PageApp(path)
+    app.run()
+
+
+if __name__ == "__main__":
+    main()

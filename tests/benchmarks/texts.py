@@ -1,0 +1,79 @@
+"""Pages to measure with: made ones of any length, and real ones from the folder that OCTAVO_CORPUS names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+TITLE = "The first title"
+
+_SENTENCE = (
+    "harbour tide signal keeper lantern crossing pilot channel record station answer bearing mooring weather chart "
+    "current vessel captain notice passage ordinary measure morning evening company quarter distance before between"
+)
+_WORDS = _SENTENCE.split()
+
+
+def made_page(size: int) -> str:
+    """A page of about `size` characters with most of what pages hold, the same each time."""
+    parts = [f"# {TITLE}\n"]
+    length = 0
+    for part in _parts():
+        parts.append(part)
+        length += len(part) + 1
+        if length >= size:
+            break
+    return "\n".join(parts)
+
+
+def real_page(size: int) -> str:
+    """Real pages one after the other, about `size` characters. Raises FileNotFoundError without OCTAVO_CORPUS."""
+    folder = Path(os.environ.get("OCTAVO_CORPUS", "/nonexistent"), "pages")
+    parts = [f"# {TITLE}\n"]
+    for path in sorted(folder.glob("*.md")):
+        text = path.read_text("utf-8")
+        if text.startswith("---\n"):
+            text = text.partition("\n---\n")[2]
+        parts.append(text)
+        if sum(map(len, parts)) >= size:
+            return "\n\n".join(parts)
+    raise FileNotFoundError(f"{folder} does not hold {size} characters of pages")
+
+
+def _sentence(number: int, words: int) -> str:
+    return " ".join(_WORDS[(number * 7 + place * (3 + number % 5)) % len(_WORDS)] for place in range(words))
+
+
+def _parts() -> Iterator[str]:
+    for number in count():
+        words = _sentence(number, 45)
+        yield f"## Part {number}: {_sentence(number, 3)}\n"
+        yield f"{words}, **{_sentence(number, 3)}**, `{_sentence(number, 1)}` and [a link](part-{number}.md). {words}.\n"
+        yield f"{_sentence(number + 1, 70)}, and _{_sentence(number, 4)}_.\n"
+        match number % 8:
+            case 0:
+                yield "".join(f"* {_sentence(number + each, 12)}\n" for each in range(6))
+            case 1:
+                rows = "".join(
+                    f"| {_sentence(number + each, 2)} | {each} | {_sentence(each, 6)} |\n" for each in range(6)
+                )
+                yield f"| Name | Count | What it is |\n| --- | ---: | --- |\n{rows}"
+            case 2:
+                lines = "".join(f"    {_sentence(each, 1)} = {each}\n" for each in range(8))
+                yield f"```python\ndef part_{number}():\n{lines}```\n"
+            case 3:
+                yield f'{{% hint style="info" %}}\n{_sentence(number, 30)}\n{{% endhint %}}\n'
+            case 4:
+                tabs = "".join(
+                    f'{{% tab title="{each}" %}}\n{_sentence(number, 30)}\n{{% endtab %}}\n\n'
+                    for each in ("One", "Two")
+                )
+                yield f"{{% tabs %}}\n{tabs}{{% endtabs %}}\n"
+            case 5:
+                yield f"<details>\n\n<summary>{_sentence(number, 4)}</summary>\n\n{words}\n\n</details>\n"
+            case 6:
+                yield "".join(f"{each + 1}. {_sentence(number + each, 9)}\n" for each in range(5))
+            case _:
+                yield f"> {_sentence(number, 40)}\n"
