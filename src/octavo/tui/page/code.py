@@ -7,8 +7,8 @@ from rich.style import Style
 from octavo.documents.blocks import Block
 from octavo.tui.page.highlight import Tokens, code_of
 from octavo.tui.page.inline import raised
-from octavo.tui.page.lines import Line, Piece, Spot, box, cells, cut, off_side, width_of
-from octavo.tui.page.look import Look
+from octavo.tui.page.lines import Line, Piece, Spot, box, cells, cut, off_side, steady, width_of
+from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.wrap import wrap
 
@@ -20,7 +20,7 @@ WIDEST = 100
 def code(setting: Setting, block: Block, width: int) -> list[Line]:
     """A block of code."""
     look, attrs = setting.look, block.attrs
-    rows = block.text.expandtabs(4).split("\n")
+    rows = steady(block.text).expandtabs(4).split("\n")
     shown, fold = len(rows), None
     if attrs.get("expandable") and len(rows) > FOLDED_LINES + 2:
         is_open = setting.folds.is_open(block)
@@ -28,7 +28,12 @@ def code(setting: Setting, block: Block, width: int) -> list[Line]:
         fold = Spot("fold", block.key)
     gutter = len(str(len(rows))) + 1 if attrs.get("numbers") else 0
     wraps = bool(attrs.get("wrap")) and not setting.whole_code
-    longest = max(len(row) if row.isascii() else cells(row) for row in rows[:shown])
+    longest = max(cells(row) for row in rows[:shown])
+    notes = {
+        int(line): raised(str(label)) if not look.ascii else f" [{label}]" for line, label in attrs.get("notes") or ()
+    }
+    if notes:
+        longest = max(longest, *(cells(rows[line]) + cells(note) for line, note in notes.items() if line < shown))
     full = width
     if not wraps and setting.wide(width) > width:
         widest = setting.room if setting.whole_code else min(setting.room, max(width, WIDEST))
@@ -40,16 +45,13 @@ def code(setting: Setting, block: Block, width: int) -> list[Line]:
     tokens = None if look.mono else _tokens(setting, language, block.text)
     if tokens is not None and "\t" in block.text:
         tokens = _without_tabs(tokens)
-    notes = {int(line): str(label) for line, label in attrs.get("notes") or ()}
     marked = frozenset(attrs.get("highlighted") or ())
     lines: list[Line] = []
     for number, row in enumerate(rows[:shown]):
         pieces = _coloured(tokens[number], look) if tokens and number < len(tokens) else [Piece(row, look.text)]
         if number in notes:
-            pieces.append(
-                Piece(raised(notes[number]) if not look.ascii else f" [{notes[number]}]", look.accent, None, True)
-            )
-        parts = wrap(pieces, inner) if wraps else [cut(pieces, pan, pan + inner) if over else pieces]
+            pieces.append(Piece(notes[number], look.accent, None, True))
+        parts = _wrapped(pieces, inner, look) if wraps else [cut(pieces, pan, pan + inner) if over else pieces]
         for index, part in enumerate(parts):
             before = []
             if gutter:
@@ -70,8 +72,19 @@ def code(setting: Setting, block: Block, width: int) -> list[Line]:
         title=title,
         right=right,
         foot=_foot(fold, len(rows) - shown, over, pan, look, full - 8),
-        ground=look.panel,
+        ground=look.surface,
     )
+
+
+def _wrapped(pieces: list[Piece], width: int, look: Look) -> list[list[Piece]]:
+    """A row of code in lines; those after the first stand a little farther in than the row does."""
+    if width_of(pieces) <= width:
+        return [pieces]
+    row = "".join([piece.text for piece in pieces])
+    hang = min(len(row) - len(row.lstrip(" ")), width // 2) + 2
+    first, *rest = wrap(pieces, width - hang)
+    sign = [Piece(" " * (hang - 2), PLAIN, None, True), Piece(f"{look.glyphs.reply} ", look.muted, None, True)]
+    return [first, *(sign + part for part in rest)]
 
 
 def _tokens(setting: Setting, language: str, text: str) -> Tokens | None:
@@ -116,7 +129,7 @@ def _coloured(tokens: list[tuple[str, str]], look: Look) -> list[Piece]:
         "removed": look.error,
         "added": look.success,
     }
-    return [Piece(text, styles.get(kind, look.text)) for kind, text in tokens if text]
+    return [Piece(steady(text), styles.get(kind, look.text)) for kind, text in tokens if text]
 
 
 def _without_tabs(tokens: Tokens) -> Tokens:
@@ -148,5 +161,5 @@ def prompt(setting: Setting, block: Block, width: int) -> list[Line]:
         if more > 0:
             words = f"{glyphs.closed} {more} more lines"
             foot = [Piece(words, look.accent, Spot("fold", block.key), True)]
-            return [head, *box(rows[:FOLDED_LINES], width, look, foot=foot, ground=look.panel)]
-    return [head, *box(rows, width, look, ground=look.panel)]
+            return [head, *box(rows[:FOLDED_LINES], width, look, foot=foot, ground=look.surface)]
+    return [head, *box(rows, width, look, ground=look.surface)]

@@ -26,6 +26,7 @@ _ALIASES = {
     "solidity": "js",
 }
 _NONE = frozenset({"", "text", "plaintext", "none", "plain", "txt", "code", "log", "csv", "url", "mermaid"})
+_JSON_WORDS = frozenset({"true", "false", "null"})
 _KINDS = (
     ("Token.Keyword", "keyword"),
     ("Token.Name.Tag", "keyword"),
@@ -84,6 +85,8 @@ def tokenize(language: str, code: str) -> Tokens | None:
         if (kind := names.get(token)) is None:
             name = str(token)
             kind = names[token] = next((kind for prefix, kind in _KINDS if name.startswith(prefix)), "")
+        if kind == "keyword" and language == "json" and text.isalpha() and text not in _JSON_WORDS:
+            kind = ""  # what is not JSON is read letter by letter
         first, *rest = text.split("\n")
         lines[-1].append((kind, first))
         for more in rest:

@@ -8,7 +8,7 @@ from rich.style import Style
 
 from octavo.documents.blocks import Run
 from octavo.tui.page.addresses import Leads, leads
-from octavo.tui.page.lines import Piece, Spot
+from octavo.tui.page.lines import Piece, Spot, steady
 from octavo.tui.page.look import Look
 from octavo.tui.page.maths import SUBSCRIPTS, SUPERSCRIPTS, in_one_line
 
@@ -86,7 +86,7 @@ def _spot(address: str) -> Spot | None:
 
 
 def _pieces(run: Run, look: Look, ground: Style, spot: Spot | None, last: bool) -> list[Piece]:
-    attrs, glyphs, text = run.attrs, look.glyphs, run.text.replace("\t", " ")
+    attrs, glyphs, text = run.attrs, look.glyphs, steady(run.text.replace("\t", " "))
     match run.kind:
         case "break":
             return [Piece("\n", ground)]
@@ -116,7 +116,7 @@ def _pieces(run: Run, look: Look, ground: Style, spot: Spot | None, last: bool) 
     if colour := attrs.get("color"):
         style += look.named(str(colour))
     if "mark" in run.marks and (attrs.get("background") or not colour):
-        style = look.panel + style if not look.mono else style + Style(reverse=True)
+        style = look.cursor + style if not look.mono else style + Style(reverse=True)
     if run.kind == "code" or "code" in run.marks:
         style = look.code + Style(bold=style.bold, italic=style.italic, strike=style.strike)
     if "kbd" in run.marks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -13,6 +14,17 @@ from textual.strip import Strip
 
 from octavo.documents.blocks import Block
 from octavo.tui.page.look import PLAIN, Glyphs, Look
+
+
+_UNSTEADY = re.compile(
+    "[\ufe0e\ufe0f\u20e3\U0001f3fb-\U0001f3ff]|(?<=[\u2190-\U0010ffff])\u200d(?=[\u2190-\U0010ffff])"
+)
+
+
+def steady(text: str) -> str:
+    """`text` without what makes emoji one wider or narrower in some terminals than in others: what asks for a picture,
+    a key cap, a skin, or for several to be drawn as one. All that was joined stands side by side."""
+    return text if text.isascii() else _UNSTEADY.sub("", text)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,14 +164,14 @@ def box(
     """A rounded box, `width` cells wide, around lines of at most `width` - 4 cells. `title` and `right` stand in its
     upper border, `foot` at the right of its lower one."""
     glyphs = look.glyphs
-    edge = look.line if border is None else border
+    edge = ground + (look.line if border is None else border)
     inner = width - 4
 
     def edged(left: str, right_end: str, words: Sequence[Piece], at_right: Sequence[Piece]) -> Line:
         room = width - 4
-        shown = fit(words, room - 2, glyphs.more) if words else []
+        shown = fit(on(ground, words), room - 2, glyphs.more) if words else []
         used = width_of(shown) + 2 if shown else 0
-        tail = list(at_right) if at_right and width_of(at_right) + 3 <= room - used else []
+        tail = on(ground, at_right) if at_right and width_of(at_right) + 3 <= room - used else []
         pieces = [Piece(left + glyphs.across, edge, None, True)]
         if shown:
             pieces += [Piece(" ", edge, None, True), *shown, Piece(" ", edge, None, True)]

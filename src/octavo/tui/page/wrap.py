@@ -1,5 +1,5 @@
-"""Breaking text into lines: at spaces, between CJK characters but never before closing or after opening marks, and
-inside a word only when it is longer than a line."""
+"""Breaking text into lines: at spaces, between CJK characters but never before closing or after opening marks, between
+the syllables of scripts without spaces, and inside a word only when it is longer than a line."""
 
 from __future__ import annotations
 
@@ -18,9 +18,20 @@ _CJK = (
 _OPENING = "（［｛「『【〔《〈｟“‘(\\[{"
 _CLOSING = "、。，．！？：；）］｝」』】〕》〉｠”’ーｰ…‥・々〻ゝゞヽヾぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ゛゜%,.!?:;)\\]}"
 _MARKS = "\u0300-\u036f\u302a-\u302f\u3099\u309a\ufe00-\ufe0f\u200d"
+_SYLLABLES = (
+    # Thai and Lao: vowels that are written first, a consonant, its marks and the vowels behind it, signs at the end.
+    "[\u0e40-\u0e44\u0ec0-\u0ec4]*[\u0e01-\u0e2e\u0e81-\u0eae\u0edc-\u0edf]"
+    "[\u0e2f-\u0e3a\u0e45-\u0e4e\u0eaf-\u0ebd\u0ec6-\u0ece]*"
+    # Khmer: a consonant or vowel, what is put below it, its marks.
+    "|[\u1780-\u17b3](?:\u17d2[\u1780-\u17b3])*[\u17b6-\u17d1\u17d3-\u17dd]*"
+    # Burmese: a consonant, what is stacked below it, its marks, and consonants that close the syllable.
+    "|[\u1000-\u102a\u103f](?:\u1039[\u1000-\u102a]|[\u102b-\u1038\u103a-\u103e]|[\u1000-\u102a](?=[\u1039\u103a]))*"
+)
+_SYLLABIC = "\u0e01-\u0e2e\u0e40-\u0e44\u0e81-\u0eae\u0ec0-\u0ec4\u0edc-\u0edf\u1780-\u17b3\u1000-\u102a\u103f"
 _LATIN_WORDS = re.compile(r"[^ ]+ *| +")
 _WORDS = re.compile(
-    f"[{_OPENING}]*(?:[{_CJK}][{_MARKS}]*|[^ {_CJK}{_OPENING}]+)[{_CLOSING}{_MARKS}]* *|[{_OPENING}]+ *| +"
+    f"[{_OPENING}]*(?:[{_CJK}][{_MARKS}]*|{_SYLLABLES}|[^ {_CJK}{_OPENING}{_SYLLABIC}]+)[{_CLOSING}{_MARKS}]* *"
+    f"|[{_OPENING}]+ *|[{_SYLLABIC}]| +"
 )
 _INNER_BREAK = re.compile(r"[/\-_.?&=,:;#]+")
 
