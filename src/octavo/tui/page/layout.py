@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from octavo.documents.blocks import Block
-from octavo.tui.page import code, groups, media, operations, prose, tables
+from octavo.tui.page import code, diagrams, groups, media, operations, prose, tables
 from octavo.tui.page.lines import Hot, Line, hots_of
 from octavo.tui.page.look import Look
 from octavo.tui.page.setting import NARROWEST, Folds, Setting, gap
@@ -73,7 +73,7 @@ class Layout:
 
 def set_block(setting: Setting, block: Block, width: int) -> list[Line]:
     """The lines of one block; of a kind nobody knows, all that it holds in a box with its name."""
-    setter = _SETTERS.get(block.kind)
+    setter = diagrams.diagram if diagrams.is_diagram(block) else _SETTERS.get(block.kind)
     if setter is None:
         setter = media.unknown if block.kind == "unknown" or not block.children else _children
     lines = setter(setting, block, max(width, NARROWEST))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from octavo.tui.page import highlight
+from octavo.tui.page import diagrams, highlight
 from octavo.tui.page.late import Late
 
 
@@ -16,6 +16,8 @@ class Sources:
 
     tokens: Late[highlight.Code, highlight.Tokens] | None = field(default_factory=lambda: Late(highlight.find))
     """Code in the colours of its language."""
+    diagrams: Late[diagrams.Diagram, diagrams.Drawn] | None = field(default_factory=lambda: Late(diagrams.find))
+    """Diagrams as text."""
 
     def __iter__(self) -> Iterator[Late[Any, Any]]:
         for each in fields(self):

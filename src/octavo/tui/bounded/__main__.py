@@ -1,0 +1,26 @@
+"""Runs a program of this folder within bounds: `python -I __main__.py draw_diagram MEMORY SECONDS`.
+
+Memory is in bytes. The seconds are of the processor: they end a program whose parent is gone, which ends it sooner.
+"""
+
+from __future__ import annotations
+
+import resource
+import runpy
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+
+def main() -> None:
+    program, memory, seconds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(ValueError, OSError):  # not every system bounds it
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    runpy.run_path(str(Path(__file__).with_name(f"{program}.py")), run_name="__main__")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+"""Diagrams: Mermaid drawn as text by a program of its own, which can hang and be ended. Until it has drawn, and when it
+cannot, the source is shown."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from octavo.api.text import text as safe_text
+from octavo.documents.blocks import Block
+from octavo.tui import children
+from octavo.tui.page import code
+from octavo.tui.page.lines import Line, Piece, box, cells, cut, off_side
+from octavo.tui.page.look import PLAIN, Look
+from octavo.tui.page.setting import Setting
+from octavo.tui.page.wrap import wrap
+
+LONGEST = 6_000
+"""Characters of a source that is drawn."""
+SECONDS, MEMORY, MOST = 1.0, 512 << 20, 1 << 20
+"""What drawing may take: time, bytes of memory, bytes of drawings."""
+TALLEST, WIDEST = 400, 2_000
+
+KINDS = (
+    *("graph", "flowchart", "sequenceDiagram", "classDiagram", "stateDiagram", "erDiagram", "journey", "gantt", "pie"),
+    *("quadrantChart", "gitGraph", "mindmap", "timeline", "xychart", "block", "packet", "kanban", "architecture"),
+    "treemap",
+)
+_FRONT_MATTER = re.compile(r"\A\s*---[ \t]*\n(.*?\n)??---[ \t]*\n", re.DOTALL)
+_TITLE = re.compile(r"^title:[ \t]*(.+)$", re.MULTILINE)
+_DIRECTIVE = re.compile(r"%%\{[^}]*(?:\}(?!%%)[^}]*)*\}%%")
+_REMARK = re.compile(r"^[ \t]*%%.*$\n?", re.MULTILINE)
+_KIND = re.compile(r"[A-Za-z0-9]+")
+_STROKES = re.compile(r"([\u2190-\u21ff\u2500-\u25ff]+(?: *[\u2190-\u21ff\u2500-\u25ff]+)*)")
+
+
+class Diagram(NamedTuple):
+    """What to draw: the source without its settings and remarks, and whether with ASCII only."""
+
+    source: str
+    ascii: bool
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Drawings of one diagram, each as its lines, the roomiest first. Without any, `problem` says why."""
+
+    drawings: tuple[tuple[str, ...], ...] = ()
+    problem: str = ""
+
+
+def is_diagram(block: Block) -> bool:
+    """Whether a block is a diagram of a kind that may be drawn."""
+    if block.kind == "code":
+        return str(block.attrs.get("language") or "").strip().lower() == "mermaid"
+    return block.kind == "integration" and str(block.attrs.get("name") or "").lstrip("@") == "mermaid/diagram"
+
+
+def diagram(setting: Setting, block: Block, width: int) -> list[Line]:
+    """A diagram in its box; its source while there is no drawing."""
+    text = block.text or str(dict(block.attrs.get("arguments") or {}).get("content") or "")
+    title, source = read(text)
+    problem = undrawable(source)
+    drawn = Drawn(problem=problem) if problem else _found(setting, source)
+    title = str(block.attrs.get("title") or "").strip() or title
+    if drawn is not None and drawn.drawings:
+        return _drawing(setting, block, drawn.drawings, title, width)
+    attrs = {"language": "mermaid", "title": title}
+    shown = code.code(setting, Block("code", attrs, text=text, lines=block.lines, key=block.key), width)
+    if drawn is None:
+        return shown
+    why = wrap([Piece(f"Not drawn: {drawn.problem}", setting.look.muted, None, True)], width - 2)
+    return shown + [Line([Piece("  ", PLAIN, None, True), *part]) for part in why]
+
+
+def read(text: str) -> tuple[str, str]:
+    """The title of a diagram, and what of its source is drawn: settings and remarks are not."""
+    title = ""
+    if len(text) > 4 * LONGEST:
+        return title, text
+    if front := _FRONT_MATTER.match(text):
+        named = _TITLE.search(front[1] or "")
+        title, text = (named[1].strip(" \"'") if named else ""), text[front.end() :]
+    return title, _REMARK.sub("", _DIRECTIVE.sub("", text)).strip()
+
+
+def undrawable(source: str) -> str:
+    """Why a source is not drawn at all; nothing when that may be tried."""
+    if not source:
+        return "it is empty."
+    if len(source) > LONGEST:
+        return f"its source is longer than {LONGEST:,} characters."
+    kind = _KIND.match(source)
+    if kind is None or not kind[0].startswith(KINDS):
+        return f"“{source.split(maxsplit=1)[0][:30]}” begins no kind of diagram that is known here."
+    return ""
+
+
+async def find(diagram: Diagram) -> Drawn:
+    """The drawings of a diagram, or why there are none."""
+    given = json.dumps({"source": diagram.source, "ascii": diagram.ascii}).encode()
+    try:
+        told = await children.ask("draw_diagram", given, seconds=SECONDS, memory=MEMORY, most=MOST)
+    except OSError as error:
+        return Drawn(problem=f"the program that draws could not be started ({error.strerror}).")
+    drawings = tuple(_read_drawings(told.output))
+    if drawings:
+        return Drawn(drawings)
+    return Drawn(problem=f"that took longer than {SECONDS:g} s." if told.late else "something in it is not understood.")
+
+
+def _read_drawings(output: bytes) -> Iterable[tuple[str, ...]]:
+    for row in output.split(b"\n")[:-1]:
+        lines = [line.rstrip() for line in safe_text(str(json.loads(row))).expandtabs(4).split("\n")]
+        while lines and not lines[-1]:
+            lines.pop()
+        if lines and len(lines) <= TALLEST and max(map(cells, lines)) <= WIDEST:
+            yield tuple(lines)
+
+
+def _found(setting: Setting, source: str) -> Drawn | None:
+    late = setting.sources.diagrams if setting.sources is not None else None
+    return late.get(Diagram(source, setting.look.ascii)) if late is not None else None
+
+
+def _drawing(
+    setting: Setting, block: Block, drawings: tuple[tuple[str, ...], ...], title: str, width: int
+) -> list[Line]:
+    look = setting.look
+    sizes = [max(map(cells, lines)) for lines in drawings]
+    room = setting.wide(width) - 4
+    # The roomiest that fits; of those too wide the one that is close, but breaks no words.
+    best = next((index for index, size in enumerate(sizes) if size <= room), min(2, len(sizes) - 1))
+    lines, wide = drawings[best], sizes[best]
+    full = max(width, min(room, wide) + 4)
+    inner = full - 4
+    over = max(0, wide - inner)
+    pan = setting.folds.pan(block.key, over)
+    left = max(0, inner - wide) // 2
+    rows = []
+    for row in lines:
+        pieces = [Piece(" " * left, PLAIN, None, True)] if left else []
+        pieces += cut(_pieces(row, look), pan, pan + inner) if over else _pieces(row, look)
+        rows.append(Line(pieces))
+    name = [Piece(" ".join(title.split()), look.strong)] if title else [Piece("diagram", look.muted, None, True)]
+    foot = [Piece(off_side(pan, over - pan, look.glyphs), look.muted, None, True)] if over else []
+    return box(rows, full, look, title=name, foot=foot)
+
+
+def _pieces(row: str, look: Look) -> list[Piece]:
+    """A line of a drawing: its strokes stand back behind its words."""
+    if look.ascii:
+        return [Piece(row, look.text)] if row else []
+    parts = _STROKES.split(row)
+    return [
+        Piece(part, look.muted, None, True) if index % 2 else Piece(part, look.text)
+        for index, part in enumerate(parts)
+        if part
+    ]

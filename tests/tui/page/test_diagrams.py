@@ -1,0 +1,150 @@
+"""Diagrams: drawn by a program that can be ended, and shown as their source when they are not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from octavo.documents.blocks import Block
+from octavo.documents.parse import parse
+from octavo.tui import children
+from octavo.tui.page import diagrams
+from octavo.tui.page.diagrams import Diagram, find, read, undrawable
+from octavo.tui.page.layout import set_block
+from octavo.tui.page.lines import Line
+from octavo.tui.page.look import ASCII, Look
+from octavo.tui.page.setting import Folds, Setting
+from octavo.tui.page.sources import Sources
+
+SMALL = "flowchart LR\n  A[Measure] --> B[Publish]"
+WIDE = "flowchart LR\n" + "\n".join(f"  N{n}[Station {n}] --> N{n + 1}[Station {n + 1}]" for n in range(20))
+ENDLESS = """flowchart RL
+    M0["A"] --> M2["B"]
+    M1["C"] --> M2 & M16["D"] & M17["E"]
+    M3["F"] --> M2 & M16 & M17
+    M6["G"] --> M2
+    M5["H"] --> M3 & M16 & M17 & M2
+    M4["I"] --> M1 & M2 & M16 & M17
+    M7["J"] --> M16 & M17 & M2 & M0
+    M8["K"] --> M17 & M16 & M2
+    M9["L"] --> M0 & M17 & M16 & M1 & M2
+    M10["M"] --> M17 & M16 & M2
+    M11["N"] --> M17 & M16 & M2
+    M12["O"] --> M17 & M16 & M2 & M0
+    M13["P"] --> M17 & M16 & M2 & M0
+    M14["Q"] --> M17 & M16 & M2 & M1
+    M15["R"] --> M17 & M16 & M2
+    M16 --> M2
+    M17 --> M2
+    M18["S"] --> M1 & M17 & M16
+    M2 --> M0 & M5 & M9
+"""
+"""Takes the library minutes."""
+
+
+def block_of(markdown: str) -> Block:
+    return parse(markdown).blocks[0]
+
+
+def setting(*, look: Look | None = None) -> Setting:
+    return Setting(look or Look(), Folds(), set_block, sources=Sources())
+
+
+async def drawn(markdown: str, width: int, *, look: Look | None = None) -> tuple[list[Line], Setting]:
+    """A diagram as it is set once it was found."""
+    here, block = setting(look=look), block_of(markdown)
+    set_block(here, block, width)
+    assert here.sources is not None
+    for late, key in here.sources.take_missed():
+        late.want(key)
+        assert await late.work()
+    return set_block(here, block, width), here
+
+
+def text_of(lines: list[Line]) -> str:
+    return "\n".join(line.text.rstrip() for line in lines)
+
+
+async def test_a_diagram_is_drawn_once_it_is_found() -> None:
+    lines, _ = await drawn(f"```mermaid\n{SMALL}\n```", 60)
+    assert "```" not in text_of(lines)
+    assert "│ Measure " in text_of(lines)
+    assert "►" in text_of(lines)
+    assert {line.width for line in lines} == {60}
+    before = set_block(setting(), block_of(f"```mermaid\n{SMALL}\n```"), 60)
+    assert "A[Measure] --> B[Publish]" in text_of(before)
+    assert "Not drawn" not in text_of(before)
+
+
+async def test_the_block_of_an_integration_is_drawn_too() -> None:
+    lines, _ = await drawn(f'{{% @mermaid/diagram content="{SMALL}\n" %}}', 60)
+    assert "│ Measure " in text_of(lines)
+
+
+async def test_what_is_wider_than_the_room_moves() -> None:
+    lines, here = await drawn(f"```mermaid\n{WIDE}\n```", 60)
+    block = block_of(f"```mermaid\n{WIDE}\n```")
+    assert "more columns ›" in lines[-1].text
+    assert "Station 19" not in text_of(lines)
+    here.folds.move(block.key, 10_000)
+    moved = set_block(here, block, 60)
+    assert "Station" in text_of(moved)
+    assert "columns hidden" in moved[-1].text
+    assert {line.width for line in moved} == {60}
+
+
+async def test_ascii_only_is_drawn_with_ascii_only() -> None:
+    lines, _ = await drawn(f"```mermaid\n{SMALL}\n```", 60, look=Look(glyphs=ASCII))
+    assert text_of(lines).isascii()
+    assert "Measure" in text_of(lines)
+
+
+async def test_a_diagram_without_end_is_ended_and_its_source_stays() -> None:
+    lines, _ = await drawn(f"```mermaid\n{ENDLESS}```", 60)
+    assert 'M18["S"]' in text_of(lines)
+    assert "Not drawn: that took longer than 1 s." in text_of(lines)
+
+
+async def test_memory_and_output_are_bounded() -> None:
+    given = json.dumps({"source": WIDE, "ascii": False}).encode()
+    small = await children.ask("draw_diagram", given, seconds=10, memory=16 << 20, most=1 << 20)
+    assert small.output == b""
+    assert not small.late
+    short = await children.ask("draw_diagram", given, seconds=10, memory=diagrams.MEMORY, most=500)
+    assert short.late
+    assert len(short.output) == 500
+
+
+async def test_a_drawing_holds_no_terminal_sequences() -> None:
+    found = await find(Diagram("flowchart LR\n  A[x\x1b]52;c;aGk=\x07y] --> B[\x9b31m]", False))
+    said = "\n".join("\n".join(lines) for lines in found.drawings) + found.problem
+    assert not any((char < " " and char != "\n") or "\x7f" <= char < "\xa0" for char in said)
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("", "empty"),
+        ("C4Context\n Person(a)", "“C4Context” begins no kind"),
+        ("graph LR\n" + "A-->B\n" * 1_200, "longer than 6,000 characters"),
+    ],
+)
+def test_what_cannot_be_drawn_is_not_tried(source: str, why: str) -> None:
+    assert why in undrawable(read(source)[1])
+    assert why in text_of(set_block(setting(), block_of(f"```mermaid\n{source}\n```"), 70))
+
+
+def test_settings_and_remarks_are_not_drawn() -> None:
+    text = '---\ntitle: "Two steps"\nconfig:\n  a: 1\n---\n%%{init: {"a": {"b": 1}}}%%\n%% a remark\n' + SMALL
+    assert read(text) == ("Two steps", SMALL)
+
+
+async def test_the_program_that_draws_is_told_nothing_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OCTAVO_API_KEY", "gb_api_secret")
+    child = await children.start("draw_diagram", memory=diagrams.MEMORY, seconds=1)
+    environ = await asyncio.to_thread(Path(f"/proc/{child.pid}/environ").read_bytes)
+    await child.communicate(b"")
+    assert b"secret" not in environ
