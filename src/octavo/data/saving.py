@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -83,6 +84,46 @@ async def save(path: Path, chunks: AsyncIterator[bytes], *, replace: bool = Fals
             raise
         raise NotSaved(f"{path} was not written: {error.strerror or error}. Name another place.") from error
     return size
+
+
+async def save_folder(path: Path, files: AsyncIterator[tuple[tuple[str, ...], bytes]]) -> int:
+    """Write `files`, each with its path, to a new folder. How many there were. Raises as `save` does.
+
+    The steps of their paths are made plain names, and those of two files are never the same. Until all are there the
+    folder does not exist.
+    """
+    if await asyncio.to_thread(os.path.lexists, path):
+        raise _is_there(path)
+    taken: set[tuple[str, ...]] = set()
+    try:
+        making = Path(await asyncio.to_thread(tempfile.mkdtemp, dir=path.parent, prefix=".octavo-"))
+        try:
+            async for steps, content in files:
+                plain = _free(tuple(safe_name(step) for step in steps), taken)
+                await asyncio.to_thread(_write, making.joinpath(*plain), content)
+            await asyncio.to_thread(os.rename, making, path)
+        finally:
+            await asyncio.to_thread(shutil.rmtree, making, ignore_errors=True)
+    except OSError as error:
+        raise NotSaved(f"{path} was not written: {error.strerror or error}. Name another place.") from error
+    return len(taken)
+
+
+def _free(steps: tuple[str, ...], taken: set[tuple[str, ...]]) -> tuple[str, ...]:
+    """`steps`, or the like that is not taken: names may differ in what file systems do not tell apart."""
+    *folder, name = steps
+    stem, dot, ending = name.partition(".")
+    for number in range(1, len(taken) + 2):
+        steps = (*folder, name if number == 1 else f"{stem}-{number}{dot}{ending}")
+        if (key := tuple(step.casefold() for step in steps)) not in taken:
+            taken.add(key)
+            break
+    return steps
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
 
 
 def _finish(file: BinaryIO, rest: bytes) -> None:

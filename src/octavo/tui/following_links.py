@@ -10,6 +10,7 @@ from octavo.documents import links
 from octavo.tui import navigating
 
 if TYPE_CHECKING:
+    from octavo.tui.app import Octavo
     from octavo.tui.screens.content import ContentScreen
 
 
@@ -27,6 +28,13 @@ def follow(screen: ContentScreen, href: str, kind: str) -> None:
             screen.pages_tree.reveal(page_id)
         case links.ToAnchor(anchor=anchor):
             screen.view.go_to_anchor(anchor)
+        case target:
+            leave(app, target)
+
+
+def leave(app: Octavo, target: links.Target) -> None:
+    """Go where a link leads that leaves the space, or say why it leads nowhere."""
+    match target:
         case links.ToSpace(space=other, page=wanted, anchor=anchor):
             app.open_space(other, wanted, anchor or "")
         case links.ToChangeRequest(space=other, number=number):

@@ -16,10 +16,14 @@ from octavo.tui.screens.comments import CommentsScreen
 from octavo.tui.screens.composer import Composer
 from octavo.tui.screens.confirm import Confirm
 from octavo.tui.screens.content import ContentScreen
+from octavo.tui.screens.files import FilesScreen
 from octavo.tui.screens.home import HomeScreen
+from octavo.tui.screens.links import LinksScreen
+from octavo.tui.screens.page_history import PageHistoryScreen
 from octavo.tui.screens.search import SearchScreen
 from octavo.tui.screens.sign_in import SignInScreen
 from octavo.tui.screens.thread import ThreadSheet
+from octavo.tui.space_views import SpaceViews
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Rows
 from octavo.tui.widgets.thread import ThreadView
@@ -32,8 +36,12 @@ PLACES: tuple[type[DOMNode], ...] = (
     Tree,
     HomeScreen,
     ContentScreen,
+    SpaceViews,
     PageView,
     Discussing,
+    FilesScreen,
+    LinksScreen,
+    PageHistoryScreen,
     ThreadView,
     ThreadSheet,
     CommentsScreen,

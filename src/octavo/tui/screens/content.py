@@ -24,7 +24,7 @@ from octavo.tui.history import Visit
 from octavo.tui.page.page_parts import LinkFollowed
 from octavo.tui.page.view import PageView
 from octavo.tui.reading import anchored, neighbour, open_counts, under
-from octavo.tui.spaces import Spaces
+from octavo.tui.space_views import SpaceViews
 from octavo.tui.travelling import Travelling
 from octavo.tui.widgets.aside import Aside
 from octavo.tui.widgets.lines import Lines
@@ -35,7 +35,7 @@ LINGERS = 0.15
 """Seconds the page before stays in the view while the one wanted is not there yet."""
 
 
-class ContentScreen(Discussing, Travelling, Spaces):
+class ContentScreen(Discussing, Travelling, SpaceViews):
     """Three panes: a tree of spaces or of pages, the page, and what people say of it."""
 
     VIEW = "content"

@@ -1,0 +1,231 @@
+"""Taking something along as a file: where to is asked, it is written whole or not at all, and what was written is said."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from octavo.api import content, pdf
+from octavo.api.content import File, Page
+from octavo.api.errors import ApiError
+from octavo.api.places import SpaceRef
+from octavo.api.spaces import Space
+from octavo.data.saving import IsThere, NotSaved, destination, safe_name, save, save_folder
+from octavo.tui.ages import plural
+from octavo.tui.screens.chooser import Choice
+from octavo.tui.screens.confirm import Confirm, Confirmed, Field
+from octavo.tui.screens.picker import Picker
+
+if TYPE_CHECKING:
+    from octavo.tui.app import Octavo
+
+MOST = 256 << 20
+"""Bytes of one file that are taken."""
+AT_ONCE = 4
+"""Pages that are read at once for an export."""
+_FOLDER = "folder saved to"
+
+
+@dataclass(frozen=True)
+class Export:
+    """Something to save. `content` gives its bytes, when it is known where they go."""
+
+    what: str
+    """What it is called in sentences: a title, the name of a file."""
+    name: str
+    """The name of the file or folder that is proposed."""
+    content: Callable[[], AsyncIterator[bytes]] | None = None
+    files: Callable[[], AsyncIterator[tuple[tuple[str, ...], bytes]]] | None = None
+    """Instead of `content`: what goes to a folder, each with its path there."""
+    intro: str = ""
+
+
+def save_file(app: Octavo, file: File) -> None:
+    """Ask where a file of a space is to be saved, and save it there."""
+    url = file.download_url
+    if not url:
+        app.say(f"The server gives no address for {file.name or 'this file'}, so it cannot be saved.", tone="care")
+        return
+    kind = f"{size_in_words(file.size)}" if file.size else ""
+    export = Export(file.name or "the file", file.name, lambda: app.session.download(url, MOST), intro=kind)
+    ask_where(app, export)
+
+
+def choose(app: Octavo, space: Space, page: tuple[str, str] | None) -> None:
+    """Ask what is to be saved and as what: the page on show, given by id and title, or the whole space."""
+    exports: dict[str, Export] = {}
+    if page is not None:
+        page_id, title = page
+        exports["This page as Markdown"] = Export(
+            title, f"{slug(title)}.md", lambda: _markdown(app, space.ref, page_id)
+        )
+        exports["This page as PDF"] = Export(
+            title, f"{slug(title)}.pdf", lambda: _pdf(app, pdf.Get(at=space.ref, page=page_id, only=True))
+        )
+        exports["This page and those below it as PDF"] = Export(
+            title, f"{slug(title)}.pdf", lambda: _pdf(app, pdf.Get(at=space.ref, page=page_id))
+        )
+    exports["The whole space as Markdown"] = Export(
+        space.title,
+        slug(space.title),
+        files=lambda: _pages(app, space.ref),
+        intro="A folder with a file for each page.",
+    )
+    exports["The whole space as PDF"] = Export(
+        space.title, f"{slug(space.title)}.pdf", lambda: _pdf(app, pdf.Get(at=space.ref))
+    )
+
+    def chosen(what: str | None) -> None:
+        if what is not None:
+            ask_where(app, exports[what])
+
+    choices = [Choice(what, what, detail=export.what) for what, export in exports.items()]
+    app.push_screen(Picker("Export", choices), chosen)
+
+
+def slug(title: str) -> str:
+    """A title as the name of a file without its ending."""
+    return re.sub(r"[\s_]+", "-", title.strip().lower()) or "page"
+
+
+async def _markdown(app: Octavo, at: SpaceRef, page_id: str) -> AsyncIterator[bytes]:
+    yield await _page(app, at, page_id)
+
+
+async def _page(app: Octavo, at: SpaceRef, page_id: str) -> bytes:
+    page = await app.session.live.send(content.GetPage(at=at, page_id=page_id, format="markdown"))
+    return (page.markdown or "").encode("utf-8", "replace")
+
+
+async def _pdf(app: Octavo, op: pdf.Get) -> AsyncGenerator[bytes, None]:
+    # Not kept as other answers are: whoever has its address may read what it leads to.
+    made = await app.session.live.send(op)
+    async with aclosing(app.session.download(made.url, MOST)) as chunks:
+        async for chunk in chunks:
+            yield chunk
+
+
+async def _pages(app: Octavo, at: SpaceRef) -> AsyncIterator[tuple[tuple[str, ...], bytes]]:
+    """Every page of a space as a file, and the tree of them as platforms read it."""
+    tree = await app.session.live.send(content.ListPages(at=at))
+    pages = [page for page in tree.walk() if page.type == "document"]
+    app.say(f"Reading {plural(len(pages), 'page')} …")
+    paths = {page.id: path_of(page) for page in pages}
+    yield ("SUMMARY.md",), "\n".join(["# Table of contents", "", *_summary(tree.pages, paths, 0), ""]).encode()
+    for first in range(0, len(pages), AT_ONCE):
+        group = pages[first : first + AT_ONCE]
+        texts = await asyncio.gather(*(_page(app, at, page.id) for page in group))
+        for page, text in zip(group, texts, strict=True):
+            yield paths[page.id], text
+
+
+def path_of(page: Page) -> tuple[str, ...]:
+    """Where the file of a page goes: where a repository has it, else at its path, a page with others below it as the
+    README of their folder."""
+    if page.git is not None and page.git.path:
+        return tuple(step for step in page.git.path.split("/") if step) or ("README.md",)
+    steps = tuple(step for step in (page.path or "").split("/") if step)
+    if not steps or any(below.type == "document" for below in page.pages):
+        return (*steps, "README.md")
+    return (*steps[:-1], f"{steps[-1]}.md")
+
+
+def _summary(pages: Iterable[Page], paths: Mapping[str, tuple[str, ...]], depth: int) -> Iterator[str]:
+    for page in pages:
+        title = re.sub(r"([\[\]\\])", r"\\\1", page.title or "Untitled")
+        if page.type == "group":
+            yield from ("", f"## {title}", "")
+            yield from _summary(page.pages, paths, 0)
+            continue
+        if page.id in paths:
+            yield f"{'  ' * depth}* [{title}]({quote('/'.join(map(safe_name, paths[page.id])))})"
+        elif page.href:
+            yield f"{'  ' * depth}* [{title}](<{page.href}>)"
+        yield from _summary(page.pages, paths, depth + 1)
+
+
+def ask_where(app: Octavo, export: Export, *, written: str = "", trouble: str = "") -> None:
+    """Ask where `export` goes: a path, with a folder that was used before. `trouble`: why it did not go to `written`."""
+    name = safe_name(export.name)
+    where = written or short_path(_folder(app) / name)
+    label = "Save to this new folder" if export.files else "Save to this file, or in this folder"
+    field = Field(label, where, required="Write where it is to be saved.")
+
+    def decided(answer: Confirmed | None) -> None:
+        if answer is not None:
+            app.background(_save(app, export, answer.text))
+
+    app.push_screen(
+        Confirm(f"Save {export.what}?", verb="Save", intro=export.intro, after=trouble, field=field), decided
+    )
+
+
+def _ask_to_replace(app: Octavo, export: Export, path: Path) -> None:
+    def decided(answer: Confirmed | None) -> None:
+        if answer is not None:
+            app.background(_save(app, export, str(path), replace=True))
+        else:
+            ask_where(app, export, written=short_path(path))
+
+    intro = f"{short_path(path)} is there already. What is in it would be lost."
+    app.push_screen(Confirm("Replace the file?", verb="Replace", intro=intro), decided)
+
+
+async def _save(app: Octavo, export: Export, written: str, *, replace: bool = False) -> None:
+    try:
+        path = await asyncio.to_thread(destination, written, safe_name(export.name))
+    except NotSaved as error:
+        ask_where(app, export, written=written, trouble=str(error))
+        return
+    try:
+        if export.files is not None:
+            said = plural(await save_folder(path, export.files()), "file")
+        else:
+            assert export.content is not None, "an export has one or the other"
+            said = size_in_words(await save(path, export.content(), replace=replace))
+    except IsThere as error:
+        if export.files is None:
+            _ask_to_replace(app, export, path)
+        else:
+            ask_where(app, export, written=short_path(path), trouble=str(error))
+    except NotSaved as error:
+        ask_where(app, export, written=written, trouble=str(error))
+    except ApiError as error:
+        app.say(f"{export.what} was not saved. {error}", tone="failed")
+    else:
+        app.session.state.remember(_FOLDER, str(path.parent))
+        app.say(f"Saved {export.what} to {short_path(path)}, {said}.")
+
+
+def _folder(app: Octavo) -> Path:
+    """Where one saved to last, else where downloads go, else where Octavo was started."""
+    last = app.session.state.recall(_FOLDER)
+    for folder in (Path(last) if isinstance(last, str) else None, Path("~/Downloads").expanduser()):
+        if folder is not None and folder.is_dir():
+            return folder
+    return Path.cwd()
+
+
+def short_path(path: Path) -> str:
+    """`path` with ~ for home."""
+    home = os.path.expanduser("~")
+    return f"~{str(path)[len(home) :]}" if home != "/" and path.is_relative_to(home) else str(path)
+
+
+def size_in_words(size: int) -> str:
+    """`812 bytes`, `3.4 kB`, `12 MB`."""
+    if size < 1000:
+        return "1 byte" if size == 1 else f"{size} bytes"
+    amount = float(size)
+    for unit in ("kB", "MB", "GB"):
+        amount /= 1000
+        if amount < 999.5 or unit == "GB":
+            break
+    return f"{amount:.1f} {unit}" if amount < 9.95 else f"{amount:.0f} {unit}"

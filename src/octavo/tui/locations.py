@@ -1,0 +1,46 @@
+"""Where a link stands, or what leads to a page or file: in words, and on the way there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from octavo.api.content import PageTree
+from octavo.api.links import Location
+
+if TYPE_CHECKING:
+    from octavo.tui.app import Octavo
+
+
+def part_of(location: Location) -> str:
+    """The block or heading on its page. Nothing when it is the page as a whole."""
+    inside = location.internal_location
+    return (inside.node or inside.anchor or "") if inside is not None else ""
+
+
+def key_of(location: Location) -> str:
+    """What tells a place of a page from others."""
+    return f"{location.page.id if location.page else ''} {part_of(location)}"
+
+
+def title_of(location: Location) -> str:
+    """What the page is called."""
+    return (location.page.title if location.page else "") or "Untitled"
+
+
+def above(tree: PageTree | None, page_id: str) -> str:
+    """The pages a page lies below, the root first; nothing for one at the root."""
+    trail = tree.trail(page_id) if tree is not None else ()
+    return " › ".join(page.title or "Untitled" for page in trail[:-1])
+
+
+def go_to(app: Octavo, space_id: str, location: Location) -> None:
+    """Show the very place: the page, at its block."""
+    page = location.page
+    if page is None:
+        app.say("The server does not say on which page this is. r asks again.", tone="care")
+    elif page.type != "document":
+        app.say(
+            f"“{title_of(location)}” is an entry of the tree without a page of its own: change it there.", tone="care"
+        )
+    else:
+        app.open_space(space_id, page.id, part_of(location))

@@ -1,0 +1,304 @@
+"""Links of a space, broken ones first, each at the place where it stands; and what leads to the page one reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from octavo.api import content, links
+from octavo.api.content import PageTree
+from octavo.api.links import Link, Location
+from octavo.api.operation import ListPage
+from octavo.api.spaces import Space
+from octavo.data.live import Snapshot
+from octavo.documents.links import Broken, resolve
+from octavo.tui import clipboard, navigating
+from octavo.tui.ages import plural
+from octavo.tui.locations import above, go_to, key_of, part_of, title_of
+from octavo.tui.screen import View
+from octavo.tui.widgets.lines import Lines
+from octavo.tui.widgets.rows import Heading, Row, Rows
+from octavo.tui.widgets.sections import Section, Sections
+
+NAMES = {"broken": "Broken", "in-app": "In app", "inside": "Inside", "outside": "Outside", "here": "To this page"}
+_SIGNS = {
+    "broken": ("✗", "$error"),
+    "in-app": ("◐", "$warning"),
+    "inside": ("→", "$primary"),
+    "outside": ("↗", "$octavo-muted"),
+    "here": ("←", "$primary"),
+}
+_KINDS = {"reusable-content": "reusable content", "openapi": "OpenAPI specification", "user": "person"}
+
+
+@dataclass(frozen=True)
+class Place:
+    """One link at one place."""
+
+    place: Location
+    sort: str
+    """Which section it belongs to."""
+    target: str = ""
+    kind: str = ""
+    address: str = ""
+
+    @property
+    def key(self) -> str:
+        return f"{key_of(self.place)} {self.kind} {self.target} {self.address}"
+
+
+class LinksScreen(View):
+    """The links on the left by the page they stand on, what is known of the one under the cursor on the right."""
+
+    VIEW = "content"
+    CONTEXT = "links"
+    HELP = (
+        "Links of the space: broken ones, those that name the app instead of a page, those inside and outside, and "
+        "what leads to this page. Enter goes to the very place where a link stands. [ and ] choose, / filters."
+    )
+    CSS_PATH = "links.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left_square_bracket", "section(-1)", "Before", key_display="[", show=False, tooltip="Section before", id="list.previous_section"),
+        Binding("right_square_bracket", "section(1)", "Next section", key_display="]", tooltip="Next section", id="list.next_section"),
+        Binding("y", "copy", "Copy address", tooltip="Copy the address the link leads to", id="link.copy"),
+        Binding("escape", "up", "Back", show=False, tooltip="Back to the page", id="links.up"),
+    ]  # fmt: skip
+
+    def __init__(self, space: Space, page: tuple[str, str] | None, *, begin: str = "broken") -> None:
+        """`page` is the id and title of the page one comes from; `begin` the section shown first."""
+        super().__init__()
+        self.space, self.page = space, page
+        self._begin = begin
+        self._links: Snapshot[ListPage[Link]] = Snapshot(loading=True)
+        self._here: Snapshot[ListPage[Location]] = Snapshot(loading=True)
+        self._places: dict[str, list[Place]] = {}
+        self._tree: PageTree | None = None
+
+    def body(self) -> Iterable[Widget]:
+        rows: Rows[Place] = Rows(
+            self._draw,
+            key=lambda each: each.key,
+            search=lambda each: f"{each.target} {each.address} {each.kind} {title_of(each.place)}",
+            groups=lambda each: [Heading(title_of(each.place), above(self._tree, self._page_of(each)))],
+            empty="No link of this space is of this kind.",
+            hint="] next section",
+            id="links",
+        )
+        names = {key: name for key, name in NAMES.items() if key != "here" or self.page is not None}
+        yield Sections(tuple(Section(key, name) for key, name in names.items()), self._begin)
+        with Horizontal():
+            with Vertical(classes="hairline", id="left"):
+                yield rows
+            with Vertical(id="detail"):
+                yield Static("", id="about")
+
+    @property
+    def rows(self) -> Rows[Place]:
+        return self.query_one("#links", Rows)
+
+    @property
+    def sections(self) -> Sections:
+        return self.query_one(Sections)
+
+    def on_mount(self) -> None:
+        self.follow("tree", content.ListPages(at=self.space.ref), self._show_tree)
+        self.follow_whole("links", links.ListOfSpace(at=self.space.ref, limit=200), self._show_links)
+        if self.page is not None:
+            op = links.ListToPage(at=self.space.ref, page_id=self.page[0], limit=200)
+            self.follow_whole("here", op, self._show_here)
+        self.rows.focus()
+
+    # What arrives
+
+    def _show_links(self, snapshot: Snapshot[ListPage[Link]]) -> None:
+        self._links = snapshot
+        for sort in ("broken", "in-app", "inside", "outside"):
+            self._places[sort] = []
+        for link in snapshot.value.items if snapshot.value else ():
+            target = link.target_reference or Location()
+            sort = _sort_of(link, target)
+            words, address = _words_of(target, self.space.id), target.url or ""
+            kind = _KINDS.get(target.kind, target.kind)
+            self._places[sort] += [Place(each, sort, words, kind, address) for each in link.location_references]
+        self._draw_list()
+
+    def _show_here(self, snapshot: Snapshot[ListPage[Location]]) -> None:
+        self._here = snapshot
+        target = self.page[1] if self.page else ""
+        self._places["here"] = [
+            Place(each, "here", target, "page") for each in (snapshot.value.items if snapshot.value else ())
+        ]
+        self._draw_list()
+
+    def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
+        self._tree = snapshot.value or self._tree
+        self._draw_list()
+
+    def _draw_list(self) -> None:
+        section = self.sections.current
+        self.sections.sections = tuple(
+            Section(each.key, each.name, len(self._places.get(each.key, ()))) for each in self.sections.sections
+        )
+        snapshot: Snapshot[ListPage[Link]] | Snapshot[ListPage[Location]]
+        snapshot = self._here if section == "here" else self._links
+        order = {page.id: number for number, page in enumerate(self._tree.walk())} if self._tree else {}
+        places = {each.key: each for each in self._places.get(section, ())}
+        if snapshot.value is not None:
+            self.rows.empty = _NOTHING[section]
+            self.rows.show(sorted(places.values(), key=lambda each: order.get(self._page_of(each), len(order))))
+        else:
+            self.rows.show(())
+            self.rows.wait_for(f"the links of {self.space.title}")
+        if snapshot.error is not None:
+            self.rows.fail("Links did not load", str(snapshot.error))
+        self._draw_about()
+        self._say_where()
+
+    @on(Lines.Filtered, "#links")
+    def _say_where(self) -> None:
+        section = self.sections.current
+        name = f"links to {self.page[1]}" if section == "here" and self.page else NAMES[section].lower()
+        more = " · more on the server" if self._links.value is not None and self._links.value.next else ""
+        self.status(f"{self.space.title} › Links · {name}", self.rows.loaded + more)
+
+    # Drawing
+
+    def _page_of(self, each: Place) -> str:
+        return each.place.page.id if each.place.page else ""
+
+    def _draw(self, each: Place) -> Row:
+        words = each.target or each.address or "nowhere"
+        kind = each.kind if each.kind not in ("page", "url") else ""
+        return Row(
+            text=Content(words),
+            right=Content.styled(kind, "$octavo-muted"),
+            sign=Content.styled(*_SIGNS[each.sort]),
+        )
+
+    def _draw_about(self) -> None:
+        each, about = self.rows.item, self.query_one("#about", Static)
+        if each is None:
+            about.update("")
+            return
+        sign, style = _SIGNS[each.sort]
+        page = self._page_of(each)
+        where = [name for name in (self.space.title, above(self._tree, page), title_of(each.place)) if name]
+        same = [other for other in self._places.get(each.sort, ()) if self._target(other) == self._target(each)]
+        lines = [
+            Content.assemble((f"{sign} ", style), (each.target or each.address or "nowhere", "bold")),
+            Content.styled(self.why(each), style if each.sort == "broken" else "$octavo-muted"),
+            Content(""),
+        ]
+        if each.address and each.target and each.address != each.target:
+            lines += [Content(each.address), Content("")]
+        lines += [Content.styled("STANDS ON", "bold $octavo-muted"), Content(" › ".join(where))]
+        if each.sort != "here" and len(same) > 1:
+            pages = len({self._page_of(other) for other in same})
+            lines.append(
+                Content.styled(f"and {plural(len(same) - 1, 'more place')} on {plural(pages, 'page')}", "$octavo-muted")
+            )
+        lines += [
+            Content(""),
+            Content.assemble(
+                ("enter", "$primary"),
+                (" goes to the block" if part_of(each.place) else " goes to the page", "$octavo-muted"),
+            ),
+        ]
+        about.update(Content("\n").join(lines))
+
+    @staticmethod
+    def _target(each: Place) -> tuple[str, str, str]:
+        return each.kind, each.target, each.address
+
+    def why(self, each: Place) -> str:
+        """What is the matter with a link, in a sentence."""
+        match each.sort:
+            case "broken":
+                found = resolve(
+                    each.address,
+                    navigating.page_path(self._tree, self._page_of(each)),
+                    navigating.places(self._tree, self.space.id),
+                )
+                reason = found.reason if isinstance(found, Broken) else "It leads to nothing that is there."
+                return f"Broken: {reason[:1].lower()}{reason[1:]}"
+            case "in-app":
+                return "It gives an address of the app. As a link to the page it would follow when the page moves."
+            case "outside":
+                return "It leads out of the platform."
+            case "here":
+                return "It leads to this page."
+            case _:
+                return f"It leads to a {each.kind or 'page'} that is there."
+
+    # Messages and actions
+
+    @on(Lines.Highlighted, "#links")
+    def _other(self) -> None:
+        self._draw_about()
+
+    @on(Sections.Chosen)
+    def _other_section(self) -> None:
+        self._draw_list()
+        self.rows.action_first()
+
+    @on(Lines.Chosen, "#links")
+    def _chosen(self) -> None:
+        if self.rows.item is not None:
+            go_to(self.octavo, self.space.id, self.rows.item.place)
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if action == "copy" and self.is_mounted:
+            if self.rows.item is None:
+                return "There is no link here."
+            if not self.rows.item.address:
+                return f"It leads to “{self.rows.item.target}” by its id, and has no address of its own."
+        return super().why_not(action, parameters)
+
+    def action_copy(self) -> None:
+        if self.rows.item is not None:
+            clipboard.copy(self.octavo, self.rows.item.address, "Copied the address.")
+
+    def action_section(self, step: int) -> None:
+        self.sections.go(step)
+
+    def action_up(self) -> None:
+        self.app.pop_screen()
+
+
+_NOTHING = {
+    "broken": "No link of this space is broken.",
+    "in-app": "No link names the app instead of a page.",
+    "inside": "No page of this space links to another.",
+    "outside": "No link leads out of the platform.",
+    "here": "No other page links to this one.",
+}
+
+
+def _sort_of(link: Link, target: Location) -> str:
+    if link.status in ("broken", "in-app"):
+        return link.status
+    return "outside" if target.kind == "url" else "inside"
+
+
+def _words_of(target: Location, here: str) -> str:
+    """What a link of the space `here` leads to, in words; nothing for an address."""
+    part = target.internal_location.anchor if target.internal_location else None
+    titled = target.page or target.collection or target.reusable_content
+    if titled is not None:
+        space = f"{target.space.title} › " if target.space is not None and target.space.id != here else ""
+        return f"{space}{titled.title or 'Untitled'}" + (f" #{part}" if part else "")
+    if target.file is not None:
+        return target.file.name
+    if target.openapi_spec is not None:
+        return target.openapi_spec.slug
+    if target.user is not None:
+        return target.user.name
+    return target.space.title if target.space is not None and target.kind == "space" else ""

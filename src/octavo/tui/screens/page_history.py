@@ -1,0 +1,312 @@
+"""The history of a page: the revisions that changed it, each to be read, and compared with how the page reads now."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import ClassVar, Literal
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import Static
+
+from octavo.api import content
+from octavo.api.comments import Comment
+from octavo.api.content import Page, PageTree
+from octavo.api.errors import ApiError, NotFound
+from octavo.api.places import ContentRef, RevisionRef
+from octavo.api.spaces import Space
+from octavo.data.live import Snapshot
+from octavo.documents import links
+from octavo.documents.blocks import Block
+from octavo.documents.diff import diff
+from octavo.documents.parse import parse
+from octavo.tui import following_links, navigating
+from octavo.tui.ages import long_age, plural, short_age
+from octavo.tui.discussing import Discussing
+from octavo.tui.emoji import emoji
+from octavo.tui.page.diff_view import DiffView
+from octavo.tui.page.page_parts import LinkFollowed
+from octavo.tui.page.view import PageView
+from octavo.tui.versions import Version, Walk
+from octavo.tui.widgets.content import joined
+from octavo.tui.widgets.lines import Lines
+from octavo.tui.widgets.rows import Row, Rows
+from octavo.tui.widgets.summary import ASK_AFTER
+
+Side = Literal["", "now", "before"]
+"""What the version on show is compared with, if it is."""
+
+
+class PageHistoryScreen(Discussing):
+    """On the left the revisions that changed the page, the newest first; on the right the page as one of them has it."""
+
+    VIEW = "content"
+    CONTEXT = "page history"
+    HELP = (
+        "The revisions that changed this page. Enter reads one, B compares it with the page as it is now, "
+        "V shows what it changed itself, m looks further back."
+    )
+    CSS_PATH = "page_history.tcss"
+    KEYBAR: ClassVar[tuple[str, ...]] = ("history.now", "history.before", "history.more")
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("B", "compare('now')", "Compare with now", tooltip="What is different now, or the old page again", id="history.now"),
+        Binding("V", "compare('before')", "What it changed", tooltip="What this revision changed, or the old page again", id="history.before"),
+        Binding("m", "more", "Further back", tooltip="Look through older revisions of the space", id="history.more"),
+        Binding("J", "read_on(1)", "Older", show=False, tooltip="The revision before", id="history.older"),
+        Binding("K", "read_on(-1)", "Newer", show=False, tooltip="The revision after", id="history.newer"),
+        Binding("escape", "up", "Back", show=False, tooltip="To the revisions, then back to the page", id="history.up"),
+    ]  # fmt: skip
+
+    def __init__(self, space: Space, page_id: str, title: str) -> None:
+        super().__init__()
+        self.space, self.page_id, self.title_now = space, page_id, title
+        self._walk: Walk | None = None
+        self._walking = False
+        self._tree: PageTree | None = None
+        self._side: Side = ""
+        self._asking: Timer | None = None
+
+    def body(self) -> Iterable[Widget]:
+        rows: Rows[Version] = Rows(
+            self._draw,
+            key=lambda version: version.revision,
+            search=lambda version: f"{version.name} {version.who} {version.did}",
+            two_lines=True,
+            empty="No revision changed this page.",
+            hint="m looks further back",
+            id="versions",
+        )
+        with Horizontal():
+            with Vertical(classes="hairline", id="left"):
+                yield rows
+            with Vertical(id="version"):
+                yield Static("", id="banner")
+                yield PageView(id="page")
+                yield DiffView(id="diff")
+
+    @property
+    def rows(self) -> Rows[Version]:
+        return self.query_one("#versions", Rows)
+
+    @property
+    def view(self) -> PageView | DiffView:
+        """The page, or what is different."""
+        return self.query_one("#diff", DiffView) if self._side else self.query_one("#page", PageView)
+
+    def on_mount(self) -> None:
+        self._walk = Walk(self.live, self.space, self.page_id)
+        self.follow("tree", content.ListPages(at=self.space.ref), self._show_tree)
+        self.rows.focus()
+        self.action_more()
+
+    def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
+        self._tree = snapshot.value or self._tree
+
+    # The revisions
+
+    async def _look(self, walk: Walk) -> None:
+        """Look through some revisions, showing each that changed the page when it is found."""
+        self._walking = True
+        self.rows.wait_for(f"the history of {self.title_now}")
+        self._say_where()
+        try:
+            async for _ in walk.versions():
+                self.rows.show(tuple(walk.found))
+                self._say_where()
+            self.rows.show(tuple(walk.found))
+        except ApiError as error:
+            self.rows.fail("The history did not load", str(error))
+        finally:
+            self._walking = False
+        self._say_where()
+        self.refresh_bindings()
+
+    def _say_where(self) -> None:
+        walk = self._walk
+        looked = f"{plural(walk.looked, 'revision')} looked through" if walk is not None and walk.looked else ""
+        more = "" if walk is None or self._walking or walk.is_at_end else "m looks further back"
+        facts = (self.view.facts if self.view.has_focus else "", looked, "looking …" if self._walking else more)
+        self.status(f"{self.space.title} › {self.title_now} › History", " · ".join(each for each in facts if each))
+
+    def _draw(self, version: Version) -> Row:
+        first = self.rows.items[0].revision == version.revision if self.rows.items else False
+        number = Content.styled(f"#{version.number}  ", "$octavo-muted") if version.number else Content("")
+        return Row(
+            text=number + Content.styled(version.name, "bold"),
+            right=Content.styled(short_age(version.moment), "$octavo-muted"),
+            below=joined([version.who, version.did]),
+            sign=Content.styled("●", "$success") if first else Content.styled("○", "$octavo-muted"),
+        )
+
+    # The page as one of them has it
+
+    @on(Lines.Highlighted, "#versions")
+    def _other_version(self) -> None:
+        if self._asking is not None:
+            self._asking.stop()
+        self._draw_banner()
+        self._asking = self.set_timer(ASK_AFTER, self._show_version)
+        self.refresh_bindings()
+
+    def _show_version(self) -> None:
+        version = self.rows.item
+        if version is None:
+            return
+        self._draw_banner()
+        self.set_class(bool(self._side), "-comparing")
+        self.view.wait_for(self.title_now)
+        work = self._compare(version, self._side) if self._side else self._read(version)
+        self.run_worker(work, exclusive=True, group="version")
+
+    async def _read(self, version: Version) -> None:
+        view = self.query_one("#page", PageView)
+        try:
+            page = await self._page(version.at)
+        except ApiError as error:
+            view.clear()
+            view.fail("This revision did not load", str(error))
+            return
+        if page is None:
+            view.clear()
+            view.fail("The page is not in this revision", "It was deleted in it, or was not there yet.")
+            return
+        view.show_markdown(
+            page.markdown or "",
+            title=f"{emoji(page.emoji)} {page.title}".strip(),
+            description=page.description,
+            key=f"{version.revision} {self.page_id}",
+        )
+
+    async def _compare(self, version: Version, side: Side) -> None:
+        view = self.query_one("#diff", DiffView)
+        others: tuple[ContentRef | None, ContentRef | None] = (
+            (version.at, self.space.ref) if side == "now" else (version.before, version.at)
+        )
+        try:
+            pages = await asyncio.gather(*(self._page(at) for at in others))
+        except ApiError as error:
+            view.clear()
+            view.fail("This revision did not load", str(error))
+            return
+        old, new = ((page.markdown or "") if page is not None else "" for page in pages)
+        found = await asyncio.to_thread(lambda: diff(parse(old), parse(new)))
+        title = next((page.title for page in reversed(pages) if page is not None), self.title_now)
+        view.show(found, old=old, new=new, title=title, key=f"{side} {version.revision}")
+        self._say_where()
+
+    async def _page(self, at: ContentRef | None) -> Page | None:
+        """The page there, if it is there. What a revision says never changes."""
+        if at is None:
+            return None
+        op = content.GetPage(at=at, page_id=self.page_id, format="markdown")
+        if isinstance(at, RevisionRef) and (known := self.live.peek(op).value) is not None:
+            return known
+        try:
+            page: Page = await self.live.fetch(op)
+        except NotFound:
+            return None
+        return page
+
+    def _draw_banner(self) -> None:
+        version, banner = self.rows.item, self.query_one("#banner", Static)
+        banner.display = version is not None
+        if version is None:
+            return
+        newest = self.rows.items[0] is version
+        whose = joined([long_age(version.moment), f"#{version.number}" if version.number else "", version.who])
+        match self._side:
+            case "now":
+                words = Content.assemble(("SINCE THEN ", "bold $warning"), " what is different now from ", whose)
+            case "before":
+                words = Content.assemble(("THIS CHANGE ", "bold $primary"), " what changed ", whose)
+            case _ if newest:
+                words = Content.assemble(("NEWEST REVISION ", "bold $success"), " how the page reads now · ", whose)
+            case _:
+                words = Content.assemble(("OLD REVISION ", "bold $warning"), " how the page read ", whose)
+        banner.update(words)
+
+    @on(PageView.Moved)
+    @on(DiffView.Moved)
+    def _moved(self) -> None:
+        self._say_where()
+
+    @on(Lines.Chosen, "#versions")
+    def _chosen(self) -> None:
+        self.view.focus()
+
+    @on(LinkFollowed)
+    def _link_followed(self, message: LinkFollowed) -> None:
+        known = navigating.places(self._tree, self.space.id)
+        match links.resolve(message.href, navigating.page_path(self._tree, self.page_id), known):
+            case links.ToPage(page=page_id, anchor=anchor):
+                self.octavo.open_space(self.space.id, page_id, anchor or "")
+            case links.ToAnchor(anchor=anchor):
+                self.query_one("#page", PageView).go_to_anchor(anchor)
+            case target:
+                following_links.leave(self.octavo, target)
+
+    # What Discussing asks: nobody comments on what was
+
+    @property
+    def discussion(self) -> None:
+        return None
+
+    @property
+    def page_on_show(self) -> None:
+        return None
+
+    @property
+    def block_on_show(self) -> None:
+        return None
+
+    @property
+    def known_threads(self) -> tuple[Comment, ...]:
+        return ()
+
+    def threads_on(self, block: Block) -> list[Comment]:
+        return []
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if action in ("comment", "comment_page", "resolve_here", "reply_resolve_here", "react_here"):
+            return "This is the page as it was. Comments are made on the page as it is: esc goes back to it."
+        if action == "compare" and self.is_mounted and self.rows.item is None:
+            return "There is no revision here to compare."
+        if action == "more":
+            if self._walking:
+                return "Older revisions are being looked through."
+            if self._walk is not None and self._walk.is_at_end:
+                return "There is nothing further back: this is where the page began."
+        return super().why_not(action, parameters)
+
+    # Actions
+
+    def action_compare(self, side: Side) -> None:
+        had_focus = self.view.has_focus
+        self._side = "" if self._side == side else side
+        self._show_version()
+        if had_focus:
+            self.call_after_refresh(self.view.focus)
+
+    def action_more(self) -> None:
+        if self._walk is not None and not self._walking:
+            self.run_worker(self._look(self._walk), exclusive=True, group="walk")
+
+    def action_refresh(self) -> None:
+        super().action_refresh()
+        if not self._walking:
+            self._walk = Walk(self.live, self.space, self.page_id)
+            self.action_more()
+
+    def action_read_on(self, step: int) -> None:
+        self.rows.action_move(step)
+
+    def action_up(self) -> None:
+        if self.view.has_focus:
+            self.rows.focus()
+        else:
+            self.app.pop_screen()

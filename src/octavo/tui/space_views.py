@@ -1,0 +1,64 @@
+"""The ways from a page to what belongs to reading: files, links, the history of the page, and an export."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from octavo.tui.spaces import Spaces
+
+
+class SpaceViews(Spaces):
+    """A view of a space that leads to its other sides. A subclass says which page is on show."""
+
+    CONTEXT: ClassVar[str] = "content"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("F", "files", "Files", show=False, tooltip="Files of this space, and where they are used", id="space.files"),
+        Binding("L", "links", "Links", show=False, tooltip="Links of this space, broken ones first", id="space.links"),
+        Binding("B", "backlinks", "Links here", show=False, tooltip="Where other pages link to this one", id="page.backlinks"),
+        Binding("H", "history", "History", show=False, tooltip="The revisions that changed this page", id="page.history"),
+        Binding("ctrl+e", "export", "Export", show=False, tooltip="Save the page or the space as Markdown or PDF", id="page.export"),
+    ]  # fmt: skip
+
+    @property
+    def page_on_show(self) -> tuple[str, str] | None:
+        """The id and title of the page that is read."""
+        raise NotImplementedError
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if action in ("files", "links", "export") and self.space is None:
+            return "Open a space first: enter opens the one the cursor is on."
+        if action in ("backlinks", "history") and (self.space is None or self.page_on_show is None):
+            return "Open a page first: enter opens the one the cursor is on."
+        return super().why_not(action, parameters)
+
+    def action_files(self) -> None:
+        from octavo.tui.screens.files import FilesScreen
+
+        if self.space is not None:
+            self.app.push_screen(FilesScreen(self.space))
+
+    def action_links(self) -> None:
+        from octavo.tui.screens.links import LinksScreen
+
+        if self.space is not None:
+            self.app.push_screen(LinksScreen(self.space, self.page_on_show))
+
+    def action_backlinks(self) -> None:
+        from octavo.tui.screens.links import LinksScreen
+
+        if self.space is not None and self.page_on_show is not None:
+            self.app.push_screen(LinksScreen(self.space, self.page_on_show, begin="here"))
+
+    def action_history(self) -> None:
+        from octavo.tui.screens.page_history import PageHistoryScreen
+
+        if self.space is not None and self.page_on_show is not None:
+            self.app.push_screen(PageHistoryScreen(self.space, *self.page_on_show))
+
+    def action_export(self) -> None:
+        from octavo.tui.exporting import choose
+
+        if self.space is not None:
+            choose(self.octavo, self.space, self.page_on_show)

@@ -1,0 +1,146 @@
+"""The revisions that changed a page, found by walking back through the primary content of its space.
+
+The interface lists no revisions: each names the one before it, and says what it changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pydantic import ValidationError
+
+from octavo.api import content
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.content import Change, Changes, Revision
+from octavo.api.errors import NotFound
+from octavo.api.places import RevisionRef
+from octavo.api.spaces import Space
+from octavo.data.live import Live
+
+AT_A_TIME = 40
+"""Revisions of the space that are looked through before one is asked whether to go on."""
+_TYPES = {
+    "edits": "Edited directly",
+    "merge": "Merged",
+    "rollback": "Rolled back",
+    "update": "Updated",
+    "computed": "Generated",
+}
+_ATTRIBUTES = {
+    "document": "edited",
+    "title": "renamed",
+    "description": "described anew",
+    "slug": "address changed",
+    "cover": "cover changed",
+    "emoji": "icon changed",
+    "icon": "icon changed",
+    "layout": "layout changed",
+    "hidden": "shown or hidden",
+}
+
+
+@dataclass(frozen=True)
+class Version:
+    """A revision that changed the page."""
+
+    at: RevisionRef
+    before: RevisionRef | None
+    moment: datetime | None
+    name: str
+    """What it is called: the change request it came from, else what kind of revision it is."""
+    number: int = 0
+    """Of that change request."""
+    who: str = ""
+    did: str = ""
+    """What it did to the page."""
+
+    @property
+    def revision(self) -> str:
+        return self.at.revision_id
+
+
+class Walk:
+    """Goes back from the revision a space stands at. `found` is what changed the page, the newest first."""
+
+    def __init__(self, live: Live, space: Space, page_id: str) -> None:
+        self._live, self._space, self._page = live, space, page_id
+        self._next: RevisionRef | None = None
+        self._began = False
+        self.found: list[Version] = []
+        self.looked = 0
+        """How many revisions of the space were looked through."""
+
+    @property
+    def is_at_end(self) -> bool:
+        """Whether there is nothing further back."""
+        return self._began and self._next is None
+
+    async def versions(self) -> AsyncIterator[Version | None]:
+        """Look through some revisions, and give for each what it did to the page, if anything. Raises ApiError."""
+        if not self._began:
+            now = await self._live.send(content.Get(at=self._space.ref))
+            self._next, self._began = self._ref(now.id), True
+        for _ in range(AT_A_TIME):
+            if self._next is None:
+                return
+            at = self._next
+            try:
+                # Revisions hold whole trees: too much to be kept for the line each is here.
+                revision, changed = await asyncio.gather(self._live.send(content.Get(at=at)), self._changes(at))
+            except NotFound:  # what came before is not shown to everybody
+                self._next = None
+                return
+            self.looked += 1
+            version = self._version(revision, changed)
+            if version is not None:
+                self.found.append(version)
+            made = any(change.type == "page_created" for change in self._of_page(changed))
+            self._next = self._ref(revision.parents[0]) if revision.parents and not made else None
+            yield version
+
+    async def _changes(self, at: RevisionRef) -> Changes:
+        op = content.ListChanges(at=at, limit=1000)
+        known = self._live.peek(op).value
+        return known if known is not None else await self._live.fetch(op)
+
+    def _ref(self, revision: str) -> RevisionRef:
+        return RevisionRef(space_id=self._space.id, revision_id=revision)
+
+    def _of_page(self, changed: Changes) -> list[Change]:
+        return [change for change in changed.changes if change.page is not None and change.page.id == self._page]
+
+    def _version(self, revision: Revision, changed: Changes) -> Version | None:
+        changes = self._of_page(changed)
+        if not changes and not changed.more:
+            return None
+        merged = _change_request(revision.merged_from) or _change_request(changed.merged_from)
+        return Version(
+            at=self._ref(revision.id),
+            before=self._ref(revision.parents[0]) if revision.parents else None,
+            moment=revision.created_at,
+            name=merged.title if merged else _TYPES.get(revision.type, revision.type or "Changed"),
+            number=merged.number if merged else 0,
+            who=merged.created_by.name if merged and merged.created_by else "",
+            did=_did(changes) if changes else f"too much changed to list: {changed.more} more",
+        )
+
+
+def _change_request(value: Any) -> ChangeRequest | None:
+    try:
+        return ChangeRequest.model_validate(value) if isinstance(value, dict) else None
+    except ValidationError:
+        return None
+
+
+def _did(changes: list[Change]) -> str:
+    said: list[str] = []
+    for change in changes:
+        kind = change.type.rpartition("_")[2]
+        attributes = change.attributes if isinstance(change.attributes, dict) else {}
+        words = [_ATTRIBUTES.get(name, f"{name} changed") for name in attributes] if kind == "edited" else [kind]
+        said += words or [kind]
+    return ", ".join(dict.fromkeys(said))
