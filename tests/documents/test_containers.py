@@ -120,10 +120,10 @@ CASES = {
         '{% swagger method="get" path="/a" baseUrl="https://h" summary="S" %}\n{% swagger-description %}\ntext\n'
         '{% endswagger-description %}\n\n{% swagger-parameter in="path" name="id" type="string" required="true" %}\n'
         "the id\n{% endswagger-parameter %}\n\n"
-        '{% swagger-response status="200: OK" description="" %}\n```javascript\n{}\n```\n{% endswagger-response %}\n{% endswagger %}',
+        '{% swagger-response status="200: OK" description="fine" %}\n```javascript\n{}\n```\n{% endswagger-response %}\n{% endswagger %}',
         "api-method [method=get path=/a summary=S host=https://h]\n  api-section [name=description]\n    paragraph text\n"
         "  api-parameter [name=id type=string required=True in=path]\n    paragraph the id\n"
-        "  api-response [status=200 description=OK]\n    code [language=javascript] '{}'",
+        "  api-response [status=200 description=OK · fine]\n    code [language=javascript] '{}'",
     ),
     "oldest api method": (
         '{% api-method method="get" host="h" path="/p" %}\n{% api-method-summary %}\nS\n{% endapi-method-summary %}\n'

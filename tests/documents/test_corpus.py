@@ -1,10 +1,14 @@
-"""Real pages, when there are any: name their folder in OCTAVO_CORPUS. It has `pages/*.md`, and pairs of
-`before.md` and `after.md` in the folders of `pairs`."""
+"""Whole pages: nothing raw is left in them, no word is lost, and blocks stand on the lines they say.
+
+Those the views are tested with always; real ones when there are any: name their folder in OCTAVO_CORPUS. Of it every
+`*.md` is read, and pairs of `before.md` and `after.md` in the folders of `pairs` are compared.
+"""
 
 from __future__ import annotations
 
 import os
 import statistics
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 
@@ -13,27 +17,51 @@ import pytest
 from octavo.documents.changes import new_side, old_side
 from octavo.documents.diff import diff
 from octavo.documents.parse import parse
+from tests.documents.audit import lost, misplaced, raw_tags, source_words
 
+PAGES = sorted((Path(__file__).parents[1] / "tui" / "page" / "pages").glob("*.md"))
 CORPUS = Path(os.environ.get("OCTAVO_CORPUS", "/nonexistent"))
 
-pytestmark = pytest.mark.skipif(not CORPUS.is_dir(), reason="OCTAVO_CORPUS names no folder")
+needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason="OCTAVO_CORPUS names no folder")
 
 
+@pytest.mark.parametrize("path", PAGES, ids=[path.stem for path in PAGES])
+def test_a_page_is_read_whole(path: Path) -> None:
+    document = parse(path.read_text("utf-8"))
+    assert not lost(document)
+    assert raw_tags(document) == []
+    assert misplaced(document) == []
+
+
+def test_the_audit_sees_what_is_lost_and_out_of_place() -> None:
+    document = parse("# One\n\n{% hint %}\ntwo **three**\n{% endhint %}\n\n| a |\n|-|\n| b | surplus |\n")
+    assert lost(document) == {"surplus": 1}
+    assert misplaced(document) == []
+    hint = document.blocks[1]
+    lifted = replace(hint, children=(replace(hint.children[0], lines=(0, 1)),))
+    said = misplaced(replace(document, blocks=(document.blocks[0], lifted)))
+    assert [each.rpartition(" lines ")[2].split()[0] for each in said] == ["1-1", "1-1", "1-1"]
+
+
+@needs_corpus
 def test_pages(capsys: pytest.CaptureFixture[str]) -> None:
-    times, wrong, left = [], [], []
+    times, said, wrong = [], [], []
     for path in sorted(CORPUS.rglob("*.md")):
-        text = path.read_text("utf-8", "replace")
         start = perf_counter()
-        document = parse(text)
+        document = parse(path.read_text("utf-8", "replace"))
         times.append(perf_counter() - start)
-        wrong += [f"{path.name}:{each.line + 1} {each.message}" for each in document.diagnostics]
-        runs = [run for block in document.walk() for run in block.runs if run.kind != "code"]
-        left += [f"{path.name}: {run.text}" for run in runs if "{%" in run.text]
+        name = path.relative_to(CORPUS)
+        said += [f"{name}:{each.line + 1} {each.message}" for each in document.diagnostics]
+        wrong += [f"{name}: {each}" for each in (*raw_tags(document), *misplaced(document))]
+        missing, total = lost(document), source_words(document.source).total()
+        if missing.total() > total * 0.005:
+            wrong.append(f"{name}: of {total} words are lost {dict(missing.most_common(20))}")
     with capsys.disabled():
-        print(f"\n{len(times)} pages in {sum(times):.2f} s, the slowest {max(times) * 1000:.0f} ms", *wrong, sep="\n  ")
-    assert left == []
+        print(f"\n{len(times)} pages in {sum(times):.2f} s, the slowest {max(times) * 1000:.0f} ms", *said, sep="\n  ")
+    assert wrong == []
 
 
+@needs_corpus
 def test_pairs(capsys: pytest.CaptureFixture[str]) -> None:
     times = []
     for folder in sorted((CORPUS / "pairs").iterdir()):

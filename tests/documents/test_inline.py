@@ -16,7 +16,7 @@ from tests.documents.outline import inline
         ("a\\\nb", "a ⏎ b"),
         ("a<br>b", "a ⏎ b"),
         ("a&#x20;\n", "a"),
-        ("a&#xNAN;b", "a&#xNAN;b"),
+        ("a&#xNAN;b `&#xNAN;` &#xNAN;_&#x69;t_", "ab  <code;code|&#xNAN;>   <italic|it>"),
         ("$$a\\_1$$ and $5", "<math|a\\_1>  and $5"),
         ("[t](a/b.md#c)", "<|t→a/b.md#c>"),
         ("[t](%6Aavascript:x)", "<|t→%6Aavascript:x>"),

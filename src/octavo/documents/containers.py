@@ -175,9 +175,9 @@ def _api_parameter(tag: Tag) -> Draft:
 
 
 def _api_response(tag: Tag) -> Draft:
-    status, _, description = (tag.arguments.get("status") or tag.arguments.get("httpCode", "")).partition(":")
-    attrs = {"status": status.strip()}
-    return Draft("api-response", attrs | ({"description": description.strip()} if description.strip() else {}))
+    status, _, reason = (tag.arguments.get("status") or tag.arguments.get("httpCode", "")).partition(":")
+    description = " · ".join(filter(None, (reason.strip(), tag.arguments.get("description", "").strip())))
+    return Draft("api-response", {"status": status.strip(), **({"description": description} if description else {})})
 
 
 def _api_method_part(tag: Tag) -> Draft:

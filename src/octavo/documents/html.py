@@ -20,7 +20,7 @@ _PIECE = re.compile(
 )
 _ATTRIBUTE = re.compile(r"""([a-zA-Z_:@*\[(#.][^\s=/>"']*+)(?:\s*+=\s*+(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]++)))?""")
 _SPACE = re.compile(r"[ \t\n\r\f]+")
-_ENTITY_OF_NOTHING = re.compile(r"&#x?NAN;", re.IGNORECASE)
+ENTITY_OF_NOTHING = re.compile(r"&#x?NAN;", re.IGNORECASE)
 _UNSEEN_IN_ADDRESSES = dict.fromkeys(map(ord, "\t\n\r"))
 _COLOR = re.compile(r"[$#\w().,% -]{1,40}")
 
@@ -84,7 +84,7 @@ def _element(match: re.Match[str]) -> Element:
 def decode(raw: str) -> str:
     """The text that `raw` stands for."""
     if "&" in raw:
-        raw = html.unescape(_ENTITY_OF_NOTHING.sub("", raw))
+        raw = html.unescape(ENTITY_OF_NOTHING.sub("", raw))
     return safe(raw)
 
 

@@ -44,7 +44,8 @@ class HtmlReader:
         self._tree, self._raw, self._finder = tree, raw, Finder(raw)
         self._line, self._counted = line, 0
         self._ink: Ink | None = None
-        self._ink_line = line
+        self._ink_line = self._ink_end = line
+        self._ink_words = False
 
     def read(self) -> None:
         """Read all of it."""
@@ -54,7 +55,7 @@ class HtmlReader:
                 resume = piece.end
                 self._advance(piece.start)
                 if piece.element is None:
-                    self._text(piece.text)
+                    self._text(piece)
                 elif (after := self._element(piece, piece.element)) is not None:
                     resume = after
                     break
@@ -66,25 +67,33 @@ class HtmlReader:
         self._line += self._raw.count("\n", self._counted, position)
         self._counted = position
 
-    def _text(self, text: str) -> None:
-        if text.strip() or self._ink:
-            self._writing().html_text(text)
+    def _text(self, piece: Piece) -> None:
+        if said := piece.text.strip():
+            raw = self._raw[piece.start : piece.end]
+            if not self._ink_words:
+                self._ink_line = self._line + raw.count("\n", 0, len(raw) - len(raw.lstrip()))
+            self._ink_end = self._line + raw.rstrip().count("\n")
+            self._ink_words = True
+        if said or self._ink:
+            self._writing().html_text(piece.text)
 
     def _writing(self) -> Ink:
         if self._ink is None:
-            self._ink, self._ink_line = Ink(), self._line
+            self._ink = Ink()
+            if not self._ink_words:
+                self._ink_line = self._ink_end = self._line
         return self._ink
 
     def _flush(self) -> None:
         if self._ink:
             runs = self._ink.take()
             if runs:
-                self._add(Draft("paragraph", runs=runs), self._ink_line)
-        self._ink = None
+                self._add(Draft("paragraph", runs=runs, last=self._ink_end + 1), self._ink_line)
+        self._ink, self._ink_words = None, False
 
     def _add(self, draft: Draft, line: int | None = None) -> Draft:
         draft.first = self._line if line is None else line
-        draft.last = max(draft.last, self._line + 1)
+        draft.last = draft.last or self._line + 1
         return self._tree.add(draft)
 
     def _element(self, piece: Piece, element: Element) -> int | None:
@@ -113,6 +122,8 @@ class HtmlReader:
             self._flush()
         else:
             self._writing().element(element)
+            if not element.closing:
+                self._ink_end = self._line
         return None
 
     def _worded(self, piece: Piece, element: Element) -> int | None:
@@ -135,7 +146,8 @@ class HtmlReader:
             attrs["id"] = ink.anchors[0]
         runs = ink.take()
         if runs or kind == "summary":
-            self._add(Draft(kind, attrs, runs=runs))
+            last = self._line + 1 + self._raw.count("\n", piece.start, end)
+            self._add(Draft(kind, attrs, runs=runs, last=last))
         return after
 
     def _inked(self, start: int, end: int) -> Ink:
@@ -160,7 +172,7 @@ class HtmlReader:
     def _table(self, piece: Piece, element: Element, end: int) -> None:
         table = HtmlTable(self._raw[piece.start : end], self._line)
         if loose := table.loose():
-            self._add(Draft("paragraph", runs=loose))
+            self._add(Draft("paragraph", runs=loose, last=table.last))
         self._add(table.draft())
 
     def _code(self, piece: Piece, element: Element, end: int) -> None:

@@ -16,7 +16,7 @@ from mdit_py_plugins.footnote import footnote_plugin
 
 from octavo.documents.blocks import Diagnostic
 from octavo.documents.containers import is_known
-from octavo.documents.html import Finder
+from octavo.documents.html import ENTITY_OF_NOTHING, Finder
 from octavo.documents.html_rule import html_block
 from octavo.documents.tags import Tag, TagScanner
 
@@ -52,6 +52,7 @@ def parser() -> MarkdownIt:
     markdown.block.ruler.at("html_block", html_block, {"alt": ["paragraph", "reference", "blockquote"]})
     markdown.inline.ruler.before("escape", "platform_math", _inline_math)
     markdown.inline.ruler.before("escape", "platform_tag", _inline_tag)
+    markdown.inline.ruler.before("entity", "entity_of_nothing", _entity_of_nothing)
     markdown.inline.ruler.before("link", "many_brackets", _many_brackets)
     markdown.core.ruler.before("footnote_tail", "keep_footnotes", _keep_footnotes)
     return markdown
@@ -150,6 +151,14 @@ def _inline_tag(state: StateInline, silent: bool) -> bool:
             state.push("platform_tag_in_text", "", 0).content = words
     state.pos = tag.end
     return True
+
+
+def _entity_of_nothing(state: StateInline, silent: bool) -> bool:
+    """What the platform writes where it means to keep a character apart from a mark, and there is none."""
+    found = ENTITY_OF_NOTHING.match(state.src, state.pos)
+    if found:
+        state.pos = found.end()
+    return found is not None
 
 
 def _many_brackets(state: StateInline, silent: bool) -> bool:

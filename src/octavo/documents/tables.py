@@ -53,6 +53,7 @@ def pipe_table(tokens: Sequence[Token]) -> Draft:
 class _Cell:
     element: Element
     line: int
+    last: int
     ink: Ink = field(default_factory=Ink)
 
 
@@ -68,12 +69,15 @@ class HtmlTable:
         self._options: dict[int, dict[str, str]] = {}
         self._caption: Ink | None = None
         self._depth = 0
-        last = 0
+        counted = 0
         for piece in pieces(raw):
-            line += raw.count("\n", last, piece.start)
-            last = piece.start
+            line += raw.count("\n", counted, piece.start)
+            counted = piece.start
             self._read(piece, line)
-        self._last = line + 1
+            if self._cell:
+                self._cell.last = line + 1 + raw.count("\n", piece.start, piece.end)
+        self.last = line + 1 + raw.count("\n", counted)
+        """The line after its last."""
 
     def draft(self) -> Draft:
         """The table, or the cards, as a block."""
@@ -83,7 +87,7 @@ class HtmlTable:
         body = self._rows[1:] if head else self._rows
         width = max((len(row) for row in self._rows), default=0)
         columns = tuple(self._column(head, index) for index in range(max(len(head), width)))
-        table = Draft("cards" if cards else "table", {"columns": columns}, last=self._last)
+        table = Draft("cards" if cards else "table", {"columns": columns}, last=self.last)
         if attrs.get("data-full-width") == "true":
             table.attrs["full_width"] = True
         if cards:
@@ -99,7 +103,7 @@ class HtmlTable:
             }
         for index, row in enumerate(body, start=1 if head else 0):
             drafted = _card(row, columns) if cards else Draft("row", children=_cells(row, columns))
-            drafted.first, drafted.last = (row[0].line, row[-1].line + 1) if row else (0, 0)
+            drafted.first, drafted.last = (row[0].line, row[-1].last) if row else (0, 0)
             if index < self._head_rows:
                 drafted.attrs["head"] = True
             if row:
@@ -145,7 +149,7 @@ class HtmlTable:
     def _begin_cell(self, element: Element, line: int) -> None:
         self._cell = None
         if not element.closing:
-            self._cell = _Cell(element, line)
+            self._cell = _Cell(element, line, line + 1)
             if not self._rows:
                 self._rows.append([])
             self._rows[-1].append(self._cell)
@@ -194,7 +198,7 @@ def _cells(row: list[_Cell], columns: Sequence[Column]) -> list[Draft]:
 
 def _cell(cell: _Cell, column: Column) -> Draft:
     runs = cell.ink.take()
-    draft = Draft("cell", runs=runs, first=cell.line, last=cell.line + 1)
+    draft = Draft("cell", runs=runs, first=cell.line, last=cell.last)
     text = words(runs).strip().lower()
     if column.type == "checkbox" and text in _CHECKED:
         draft.attrs["value"] = _CHECKED[text]
