@@ -7,7 +7,7 @@ from datetime import date
 from rich.style import Style
 
 from octavo.documents.blocks import Block
-from octavo.tui.page.inline import icon, inline
+from octavo.tui.page.inline import icon
 from octavo.tui.page.lines import Line, Piece, Spot, fit, indented, on, padded, rule, width_of
 from octavo.tui.page.look import PLAIN
 from octavo.tui.page.setting import Setting
@@ -33,8 +33,11 @@ def hint(setting: Setting, block: Block, width: int) -> list[Line]:
         )
     else:
         head = [Line([Piece(f"{sign} {name}", style + Style(bold=True), None, True)])]
+    tinted, setting.tinted = setting.tinted, True
+    body = setting.flow(children, inner)
+    setting.tinted = tinted
     out = []
-    for line in [*head, *setting.flow(children, inner)]:
+    for line in [*head, *body]:
         out.append(Line([*bar, *padded(on(look.surface, line.pieces), width - 2, look.surface)], line.block))
     return out
 
@@ -145,7 +148,7 @@ def expandable(setting: Setting, block: Block, width: int) -> list[Line]:
     look, glyphs = setting.look, setting.look.glyphs
     is_open = setting.folds.is_open(block)
     spot = Spot("fold", block.key)
-    title = inline(block.runs, look, look.strong) or [Piece("Details", look.strong)]
+    title = setting.inline(block.runs, look.strong) or [Piece("Details", look.strong)]
     title = [piece if piece.spot else piece._replace(spot=spot) for piece in title]
     sign = Piece(f"{glyphs.opened if is_open else glyphs.closed} ", look.accent, spot, True)
     head = indented([Line(line) for line in wrap(title, width - 2)], [sign], [Piece("  ", PLAIN, None, True)])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from rich.style import Style
 
@@ -11,6 +13,9 @@ from octavo.tui.page.addresses import Leads, leads
 from octavo.tui.page.lines import Piece, Spot, steady
 from octavo.tui.page.look import Look
 from octavo.tui.page.maths import SUBSCRIPTS, SUPERSCRIPTS, in_one_line
+
+if TYPE_CHECKING:
+    from octavo.tui.page.targets import Targets
 
 _MARKS = {
     "bold": Style(bold=True),
@@ -54,12 +59,15 @@ def icon(name: str, look: Look) -> str:
     return look.glyphs.diamond if look.ascii else _ICONS.get(name, look.glyphs.diamond)
 
 
-def inline(runs: Iterable[Run], look: Look, base: Style | None = None) -> list[Piece]:
-    """The pieces of `runs`, on text of style `base`. A break is a line feed in a piece."""
-    return [piece for part in inline_parts(runs, look, base) for piece in part]
+def inline(runs: Iterable[Run], look: Look, base: Style | None = None, targets: Targets | None = None) -> list[Piece]:
+    """The pieces of `runs`, on text of style `base`. A break is a line feed in a piece. `targets` says what links lead
+    to and what that is called."""
+    return [piece for part in inline_parts(runs, look, base, targets) for piece in part]
 
 
-def inline_parts(runs: Iterable[Run], look: Look, base: Style | None = None) -> list[list[Piece]]:
+def inline_parts(
+    runs: Iterable[Run], look: Look, base: Style | None = None, targets: Targets | None = None
+) -> list[list[Piece]]:
     """The pieces of `runs`, those of each run by themselves."""
     ground = look.text if base is None else base
     out: list[list[Piece]] = []
@@ -72,7 +80,11 @@ def inline_parts(runs: Iterable[Run], look: Look, base: Style | None = None) -> 
         else:
             spot = None
         last = index + 1 == len(every) or not _same_link(run, every[index + 1])
-        out.append(_pieces(run, look, ground, spot, last))
+        if targets is not None and run.link:
+            alone = last and (index == 0 or not _same_link(every[index - 1], run))
+            if (shown := targets.shown(run, alone=alone)) is not None:
+                run = replace(run, text=shown, kind="text")
+        out.append(_pieces(run, look, ground, spot, last, targets))
     return out
 
 
@@ -85,7 +97,7 @@ def _spot(address: str) -> Spot | None:
     return None if leads(address) is Leads.REFUSED else Spot("link", address)
 
 
-def _pieces(run: Run, look: Look, ground: Style, spot: Spot | None, last: bool) -> list[Piece]:
+def _pieces(run: Run, look: Look, ground: Style, spot: Spot | None, last: bool, targets: Targets | None) -> list[Piece]:
     attrs, glyphs, text = run.attrs, look.glyphs, steady(run.text.replace("\t", " "))
     match run.kind:
         case "break":
@@ -127,7 +139,8 @@ def _pieces(run: Run, look: Look, ground: Style, spot: Spot | None, last: bool) 
         text = text.removesuffix(".md")
     if run.link is None:
         return [Piece(text, style)]
-    return _linked(run.link, text, style, look, spot, last)
+    where = leads(run.link) if targets is None else targets.leads(run.link)
+    return _linked(where, text, style, look, spot, last)
 
 
 def _unbroken(text: str, look: Look) -> str:
@@ -135,9 +148,9 @@ def _unbroken(text: str, look: Look) -> str:
     return text if look.ascii or len(text) > 40 else text.replace(" ", "\u00a0")
 
 
-def _linked(address: str, text: str, style: Style, look: Look, spot: Spot | None, last: bool) -> list[Piece]:
+def _linked(where: Leads, text: str, style: Style, look: Look, spot: Spot | None, last: bool) -> list[Piece]:
     glyphs = look.glyphs
-    match leads(address):
+    match where:
         case Leads.BROKEN:
             out = [Piece(text, style + look.error + Style(underline=True), spot)]
             return [*out, Piece(glyphs.no, look.error, None, True)] if last else out

@@ -14,6 +14,7 @@ from octavo.tui.page.inline import inline
 from octavo.tui.page.lines import Line, Piece, Spot, box, fit, on, padded, width_of
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
+from octavo.tui.page.targets import in_a_line
 from octavo.tui.page.wrap import wrap
 
 WIDEST_IMAGE = 64
@@ -47,7 +48,7 @@ def bar(setting: Setting, left: Sequence[Piece], right: Sequence[Piece], width: 
 def captioned(setting: Setting, block: Block, line: Line, width: int) -> list[Line]:
     """A line, and below it the caption of its block."""
     style = setting.look.muted + Style(italic=True)
-    caption = wrap(inline(block.runs, setting.look, style), width - 3) if block.runs else []
+    caption = wrap(setting.inline(block.runs, style), width - 3) if block.runs else []
     return [line, *(Line([Piece("   ", PLAIN, None, True), *pieces]) for pieces in caption if pieces)]
 
 
@@ -83,45 +84,71 @@ def image(setting: Setting, block: Block, width: int) -> list[Line]:
 
 
 def file(setting: Setting, block: Block, width: int) -> list[Line]:
-    """A file to download."""
+    """A file to download: its name, kind and size."""
     look, src = setting.look, str(block.attrs.get("src") or "")
+    named = setting.targets.named(src) if setting.targets is not None else None
+    if named is not None and named.trouble:
+        return captioned(setting, block, _gone(setting, file_name(src) or "file", named.trouble, width), width)
     spot = Spot("file", src)
     left = [
         Piece(f"{look.glyphs.down_load} ", look.accent, spot, True),
-        Piece(file_name(src) or "file", look.link, spot),
+        Piece(named.words if named is not None else file_name(src) or "file", look.link, spot),
     ]
-    return captioned(setting, block, bar(setting, left, [Piece("file", look.muted, None, True)], width), width)
+    right = [Piece(named.where if named is not None and named.where else "file", look.muted, None, True)]
+    return captioned(setting, block, bar(setting, left, right, width), width)
+
+
+def _gone(setting: Setting, words: str, trouble: str, width: int) -> Line:
+    """What stands in the place of something that leads nowhere, and why."""
+    look = setting.look
+    left = [Piece(f"{look.glyphs.no} ", look.error, None, True), Piece(words, look.error)]
+    return bar(setting, left, [Piece(in_a_line(trouble), look.muted, None, True)], width)
 
 
 def embed(setting: Setting, block: Block, width: int) -> list[Line]:
-    """Something that another site shows: its host and address."""
+    """Something that another site shows: its host and address. Of the platform's own pages: their titles."""
     look, url = setting.look, str(block.attrs.get("url") or "")
+    named = setting.targets.named(url) if setting.targets is not None else None
     refused = leads(url) is Leads.REFUSED
     spot = None if refused else Spot("link", url)
     left = [
         Piece(
             f"{look.glyphs.no if refused else look.glyphs.outside} ", look.error if refused else look.accent, spot, True
         ),
-        Piece(host_of(url), look.link if spot else look.text, spot),
+        Piece((named and named.words) or host_of(url), look.link if spot else look.text, spot),
         Piece("  ", PLAIN, None, True),
         Piece(url, look.muted, spot, True),
     ]
-    return captioned(setting, block, bar(setting, left, [], width), width)
+    right = [Piece("never opened", look.muted, None, True)] if refused else []
+    return captioned(setting, block, bar(setting, left, right, width), width)
 
 
 def content_ref(setting: Setting, block: Block, width: int) -> list[Line]:
-    """A link to a page on a line of its own."""
+    """A link on a line of its own: the title of what it leads to, with its path or space."""
     look, glyphs, url = setting.look, setting.look.glyphs, str(block.attrs.get("url") or "")
-    words = " ".join("".join(run.text for run in block.runs).split()).removesuffix(".md") or file_name(url)
-    where = leads(url)
+    words = ref_words(block)
+    targets = setting.targets
+    named = targets.named(url) if targets is not None else None
+    where = targets.leads(url) if targets is not None else leads(url)
     if where in (Leads.BROKEN, Leads.REFUSED):
-        left = [Piece(f"{glyphs.no} ", look.error, None, True), Piece(words, look.error)]
-        return [bar(setting, left, [Piece("the page is gone", look.muted, None, True)], width)]
+        trouble = (
+            named.trouble if named is not None else "It is never opened." if where is Leads.REFUSED else "It is gone."
+        )
+        return [_gone(setting, file_name(url) if words.startswith("broken") else words, trouble, width)]
     spot = Spot("link", url)
     sign = glyphs.outside if where is Leads.OUTSIDE else glyphs.into
+    beside = "" if file_name(url).removesuffix(".md") == words else url
+    if named is not None and named.title:
+        words, beside = named.words, named.where
     left = [Piece(f"{sign} ", look.accent, spot, True), Piece(words, look.link + Style(bold=True), spot)]
-    right = [Piece(url, look.muted, None, True)] if file_name(url).removesuffix(".md") != words else []
+    right = [Piece(beside, look.muted, None, True)] if beside else []
     return [bar(setting, left, right, width)]
+
+
+def ref_words(block: Block) -> str:
+    """What a link on a line of its own says when nobody knows what it leads to."""
+    words = " ".join("".join(run.text for run in block.runs).split()).removesuffix(".md")
+    return words or file_name(str(block.attrs.get("url") or ""))
 
 
 def include(setting: Setting, block: Block, width: int) -> list[Line]:

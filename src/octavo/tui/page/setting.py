@@ -17,6 +17,7 @@ from octavo.tui.page.wrap import wrap
 
 if TYPE_CHECKING:
     from octavo.tui.page.sources import Sources
+    from octavo.tui.page.targets import Targets
 
 NARROWEST = 16
 """No block is set narrower than this, in cells, however deep it stands."""
@@ -114,6 +115,8 @@ class Setting:
     """Code is never broken into lines of its own, whatever it says about itself."""
     ruled: bool = True
     """Headings have rules below them."""
+    tinted: bool = False
+    """What is set now lies on a ground of its own."""
     depth: int = 0
     list_depth: int = 0
     sources: Sources | None = None
@@ -136,7 +139,16 @@ class Setting:
 
     def words(self, runs: Iterable[Run], width: int, style: Style | None = None) -> list[Line]:
         """Runs as wrapped lines."""
-        return [Line(pieces) for pieces in wrap(inline(runs, self.look, style), width)]
+        return [Line(pieces) for pieces in wrap(self.inline(runs, style), width)]
+
+    def inline(self, runs: Iterable[Run], style: Style | None = None) -> list[Piece]:
+        """Runs as pieces, links called by what they lead to."""
+        return inline(runs, self.look, style, self.targets)
+
+    @property
+    def targets(self) -> Targets | None:
+        """What the links of the page lead to, if anybody knows."""
+        return self.sources.targets if self.sources is not None else None
 
     def wide(self, width: int) -> int:
         """How wide a block may become that gains from it."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from octavo.tui.page import diagrams, highlight
 from octavo.tui.page.late import Late
+from octavo.tui.page.targets import Asked, Named, Targets
 
 
 @dataclass
@@ -19,9 +20,14 @@ class Sources:
     diagrams: Late[diagrams.Diagram, diagrams.Drawn] | None = field(default_factory=lambda: Late(diagrams.find))
     """Diagrams as text."""
 
+    titles: Late[Asked, Named] | None = None
+    """What links lead to that leave the space, and files."""
+    targets: Targets | None = None
+    """Where the links of the page on show lead. Its pages it knows at once, for all else it has `titles`."""
+
     def __iter__(self) -> Iterator[Late[Any, Any]]:
         for each in fields(self):
-            if (late := getattr(self, each.name)) is not None:
+            if isinstance(late := getattr(self, each.name), Late):
                 yield late
 
     def take_missed(self) -> list[tuple[Late[Any, Any], Any]]:

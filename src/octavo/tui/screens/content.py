@@ -21,6 +21,7 @@ from octavo.tui.discussing import Discussing
 from octavo.tui.emoji import emoji
 from octavo.tui.following_links import follow, follow_link_page
 from octavo.tui.history import Visit
+from octavo.tui.naming import name_targets, page_to_read
 from octavo.tui.page.page_parts import LinkFollowed
 from octavo.tui.page.view import PageView
 from octavo.tui.reading import anchored, neighbour, open_counts, under
@@ -152,6 +153,7 @@ class ContentScreen(Discussing, Travelling, SpaceViews):
             return
         self.pages = snapshot.value
         self._draw_tree()
+        name_targets(self)
         if self.page is None:
             wanted = self.pages.find(self._wanted_page) if self._wanted_page else None
             if first := wanted or next((page for page in self.pages.walk() if page.type == "document"), None):
@@ -187,7 +189,7 @@ class ContentScreen(Discussing, Travelling, SpaceViews):
             self.leave_here(page.id)
         self.page, self._anchor = page, anchor
         self.octavo.session.state.remember(f"page {self.space.id}", page.id)
-        op = content.GetPage(at=self.space.ref, page_id=page.id, format="markdown")
+        op = page_to_read(self.space.ref, page.id)
         if self.following.op("page") == op:
             self._go_to_anchor()
         else:
@@ -212,6 +214,7 @@ class ContentScreen(Discussing, Travelling, SpaceViews):
         self._note("page", snapshot)
         if snapshot.value is not None:
             self.page = snapshot.value
+            name_targets(self)
             self.view.show_markdown(
                 snapshot.value.markdown or "",
                 title=f"{emoji(snapshot.value.emoji)} {snapshot.value.title}".strip(),

@@ -1,0 +1,138 @@
+"""What links lead to beyond the pages of their space: names, kinds and sizes, asked of the server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from octavo.api import change_requests, collections, content, sites, spaces, users
+from octavo.api.content import File
+from octavo.api.errors import ApiError, Forbidden, NotFound
+from octavo.api.operation import Operation
+from octavo.api.organizations import Organization
+from octavo.api.places import ChangeRequestRef, CollectionRef, ContentRef, SiteRef, SpaceRef
+from octavo.documents import links
+from octavo.tui.emoji import emoji
+from octavo.tui.page.late import Late
+from octavo.tui.page.targets import Asked, Ground, Named, Targets, origins
+
+if TYPE_CHECKING:
+    from octavo.data.live import Live
+    from octavo.tui.screens.content import ContentScreen
+
+T = TypeVar("T")
+
+MOST_FILES = 1000
+"""How many files of a space are read to find one by its name."""
+
+
+def page_to_read(at: ContentRef, page_id: str) -> content.GetPage:
+    """What is asked for a page that is read: with what it includes in its place, where the server can give that.
+
+    Its links stay as they are written, for that is what one copies and sees as its source: pages and files are known
+    by their paths and names as well as by their ids.
+    """
+    return content.GetPage(at=at, page_id=page_id, format="markdown", dereferenced="reusable-contents")
+
+
+def name_targets(screen: ContentScreen) -> None:
+    """Let the links of the page on show be called by what they lead to."""
+    space, tree, page, view = screen.space, screen.pages, screen.page, screen.view
+    if space is None or tree is None or page is None:
+        return
+    sources, octavo = view.sources, screen.octavo
+    if sources.titles is None:
+        sources.titles = Late(lambda asked: find(octavo.session.live, asked, octavo.known.organization))
+    before = sources.targets
+    ground = before.ground if before is not None else None
+    if ground is None or ground.tree is not tree or ground.at != space.ref or ground.origins != origins(page):
+        ground = Ground(tree, space.ref, origins(page))
+
+    def space_of(space_id: str) -> Named | None:
+        known = octavo.known.space(space_id)
+        return Named(known.title or "Untitled", emoji(known.emoji), "space") if known is not None else None
+
+    if before is not None and before.page_id == page.id and before.ground is ground:
+        return
+    sources.targets = Targets(ground, page.id, sources.titles, space_of)
+    if before is not None and before.page_id == page.id and before.ground.tree != tree:
+        view.reset()  # what is on show was set with the names there were
+
+
+async def find(live: Live, asked: Asked, organization: Organization | None) -> Named | None:
+    """What a link leads to. None when nobody can say now; with a trouble when it leads nowhere."""
+    target = asked.target
+    try:
+        match target:
+            case links.ToSpace():
+                return await _space(live, target)
+            case links.ToChangeRequest(space=space, number=number):
+                at = ChangeRequestRef(space_id=space, change_request_id=str(number))
+                found = await _ask(live, change_requests.Get(at=at))
+                return Named(f"#{number} {found.subject or 'Untitled'}", where=f"change request, {found.status}")
+            case links.ToFile(name=name):
+                file = await file_of(live, asked.at, target)
+                return Named(file.name or name, where=about(file)) if file is not None else Named(trouble=_NO_FILE)
+            case links.ToCollection(collection=name):
+                collection = await _ask(live, collections.Get(at=CollectionRef(collection_id=name)))
+                return Named(collection.title or "Untitled", where="collection")
+            case links.ToSite(site=name, organization=within):
+                within = within or (organization.id if organization is not None else None)
+                if within is None:
+                    return None
+                site = await _ask(live, sites.Get(at=SiteRef(organization_id=within, site_id=name)))
+                return Named(site.title or "Untitled", where="site")
+            case links.ToUser(user=name):
+                user = await _ask(live, users.Get(user_id=name))
+                return Named(f"@{user.display_name or name}", where="person")
+    except (NotFound, Forbidden):
+        return Named(trouble=f"The {_CALLED.get(type(target), 'page')} is gone, or you may not see it.")
+    except (ApiError, ValueError):
+        return None  # it keeps its own words
+    return None
+
+
+_NO_FILE = "The file is gone."
+_CALLED: dict[type[object], str] = {
+    links.ToSpace: "space",
+    links.ToChangeRequest: "change request",
+    links.ToFile: "file",
+    links.ToCollection: "collection",
+    links.ToSite: "site",
+    links.ToUser: "person",
+}
+
+
+async def _ask(live: Live, op: Operation[T]) -> T:
+    known: T | None = live.peek(op).value
+    return known if known is not None else await live.fetch(op)
+
+
+async def _space(live: Live, target: links.ToSpace) -> Named:
+    at = SpaceRef(space_id=target.space)
+    space = await _ask(live, spaces.Get(at=at))
+    where = space.title or "Untitled"
+    if target.page is None:
+        return Named(where, emoji(space.emoji), "space")
+    tree = await _ask(live, content.ListPages(at=at))
+    wanted = target.page.strip("/")
+    page = next((page for page in tree.walk() if wanted in (page.id, page.path)), None)
+    if page is None:
+        return Named(trouble=f"There is no page {target.page} in {where}.")
+    return Named(page.title or "Untitled", emoji(page.emoji), f"{where} › {page.path}" if page.path else where)
+
+
+async def file_of(live: Live, at: ContentRef, target: links.ToFile) -> File | None:
+    """The file of a link, by its id or its name. Raises ApiError."""
+    if target.file:
+        return await _ask(live, content.GetFile(at=at, file_id=target.file))
+    files = await _ask(live, content.ListFiles(at=at, limit=MOST_FILES))
+    return next((file for file in files.items if file.name == target.name), None)
+
+
+def about(file: File) -> str:
+    """The kind and the size of a file: `PDF, 1.2 MB`."""
+    from octavo.tui.exporting import size_in_words
+
+    name, dot, ending = file.name.rpartition(".")
+    kind = ending.upper() if dot and name and len(ending) < 6 else file.content_type.partition("/")[2]
+    return ", ".join(part for part in (kind, size_in_words(file.size) if file.size else "") if part)

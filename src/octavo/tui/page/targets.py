@@ -1,0 +1,174 @@
+"""What the links of a page lead to, and what that is called: pages of the space at once, all else once it is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from octavo.api.content import Page, PageTree
+from octavo.api.places import ContentRef
+from octavo.documents import links
+from octavo.documents.blocks import Run, words
+from octavo.tui.emoji import emoji
+from octavo.tui.page.addresses import Leads
+from octavo.tui.page.late import Late
+
+_UNSAID = frozenset({"", "broken-reference", "mention"})
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a link leads to, as people know it."""
+
+    title: str = ""
+    sign: str = ""
+    """Its emoji."""
+    where: str = ""
+    """What tells it from others of that title: its path, its space, its kind and size."""
+    trouble: str = ""
+    """Why it leads nowhere: a sentence."""
+
+    @property
+    def words(self) -> str:
+        return f"{self.sign} {self.title}".strip()
+
+
+class Asked(NamedTuple):
+    """Something to find the name of, as a link from `at` calls it."""
+
+    at: ContentRef
+    target: links.Target
+
+
+@dataclass(frozen=True)
+class Ground:
+    """A tree whose pages link to each other and to elsewhere. `origins` are where the application of the platform is."""
+
+    tree: PageTree
+    at: ContentRef
+    origins: tuple[str, ...] = ()
+
+    @cached_property
+    def pages(self) -> dict[str, Page]:
+        """The pages of the tree by id."""
+        return {page.id: page for page in self.tree.walk()}
+
+    @cached_property
+    def places(self) -> links.Places:
+        """What links may lead to."""
+        by_path: dict[str, str] = {}
+        for page in self.pages.values():
+            if page.path is not None:
+                by_path.setdefault(page.path, page.id)
+            if page.git is not None and page.git.path:
+                by_path.setdefault(page.git.path.removesuffix(".md"), page.id)
+        return links.Places(by_path, frozenset(self.pages), None, self.at.space_id, self.origins)
+
+    def path(self, page_id: str) -> str:
+        """Where a page lies, as its relative links see it."""
+        page = self.pages.get(page_id)
+        if page is None:
+            return ""
+        if page.git is not None and page.git.path:
+            return page.git.path
+        return f"{page.path or ''}/" if page.pages else page.path or ""
+
+
+class Targets:
+    """What the links of one page lead to."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        page_id: str,
+        titles: Late[Asked, Named] | None = None,
+        space_of: Callable[[str], Named | None] = lambda space: None,
+    ) -> None:
+        """`space_of` names the spaces that are known."""
+        self.ground, self.page_id = ground, page_id
+        self._titles, self._space_of = titles, space_of
+        self._met: dict[str, links.Target] = {}
+
+    def target(self, href: str) -> links.Target:
+        """Where `href` leads."""
+        if href not in self._met:
+            self._met[href] = links.resolve(href, self.ground.path(self.page_id), self.ground.places)
+        return self._met[href]
+
+    def named(self, href: str) -> Named | None:
+        """What `href` leads to, if that is known by now and has a name."""
+        match self.target(href):
+            case links.Broken(reason=reason):
+                return Named(trouble=reason)
+            case links.ToPage(page=name, anchor=anchor):
+                page = self.ground.pages[name]
+                where = (page.path or "") + (f"#{anchor}" if anchor else "")
+                return Named(page.title or "Untitled", emoji(page.emoji), where)
+            case links.ToSpace(space=name, page=None) if (known := self._space_of(name)) is not None:
+                return known
+            case links.ToUrl() | links.ToAnchor() | links.Blocked():
+                return None
+            case target:
+                return self._titles.get(Asked(self.ground.at, target)) if self._titles is not None else None
+
+    def leads(self, href: str) -> Leads:
+        """What kind of place `href` leads to."""
+        match self.target(href):
+            case links.Broken():
+                return Leads.BROKEN
+            case links.Blocked():
+                return Leads.REFUSED
+            case links.ToAnchor():
+                return Leads.ANCHOR
+            case links.ToUrl(url=url):
+                return Leads.MAIL if url.startswith("mailto:") else Leads.OUTSIDE
+        named = self.named(href)
+        return Leads.BROKEN if named is not None and named.trouble else Leads.PAGE
+
+    def reads(self, runs: tuple[Run, ...]) -> str:
+        """The text of runs as it is shown."""
+        return "".join([run.text if run.link is None else self.shown(run) or run.text for run in runs])
+
+    def shown(self, run: Run, *, alone: bool = True) -> str | None:
+        """What stands in the place of the words of a link that says no more than an address does. `alone`: the link has
+        no other words."""
+        address = run.link or ""
+        if run.kind not in ("text", "mention", "code") or not alone or not (run.kind == "mention" or says_little(run)):
+            return None
+        named = self.named(address)
+        if named is None:
+            return None
+        if named.trouble:
+            return in_a_line(named.trouble) if run.text.strip() in _UNSAID else None
+        return named.words or None
+
+
+def origins(page: Page | None) -> tuple[str, ...]:
+    """Where the application of the platform is that shows a page."""
+    app = page.urls.app if page is not None else None
+    scheme, found, rest = (app or "").partition("://")
+    return (f"{scheme}://{rest.partition('/')[0]}",) if found else ()
+
+
+def says_little(run: Run) -> bool:
+    """Whether the words of a link are no more than the file name or the address it leads to."""
+    said, address = run.text.strip(), run.link or ""
+    if not said or said in _UNSAID:
+        return bool(address)
+    if "://" in address and "://" not in said:
+        return False
+    path = unquote(address.partition("#")[0])
+    return said in (address, path, path.rpartition("/")[2]) and ("/" in said or "." in said)
+
+
+def in_a_line(sentence: str) -> str:
+    """A sentence as a remark: `the page is gone`."""
+    return sentence[:1].lower() + sentence[1:].rstrip(".")
+
+
+def plain(runs: tuple[Run, ...], targets: Targets | None) -> str:
+    """The text of runs as it is shown, with or without anybody who knows where links lead."""
+    return targets.reads(runs) if targets is not None else words(runs)
