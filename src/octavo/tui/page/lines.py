@@ -15,7 +15,6 @@ from textual.strip import Strip
 from octavo.documents.blocks import Block
 from octavo.tui.page.look import PLAIN, Glyphs, Look
 
-
 _UNSTEADY = re.compile(
     "[\ufe0e\ufe0f\u20e3\U0001f3fb-\U0001f3ff]|(?<=[\u2190-\U0010ffff])\u200d(?=[\u2190-\U0010ffff])"
 )

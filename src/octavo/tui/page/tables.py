@@ -1,23 +1,30 @@
-"""Tables between hairlines: columns as wide as they need, narrowed by wrapping, moved when even that is too wide."""
+"""Tables: columns as wide as they need, narrowed by wrapping, moved when even that is too wide. Each row is a block one
+can stand on. Rows that are hard to tell apart lie on two grounds, and have hairlines between them where there are none."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from itertools import accumulate
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, zip_longest
 
 from rich.style import Style
 
 from octavo.documents.blocks import Block, Column, words
 from octavo.tui.page.inline import inline
-from octavo.tui.page.lines import Line, Piece, Spot, box, cells, cut, off_side, padded
+from octavo.tui.page.lines import Line, Piece, Spot, cells, cut, off_side, on, padded
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
+from octavo.tui.page.targets import Targets
 from octavo.tui.page.wrap import wrap
 
 GAP = 3
 NARROW, MOST_COLUMNS, MOST_CELLS = 10, 200, 20_000
 _LONG_WORD = 18
+_MANY_ROWS = 8
+"""Rows of a longer table lie on two grounds, even when each is one line."""
+_PIXELS = 8
+"""How many pixels of a column's width, as the web has it, are a cell."""
 
 
 @dataclass
@@ -28,6 +35,8 @@ class Grid:
     body: list[list[list[Piece]]]
     aligns: list[str | None]
     widths: list[int]
+    rows: list[Block] = field(default_factory=list)
+    """The blocks of `body`."""
     cut_rows: int = 0
     """Rows left out because the table is too big."""
 
@@ -42,15 +51,16 @@ class Grid:
         return left, sum(end > pan + room for end in ends)
 
 
-def columns_of(block: Block) -> list[tuple[int, Column]]:
-    """The columns that are shown, with their places in a row."""
-    count = max((len(row.children) for row in block.children), default=0)
+def columns_of(block: Block, count: int = 0) -> list[tuple[int, Column]]:
+    """The columns that are shown, at least `count`, with their places in a row."""
     given = list(block.attrs.get("columns") or ())
-    given += [Column()] * (count - len(given))
+    given += [Column()] * (max([count, *(len(row.children) for row in block.children)]) - len(given))
     return [(index, column) for index, column in enumerate(given[:MOST_COLUMNS]) if not column.hidden]
 
 
-def cell_pieces(cell: Block | None, column: Column, look: Look, base: Style | None = None) -> list[Piece]:
+def cell_pieces(
+    cell: Block | None, column: Column, look: Look, base: Style | None = None, targets: Targets | None = None
+) -> list[Piece]:
     """What stands in a cell, by the type of its column."""
     if cell is None:
         return []
@@ -61,31 +71,73 @@ def cell_pieces(cell: Block | None, column: Column, look: Look, base: Style | No
     if column.type == "rating" and isinstance(value, int):
         stars = max(0, min(value, column.max))
         return [Piece(glyphs.star * stars, look.warning), Piece(glyphs.no_star * (column.max - stars), look.muted)]
-    if column.type == "select" and (text := words(cell.runs).strip()):
-        return [Piece(f" {column.options.get(text, text)} ", look.chip)]
-    return inline(cell.runs, look, base)
+    if column.type == "select" and (labels := select_labels(cell, column)):
+        chips = [[Piece(f"\u00a0{label}\u00a0", look.chip), Piece(" ", PLAIN, None, True)] for label in labels]
+        return [piece for chip in chips for piece in chip][:-1]
+    pieces = inline(cell.runs, look, base, targets)
+    if column.type == "users":
+        return [Piece(f"@{words(cell.runs).strip().removeprefix('@')}", look.note)] if pieces else []
+    if column.type in ("files", "image") and pieces:
+        kind, sign = ("file", glyphs.down_load) if column.type == "files" else ("image", glyphs.picture)
+        spots = {id(piece.spot): Spot(kind, piece.spot.target) for piece in pieces if piece.spot is not None}
+        pieces = [piece._replace(spot=spots.get(id(piece.spot))) for piece in pieces]
+        return [Piece(f"{sign} ", look.muted, pieces[0].spot, True), *pieces] if pieces[0].text[:1] != sign else pieces
+    return pieces
 
 
-def grid(block: Block, look: Look, room: int) -> Grid:
+def select_labels(cell: Block, column: Column) -> list[str]:
+    """What is chosen in a cell of a select, as people read it."""
+    ids = (part.strip() for part in words(cell.runs).split(","))
+    return [" ".join(column.options.get(each, each).split()) for each in ids if each]
+
+
+def placed(rows: Sequence[Block]) -> list[list[Block | None]]:
+    """The cells of rows by their columns. What is beside or below a merged cell is None."""
+    if not any("colspan" in cell.attrs or "rowspan" in cell.attrs for row in rows for cell in row.children):
+        return [list(row.children) for row in rows]
+    out: list[list[Block | None]] = []
+    taken: list[int] = []
+    for row in rows:
+        line: list[Block | None] = []
+        for cell in row.children:
+            while len(line) < len(taken) and taken[len(line)]:
+                line.append(None)
+            wide = min(int(cell.attrs.get("colspan", 1)), MOST_COLUMNS)
+            taken += [0] * (len(line) + wide - len(taken))
+            taken[len(line) : len(line) + wide] = [int(cell.attrs.get("rowspan", 1))] * wide
+            line += [cell, *[None] * (wide - 1)]
+        taken = [max(0, rows_left - 1) for rows_left in taken]
+        out.append(line)
+    return out
+
+
+def grid(block: Block, look: Look, room: int, targets: Targets | None = None) -> Grid:
     """The table set for `room` cells; it is wider only when its columns cannot be narrowed that far."""
-    columns = columns_of(block)
-    most = max(1, MOST_CELLS // max(1, len(columns)))
+    most = max(1, MOST_CELLS // max(1, len(columns_of(block))))
     rows = block.children[:most]
+    by_column = placed(rows)
+    columns = columns_of(block, max(map(len, by_column), default=0))
     head: list[list[list[Piece]]] = []
     if not block.attrs.get("header_hidden") and any(words(column.title).strip() for _, column in columns):
-        head.append([inline(column.title, look, look.strong) for _, column in columns])
+        head.append([inline(column.title, look, look.strong, targets) for _, column in columns])
     body: list[list[list[Piece]]] = []
-    for row in rows:
-        bold = row.attrs.get("head")
-        cells_ = [
-            cell_pieces(
-                row.children[index] if index < len(row.children) else None, column, look, look.strong if bold else None
-            )
+    shown: list[Block] = []
+    for row, line in zip(rows, by_column, strict=True):
+        bold = look.strong if row.attrs.get("head") else None
+        row_cells = [
+            cell_pieces(line[index] if index < len(line) else None, column, look, bold, targets)
             for index, column in columns
         ]
-        (head if bold and not body else body).append(cells_)
-    aligns = [column.align for _, column in columns]
-    return fitted(head, body, aligns, room, len(block.children) - len(rows))
+        if bold and not body:
+            head.append(row_cells)
+        else:
+            body.append(row_cells)
+            shown.append(row)
+    aligns = [column.align or ("right" if column.type == "number" else None) for _, column in columns]
+    hints = [column.width // _PIXELS if column.width else 0 for _, column in columns]
+    set_table = fitted(head, body, aligns, room, hints)
+    set_table.rows, set_table.cut_rows = shown, len(block.children) - len(rows)
+    return set_table
 
 
 def fitted(
@@ -93,13 +145,19 @@ def fitted(
     body: list[list[list[Piece]]],
     aligns: list[str | None],
     room: int,
-    cut_rows: int = 0,
+    hints: Sequence[int] = (),
 ) -> Grid:
-    """Rows of cells with widths for `room` cells."""
+    """Rows of cells with widths for `room` cells. Where columns have to give way, those go first that are wider than
+    their hint; 0 is no hint."""
     every = head + body
     natural = [max((_natural(row[at]) for row in every), default=1) for at in range(len(aligns))]
-    widths = _narrowed(natural, [_least(every, at, wide) for at, wide in enumerate(natural)], room)
-    return Grid(head, body, aligns, widths, cut_rows)
+    least = [_least(every, at, wide) for at, wide in enumerate(natural)]
+    hinted = [
+        max(low, min(wide, hint)) if hint else low
+        for low, wide, hint in zip_longest(least, natural, hints[: len(least)], fillvalue=0)
+    ]
+    widths = _narrowed(_narrowed(natural, hinted, room), least, room)
+    return Grid(head, body, aligns, widths)
 
 
 def _natural(pieces: list[Piece]) -> int:
@@ -144,29 +202,38 @@ def table(setting: Setting, block: Block, width: int) -> list[Line]:
     if not columns_of(block):
         return []
     room = setting.wide(width)
-    set_table = grid(block, look, width - 2)
+    set_table = grid(block, look, width - 2, setting.targets)
     if set_table.width > width - 2 and room > width:
-        set_table = grid(block, look, room - 2)
+        set_table = grid(block, look, room - 2, setting.targets)
     elif room > width and any(_wraps(row, set_table.widths) for row in set_table.body):
-        set_table = grid(block, look, min(room, 100) - 2)
+        set_table = grid(block, look, min(room, 100) - 2, setting.targets)
     full = max(width, min(set_table.width + 2, room))
-    lines = [line for row in set_table.head for line in row_lines(row, set_table)]
-    hair = Piece(glyphs.across * set_table.width, look.line, None, True)
-    if lines:
-        lines.append([hair])
-    airy = any(_wraps(row, set_table.widths) for row in set_table.body)
-    for index, row in enumerate(set_table.body):
-        if airy and index:
-            lines.append([Piece(glyphs.across * set_table.width, look.line, None, True)])
-        lines += row_lines(row, set_table)
-    if set_table.cut_rows:
-        lines.append([Piece(f"{glyphs.more} {set_table.cut_rows} more rows in the source", look.muted, None, True)])
     over = max(0, set_table.width - (full - 2))
     pan = setting.folds.pan(block.key, over)
-    out = [Line([Piece(" ", PLAIN, None, True), *(cut(line, pan, pan + full - 2) if over else line)]) for line in lines]
+    across = min(set_table.width, full - 2)
+    blank = Piece(" ", PLAIN, None, True)
+    hair = [blank, Piece(glyphs.across * across, look.line, None, True)]
+    airy = any(_wraps(row, set_table.widths) for row in set_table.body)
+    striped = (airy or len(set_table.body) > _MANY_ROWS) and bool(look.surface) and not setting.tinted
+
+    def shown(row: list[list[Piece]]) -> list[list[Piece]]:
+        return [[blank, *(cut(line, pan, pan + full - 2) if over else line)] for line in row_lines(row, set_table)]
+
+    out = [Line(line, block) for row in set_table.head for line in shown(row)]
+    out.append(Line(hair, block))
+    for index, (row, row_block) in enumerate(zip(set_table.body, set_table.rows, strict=True)):
+        lines = shown(row)
+        if striped and index % 2:
+            lines = [padded(on(look.surface, line), across + 2, look.surface) for line in lines]
+        elif airy and not striped and index:
+            out.append(Line(hair, out[-1].block))
+        out += [Line(line, row_block) for line in lines]
+    if set_table.cut_rows:
+        said = f"{glyphs.more} {set_table.cut_rows} more rows in the source"
+        out.append(Line([blank, Piece(said, look.muted, None, True)], block))
     if over:
-        words_ = off_side(*set_table.off(pan, full - 2), glyphs)
-        out.append(Line([Piece(words_.rjust(full - 1), look.muted, None, True)]))
+        off = off_side(*set_table.off(pan, full - 2), glyphs)
+        out.append(Line([Piece(off.rjust(full - 1), look.muted, None, True)], block))
     return out
 
 
@@ -194,57 +261,3 @@ def row_lines(row: list[list[Piece]], set_table: Grid) -> list[list[Piece]]:
             line.pop()
         out.append(line)
     return out
-
-
-def cards(setting: Setting, block: Block, width: int) -> list[Line]:
-    """Cards side by side, as many as have room."""
-    look = setting.look
-    room = max(width, min(setting.wide(width), 100))
-    large = block.attrs.get("size") == "large"
-    count = max(1, min(2 if large else 3, (room + 1) // 25, len(block.children) or 1))
-    if room > width and (width + 1) // 25 >= count:
-        room = width
-    wide = (room - (count - 1)) // count
-    out: list[Line] = []
-    columns = columns_of(block)
-    for start in range(0, len(block.children), count):
-        group = [_card(card, columns, block, wide, look) for card in block.children[start : start + count]]
-        height = max(map(len, group))
-        framed = [
-            _framed(lines, card, wide, height, look)
-            for lines, card in zip(group, block.children[start : start + count], strict=True)
-        ]
-        for row in zip(*framed, strict=True):
-            pieces: list[Piece] = []
-            for line in row:
-                pieces += [*([Piece(" ", PLAIN, None, True)] if pieces else []), *line]
-            out.append(Line(pieces))
-    return out
-
-
-def _card(card: Block, columns: list[tuple[int, Column]], block: Block, wide: int, look: Look) -> list[list[Piece]]:
-    inner = wide - 4
-    lines: list[list[Piece]] = []
-    for place, (index, column) in enumerate(columns):
-        if index >= len(card.children):
-            continue
-        pieces = cell_pieces(card.children[index], column, look, look.strong if place == 0 else None)
-        if any(piece.text.strip() for piece in pieces):
-            lines += wrap(pieces, inner)
-    return lines
-
-
-def _framed(lines: list[list[Piece]], card: Block, wide: int, height: int, look: Look) -> list[list[Piece]]:
-    target, cover = card.attrs.get("target"), card.attrs.get("cover")
-    spot = Spot("link", str(target)) if target else None
-    title = []
-    if cover:
-        name = str(cover).split("?")[0].rsplit("/", 1)[-1]
-        title = [
-            Piece(f"{look.glyphs.picture} {name}", look.muted + Style(italic=True), Spot("image", str(cover)), True)
-        ]
-    foot = [Piece(look.glyphs.into, look.accent, spot, True)] if spot else []
-    rows = [Line([piece if piece.spot or not spot else piece._replace(spot=spot) for piece in line]) for line in lines]
-    rows += [Line([]) for _ in range(height - len(lines))]
-    border = look.accent if spot and not look.mono else None
-    return [line.pieces for line in box(rows, wide, look, title=title, foot=foot, border=border)]

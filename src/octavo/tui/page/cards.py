@@ -1,0 +1,96 @@
+"""Cards in a grid, as many side by side as have room."""
+
+from __future__ import annotations
+
+from urllib.parse import unquote
+
+from rich.style import Style
+
+from octavo.documents.blocks import Block, Column
+from octavo.tui.page.lines import Line, Piece, Spot, box
+from octavo.tui.page.look import PLAIN, Look
+from octavo.tui.page.setting import Setting
+from octavo.tui.page.tables import cell_pieces, columns_of
+from octavo.tui.page.wrap import wrap
+
+_NARROWEST, _WIDEST = 24, 100
+"""Cells of one card at least, and of a row of them at most."""
+
+
+def cards(setting: Setting, block: Block, width: int) -> list[Line]:
+    """Cards side by side, as many as have room."""
+    look = setting.look
+    room = max(width, min(setting.wide(width), _WIDEST))
+    most = min(2 if block.attrs.get("size") == "large" else 3, len(block.children) or 1)
+    count = max(1, min(most, (room + 1) // (_NARROWEST + 1)))
+    if room > width and (width + 1) // (_NARROWEST + 1) >= count:
+        room = width
+    wide = (room - (count - 1)) // count
+    columns = columns_of(block)
+    out: list[Line] = []
+    for start in range(0, len(block.children), count):
+        group = block.children[start : start + count]
+        bodies = [_body(card, columns, wide - 4, setting) for card in group]
+        height = max(map(len, bodies))
+        framed = [_framed(body, card, wide, height, look) for body, card in zip(bodies, group, strict=True)]
+        for row in zip(*framed, strict=True):
+            pieces: list[Piece] = []
+            for line in row:
+                pieces += [*([Piece(" ", PLAIN, None, True)] if pieces else []), *line.pieces]
+            out.append(Line(pieces))
+    return out
+
+
+def _body(card: Block, columns: list[tuple[int, Column]], width: int, setting: Setting) -> list[list[Piece]]:
+    """The cells of a card one below the other. An icon that stands alone goes before the words below it."""
+    look = setting.look
+    lines: list[list[Piece]] = []
+    icons: list[Piece] = []
+    titled = False
+    for index, column in columns:
+        if index >= len(card.children):
+            continue
+        pieces = cell_pieces(card.children[index], column, look, None if titled else look.strong, setting.targets)
+        if not any(piece.text.strip() for piece in pieces):
+            continue
+        runs = [run for run in card.children[index].runs if run.text.strip() or run.kind == "icon"]
+        if all(run.kind in ("icon", "emoji") for run in runs):
+            icons += [*pieces, Piece(" ", PLAIN, None, True)]
+            continue
+        titled = True
+        lines += wrap([*icons, *pieces], width)
+        icons = []
+    if icons:
+        lines += wrap(icons, width)
+    if not lines and card.attrs.get("target"):
+        lines = wrap([Piece(_name(str(card.attrs["target"])).removesuffix(".md"), look.strong)], width)
+    return lines
+
+
+def _name(address: str) -> str:
+    path = address.split("?")[0].split("#")[0].rstrip("/")
+    return " ".join(unquote(path.rsplit("/", 1)[-1]).split()) or address
+
+
+def _framed(lines: list[list[Piece]], card: Block, wide: int, height: int, look: Look) -> list[Line]:
+    target, cover = card.attrs.get("target"), card.attrs.get("cover")
+    spot = Spot("link", str(target)) if target else None
+    title = []
+    if cover:
+        words = f"{look.glyphs.picture} {_name(str(cover))}"
+        title = [Piece(words, look.muted + Style(italic=True), Spot("image", str(cover)), True)]
+    foot = [Piece(look.glyphs.into, look.accent, spot, True)] if spot else []
+    rows = []
+    for at, line in enumerate([*lines, *[[] for _ in range(height - len(lines))]]):
+        title_line = at == 0 and spot is not None
+        rows.append(
+            Line(
+                [
+                    piece
+                    if piece.spot or spot is None or not piece.text.strip()
+                    else piece._replace(spot=spot, style=piece.style + look.link if title_line else piece.style)
+                    for piece in line
+                ]
+            )
+        )
+    return box(rows, wide, look, title=title, foot=foot)
