@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.data.saving import NAME_BYTES, IsThere, NotSaved, destination, safe_name, save
+from octavo.data.saving import NAME_BYTES, IsThere, NotSaved, destination, safe_name, save, save_folder
 
 
 async def chunks(*parts: bytes, failing: bool = False) -> AsyncIterator[bytes]:
@@ -99,3 +99,20 @@ def test_a_folder_that_is_written_gets_the_file(tmp_path: Path, monkeypatch: pyt
     for wrong in ("", "a\0b"):
         with pytest.raises(NotSaved, match="needs a name"):
             destination(wrong, "a.md")
+
+
+async def test_a_folder_is_written_whole_with_plain_names_each_once(tmp_path: Path) -> None:
+    async def files(*, failing: bool = False) -> AsyncIterator[tuple[tuple[str, ...], bytes]]:
+        for number, steps in enumerate([("a.md",), ("A.md",), ("..", "..", "b.md"), ("a.md",)]):
+            yield steps, str(number).encode()
+        if failing:
+            raise ValueError("the line broke")
+
+    with pytest.raises(ValueError, match="the line broke"):
+        await save_folder(tmp_path / "new", files(failing=True))
+    assert os.listdir(tmp_path) == []
+    assert await save_folder(tmp_path / "new", files()) == 4
+    written = {str(path.relative_to(tmp_path)) for path in (tmp_path / "new").rglob("*.md")}
+    assert written == {"new/a.md", "new/A-2.md", "new/file/file/b.md", "new/a-3.md"}
+    with pytest.raises(IsThere):
+        await save_folder(tmp_path / "new", files())

@@ -174,7 +174,7 @@ def _ask_to_replace(app: Octavo, export: Export, path: Path) -> None:
         else:
             ask_where(app, export, written=short_path(path))
 
-    intro = f"{short_path(path)} is there already. What is in it would be lost."
+    intro = f"{path.name} is already in {short_path(path.parent)}. What is in it would be lost."
     app.push_screen(Confirm("Replace the file?", verb="Replace", intro=intro), decided)
 
 

@@ -49,6 +49,8 @@ class Place:
     target: str = ""
     kind: str = ""
     address: str = ""
+    is_part: bool = False
+    """Whether the page shows what is there, and does not only lead to it."""
 
     @property
     def key(self) -> str:
@@ -127,7 +129,10 @@ class LinksScreen(View):
             sort = _sort_of(link, target)
             words, address = _words_of(target, self.space.id), target.url or ""
             kind = _KINDS.get(target.kind, target.kind)
-            self._places[sort] += [Place(each, sort, words, kind, address) for each in link.location_references]
+            is_part = link.relation == "dependsOn"
+            self._places[sort] += [
+                Place(each, sort, words, kind, address, is_part) for each in link.location_references
+            ]
         self._draw_list()
 
     def _show_here(self, snapshot: Snapshot[ListPage[Location]]) -> None:
@@ -176,7 +181,7 @@ class LinksScreen(View):
 
     def _draw(self, each: Place) -> Row:
         words = each.target or each.address or "nowhere"
-        kind = each.kind if each.kind not in ("page", "url") else ""
+        kind = "shown here" if each.is_part else each.kind if each.kind not in ("page", "url") else ""
         return Row(
             text=Content(words),
             right=Content.styled(kind, "$octavo-muted"),
@@ -221,6 +226,8 @@ class LinksScreen(View):
     def why(self, each: Place) -> str:
         """What is the matter with a link, in a sentence."""
         match each.sort:
+            case "broken" if each.is_part:
+                return "Broken: the page shows what is kept elsewhere under this name, and nothing there has it."
             case "broken":
                 found = resolve(
                     each.address,

@@ -273,7 +273,7 @@ class PageHistoryScreen(Discussing):
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         if action in ("comment", "comment_page", "resolve_here", "reply_resolve_here", "react_here"):
-            return "This is the page as it was. Comments are made on the page as it is: esc goes back to it."
+            return "A revision never changes and takes no comments. Comment on the page as it is: esc goes back to it."
         if action == "compare" and self.is_mounted and self.rows.item is None:
             return "There is no revision here to compare."
         if action == "more":

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+
+from tests.journeys.stage import Stage
+
+
+async def test_from_a_file_to_where_it_is_used_and_from_a_broken_link_to_its_place(stage: Stage) -> None:
+    kept = stage.folder / "kept"
+    kept.mkdir()
+    (kept / "surge.svg").write_text("mine")
+    async with stage.play() as run:
+        await run.press("F")
+        await run.see("surge.svg", "SVG image", "Harbour API › Files", "4 of 4", "USED ON 3 pages")
+        await run.press("w")
+        await run.see("Save surge.svg?", "1.3 kB")
+        await run.press("ctrl+u")
+        await run.type(f"{kept}/none/here.svg")
+        await run.press("enter")
+        await run.see("There is no folder")
+        await run.press("ctrl+u")
+        await run.type(str(kept))
+        await run.press("enter")
+        await run.see("Replace the file?", "surge.svg is already in", "would be lost")
+        await run.press("n")
+        await run.see("Save surge.svg?")
+        await run.press("escape")
+        assert (kept / "surge.svg").read_text() == "mine"
+        await run.press("w", "ctrl+u")
+        await run.type(f"{kept}/other.svg")
+        await run.press("enter")
+        await run.hear("Saved surge.svg to", "1.3 kB")
+        assert (kept / "other.svg").read_bytes().startswith(b"<svg")
+        await run.press("enter", "G", "enter")
+        await run.see("Harbour API › Help › Release notes")
+        await run.press("L")
+        await run.see("Broken 8", "Plan a berth", "✗ tide-clock.md", "there is no page at tide-clock.md")
+        await run.press("enter")
+        await run.see("Harbour API › How to › Guides › Plan a berth", "▌")
+        await run.press("B")
+        await run.see("links to Plan a berth", "It leads to this page.")
+
+
+async def test_read_what_a_page_said_compare_it_with_now_and_take_it_along(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("/", *"retr", "enter", "enter")
+        await run.see("› Retries")
+        await run.press("H")
+        await run.see("Retries › History", "NEWEST REVISION", "Edited directly", "looked through")
+        await run.press("j")
+        await run.see("OLD REVISION", "What happens when your endpoint does not answer.")
+        await run.press("enter", "c")
+        await run.hear("A revision never changes and takes no comments.")
+        await run.press("B")
+        await run.see("SINCE THEN")
+        await run.press("V")
+        await run.see("THIS CHANGE")
+        await run.press("escape", "escape")
+        await run.gone("History")
+        await run.press("ctrl+e")
+        await run.see("This page as Markdown", "The whole space as PDF")
+        for choice, name in ((0, "page.md"), (1, "page.pdf"), (3, "space")):
+            if choice:
+                await run.press("ctrl+e", *["down"] * choice)
+            await run.press("enter", "ctrl+u")
+            await run.type(str(stage.folder / name))
+            await run.press("enter")
+            await run.until(partial(os.path.exists, stage.folder / name), f"write {name}")
+        await run.hear("Saved Harbour API to")
+    written = stage.folder / "space"
+    assert (stage.folder / "page.md").read_text().startswith("# Retries")
+    assert (stage.folder / "page.pdf").read_bytes().startswith(b"%PDF")
+    assert "* [Welcome](README.md)" in (written / "SUMMARY.md").read_text()
+    pages = [path for path in written.rglob("*.md") if path.name != "SUMMARY.md"]
+    assert len(pages) == (written / "SUMMARY.md").read_text().count("](") - 1, "one entry leads outside"
+    assert _first_line(written / "how-to/guides/webhooks/retries.md") == "# Retries"
+
+
+def _first_line(path: Path) -> str:
+    return path.read_text().splitlines()[0]

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from octavo.api.content import File, Page
+from octavo.data.saving import safe_name
+from octavo.tui.exporting import path_of, short_path, size_in_words, slug
+from octavo.tui.screens.files import kind_of
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [(0, "0 bytes"), (1, "1 byte"), (999, "999 bytes"), (1340, "1.3 kB"), (12_000_000, "12 MB"), (999_600, "1.0 MB")],
+)
+def test_a_size_has_few_digits(size: int, words: str) -> None:
+    assert size_in_words(size) == words
+
+
+@pytest.mark.parametrize(
+    ("name", "content_type", "kind"),
+    [
+        ("a.png", "image/png", "PNG image"),
+        ("a.svg", "image/svg+xml; charset=utf-8", "SVG image"),
+        ("a.pdf", "application/pdf", "PDF"),
+        ("a.csv", "text/csv", "CSV text"),
+        ("a.txt", "text/plain", "text"),
+        ("a.xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "XLSX"),
+        ("a", "application/octet-stream", "application"),
+        ("a", "", "file"),
+    ],
+)
+def test_a_kind_of_file_is_a_word_or_two(name: str, content_type: str, kind: str) -> None:
+    assert kind_of(File(id="f", name=name, content_type=content_type)) == kind
+
+
+def test_pages_lie_in_folders_as_repositories_have_them() -> None:
+    below = Page(id="b", path="guides/setup")
+    assert path_of(below) == ("guides", "setup.md")
+    assert path_of(Page(id="a", path="guides", pages=(below,))) == ("guides", "README.md")
+    assert path_of(Page(id="r", path="")) == ("README.md",)
+
+
+def test_titles_become_names_of_files() -> None:
+    assert slug("  Your first  tide table ") == "your-first-tide-table"
+    assert safe_name(f"{slug('../../etc/passwd')}.md") == "etc_passwd.md"
+    assert slug("") == "page"
+
+
+def test_what_is_at_home_is_shown_as_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/somebody")
+    assert short_path(Path("/somebody/a/b.md")) == "~/a/b.md"
+    assert short_path(Path("/somebodyelse/b.md")) == "/somebodyelse/b.md"
