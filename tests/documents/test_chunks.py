@@ -1,16 +1,70 @@
-"""Pages in pieces."""
+"""Pages that are read a stretch at a time are as they are in the whole."""
 
 from __future__ import annotations
 
-from octavo.documents.chunks import chunks
-from octavo.documents.parse import parse
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from octavo.documents.parse import Reading
+from tests.documents.test_corpus import CORPUS
+from tests.documents.test_properties import read_in_stretches
+
+WHOLE = 10_000_000
+PAGES = Path(__file__).parents[1] / "tui" / "page" / "pages"
+
+FILLING = "A paragraph with [a link](x.md) that is here to take room.\n\n" * 3
+APART = {
+    "a link before its definition": f"[a] and [b][a]\n\n{FILLING}[a]: /first 'title'\n[a]: /second\n",
+    "definitions in containers": f"[a] [b]\n\n{FILLING}> [a]: /quoted\n\n* [b]: /listed\n",
+    "no definition in code": f"[a]\n\n{FILLING}```\n[a]: /x\n```\n",
+    "no definition in a table": f"[a]\n\n{FILLING}<table>\n\n<tr><td>\n\n[a]: /x\n\n</td></tr></table>\n",
+    "footnotes": f"one[^2] two[^1] inline^[of a *kind*]\n\n[^1]: first\n\n{FILLING}more[^2] and [^3]\n\n[^2]: second\n\n"
+    "    goes on\n\n[^unused]: never\n",
+    "footnotes of HTML": f'<p>a<a href="#user-content-fn-1">1</a></p>\n\n{FILLING}[^1]: said\n',
+    "a list over blank lines": "* a\n\n" * 40 + "  within\n\n1. b\n\n" + FILLING,
+    "code over blank lines": f"```\na\n\n\n{FILLING}```\n\n    indented\n\n    more\n\n{FILLING}",
+    "HTML to its end": f"<table>\n\n<tr><td>\n\n{FILLING}</td></tr>\n\n</table>\n\n<pre>\n\n{FILLING}</pre>\n\n{FILLING}",
+    "HTML in a list": f"* a\n\n  <table>\n\n  <tr><td>{FILLING}</td></tr></table>\n\n{FILLING}",
+    "HTML without an end": f"<figure>\n\n{FILLING}<!-- \n\n{FILLING}",
+    "a formula over blank lines": f"$$\na\n\n{FILLING}\nb $$\n\n$$ c\n\n{FILLING}",
+    "a tag over blank lines": f'{{% embed url="a\n\n{FILLING}" %}}\n\n{{% @x/y a="\n\n{FILLING}',
+    "tags that may go without an end": f'{{% embed url="a" %}}\n\n{FILLING * 9}{{% embed url="b" %}}\nc\n{{% endembed %}}\n',
+    "tags nobody knows": f"{{% what %}}\n\n{FILLING}{{% what %}}\n\n{FILLING}{{% endwhat %}}\n\n{{% that %}}\n{FILLING}",
+    "containers that stay open": f"{{% tab title='a' %}}\n\n{FILLING}<details>\n\n{FILLING}{{% endtabs %}}\n\n{FILLING}",
+    "the same words": "## Same\n\nSame\n\n" * 30,
+    "front matter": f"---\ntitle: T\n---\n\n# H\n\n{FILLING}<<<<<<< main\na\n\n=======\nb\n\n>>>>>>> #1\n{FILLING}",
+}
 
 
-def test_chunks_read_one_by_one_as_together() -> None:
-    part = "# H\n\ntext\n\n* a\n\n  b\n\n```\nx\n\ny\n```\n\n{% hint %}\n\nin\n\n{% endhint %}\n\n<details>\n\nz\n\n</details>\n\n"
-    page = part * 20
-    pieces = chunks(page, 60)
-    assert len(pieces) > 20
-    apart = [block.plain() for _, text in pieces for block in parse(text).blocks]
-    assert apart == [block.plain() for block in parse(page).blocks]
-    assert all(page.split("\n")[first:][0] == text.split("\n")[0] for first, text in pieces)
+@pytest.mark.parametrize("name", APART)
+@pytest.mark.parametrize("stretch", [1, 60, 400])
+def test_what_belongs_together_is_found_from_afar(name: str, stretch: int) -> None:
+    assert read_in_stretches(APART[name], stretch) == read_in_stretches(APART[name], WHOLE)
+
+
+def files() -> Iterator[Path]:
+    yield from PAGES.glob("*.md")
+    if CORPUS.is_dir():
+        yield from CORPUS.rglob("*.md")
+
+
+def test_pages_read_in_stretches_are_as_in_the_whole() -> None:
+    differing = [
+        path
+        for path in files()
+        if (page := path.read_text("utf-8")) and read_in_stretches(page, 100) != read_in_stretches(page, WHOLE)
+    ]
+    assert not differing
+
+
+def test_the_beginning_is_read_before_the_rest() -> None:
+    reading = Reading("# Title\n\n" + FILLING * 1000)
+    while not reading.blocks:
+        reading.read(0)
+    assert reading.document.title == "Title"
+    assert not reading.is_done
+    reading.read()
+    assert reading.is_done
+    assert len(reading.document.blocks) == 3001

@@ -13,8 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from octavo.documents.blocks import Document
-from octavo.documents.chunks import chunks
-from octavo.documents.parse import parse
+from octavo.documents.parse import Reading, parse
 from octavo.documents.tags import TagScanner
 
 FRAGMENTS = [
@@ -147,10 +146,18 @@ def test_any_tag_is_scanned(text: str) -> None:
 
 @settings(max_examples=200)
 @given(pages)
-def test_chunks_of_any_page(page: str) -> None:
-    pieces = chunks(page, 20)
-    assert "\n".join(text for _, text in pieces) == page
-    assert [line for line, _ in pieces] == sorted({line for line, _ in pieces})
+def test_a_page_read_in_stretches_is_the_page(page: str) -> None:
+    assert read_in_stretches(page, 20) == read_in_stretches(page, 1_000_000)
+
+
+def read_in_stretches(page: str, stretch: int) -> Document:
+    """The page, read with a pause wherever one is possible."""
+    reading = Reading(page, stretch)
+    while not reading.is_done:
+        before = reading.blocks.copy()
+        reading.read(0)
+        assert all(now is then for now, then in zip(reading.blocks, before, strict=False))
+    return reading.document
 
 
 HOSTILE: dict[str, Callable[[int], str]] = {

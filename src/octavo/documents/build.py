@@ -9,14 +9,12 @@ from markdown_it.token import Token
 
 from octavo.documents.blocks import Diagnostic, Run
 from octavo.documents.containers import ALWAYS_OPEN, BRANCHES, PARENTS, begin, wrap_in_parent
+from octavo.documents.ends import Ends
 from octavo.documents.html_blocks import HtmlReader
 from octavo.documents.inline import segments
 from octavo.documents.tables import pipe_table
 from octavo.documents.tags import Tag
 from octavo.documents.tree import Draft, Tree
-
-_REACH = 60
-"""A tag that may go without an end is taken to have one only if it comes within so many tokens."""
 
 _CONTAINERS = {
     "blockquote": "quote",
@@ -28,22 +26,19 @@ _CONTAINERS = {
 }
 
 
-def build(tokens: Sequence[Token], diagnostics: list[Diagnostic], line_count: int) -> Draft:
-    """The root of the tree that tokens make."""
-    builder = _Builder(tokens, diagnostics)
-    builder.run()
-    return builder.tree.finish(line_count)
+class Builder:
+    """Builds the tree of a page from its tokens, as they come (`add`)."""
 
-
-class _Builder:
-    def __init__(self, tokens: Sequence[Token], diagnostics: list[Diagnostic]) -> None:
+    def __init__(self, diagnostics: list[Diagnostic], ends: Ends) -> None:
         self.tree = Tree(diagnostics)
-        self._tokens = tokens
+        self._ends = ends
+        self._tokens: Sequence[Token] = ()
         self._index = 0
-        self._ended = _ended_tags(tokens)
         self._lines = (0, 1)
 
-    def run(self) -> None:
+    def add(self, tokens: Sequence[Token]) -> None:
+        """Build what the tokens of a block of the top level say. The ends of the tags in it are known."""
+        self._tokens, self._index = tokens, 0
         while self._index < len(self._tokens):
             token = self._tokens[self._index]
             if token.map:
@@ -138,7 +133,7 @@ class _Builder:
                 wrap_in_parent(self.tree, tag, first)
             draft = begin(tag)
             draft.first, draft.last = first, last
-            if tag.name in ALWAYS_OPEN or id(tag) in self._ended:
+            if tag.name in ALWAYS_OPEN or self._ends.has(tag):
                 self.tree.open(f"tag:{tag.name}", draft)
             else:
                 self.tree.add(draft)
@@ -161,42 +156,19 @@ class _Builder:
         self.tree.open("tag:else", draft)
 
 
-_READERS: dict[str, Callable[[_Builder, Token], None]] = {
-    "paragraph_open": _Builder._paragraph,
-    "heading_open": _Builder._paragraph,
-    "table_open": _Builder._table,
-    "fence": _Builder._code,
-    "code_block": _Builder._code,
-    "hr": _Builder._divider,
-    "platform_math": _Builder._math,
-    "platform_html": _Builder._html,
-    "platform_tag": _Builder._tag_token,
+_READERS: dict[str, Callable[[Builder, Token], None]] = {
+    "paragraph_open": Builder._paragraph,
+    "heading_open": Builder._paragraph,
+    "table_open": Builder._table,
+    "fence": Builder._code,
+    "code_block": Builder._code,
+    "hr": Builder._divider,
+    "platform_math": Builder._math,
+    "platform_html": Builder._html,
+    "platform_tag": Builder._tag_token,
 }
 
 
 def _is_tight(tokens: Sequence[Token], index: int) -> bool:
     """Whether the items of a list stand close together: markdown hides their paragraphs then."""
     return next((token.hidden for token in tokens[index : index + 3] if token.type == "paragraph_open"), True)
-
-
-def _ended_tags(tokens: Sequence[Token]) -> set[int]:
-    """The tags (by identity) that have an end of their own."""
-    ended: set[int] = set()
-    waiting: dict[str, list[tuple[int, int]]] = {}
-    for index, token in enumerate(tokens):
-        inner = token.children or () if token.type == "inline" else (token,)
-        for each in inner:
-            if each.type != "platform_tag":
-                continue
-            tag: Tag = each.meta["tag"]
-            if not tag.closes:
-                waiting.setdefault(tag.name, []).append((index, id(tag)))
-            elif opened := waiting.get(tag.closes):
-                begun, identity = opened.pop()
-                if index - begun <= _REACH or not _may_go_without(tag.closes):
-                    ended.add(identity)
-    return ended
-
-
-def _may_go_without(name: str) -> bool:
-    return name in ("embed", "file", "content-ref", "page-ref", "include")

@@ -1,50 +1,193 @@
-"""Cuts a long page into pieces that can be read one at a time."""
+"""Reads a source a stretch at a time: the tokens of its top-level blocks, one by one as they are in the whole."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
-_FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
-_TAG = re.compile(r"\{%-?[ \t]*(end)?([@\w-]+)")
-_ELEMENT = re.compile(r"<(/?)(details|table|pre|figure|div|ul|ol|picture|blockquote)\b", re.IGNORECASE)
-_CONTINUES = re.compile(r"[ \t]|[*+>-][ \t]|\d+[.)][ \t]|[:|]")
-_DEFINITION = re.compile(r"^ {0,3}\[[^\]]+\]:", re.MULTILINE)
-_PAIRED = re.compile(
-    "hint|tabs|tab|stepper|step|columns|column|updates|update|prompt|if|code|openapi-operation|swagger"
-)
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_core import StateCore
+from markdown_it.rules_core.text_join import text_join
+from markdown_it.token import Token
 
+from octavo.documents.blocks import Diagnostic
+from octavo.documents.html import Finder
+from octavo.documents.rules import footnotes_at_the_end, parser
+from octavo.documents.tags import Tag, TagScanner
 
-def chunks(markdown: str, size: int = 20_000) -> list[tuple[int, str]]:
-    """Pieces of about `size` characters as (first line, text), which read one by one as they do together: cut at
-    blank lines outside code, tags, HTML and lists. A page with link definitions or footnotes stays whole."""
-    if len(markdown) <= size or markdown.startswith("---") or _DEFINITION.search(markdown):
-        return [(0, markdown)]
-    found: list[tuple[int, str]] = []
-    lines = markdown.split("\n")
-    first = length = depth = 0
-    fence = ""
-    for number, line in enumerate(lines):
-        if mark := _FENCE.match(line):
-            if not fence:
-                fence = mark[1]
-            elif mark[1].startswith(fence) and not line.strip(" \t>`~"):
-                fence = ""
-        elif not fence:
-            depth = max(0, depth + _depth_change(line))
-        length += len(line) + 1
-        following = lines[number + 1] if number + 1 < len(lines) else ""
-        safe = not fence and not depth and not line.strip() and following.strip() and not _CONTINUES.match(following)
-        if safe and length >= size:
-            found.append((first, "\n".join(lines[first : number + 1])))
-            first, length = number + 1, 0
-    found.append((first, "\n".join(lines[first:])))
-    return found
+STRETCH = 3000
+"""Characters read at a time. A block that goes on beyond them is read again, with as much again."""
+
+_BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
+_FORMULA_END = re.compile(r"\$\$[ \t]*$", re.MULTILINE)
+_DEFINITION = re.compile(r"^[ \t>*+\-\d.)]*\[(?:[^\[\]\\]|\\.)+\]:", re.MULTILINE)
 
 
-def _depth_change(line: str) -> int:
-    change = 0
-    if "{%" in line:
-        change += sum(-1 if end else 1 for end, name in _TAG.findall(line) if _PAIRED.fullmatch(name))
-    if "<" in line:
-        change += sum(-1 if end else 1 for end, _ in _ELEMENT.findall(line))
-    return change
+class Chunk(NamedTuple):
+    """The tokens of one block of the top level, and where it ends in the source."""
+
+    tokens: list[Token]
+    end: int
+
+
+@dataclass
+class _Window:
+    """A stretch of the source, as the rules of the parser see it. They look for ends in all of the source, so that
+    what they find is what they would have found reading the whole."""
+
+    tags: TagScanner
+    finder: Finder
+    start: int
+    length: int
+    source_length: int
+    is_short: bool = False
+    """Whether something goes on beyond the window: what was read of it is wrong."""
+
+    def at(self, position: int) -> Tag | None:
+        """As `TagScanner.at`."""
+        tag = self.tags.at(self.start + position)
+        return None if tag is None else replace(tag, end=self._here(tag.end))
+
+    def after(self, sought: str, position: int) -> int:
+        """As `Finder.after`."""
+        return self._found(self.finder.after(sought, self.start + position))
+
+    def end_of(self, name: str, start: int) -> tuple[int, int]:
+        """As `Finder.end_of`."""
+        inner, outer = self.finder.end_of(name, self.start + start)
+        return self._found(inner), self._found(outer)
+
+    def _found(self, place: int) -> int:
+        return self.length if place == self.source_length else self._here(place)
+
+    def _here(self, place: int) -> int:
+        self.is_short = self.is_short or place >= self.start + self.length
+        return min(place - self.start, self.length)
+
+
+class _Definitions(dict[str, Any]):
+    """What is defined once stays as it is: a stretch may be read twice."""
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if value != -1 or name not in self:
+            super().__setitem__(name, value)
+
+
+class Chunks:
+    """The blocks of a source, in order. `steps` are to be gone through to the end; none takes long."""
+
+    def __init__(self, source: str, stretch: int = STRETCH) -> None:
+        self._source, self._stretch = source, stretch
+        self.diagnostics: list[Diagnostic] = []
+        self._tags, self._finder = TagScanner(source), Finder(source)
+        self._formula_ends = [match.start() for match in _FORMULA_END.finditer(source)] if "$$" in source else []
+        self._footnotes: dict[str, Any] = {"refs": _Definitions(), "list": {}}
+        self._env: dict[str, Any] = {"references": {}, "footnotes": self._footnotes}
+        self._notes: list[Token] = []
+        self._last_definition = -1
+        if "]:" in source:
+            self._last_definition = max((match.end() for match in _DEFINITION.finditer(source)), default=-1)
+
+    def steps(self) -> Iterator[Chunk | None]:
+        """The blocks, and None where one may pause."""
+        at = line = 0
+        while at < len(self._source):
+            blocks, end, end_line = self._stretch_from(at, line, self.diagnostics)
+            yield None
+            if self._last_definition > end and any("[" in token.content for tokens, _ in blocks for token in tokens):
+                yield from self._read_definitions(end, end_line)
+            for tokens, block_end in blocks:
+                for token in tokens:
+                    if token.type == "inline":
+                        token.children = token.children or []
+                        parser().inline.parse(token.content, parser(), self._env, token.children)
+                        yield None
+                text_join(StateCore("", parser(), self._env, tokens))
+                if kept := self._without_notes(tokens):
+                    yield Chunk(kept, block_end)
+            at, line = end, end_line
+        if self._notes or self._footnotes["list"]:
+            state = StateCore("", parser(), self._env, self._notes)
+            footnotes_at_the_end(state)
+            text_join(state)
+            if state.tokens:
+                yield Chunk(state.tokens, len(self._source))
+
+    def _read_definitions(self, at: int, line: int) -> Iterator[None]:
+        """What words lead to may be said further down."""
+        while at < self._last_definition:
+            _, at, line = self._stretch_from(at, line, [])
+            yield None
+        self._last_definition = -1
+
+    def _stretch_from(
+        self, at: int, line: int, diagnostics: list[Diagnostic]
+    ) -> tuple[list[tuple[list[Token], int]], int, int]:
+        """The blocks that begin at a position and line, each with its end, as many as are read at a time; where the
+        next one begins."""
+        size = self._stretch
+        while True:
+            blank = _BLANK_LINES.search(self._source, min(len(self._source), at + size))
+            end = blank.end() if blank else len(self._source)
+            blocks, length, lines = self._blocks(at, end, line, diagnostics)
+            if length:
+                return blocks, at + length, line + lines
+            size = 2 * max(size, end - at)
+
+    def _blocks(
+        self, start: int, end: int, first: int, diagnostics: list[Diagnostic]
+    ) -> tuple[list[tuple[list[Token], int]], int, int]:
+        """The blocks in a stretch of the source that are whole in it, and how many characters and lines they take."""
+        source, env = self._source[start:end], self._env
+        window = _Window(self._tags, self._finder, start, len(source), len(self._source))
+        env |= {"tags": window, "finder": window, "window": window, "formula_ends": self._formulas_from(start, end)}
+        said: list[Diagnostic] = []
+        env["diagnostics"] = said
+        state = StateBlock(source, parser(), env, [])
+        rules = parser().block.ruler.getRules("")
+        blocks: list[tuple[list[Token], int]] = []
+        at = state.skipEmptyLines(0)
+        done = 0
+        while at < state.lineMax:
+            defined = len(env["references"]), len(self._footnotes["refs"])
+            state.tokens, state.line = [], at
+            for rule in rules:
+                if rule(state, at, state.lineMax, False):
+                    break
+            following = state.skipEmptyLines(state.line)
+            if end < len(self._source) and (window.is_short or following >= state.lineMax):
+                for known, count in zip((env["references"], self._footnotes["refs"]), defined, strict=True):
+                    while len(known) > count:
+                        known.popitem()
+                break
+            at = done = following
+            for token in state.tokens:
+                if token.map:
+                    token.map = [token.map[0] + first, token.map[1] + first]
+            blocks.append((state.tokens, start + min(len(source), state.eMarks[state.line - 1])))
+        else:
+            done = state.lineMax
+        diagnostics += [replace(each, line=each.line + first) for each in said if each.line < done]
+        if done >= state.lineMax:
+            return blocks, len(source), source.count("\n")
+        return blocks, state.bMarks[done] if blocks else 0, done
+
+    def _formulas_from(self, start: int, end: int) -> list[int]:
+        """Where formulas may end in a stretch, and the first place after it."""
+        low, high = bisect_left(self._formula_ends, start), bisect_left(self._formula_ends, end)
+        return [place - start for place in self._formula_ends[low : high + 1]]
+
+    def _without_notes(self, tokens: list[Token]) -> list[Token]:
+        """The tokens without the definitions of footnotes, which are kept for the end."""
+        if not any(token.type == "footnote_reference_open" for token in tokens):
+            return tokens
+        kept: list[Token] = []
+        depth = 0
+        for token in tokens:
+            depth += token.type == "footnote_reference_open"
+            (self._notes if depth else kept).append(token)
+            depth -= token.type == "footnote_reference_close"
+        return kept

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
@@ -24,9 +24,8 @@ _KEY = re.compile(r"[A-Za-z0-9_-]{1,256}")
 
 def fold(root: Draft) -> tuple[tuple[Block, ...], tuple[Heading, ...]]:
     """The blocks of a page whose tree is complete, and the headings among them."""
-    seal = _Seal()
-    blocks = tuple(seal.block(child) for child in _folded(root).children)
-    return blocks, tuple(seal.headings)
+    sealer = Sealer()
+    return tuple(sealer.take(root.children)), tuple(sealer.headings)
 
 
 def _folded(draft: Draft) -> Draft:
@@ -227,16 +226,18 @@ def _joined(first: tuple[Run, ...], second: tuple[Run, ...]) -> tuple[Run, ...]:
     return (*first, Run("\n", kind="break"), *second) if first and second else first or second
 
 
-class _Seal:
-    """Turns drafts into blocks, and gives out keys and anchors."""
+class Sealer:
+    """Turns the drafts of a page, as they come, into blocks, and gives out keys and anchors."""
 
     def __init__(self) -> None:
         self.headings: list[Heading] = []
         self._given: dict[str, int] = {}
         self._anchors = Anchors()
 
-    def block(self, draft: Draft) -> Block:
-        return self._sealed(draft)[0]
+    def take(self, drafts: Iterable[Draft]) -> list[Block]:
+        """The blocks that finished drafts of the top level become."""
+        top = _folded(Draft("document", children=list(drafts)))
+        return [self._sealed(draft)[0] for draft in top.children]
 
     def _key(self, digest: str, own: str) -> str:
         """The key the platform gave a block, unless another block has it, or else one by its content."""

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import re
+import time
+from collections import deque
+from collections.abc import Iterator
+
+from markdown_it.token import Token
 
 from octavo.api.text import text as safe
 from octavo.documents import front_matter
 from octavo.documents.blocks import Block, Diagnostic, Document
-from octavo.documents.build import build
+from octavo.documents.build import Builder
+from octavo.documents.chunks import STRETCH, Chunks
 from octavo.documents.conflicts import Markers, markers
-from octavo.documents.folding import fold
-from octavo.documents.rules import environment, parser
+from octavo.documents.ends import Ends
+from octavo.documents.folding import Sealer
 
 LARGEST = 5_000_000
 """Pages of more characters, or of more lines than `_MOST_LINES`, are shown as source."""
@@ -21,20 +28,82 @@ _NAME = re.compile(r'["\\{%}]')
 
 def parse(markdown: str) -> Document:
     """The page that `markdown` is. What is wrong with it is repaired and said in its diagnostics."""
-    source = safe(markdown)
-    if len(source) > LARGEST or source.count("\n") > _MOST_LINES:
-        return _as_source(source)
-    yaml, start = front_matter.split(source)
-    body = "\n" * source.count("\n", 0, start) + source[start:] if start else source
-    body = _with_conflict_tags(body)
-    diagnostics: list[Diagnostic] = []
-    tokens = parser().parse(body, environment(body, diagnostics))
-    blocks, headings = fold(build(tokens, diagnostics, source.count("\n") + 1))
-    metadata = front_matter.read(yaml)
-    title = metadata.get("title") if isinstance(metadata.get("title"), str) else None
-    title = title or next((heading.title for heading in headings if heading.level == 1), "")
-    diagnostics.sort(key=lambda diagnostic: diagnostic.line)
-    return Document(title, blocks, source, tuple(diagnostics), headings, yaml, metadata)
+    reading = Reading(markdown)
+    reading.read()
+    return reading.document
+
+
+class Reading:
+    """A page that is read a while at a time (`read`): what is read of it is as it is in the whole."""
+
+    def __init__(self, markdown: str, stretch: int = STRETCH) -> None:
+        """`stretch`: about how many characters are parsed at a time."""
+        self.source = safe(markdown)
+        self.blocks: list[Block] = []
+        """The blocks that are read. None of them changes any more."""
+        self.is_done = False
+        self._diagnostics: list[Diagnostic] = []
+        self._sealer = Sealer()
+        self._yaml = ""
+        self._document: Document | None = None
+        self._steps = self._read(stretch)
+
+    def read(self, seconds: float = math.inf) -> bool:
+        """Read on for about so long. True when there are more blocks than before, or all."""
+        if self.is_done:
+            return False
+        until, count = time.perf_counter() + seconds, len(self.blocks)
+        for _ in self._steps:
+            if time.perf_counter() >= until:
+                return len(self.blocks) > count
+        self.is_done = True
+        return True
+
+    @property
+    def document(self) -> Document:
+        """The page as far as it is read."""
+        known = self._document
+        if known is not None and (self.is_done or len(known.blocks) == len(self.blocks)):
+            return known
+        headings = tuple(self._sealer.headings)
+        metadata = front_matter.read(self._yaml)
+        title = metadata.get("title") if isinstance(metadata.get("title"), str) else None
+        title = title or next((heading.title for heading in headings if heading.level == 1), "")
+        diagnostics = tuple(sorted(self._diagnostics, key=lambda diagnostic: diagnostic.line))
+        document = Document(title, tuple(self.blocks), self.source, diagnostics, headings, self._yaml, metadata)
+        if self.is_done:
+            self._document = document
+        return document
+
+    def _read(self, stretch: int) -> Iterator[None]:
+        source = self.source
+        if len(source) > LARGEST or source.count("\n") > _MOST_LINES:
+            self._document = _as_source(source)
+            self.blocks += self._document.blocks
+            return
+        self._yaml, start = front_matter.split(source)
+        body = "\n" * source.count("\n", 0, start) + source[start:] if start else source
+        body = _with_conflict_tags(body)
+        chunks, ends, said = Chunks(body, stretch), Ends(body), self._diagnostics
+        chunks.diagnostics = said
+        builder = Builder(said, ends)
+        waiting: deque[tuple[int, list[Token]]] = deque()
+        count = 0
+        for chunk in chunks.steps():
+            if chunk is not None:
+                ends.add(chunk.tokens)
+                waiting.append((count, chunk.tokens))
+                count += len(chunk.tokens)
+                first_open = ends.first_open(chunk.end)
+                while waiting and (first_open is None or waiting[0][0] + len(waiting[0][1]) <= first_open):
+                    builder.add(waiting.popleft()[1])
+                    self.blocks += self._sealer.take(builder.tree.take_finished())
+                    yield
+            yield
+        for _, tokens in waiting:
+            builder.add(tokens)
+            yield
+        self.blocks += self._sealer.take(builder.tree.finish(source.count("\n") + 1).children)
 
 
 def _as_source(source: str) -> Document:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from functools import cache
-from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.ruler import RuleOptionsType
@@ -13,10 +11,11 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from mdit_py_plugins.footnote import footnote_plugin
+from mdit_py_plugins.footnote.index import footnote_tail
 
 from octavo.documents.blocks import Diagnostic
 from octavo.documents.containers import is_known
-from octavo.documents.html import ENTITY_OF_NOTHING, Finder
+from octavo.documents.html import ENTITY_OF_NOTHING
 from octavo.documents.html_rule import html_block
 from octavo.documents.tags import Tag, TagScanner
 
@@ -26,7 +25,6 @@ DEEPEST = 32
 _FORMULA_LINES = 200
 _INLINE_FORMULA = 4000
 _LOOSE_BRACKETS = 500
-_FORMULA_END = re.compile(r"\$\$[ \t]*$", re.MULTILINE)
 
 
 class _Markdown(MarkdownIt):
@@ -41,7 +39,7 @@ class _Markdown(MarkdownIt):
 
 @cache
 def parser() -> MarkdownIt:
-    """The parser. Its `parse` wants an environment made by `environment`."""
+    """The parser. Its rules want what `chunks` puts into the environment."""
     markdown = _Markdown("commonmark", {"html": True, "maxNesting": DEEPEST + 4})
     markdown.enable(["table", "strikethrough"])
     markdown.use(footnote_plugin)
@@ -54,18 +52,7 @@ def parser() -> MarkdownIt:
     markdown.inline.ruler.before("escape", "platform_tag", _inline_tag)
     markdown.inline.ruler.before("entity", "entity_of_nothing", _entity_of_nothing)
     markdown.inline.ruler.before("link", "many_brackets", _many_brackets)
-    markdown.core.ruler.before("footnote_tail", "keep_footnotes", _keep_footnotes)
     return markdown
-
-
-def environment(source: str, diagnostics: list[Diagnostic]) -> dict[str, Any]:
-    """What the rules share while they read `source`."""
-    return {
-        "tags": TagScanner(source),
-        "finder": Finder(source),
-        "diagnostics": diagnostics,
-        "formula_ends": [match.start() for match in _FORMULA_END.finditer(source)],
-    }
 
 
 def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -191,6 +178,9 @@ def _math(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         following = bisect_right(ends, state.eMarks[start])
         if following == len(ends):
             return False
+        if ends[following] > len(state.src):
+            state.env["window"].is_short = True
+            return False
         last = bisect_right(state.eMarks, ends[following], start, end)
         if not start < last < min(end, start + _FORMULA_LINES):
             return False
@@ -216,14 +206,12 @@ def _inline_math(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def _keep_footnotes(state: StateCore) -> None:
-    """Count definitions that only HTML refers to as referred to: the plugin would drop them."""
-    footnotes = state.env.get("footnotes") or {}
-    references = footnotes.get("refs") or {}
-    entries = footnotes.setdefault("list", {})
-    for name, number in list(references.items()):
+def footnotes_at_the_end(state: StateCore) -> None:
+    """Make the definitions of footnotes a list of them. Those that only HTML refers to count as referred to: the plugin
+    would drop them."""
+    footnotes = state.env["footnotes"]
+    for name, number in list(footnotes["refs"].items()):
         if number < 0:
-            references[name] = len(entries)
-            entries[len(entries)] = {"label": name[1:], "count": 0}
-    if references:
-        state.env["footnotes"] = footnotes
+            footnotes["refs"][name] = len(footnotes["list"])
+            footnotes["list"][len(footnotes["list"])] = {"label": name[1:], "count": 0}
+    footnote_tail(state)

@@ -94,6 +94,13 @@ class Tree:
         self._surplus.clear()
         self._cut(index, line)
 
+    def take_finished(self) -> list[Draft]:
+        """The blocks of the top level that nothing can be added to any more, which the tree forgets."""
+        children = self.root.children
+        count = len(children) - (len(self._open) > 1)
+        taken, self.root.children = children[:count], children[count:]
+        return taken
+
     def finish(self, line: int) -> Draft:
         """Close all that is open. Its root."""
         for key, draft in self._open[1:]:
