@@ -12,14 +12,26 @@ _SOURCE_LINES = 60
 
 
 class LinkFollowed(Message):
-    """A link, image or file was opened. `outside`: in the browser."""
+    """A link, image, file or note was opened, or a button pressed. `outside`: in the browser."""
 
-    def __init__(self, href: str, outside: bool, kind: str) -> None:
+    def __init__(self, href: str, outside: bool, kind: str, words: str = "") -> None:
         super().__init__()
         self.href = href
+        """An address; of a note its label, of a button what it asks or searches; of the page itself nothing."""
         self.outside = outside
         self.kind = kind
-        """link, image or file."""
+        """link, image, file, note, ask, search or page."""
+        self.words = words
+        """What the link says."""
+
+
+class AddressWanted(Message):
+    """The address of a link is to be copied, or of the page itself (kind page)."""
+
+    def __init__(self, href: str, kind: str) -> None:
+        super().__init__()
+        self.href = href
+        self.kind = kind
 
 
 def beginning(markdown: str, length: int) -> str:

@@ -136,12 +136,13 @@ class Reader(FindPane):
 
     def action_link_hints(self) -> None:
         if hots := self.hots_on_show():
-            self._show_hints(hots)
+            self.show_hints(hots)
         else:
             self.explain("There is nothing to open on this part of the page.")
 
-    def _show_hints(self, hots: list[Hot]) -> None:
-        self._hints = Hints(hots)
+    def show_hints(self, hots: list[Hot], *, outside: bool = False) -> None:
+        """Put letters at what can be opened; `outside`: in the browser, whatever case is typed."""
+        self._hints = Hints(hots, upper=outside)
         self.repaint()
 
     def action_open(self) -> None:
@@ -158,7 +159,7 @@ class Reader(FindPane):
         if len({id(hot.spot) for hot in hots}) == 1:
             self.open_spot(hots[0], outside=False)
         elif hots:
-            self._show_hints(hots)
+            self.show_hints(hots)
         else:
             self.post_message(self.ThreadWanted(block))
 

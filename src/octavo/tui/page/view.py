@@ -14,15 +14,15 @@ from octavo.api.comments import Comment
 from octavo.api.text import line as safe_line
 from octavo.api.text import text as safe_text
 from octavo.documents.blocks import Block, Document, Run, words
-from octavo.tui.page.addresses import Leads, leads
 from octavo.tui.page.cursor_pane import Bring, Stop
 from octavo.tui.page.finding import Find, Finder
 from octavo.tui.page.galley import Galley
 from octavo.tui.page.late import Late
 from octavo.tui.page.layout import Unit, guess, set_block, set_unit, units
-from octavo.tui.page.lines import Hot, Line
-from octavo.tui.page.marked import MARK, Marked
-from octavo.tui.page.page_parts import LinkFollowed, ThreadMarks, beginning, same_title, source_blocks
+from octavo.tui.page.lines import Line
+from octavo.tui.page.marked import MARK
+from octavo.tui.page.opening import Opening
+from octavo.tui.page.page_parts import ThreadMarks, beginning, same_title, source_blocks
 from octavo.tui.page.pane import Anchor
 from octavo.tui.page.reader import motions
 from octavo.tui.page.reading_keys import READING_KEYS
@@ -36,7 +36,7 @@ LONG = 24_000
 """Characters from which a page is read in a thread, its beginning first."""
 
 
-class PageView(Marked):
+class PageView(Opening):
     """A page to read: `show` a document, or `show_markdown` what is still to be parsed."""
 
     CONTEXT: ClassVar[str] = "page"
@@ -303,35 +303,6 @@ class PageView(Marked):
                 self.relaid()
                 self._sync()
             self.repaint()
-
-    # Opening
-
-    def open_spot(self, hot: Hot, *, outside: bool) -> None:
-        target = hot.target
-        if hot.kind in ("fold", "tab"):
-            self._toggle(hot)
-        elif hot.kind == "link" and leads(target) is Leads.ANCHOR:
-            if not self.go_to_anchor(target):
-                self.explain(f"This page has no heading “{target.lstrip('#')}”: it may have got another name.")
-        else:
-            outside = outside or leads(target) in (Leads.OUTSIDE, Leads.MAIL)
-            self.post_message(LinkFollowed(target, outside, hot.kind))
-
-    def _toggle(self, hot: Hot) -> None:
-        for unit, each in enumerate(self.galley.units):
-            path = trail(each.part or each.block, hot.target)
-            if path:
-                if hot.kind == "tab":
-                    self.folds.choose(path[-1].children[hot.spot.index])
-                    for other in range(len(self.galley)):
-                        self.galley.forget(other) if self.galley.units[other].block.kind not in (
-                            "paragraph",
-                            "heading",
-                        ) else None
-                else:
-                    self.folds.toggle(path[-1])
-                self.change(unit)
-                return
 
     # Finding
 

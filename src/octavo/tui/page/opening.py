@@ -1,0 +1,149 @@
+"""Opening what stands on a page: folds, tabs, links, files, notes, buttons; and standing again where one stood."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from octavo.documents.blocks import Block
+from octavo.tui.page.addresses import Leads, leads
+from octavo.tui.page.lines import Hot
+from octavo.tui.page.marked import Marked
+from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
+from octavo.tui.page.pane import Anchor
+from octavo.tui.page.setting import Folds, tab_slug, trail
+from octavo.tui.page.sources import Sources
+
+_LEADING = ("link", "file", "image")
+"""Kinds of spots that have an address."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a page was left: the line at the top, the block under the cursor, and what was opened."""
+
+    line: int
+    width: int
+    top: Anchor | None
+    key: str
+    folds: Folds
+
+
+class Opening(Marked):
+    """A marked page whose links lead somewhere."""
+
+    sources: Sources
+
+    def open_spot(self, hot: Hot, *, outside: bool) -> None:
+        target = hot.target
+        match hot.kind:
+            case "fold" | "tab":
+                self._toggle(hot)
+            case "select":
+                self._select(target)
+            case "link" if leads(target) is Leads.ANCHOR and not outside:
+                if not self.go_to_anchor(target):
+                    self.explain(f"This page has no heading “{target.lstrip('#')}”: it may have got another name.")
+            case _:
+                outside = outside or leads(target) in (Leads.OUTSIDE, Leads.MAIL)
+                self.post_message(LinkFollowed(target, outside, hot.kind, self._words(hot)))
+
+    def go_to_anchor(self, anchor: str) -> bool:
+        """Go to a heading by its anchor, or to a block by its key. False when there is none (yet)."""
+        raise NotImplementedError
+
+    def _words(self, hot: Hot) -> str:
+        """The words of a link as they stand on the page."""
+        said = (piece.text for _, _, line in self.rows_on_show for piece in line.pieces if piece.spot is hot.spot)
+        return " ".join("".join(said).split())
+
+    def _toggle(self, hot: Hot) -> None:
+        for unit, each in enumerate(self.galley.units):
+            path = trail(each.part or each.block, hot.target)
+            if path:
+                if hot.kind == "tab":
+                    self._choose(path[-1].children[hot.spot.index])
+                else:
+                    self.folds.toggle(path[-1])
+                self.change(unit)
+                return
+
+    def _choose(self, tab: Block) -> None:
+        self.folds.choose(tab)
+        for unit, each in enumerate(self.galley.units):
+            if each.block.kind not in ("paragraph", "heading"):
+                self.galley.forget(unit)
+
+    def _select(self, name: str) -> None:
+        """Show the tabs called `name` all over the page."""
+        wanted = name.strip().casefold()
+        tabs = (tab for block in self._blocks_on_page() if block.kind == "tabs" for tab in block.children)
+        found = next((tab for tab in tabs if wanted in (tab_slug(tab), _title(tab))), None)
+        if found is None:
+            self.explain(f"This page has no tab “{name}”.")
+            return
+        with self.steady():
+            self._choose(found)
+        self.reset()
+
+    def _blocks_on_page(self) -> Iterator[Block]:
+        if self.document is not None:
+            yield from self.document.walk()
+
+    # Outside, and to the clipboard
+
+    def action_open_outside(self) -> None:
+        """Open the link of the block under the cursor in the browser, one of several by its letter, else the page."""
+        hots = self._leading()
+        if len({id(hot.spot) for hot in hots}) == 1:
+            self.open_spot(hots[0], outside=True)
+        elif hots:
+            self.show_hints(hots, outside=True)
+        else:
+            self.post_message(LinkFollowed("", True, "page"))
+
+    def action_copy_address(self) -> None:
+        """Copy where the only link of the block under the cursor leads, else the address of the page."""
+        hots = self._leading()
+        one = len({id(hot.spot) for hot in hots}) == 1
+        self.post_message(AddressWanted(hots[0].target, hots[0].kind) if one else AddressWanted("", "page"))
+
+    def _leading(self) -> list[Hot]:
+        stop = self.cursor_stop()
+        here = self.hots_on_show() if stop is not None else []
+        return [
+            hot
+            for hot in here
+            if hot.kind in _LEADING and stop is not None and self.rows_on_show[hot.line][2].block is stop[3]
+        ]
+
+    # Standing again where one stood
+
+    @property
+    def standing(self) -> Standing:
+        """How the page is left now."""
+        stop = self.cursor_stop() if self.cursor is not None else None
+        folds = replace(
+            self.folds,
+            opened=dict(self.folds.opened),
+            tabs=dict(self.folds.tabs),
+            panned=dict(self.folds.panned),
+            hidden=dict(self.folds.hidden),
+        )
+        key = stop[3].key if stop is not None else ""
+        return Standing(self.scroll_offset.y, self.pane_width, self._anchor(), key, folds)
+
+    def stand(self, as_before: Standing) -> None:
+        """Be as the page was left."""
+        self.folds = as_before.folds
+        self.reset(anchor=as_before.top)
+        if as_before.width == self.pane_width:
+            self._show_line(as_before.line)
+        if as_before.key:
+            found = (stop for stop in self.stops_on_show() if stop[3].key == as_before.key)
+            if (stop := next(found, None)) is not None:
+                self.put_cursor(stop, bring=None)
+
+
+def _title(tab: Block) -> str:
+    return str(tab.attrs.get("title") or "").strip().casefold()
