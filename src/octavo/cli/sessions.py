@@ -20,6 +20,7 @@ from octavo.client.origin import host_of, is_loopback, triple
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.outbox import Outbox
+from octavo.data.pictures import Pictures
 from octavo.data.shelf import Shelf
 from octavo.data.state import State
 from octavo.first_picture import FirstPicture
@@ -170,6 +171,7 @@ def forget(settings: Settings, namespace: str, *, drafts: bool) -> int:
     shelf = Shelf(settings.cache_folder, namespace)
     shelf.forget()
     shelf.close()
+    Pictures(settings.cache_folder, namespace).forget()
     FirstPicture(settings.cache_folder, namespace, "").forget()
     state = State(settings.state_folder, namespace)
     try:
@@ -253,6 +255,7 @@ def _session(
         limits=lambda: client.limits,
         download=client.download,
         close=close,
+        pictures=Pictures(settings.cache_folder, namespace),
         open=client.open,
     )
 

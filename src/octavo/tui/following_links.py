@@ -5,44 +5,66 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from octavo.api.content import Page
-from octavo.api.places import ChangeRequestRef
+from octavo.api.errors import ApiError
+from octavo.api.places import ChangeRequestRef, ContentRef, SiteRef
 from octavo.documents import links
-from octavo.tui import navigating
+from octavo.tui import clipboard, navigating
 
 if TYPE_CHECKING:
     from octavo.tui.app import Octavo
+    from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
     from octavo.tui.screens.content import ContentScreen
 
 
-def follow(screen: ContentScreen, href: str, kind: str) -> None:
-    """Follow `href` from the page on show. `kind` is link, image or file."""
-    app, page = screen.octavo, screen.page
-    if kind == "image" and not href.startswith(("http://", "https://")):
-        app.say("Pictures of the space are not shown here: read its caption and description.", tone="care")
-        return
-    known = navigating.places(screen.pages, screen.space.id if screen.space else None)
-    path = navigating.page_path(screen.pages, page.id) if page else ""
-    match links.resolve(href, path, known):
+def follow(screen: ContentScreen, message: LinkFollowed) -> None:
+    """Follow what was opened on the page on show."""
+    app = screen.octavo
+    match message.kind:
+        case "ask" | "search":
+            app.search(message.href)
+        case "note":
+            _show_note(screen, message.href)
+        case "page":
+            _open_address(app, _address_of_page(screen.page), "page")
+        case "image" if not message.href.startswith(("http://", "https://")):
+            app.say("Pictures of the space are not shown here: read its caption and description.", tone="care")
+        case _ if message.outside and not isinstance(_target(screen, message.href), links.Broken | links.Blocked):
+            navigating_to = address_of(screen, message.href)
+            _open_address(app, navigating_to, "link", words=message.words)
+        case _:
+            _follow(screen, message.href)
+
+
+def _follow(screen: ContentScreen, href: str) -> None:
+    match _target(screen, href):
         case links.ToPage(page=page_id, anchor=anchor):
             screen.open_page(page_id, anchor=anchor or "")
             screen.pages_tree.reveal(page_id)
         case links.ToAnchor(anchor=anchor):
             screen.view.go_to_anchor(anchor)
         case target:
-            leave(app, target)
+            leave(screen.octavo, target, at=screen.space.ref if screen.space is not None else None)
 
 
-def leave(app: Octavo, target: links.Target) -> None:
-    """Go where a link leads that leaves the space, or say why it leads nowhere."""
+def leave(app: Octavo, target: links.Target, *, words: str = "", at: ContentRef | None = None) -> None:
+    """Go where a link leads that leaves the page, or say why it leads nowhere. `at`: where files of the space are."""
     match target:
         case links.ToSpace(space=other, page=wanted, anchor=anchor):
             app.open_space(other, wanted, anchor or "")
         case links.ToChangeRequest(space=other, number=number):
             app.show_change_request(ChangeRequestRef(space_id=other, change_request_id=str(number)))
         case links.ToUrl(url=url):
-            navigating.open_outside(app, url)
+            navigating.open_outside(app, url, words=words)
+        case links.ToFile() if at is not None:
+            app.background(_save_file(app, at, target))
         case links.ToFile(name=name):
-            app.say(f"{name} is a file of this space, and is not opened here.", tone="care")
+            app.say(f"{name} is a file of the space: find it among its files.", tone="care")
+        case links.ToCollection(collection=name):
+            navigating.open_collection(app, name)
+        case links.ToSite():
+            app.background(_open_site(app, target))
+        case links.ToUser():
+            app.say("People have no page of their own here.", tone="care")
         case links.Blocked(scheme=scheme):
             app.say(f"This link begins with {scheme}:, which is never opened.", tone="care")
         case links.Broken(reason=reason):
@@ -53,9 +75,119 @@ def follow_link_page(screen: ContentScreen, page: Page) -> None:
     """Go where a page of the tree that is only a link leads."""
     target = page.target if isinstance(page.target, dict) else {}
     match target.get("kind"):
-        case "page":
-            screen.open_page(str(target.get("page")))
+        case "page" | "anchor" if not target.get("space"):
+            screen.open_page(str(target.get("page")), anchor=str(target.get("anchor") or ""))
+        case "page" | "anchor":
+            screen.octavo.open_space(str(target.get("space")), str(target.get("page")), str(target.get("anchor") or ""))
         case "space":
             screen.octavo.open_space(str(target.get("space")))
+        case "file":
+            leave(screen.octavo, links.ToFile(str(target.get("file")), page.title), at=screen.discussion)
+        case "collection":
+            leave(screen.octavo, links.ToCollection(str(target.get("collection"))))
         case _:
-            navigating.open_outside(screen.octavo, page.href or str(target.get("url") or ""))
+            navigating.open_outside(screen.octavo, page.href or str(target.get("url") or ""), words=page.title)
+
+
+# Addresses
+
+
+def copy_address(screen: ContentScreen, message: AddressWanted) -> None:
+    """Copy where a link leads, or the address of the page on show."""
+    if message.kind == "page":
+        address, what = _address_of_page(screen.page), "page"
+    else:
+        address, what = address_of(screen, message.href), "link"
+    if address:
+        clipboard.copy(screen.octavo, address, f"Copied the address of the {what}.")
+    else:
+        screen.octavo.say(f"The server gives no address for this {what}.", tone="care")
+
+
+def address_of(screen: ContentScreen, href: str) -> str:
+    """The web address of what a link leads to; empty when there is none."""
+    page, known = screen.page, screen.octavo.known
+    target = _target(screen, href)
+    match target:
+        case links.ToPage(page=name, anchor=anchor):
+            found = screen.pages.find(name) if screen.pages is not None else None
+            return _with_anchor(_address_of_page(found), anchor)
+        case links.ToAnchor(anchor=anchor):
+            return _with_anchor(_address_of_page(page), anchor)
+        case links.ToSpace(space=name, page=wanted, anchor=anchor) if (space := known.space(name)) is not None:
+            base = space.urls.app or ""
+            return _with_anchor(f"{base.rstrip('/')}/{wanted}" if wanted and base else base, anchor)
+        case links.ToUrl(url=url):
+            return url
+        case links.Broken() | links.Blocked():
+            return ""
+        case _:
+            return href if href.startswith(("https://", "http://")) else ""
+
+
+def _with_anchor(address: str, anchor: str | None) -> str:
+    return f"{address}#{anchor}" if address and anchor else address
+
+
+def _address_of_page(page: Page | None) -> str:
+    return (page.urls.app or page.urls.published or "") if page is not None else ""
+
+
+def _open_address(app: Octavo, address: str, what: str, *, words: str = "") -> None:
+    if address:
+        navigating.open_outside(app, address, words=words)
+    else:
+        app.say(f"The server gives no address for this {what} that a browser could open.", tone="care")
+
+
+# What takes asking
+
+
+def _target(screen: ContentScreen, href: str) -> links.Target:
+    targets = screen.view.sources.targets
+    if targets is not None:
+        return targets.target(href)
+    return links.resolve(href, "", navigating.places(screen.pages, screen.space.id if screen.space else None))
+
+
+async def _save_file(app: Octavo, at: ContentRef, target: links.ToFile) -> None:
+    from octavo.tui.exporting import save_file
+    from octavo.tui.naming import file_of
+
+    try:
+        file = await file_of(app.session.live, at, target)
+    except ApiError as error:
+        app.say(f"{target.name} cannot be saved: {error}", tone="failed")
+        return
+    if file is None:
+        app.say(f"This link is broken. There is no file {target.name} in this space.", tone="care")
+    else:
+        save_file(app, file)
+
+
+async def _open_site(app: Octavo, target: links.ToSite) -> None:
+    from octavo.api import sites
+
+    organization = target.organization or (app.known.organization.id if app.known.organization is not None else "")
+    try:
+        site = await app.session.live.fetch(sites.Get(at=SiteRef(organization_id=organization, site_id=target.site)))
+    except (ApiError, ValueError) as error:
+        app.say(f"The site cannot be opened: {error}", tone="failed")
+        return
+    _open_address(app, site.urls.published or site.urls.app or "", "site", words=site.title)
+
+
+def _show_note(screen: ContentScreen, label: str) -> None:
+    from octavo.tui.screens.note import NoteSheet
+
+    view = screen.view
+    note = view.note(label)
+    if note is None:
+        screen.octavo.say(f"This page has no note {label}.", tone="care")
+        return
+
+    def decided(followed: LinkFollowed | None) -> None:
+        if followed is not None:
+            follow(screen, followed)
+
+    screen.octavo.push_screen(NoteSheet(note, view.sources), decided)

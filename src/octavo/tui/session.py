@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
 
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.outbox import Outbox
+from octavo.data.pictures import Pictures
 from octavo.data.state import State
 
 
@@ -54,6 +55,8 @@ class Session:
     download: Callable[[str, int], AsyncGenerator[bytes, None]]
     """The bytes at an address that an answer named, as they come, and how many they may be. Raises ApiError."""
     close: Callable[[], Awaitable[None]]
+    pictures: Pictures = field(default_factory=lambda: Pictures(None))
+    """Pictures that were looked at before."""
     open: Callable[[], None] = lambda: None
     """Called when the first screen is painted: nothing needs to be sent before."""
     left_out: Callable[[], Awaitable[Sequence[str]]] | None = None

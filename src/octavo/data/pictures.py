@@ -1,0 +1,75 @@
+"""Files of pictures kept on disk, so that one looked at again is not asked for again. All may be thrown away."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from octavo.data.database import private_folder
+
+MOST_BYTES = 64_000_000
+
+
+class Pictures:
+    """The bytes of pictures by where they came from. Without a folder nothing is kept. It reads and writes at once:
+    call it from a thread."""
+
+    def __init__(self, folder: Path | None, namespace: str = "", *, most_bytes: int = MOST_BYTES) -> None:
+        name = hashlib.sha256(namespace.encode()).hexdigest()[:16]
+        self._folder = folder / "pictures" / name if folder is not None else None
+        self._most_bytes = most_bytes
+
+    def get(self, name: str) -> bytes | None:
+        """What was kept as `name`."""
+        path = self._path(name)
+        if path is None or path.is_symlink():
+            return None
+        try:
+            data = path.read_bytes()
+            os.utime(path)
+        except OSError:
+            return None
+        return data
+
+    def put(self, name: str, data: bytes) -> None:
+        """Keep `data` as `name`, and let go of what was not looked at longest when there is too much. Never raises."""
+        path = self._path(name)
+        if path is None or len(data) > self._most_bytes:
+            return
+        try:
+            private_folder(path.parent)
+            handle, written = tempfile.mkstemp(dir=path.parent)
+        except OSError:
+            return
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            os.replace(written, path)
+        except OSError:
+            Path(written).unlink(missing_ok=True)
+        self._tidy()
+
+    def forget(self) -> None:
+        """Throw all of them away."""
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _path(self, name: str) -> Path | None:
+        return self._folder / hashlib.sha256(name.encode("utf-8", "replace")).hexdigest() if self._folder else None
+
+    def _tidy(self) -> None:
+        assert self._folder is not None, "something was kept in it"
+        kept = []
+        with suppress(OSError), os.scandir(self._folder) as entries:
+            kept = [(entry.stat().st_mtime_ns, entry.stat().st_size, entry.path) for entry in entries]
+        total = sum(size for _, size, _ in kept)
+        for _, size, path in sorted(kept):
+            if total <= self._most_bytes:
+                return
+            with suppress(OSError):
+                os.unlink(path)
+            total -= size

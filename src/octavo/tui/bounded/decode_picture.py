@@ -1,0 +1,105 @@
+"""Makes a picture small: from a line of JSON with `width`, `height` (what it has to fit) and `ground` (what shines
+through it), and the bytes of its file, to a line of JSON about it and its pixels, three bytes each.
+
+The line says `format`, `width`, `height` and `frames` of the file and the `size` of what follows, or only its `trouble`.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+import warnings
+from typing import Any
+
+MOST_PIXELS = 24_000_000
+LARGER = 4
+"""How many times its size a small picture is shown."""
+_ELSEWHERE = re.compile(rb"""href\s*=\s*(?:"(?!#|data:)[^"]*"|'(?!#|data:)[^']*')""", re.IGNORECASE)
+"""What a drawing takes from other files: this machine's are none of its business."""
+FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "AVIF", "ICO", "TIFF")
+
+
+def main() -> None:
+    asked = json.loads(sys.stdin.buffer.readline())
+    data = sys.stdin.buffer.read()
+    try:
+        if b"<svg" in data[:4096].lower():
+            about, pixels = _drawn(data, asked)
+        else:
+            about, pixels = _decoded(data, asked)
+    except MemoryError:
+        about, pixels = {"trouble": "it needs more memory than a picture may take"}, b""
+    sys.stdout.buffer.write(json.dumps(about).encode() + b"\n" + pixels)
+
+
+def _decoded(data: bytes, asked: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    from PIL import Image, ImageOps, UnidentifiedImageError
+
+    Image.MAX_IMAGE_PIXELS = None  # counted here
+    warnings.simplefilter("ignore")
+    try:
+        image = Image.open(io.BytesIO(data), formats=FORMATS)
+    except (UnidentifiedImageError, OSError, ValueError, SyntaxError):
+        return {"trouble": "it is of no kind that is shown here"}, b""
+    width, height = image.size
+    if width * height > MOST_PIXELS:
+        trouble = (
+            f"it has {width:,} × {height:,} pixels, more than the {MOST_PIXELS // 1_000_000} million that are shown"
+        )
+        return {"trouble": trouble, "width": width, "height": height}, b""
+    about = {
+        "format": image.format,
+        "width": width,
+        "height": height,
+        "frames": int(getattr(image, "n_frames", 1)) if image.format in ("GIF", "WEBP") else 1,
+    }
+    try:
+        image.draft("RGB", (asked["width"] * 2, asked["height"] * 2))
+        image = ImageOps.exif_transpose(image)
+        return _small(image, asked, about)
+    except (OSError, ValueError, SyntaxError, TypeError, IndexError):
+        return {**about, "trouble": "its file is damaged"}, b""
+
+
+def _drawn(data: bytes, asked: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    try:
+        import resvg_py
+    except ImportError:
+        return {"format": "SVG", "trouble": "drawings (SVG) need the extra `images`: pip install 'octavo[images]'"}, b""
+    from PIL import Image
+
+    try:
+        if b"<!entity" in data.lower():
+            raise ValueError  # what it says can then not be told from its letters
+        text = _ELSEWHERE.sub(b"", data).decode("utf-8", "replace")
+        drawn = resvg_py.svg_to_bytes(svg_string=text, width=min(4_000, asked["width"] * 2))
+        image = Image.open(io.BytesIO(drawn), formats=("PNG",))
+        if image.width * image.height > MOST_PIXELS:
+            raise ValueError
+        return _small(image, asked, {"format": "SVG", "frames": 1})
+    except (ValueError, OSError, RuntimeError):
+        return {"format": "SVG", "trouble": "its drawing is not understood"}, b""
+
+
+def _small(image: Any, asked: dict[str, Any], about: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    from PIL import Image
+
+    scale = min(asked["width"] / image.width, asked["height"] / image.height)
+    if scale > 1:
+        scale = min(int(scale), LARGER)
+    size = max(1, round(image.width * scale)), max(1, round(image.height * scale))
+    clear = image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info
+    image = image.convert("RGBA" if clear else "RGB")
+    if size != image.size:
+        sharp = Image.Resampling.NEAREST if scale > 1 else Image.Resampling.LANCZOS
+        image = image.resize(size, sharp, reducing_gap=3.0 if scale < 1 else None)
+    if clear:
+        ground = Image.new("RGBA", size, (*asked["ground"], 255))
+        image = Image.alpha_composite(ground, image).convert("RGB")
+    return {**about, "size": size}, image.tobytes()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""Pictures of a page: which there are, and a small one as half blocks, two pixels to a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from rich.color import Color
+from rich.style import Style
+
+from octavo.documents.blocks import Block, Run, words
+from octavo.tui.page.lines import Piece
+
+HALF = "▀"
+
+
+@dataclass(frozen=True)
+class Pictured:
+    """A picture as a page speaks of it."""
+
+    src: str
+    alt: str = ""
+    caption: str = ""
+    dark: str = ""
+    """What stands in its place on a dark ground."""
+
+    def on(self, *, dark: bool) -> str:
+        """The address that counts on such a ground."""
+        return self.dark if dark and self.dark else self.src
+
+
+@dataclass(frozen=True)
+class Small:
+    """A picture made small, and what its file says of it. Without pixels `trouble` says why there are none."""
+
+    columns: int = 0
+    rows: int = 0
+    pixels: bytes = b""
+    """Three bytes for each of `columns` times `rows`."""
+    format: str = ""
+    width: int = 0
+    height: int = 0
+    frames: int = 1
+    trouble: str = ""
+
+
+def pictured(blocks: Iterable[Block]) -> tuple[Pictured, ...]:
+    """The pictures of a page in reading order, each once."""
+    found: dict[str, Pictured] = {}
+    for block in blocks:
+        for each in block.walk():
+            for picture in _in(each):
+                if picture.src:
+                    found.setdefault(picture.src, picture)
+    return tuple(found.values())
+
+
+def _in(block: Block) -> Iterator[Pictured]:
+    attrs = block.attrs
+    if block.kind == "image":
+        yield Pictured(
+            _line(attrs.get("src")), _line(attrs.get("alt")), _line(words(block.runs)), _line(attrs.get("dark"))
+        )
+    elif block.kind == "card" and attrs.get("cover"):
+        yield Pictured(_line(attrs.get("cover")), dark=_line(attrs.get("cover_dark")))
+    yield from (_run(run) for run in block.runs if run.kind == "image")
+
+
+def _run(run: Run) -> Pictured:
+    return Pictured(_line(run.attrs.get("src")), _line(run.text), dark=_line(run.attrs.get("dark")))
+
+
+def _line(value: object) -> str:
+    return " ".join(str(value or "").split())
+
+
+def half_blocks(small: Small) -> list[list[Piece]]:
+    """The rows of a picture: the upper pixel of each cell is its sign, the lower one its ground."""
+    out: list[list[Piece]] = []
+    wide, data = small.columns * 3, small.pixels
+    for top in range(0, small.rows, 2):
+        upper = data[top * wide : (top + 1) * wide]
+        lower = data[(top + 1) * wide : (top + 2) * wide]
+        row: list[Piece] = []
+        start = 0
+        for at in range(0, wide, 3):
+            after = at + 3
+            if (
+                after < wide
+                and upper[at:after] == upper[after : after + 3]
+                and lower[at:after] == lower[after : after + 3]
+            ):
+                continue
+            style = Style(color=_colour(upper[at:after]), bgcolor=_colour(lower[at:after]) if lower else None)
+            row.append(Piece(HALF * ((after - start) // 3), style, None, True))
+            start = after
+        out.append(row)
+    return out
+
+
+@lru_cache(maxsize=1 << 16)
+def _colour(pixel: bytes) -> Color:
+    return Color.from_rgb(*pixel)

@@ -1,0 +1,131 @@
+"""Pictures brought here: where their bytes are, fetched under limits, and made small by a program of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlsplit
+
+from octavo.api.content import File
+from octavo.api.text import line as safe_line
+from octavo.documents import links
+from octavo.tui import children
+from octavo.tui.naming import file_of
+from octavo.tui.page.media import file_name
+from octavo.tui.page.pictures import Small
+from octavo.tui.page.targets import Targets
+from octavo.tui.session import Session
+
+MOST = 15 << 20
+"""Bytes of a picture that is shown."""
+SECONDS = 10.0
+"""In which all of it has to be here."""
+DECODING, MEMORY = 5.0, 768 << 20
+MOST_CELLS = 8_000
+"""Of a picture in half blocks: more take longer to paint than one wants to wait for a key."""
+_HEAD = 4096
+
+
+class NotShown(Exception):
+    """Why a picture cannot be shown: a sentence."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the bytes of a picture are."""
+
+    url: str
+    name: str
+    file: File | None = None
+    """What the space knows of it; None for a picture from elsewhere."""
+
+    @property
+    def host(self) -> str:
+        """Who is asked for a picture from elsewhere; nothing for a file of the space."""
+        return "" if self.file is not None else urlsplit(self.url).netloc
+
+    @property
+    def kept_as(self) -> str:
+        """What tells it from others: addresses of files come with signatures that change."""
+        return self.url if self.file is None else f"{self.file.id} {self.file.size} {self.url.partition('?')[0]}"
+
+
+async def place_of(session: Session, targets: Targets, src: str) -> Place:
+    """Where the picture that a page calls `src` is. Raises NotShown and ApiError."""
+    match targets.target(src):
+        case links.ToFile() as target:
+            file = await file_of(session.live, targets.ground.at, target)
+            if file is None:
+                raise NotShown(f"There is no file {file_name(src)} in this space any more.")
+            if not file.download_url:
+                raise NotShown(f"The server gives no address for {file.name or 'this file'}.")
+            return Place(file.download_url, file.name or file_name(src), file)
+        case links.ToUrl(url=url):
+            if not url.startswith("https://"):
+                raise NotShown("Its address is not encrypted (http), and such are not asked for pictures.")
+            return Place(url, file_name(url))
+        case links.Broken(reason=reason):
+            raise NotShown(reason)
+        case _:
+            raise NotShown("Its address is not that of a picture.")
+
+
+async def kept(session: Session, place: Place) -> bytes | None:
+    """The bytes of a picture that was looked at before."""
+    return await asyncio.to_thread(session.pictures.get, place.kept_as)
+
+
+async def bring(session: Session, place: Place) -> bytes:
+    """The bytes of a picture. Raises NotShown and ApiError."""
+    data = bytearray()
+    try:
+        async with asyncio.timeout(SECONDS), aclosing(session.download(place.url, MOST)) as chunks:
+            async for chunk in chunks:
+                data += chunk
+    except TimeoutError:
+        raise NotShown(f"It was not here within {SECONDS:g} s. r asks again.") from None
+    whole = bytes(data)
+    await asyncio.to_thread(session.pictures.put, place.kept_as, whole)
+    return whole
+
+
+async def small(data: bytes, columns: int, rows: int, ground: tuple[int, int, int]) -> Small:
+    """A picture as it fits into cells of a terminal, two pixels to each."""
+    width, height = max(1, columns), max(2, rows * 2)
+    while width * height > 2 * MOST_CELLS:
+        width, height = width * 19 // 20, height * 19 // 20
+    asked = json.dumps({"width": width, "height": height, "ground": ground}).encode()
+    try:
+        told = await children.ask(
+            "decode_picture", asked + b"\n" + data, seconds=DECODING, memory=MEMORY, most=_HEAD + 3 * width * height
+        )
+    except OSError as error:
+        return Small(trouble=f"The program that decodes it could not be started ({error.strerror}).")
+    if told.late:
+        return Small(trouble=f"Decoding it took longer than {DECODING:g} s, and was given up.")
+    return _read(told.output)
+
+
+def _read(output: bytes) -> Small:
+    head, found, pixels = output.partition(b"\n")
+    about: dict[str, Any] = json.loads(head) if found else {"trouble": "decoding it takes more memory than a picture may"}
+    trouble = safe_line(str(about.get("trouble") or ""))
+    columns, rows = about.get("size") or (0, 0)
+    if not trouble and len(pixels) != columns * rows * 3:
+        trouble = "not all of it could be decoded"
+    read = Small(
+        format=str(about.get("format") or ""),
+        width=int(about.get("width") or 0),
+        height=int(about.get("height") or 0),
+        frames=int(about.get("frames") or 1),
+        trouble=f"It is not shown: {trouble}." if trouble else "",
+    )
+    return read if trouble else replace(read, columns=columns, rows=rows, pixels=pixels)
+
+
+async def look(session: Session, place: Place) -> bytes:
+    """The bytes of a picture, kept or brought. Raises NotShown and ApiError."""
+    return await kept(session, place) or await bring(session, place)

@@ -1,0 +1,266 @@
+"""A picture of a page, as large as the terminal allows, with what is known of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from rich.segment import Segment
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.events import Resize
+from textual.strip import Strip
+from textual.widget import Widget
+from textual.widgets import Static
+
+from octavo.api.errors import ApiError
+from octavo.tui.exporting import Export, ask_where, size_in_words
+from octavo.tui.navigating import open_outside
+from octavo.tui.page.media import file_name
+from octavo.tui.page.pictures import Pictured, Small, half_blocks
+from octavo.tui.page.targets import Targets
+from octavo.tui.pictures import NotShown, Place, bring, kept, place_of, small
+from octavo.tui.screens.dialog import STYLES, Dialog, Frame
+from octavo.tui.widgets.content import safe, safe_lines
+from octavo.tui.widgets.keybar import KeyBar
+
+if TYPE_CHECKING:
+    from octavo.tui.app import Octavo
+
+SETTLED = 0.15
+"""Seconds after which a terminal that was resized has its size."""
+
+
+class Canvas(Widget):
+    """A picture in the middle of its room, or a sentence in its place."""
+
+    def __init__(self) -> None:
+        super().__init__(id="canvas")
+        self._rows: list[Strip] = []
+        self._said: Content = Content("")
+
+    def say(self, words: Content) -> None:
+        """Show words instead of a picture."""
+        self._rows, self._said = [], words
+        self.refresh()
+
+    async def show(self, picture: Small) -> None:
+        """Show a picture."""
+        self._rows, self._said = await asyncio.to_thread(_strips, picture), Content("")
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        width, height = self.size
+        lines = self._rows or [
+            Strip(line.render_segments(self.visual_style)) for line in self._said.wrap(min(width, 70))
+        ]
+        row = y - max(0, height - len(lines)) // 2
+        if not 0 <= row < len(lines):
+            return Strip.blank(width, self.rich_style)
+        strip = lines[row]
+        left = max(0, width - strip.cell_length) // 2
+        before = [Segment(" " * left, self.rich_style)] if left else []
+        return Strip([*before, *strip]).adjust_cell_length(width, self.rich_style)
+
+
+def _strips(picture: Small) -> list[Strip]:
+    return [Strip([Segment(piece.text, piece.style) for piece in row]) for row in half_blocks(picture)]
+
+
+class PictureScreen(Dialog[None]):
+    """One of the pictures of a page, and the way to the others."""
+
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss", STYLES / "picture.tcss"]
+    CONTEXT: ClassVar[str] = "picture"
+    HELP: ClassVar[str] = (
+        "A picture of the page, as large as the terminal allows. l and h go to the next one and the one before, "
+        "o opens it in the browser, w saves it."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "load", "Load", tooltip="Load a picture that is on another site", id="picture.load"),
+        Binding("l,n,right,space", "step(1)", "Next", tooltip="The next picture of the page", id="picture.next"),
+        Binding("h,p,left,b", "step(-1)", "Before", tooltip="The picture before", id="picture.previous"),
+        Binding("o", "browse", "Browser", tooltip="Open its address in the browser", id="picture.browser"),
+        Binding("w", "save", "Save", tooltip="Save the file of the picture", id="picture.save"),
+        Binding("r", "again", "Again", show=False, tooltip="Ask for the picture again", id="picture.again"),
+        Binding("escape,q", "close", "Close", tooltip="Back to the page", id="picture.close"),
+    ]
+
+    def __init__(self, pictures: Sequence[Pictured], targets: Targets, index: int = 0) -> None:
+        super().__init__()
+        self.pictures, self.targets, self.index = pictures, targets, index
+        self.place: Place | None = None
+        """Where the picture on show is, once that is known."""
+        self._data: bytes | None = None
+        self._asks = False
+        """Whether it waits to be told that another site may be asked."""
+
+    @property
+    def octavo(self) -> Octavo:
+        return cast("Octavo", self.app)
+
+    @property
+    def picture(self) -> Pictured:
+        """The picture on show."""
+        return self.pictures[self.index]
+
+    @property
+    def src(self) -> str:
+        """Its address on the ground there is."""
+        return self.picture.on(dark=self.app.current_theme.dark)
+
+    def compose(self) -> ComposeResult:
+        with Frame():
+            yield Canvas()
+            with Vertical(id="about"):
+                yield Static("", id="facts")
+                yield Static("", id="alt")
+                yield Static("", id="caption")
+        yield KeyBar()
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._shown_at = self.size
+        self.call_after_refresh(self._show)
+
+    def on_resize(self, event: Resize) -> None:
+        if self._data is not None:
+            self.set_timer(SETTLED, self._draw_again)
+
+    @property
+    def canvas(self) -> Canvas:
+        return self.query_one(Canvas)
+
+    # Showing
+
+    def _show(self, *, allowed: bool = False) -> None:
+        self.place, self._data, self._asks = None, None, False
+        picture, name = self.picture, file_name(self.src)
+        several = f"{self.index + 1} of {len(self.pictures)}" if len(self.pictures) > 1 else ""
+        self.query_one(Frame).name_it(name or "Picture", several)
+        alt = safe_lines(picture.alt) if picture.alt else Content.styled("no alternative text", "$warning")
+        self.query_one("#alt", Static).update(alt)
+        caption = self.query_one("#caption", Static)
+        caption.update(safe_lines(picture.caption))
+        caption.display = bool(picture.caption)
+        self._say_facts(Small())
+        self.canvas.say(Content("Looking for it …").stylize("$octavo-muted"))
+        self.refresh_bindings()
+        self.run_worker(self._load(allowed=allowed), group="picture", exclusive=True)
+
+    async def _load(self, *, allowed: bool) -> None:
+        session = self.octavo.session
+        try:
+            place = self.place = await place_of(session, self.targets, self.src)
+            self._say_facts(Small())
+            data = await kept(session, place)
+            if data is None and place.host and not allowed:
+                self._ask(place)
+                return
+            if data is None:
+                self.canvas.say(safe(f"Loading {place.name} …").stylize("$octavo-muted"))
+                data = await bring(session, place)
+        except (NotShown, ApiError) as error:
+            self._refuse(str(error))
+            return
+        finally:
+            self.refresh_bindings()
+        self._data = data
+        await self._draw()
+
+    def _ask(self, place: Place) -> None:
+        self._asks = True
+        self.canvas.say(
+            Content.assemble(
+                "This picture is at ", (place.host, "bold"), ", outside the platform.\n",
+                "Whoever runs that site will see that it was loaded.\n\n",
+                ("enter", "$primary"), " loads it",
+            )
+        )  # fmt: skip
+
+    async def _draw(self) -> None:
+        assert self._data is not None, "it is drawn once it is here"
+        size, ground = self.canvas.size, self.canvas.styles.background
+        made = await small(self._data, size.width, size.height, ground.rgb)
+        self._say_facts(made)
+        if made.trouble:
+            self._refuse(made.trouble)
+        elif (why := self._no_colours()) is not None:
+            self.canvas.say(Content(why))
+        else:
+            await self.canvas.show(made)
+
+    def _draw_again(self) -> None:
+        if self._data is not None:
+            self.run_worker(self._draw(), group="picture", exclusive=True)
+
+    def _no_colours(self) -> str | None:
+        """Why no picture can be drawn here, if that is so."""
+        app, hint = self.octavo, "o opens it in the browser, w saves it."
+        if app.settings.ascii:
+            return f"Pictures are not drawn with ASCII only. {hint}"
+        if app.no_color or app.theme == "mono" or app.console.color_system not in ("truecolor", "256"):
+            return f"Pictures need more colours than are shown here. {hint}"
+        return None
+
+    def _refuse(self, sentence: str) -> None:
+        self.canvas.say(safe(sentence))
+
+    def _say_facts(self, made: Small) -> None:
+        file = self.place.file if self.place is not None else None
+        width, height = made.width, made.height
+        if not width and file is not None and file.dimensions is not None:
+            width, height = round(file.dimensions.width), round(file.dimensions.height)
+        size = len(self._data) if self._data is not None else file.size if file is not None else 0
+        ending = file_name(self.src).rpartition(".")[2]
+        parts = [
+            made.format or (ending.upper() if 1 < len(ending) < 6 else ""),
+            f"{width} × {height} pixels" if width else "",
+            size_in_words(size) if size else "",
+            f"the first of {made.frames} frames" if made.frames > 1 else "",
+            self.place.host if self.place is not None else "",
+        ]
+        self.query_one("#facts", Static).update(safe(" · ".join(filter(None, parts))))
+
+    # Actions
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if action == "step" and len(self.pictures) < 2:
+            return "It is the only picture of the page."
+        if action == "load" and not self._asks:
+            return "Only a picture on another site waits to be loaded."
+        if action in ("browse", "save") and self.place is None:
+            return "It is not known yet where this picture is."
+        return super().why_not(action, parameters)
+
+    def action_load(self) -> None:
+        if self._asks:
+            self._show(allowed=True)
+
+    def action_step(self, step: int) -> None:
+        self.index = (self.index + step) % len(self.pictures)
+        self._show()
+
+    def action_again(self) -> None:
+        self._show(allowed=self._data is not None)
+
+    def action_browse(self) -> None:
+        if self.place is not None:
+            open_outside(self.octavo, self.place.url)
+
+    def action_save(self) -> None:
+        if self.place is None:
+            return
+        place, data, session = self.place, self._data, self.octavo.session
+
+        async def content() -> AsyncIterator[bytes]:
+            yield data if data is not None else await bring(session, place)
+
+        ask_where(self.octavo, Export(place.name, place.name, content))
+
+    def action_close(self) -> None:
+        self.dismiss(None)
