@@ -69,7 +69,7 @@ def choose(app: Octavo, space: Space, page: tuple[str, str] | None) -> None:
         exports["This page as PDF"] = Export(
             title, f"{slug(title)}.pdf", lambda: _pdf(app, pdf.Get(at=space.ref, page=page_id, only=True))
         )
-        exports["This page and those below it as PDF"] = Export(
+        exports["This page and those below as PDF"] = Export(
             title, f"{slug(title)}.pdf", lambda: _pdf(app, pdf.Get(at=space.ref, page=page_id))
         )
     exports["The whole space as Markdown"] = Export(

@@ -207,9 +207,7 @@ class LinksScreen(View):
         lines += [Content.styled("STANDS ON", "bold $octavo-muted"), Content(" › ".join(where))]
         if each.sort != "here" and len(same) > 1:
             pages = len({self._page_of(other) for other in same})
-            lines.append(
-                Content.styled(f"and {plural(len(same) - 1, 'more place')} on {plural(pages, 'page')}", "$octavo-muted")
-            )
+            lines.append(Content.styled(f"one of {len(same)} places, on {plural(pages, 'page')}", "$octavo-muted"))
         lines += [
             Content(""),
             Content.assemble(
