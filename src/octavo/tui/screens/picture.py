@@ -21,7 +21,7 @@ from octavo.api.errors import ApiError
 from octavo.tui.exporting import Export, ask_where, size_in_words
 from octavo.tui.navigating import open_outside
 from octavo.tui.page.media import file_name
-from octavo.tui.page.pictures import Pictured, Small, half_blocks
+from octavo.tui.page.pictures import Pictured, Small, half_blocks, pictured
 from octavo.tui.page.targets import Targets
 from octavo.tui.pictures import NotShown, Place, bring, kept, place_of, small
 from octavo.tui.screens.dialog import STYLES, Dialog, Frame
@@ -30,6 +30,7 @@ from octavo.tui.widgets.keybar import KeyBar
 
 if TYPE_CHECKING:
     from octavo.tui.app import Octavo
+    from octavo.tui.screens.content import ContentScreen
 
 SETTLED = 0.15
 """Seconds after which a terminal that was resized has its size."""
@@ -264,3 +265,15 @@ class PictureScreen(Dialog[None]):
 
     def action_close(self) -> None:
         self.dismiss(None)
+
+
+def look_at(screen: ContentScreen, src: str) -> None:
+    """Show the picture that the page on show calls `src`, and the way to its others."""
+    targets, document = screen.view.sources.targets, screen.view.document
+    if targets is None or document is None:
+        return
+    pictures = pictured(document.blocks)
+    index = next((index for index, each in enumerate(pictures) if src in (each.src, each.dark)), None)
+    if index is None:
+        pictures, index = (Pictured(src),), 0
+    screen.app.push_screen(PictureScreen(pictures, targets, index))
