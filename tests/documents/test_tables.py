@@ -15,6 +15,13 @@ def test_pipe_table() -> None:
     assert [[cell.plain() for cell in row.children] for row in table.children] == [["1", "x"], ["2", ""]]
 
 
+def test_cells_beyond_the_last_column_stay_in_it() -> None:
+    (table,) = parse("| A | B |\n|---|---|\n| 1 | `x || y` |\n| 1 | 2 | 3 |\n| 1 | 2 \\| 3 |\n").blocks
+    assert [row.children[1].plain() for row in table.children] == ["x || y", "2 | 3", "2 | 3"]
+    (quote,) = parse("> | A | B |\n> |---|---|\n> | 1 | x || y |\n").blocks
+    assert [cell.plain() for cell in quote.children[0].children[0].children] == ["1", "x || y"]
+
+
 def test_html_table_with_types() -> None:
     (table,) = parse(
         '<table data-full-width="true" data-search><thead><tr><th width="120">Name</th>'

@@ -14,7 +14,7 @@ from markdown_it.rules_core.text_join import text_join
 from markdown_it.token import Token
 
 from octavo.documents.blocks import Diagnostic
-from octavo.documents.html import Finder
+from octavo.documents.html import Finder, Placeholders
 from octavo.documents.rules import footnotes_at_the_end, parser
 from octavo.documents.tags import Tag, TagScanner
 
@@ -85,7 +85,11 @@ class Chunks:
         self._tags, self._finder = TagScanner(source), Finder(source)
         self._formula_ends = [match.start() for match in _FORMULA_END.finditer(source)] if "$$" in source else []
         self._footnotes: dict[str, Any] = {"refs": _Definitions(), "list": {}}
-        self._env: dict[str, Any] = {"references": {}, "footnotes": self._footnotes}
+        self._env: dict[str, Any] = {
+            "references": {},
+            "footnotes": self._footnotes,
+            "placeholders": Placeholders(source),
+        }
         self._notes: list[Token] = []
         self._last_definition = -1
         if "]:" in source:

@@ -14,10 +14,12 @@ from octavo.api.text import text as safe
 
 _PIECE = re.compile(
     r"""<!--(?:.*?-->|.*)"""
-    r"""|<(?P<closing>/?)(?P<name>[a-zA-Z][\w-]*+)(?P<attrs>(?:[^<>"']++|"[^"<]*+"|'[^'<]*+'|"[^"]{0,2000}+"|["'])*+)>"""
+    r"""|<(?P<closing>/?)(?P<name>[a-zA-Z][\w-]*+)(?=[\s/>])(?P<attrs>(?:[^<>"']++|"[^"<]*+"|'[^'<]*+'|"[^"]{0,2000}+"|["'])*+)>"""
     r"""|[^<]++|<""",
     re.DOTALL,
 )
+_CLOSING = re.compile(r"</([a-zA-Z][\w-]*+)")
+_PLACEHOLDER = re.compile(r"<([a-zA-Z][\w-]*+)(?:[ \t]++[\w.-]++)*+[ \t]*+>")
 _ATTRIBUTE = re.compile(r"""([a-zA-Z_:@*\[(#.][^\s=/>"']*+)(?:\s*+=\s*+(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]++)))?""")
 _SPACE = re.compile(r"[ \t\n\r\f]+")
 ENTITY_OF_NOTHING = re.compile(r"&#x?NAN;", re.IGNORECASE)
@@ -28,6 +30,16 @@ _DEEPEST_TABLE = 8
 
 VOID = frozenset({"br", "img", "hr", "source", "input", "wbr", "col", "track", "link", "meta"})
 """Elements without content."""
+
+_NAMES = frozenset(
+    "a abbr acronym address applet area article aside audio b base bdi bdo big blink blockquote body br button canvas "
+    "caption center cite code col colgroup data datalist dd del details dfn dialog dir div dl dt em embed fieldset "
+    "figcaption figure font footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html i iframe img input "
+    "ins kbd label legend li link main map mark marquee menu meta meter nav nobr noframes noscript object ol optgroup "
+    "option output p param picture pre progress q rp rt ruby s samp script search section select slot small source "
+    "span strike strong style sub summary sup svg table tbody td template textarea tfoot th thead time title tr track "
+    "tt u ul var video wbr xmp".split()
+)
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
@@ -107,6 +119,25 @@ def colors(style: str) -> dict[str, str]:
         if name.strip().lower() in ("color", "background-color") and _COLOR.fullmatch(value):
             found["color" if name.strip().lower() == "color" else "background"] = value
     return found
+
+
+class Placeholders:
+    """Finds names in angle brackets that are no elements but words, such as `<your token>`: HTML has none of that
+    name, and nothing in the source closes it."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._closed: frozenset[str] | None = None
+
+    def end_at(self, text: str, position: int) -> int | None:
+        """Where the one ends that begins at a position of a text, if there is one."""
+        match = _PLACEHOLDER.match(text, position)
+        name = match[1].lower() if match else ""
+        if match is None or name in _NAMES:
+            return None
+        if self._closed is None:
+            self._closed = frozenset(each.lower() for each in _CLOSING.findall(self._source))
+        return match.end() if name not in self._closed else None
 
 
 class Finder:

@@ -44,6 +44,8 @@ def html_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         match = _START.match(state.src, position, line_end)
         if not match:
             return False
+        if state.env["placeholders"].end_at(state.src, position) is not None:
+            return False
         name = match[1].lower()
         if not _BLOCK.fullmatch(name) and (silent or not _is_one_tag(state.src[position:line_end])):
             return False

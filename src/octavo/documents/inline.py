@@ -66,7 +66,16 @@ def _html(ink: Ink, token: Token) -> None:
 
 
 def _image(ink: Ink, token: Token) -> None:
-    ink.image(_text(token, "src"), token.content, {"title": _text(token, "title")})
+    ink.image(_text(token, "src"), _plain(token.children), {"title": _text(token, "title")})
+
+
+def _plain(tokens: Sequence[Token] | None) -> str:
+    """The words of an image, without the marks that may stand in them."""
+    return "".join(
+        " " if token.type in ("softbreak", "hardbreak") else _plain(token.children) or token.content
+        for token in tokens or ()
+        if token.type != "html_inline"
+    )
 
 
 def _footnote(ink: Ink, token: Token) -> None:

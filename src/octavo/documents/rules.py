@@ -8,6 +8,7 @@ from functools import cache
 from markdown_it import MarkdownIt
 from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block.table import escapedSplit, getLine, table
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from mdit_py_plugins.footnote import footnote_plugin
@@ -43,6 +44,7 @@ def parser() -> MarkdownIt:
     markdown = _Markdown("commonmark", {"html": True, "maxNesting": DEEPEST + 4})
     markdown.enable(["table", "strikethrough"])
     markdown.use(footnote_plugin)
+    markdown.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
     interrupts: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list", "table"]}
     markdown.block.ruler.before("table", "too_deep", _too_deep)
     markdown.block.ruler.before("table", "platform_tag", _tag, interrupts)
@@ -51,6 +53,7 @@ def parser() -> MarkdownIt:
     markdown.inline.ruler.before("escape", "platform_math", _inline_math)
     markdown.inline.ruler.before("escape", "platform_tag", _inline_tag)
     markdown.inline.ruler.before("entity", "entity_of_nothing", _entity_of_nothing)
+    markdown.inline.ruler.before("html_inline", "placeholder", _placeholder)
     markdown.inline.ruler.before("link", "many_brackets", _many_brackets)
     return markdown
 
@@ -67,6 +70,28 @@ def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     token.meta = {"source": True}
     state.env["diagnostics"].append(Diagnostic(start, "Too many levels inside one another: shown as source."))
     state.line = last
+    return True
+
+
+def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Tables as they are everywhere, but that cells beyond the last column stay in it: nobody meant them to go."""
+    first = len(state.tokens)
+    if not table(state, start, end, silent):
+        return False
+    columns = 0
+    for token in state.tokens[first:]:
+        if token.type == "th_open":
+            columns += 1
+        elif token.type == "tr_open" and token.map:
+            row = getLine(state, token.map[0])
+        elif token.type == "inline":
+            last = token
+        elif token.type == "tr_close" and row.count("|") > columns:
+            cells = escapedSplit(row.strip())
+            cells = cells[1:] if not cells[0] else cells
+            cells = cells[:-1] if cells and not cells[-1] else cells
+            if len(cells) > columns:
+                last.content = "|".join(cells[columns - 1 :]).strip()
     return True
 
 
@@ -146,6 +171,19 @@ def _entity_of_nothing(state: StateInline, silent: bool) -> bool:
     if found:
         state.pos = found.end()
     return found is not None
+
+
+def _placeholder(state: StateInline, silent: bool) -> bool:
+    """Names such as `<token>` that HTML does not have and nobody closes, as words."""
+    if not state.src.startswith("<", state.pos):
+        return False
+    end = state.env["placeholders"].end_at(state.src, state.pos)
+    if end is None or end > state.posMax:
+        return False
+    if not silent:
+        state.pending += state.src[state.pos : end]
+    state.pos = end
+    return True
 
 
 def _many_brackets(state: StateInline, silent: bool) -> bool:
