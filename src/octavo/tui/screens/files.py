@@ -83,7 +83,8 @@ class FilesScreen(View):
         with Horizontal():
             with Vertical(classes="hairline", id="left"):
                 yield files
-            with Vertical(id="detail"):
+            with Vertical(id="detail") as detail:
+                detail.visible = False
                 yield Static("", id="about")
                 yield Static("USED ON", classes="pane-title", id="uses-title")
                 yield uses
@@ -188,6 +189,7 @@ class FilesScreen(View):
 
     @on(Lines.Highlighted, "#files")
     def _other_file(self) -> None:
+        self.query_one("#detail").visible = self.rows.item is not None
         self._draw_about()
         self.follow("uses", None)
         self.uses.show(())
