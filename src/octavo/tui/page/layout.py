@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from octavo.documents.blocks import Block
-from octavo.tui.page import cards, code, diagrams, groups, media, operations, prose, tables
+from octavo.tui.page import cards, code, diagrams, groups, media, operations, prose, records, tables
 from octavo.tui.page.lines import Hot, Line, hots_of
 from octavo.tui.page.look import Look
 from octavo.tui.page.setting import NARROWEST, Folds, Setting, gap
@@ -28,6 +28,7 @@ _SETTERS: dict[str, Callable[[Setting, Block, int], list[Line]]] = {
     "prompt": code.prompt,
     "table": tables.table,
     "cards": cards.cards,
+    "record": records.record,
     "hint": groups.hint,
     "tabs": groups.tabs,
     "stepper": groups.stepper,
@@ -87,10 +88,9 @@ def _children(setting: Setting, block: Block, width: int) -> list[Line]:
     return setting.flow(block.children, width)
 
 
-def units(blocks: Iterable[Block]) -> list[Unit]:
-    """The top level of a page as units, with the blank lines between them."""
+def units(blocks: Iterable[Block], before: Block | None = None) -> list[Unit]:
+    """Blocks of the top level of a page as units, with the blank lines between them; `before`: the block above them."""
     out: list[Unit] = []
-    before: Block | None = None
     for block in blocks:
         space = 0 if before is None or block.kind == "source" else gap(before, block)
         before = block

@@ -16,6 +16,7 @@ from octavo.tui.page.cursor_pane import Stop
 from octavo.tui.page.find_pane import FindPane
 from octavo.tui.page.hinting import Hints
 from octavo.tui.page.lines import Hot, hots_of
+from octavo.tui.page.records import as_text
 from octavo.tui.page.setting import Folds
 
 _PAN = 16
@@ -115,7 +116,7 @@ class Reader(FindPane):
 
     def action_copy(self) -> None:
         if (stop := self.cursor_stop()) is not None:
-            text = stop[3].plain()
+            text = as_text(stop[3])
             self.app.copy_to_clipboard(text)
             self.post_message(self.Copied(text, stop[3].kind))
 

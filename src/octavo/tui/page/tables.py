@@ -12,7 +12,7 @@ from rich.style import Style
 
 from octavo.documents.blocks import Block, Column, words
 from octavo.tui.page.inline import inline
-from octavo.tui.page.lines import Line, Piece, Spot, cells, cut, off_side, on, padded
+from octavo.tui.page.lines import Line, Piece, Spot, cells, cut, fit, off_side, on, padded
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.targets import Targets
@@ -153,7 +153,7 @@ def fitted(
     natural = [max((_natural(row[at]) for row in every), default=1) for at in range(len(aligns))]
     least = [_least(every, at, wide) for at, wide in enumerate(natural)]
     hinted = [
-        max(low, min(wide, hint)) if hint else low
+        max(low, min(wide, hint)) if hint else wide
         for low, wide, hint in zip_longest(least, natural, hints[: len(least)], fillvalue=0)
     ]
     widths = _narrowed(_narrowed(natural, hinted, room), least, room)
@@ -233,7 +233,7 @@ def table(setting: Setting, block: Block, width: int) -> list[Line]:
         out.append(Line([blank, Piece(said, look.muted, None, True)], block))
     if over:
         off = off_side(*set_table.off(pan, full - 2), glyphs)
-        out.append(Line([Piece(off.rjust(full - 1), look.muted, None, True)], block))
+        out.append(Line(fit([Piece(off.rjust(full - 1), look.muted, None, True)], full), block))
     return out
 
 

@@ -1,0 +1,112 @@
+"""A page whose tables are read row by row: a row opens as a record, the head of a long table stays on show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from rich.style import Style
+from textual.strip import Strip
+
+from octavo.documents.blocks import Block
+from octavo.tui.page.cursor_pane import Bring, Stop
+from octavo.tui.page.lines import Hot, Line
+from octavo.tui.page.marked import Marked
+from octavo.tui.page.painting import painted, restyled
+from octavo.tui.page.setting import trail
+from octavo.tui.page.sources import Sources
+
+if TYPE_CHECKING:
+    from octavo.tui.screens.record import Leaving
+
+
+class Tabling(Marked):
+    """A reader of pages with tables in them."""
+
+    sources: Sources
+    _head_over: tuple[int, Line] | None = None
+    """The unit and the line of the head that lies over the first row, while its own place is above."""
+
+    def path_to(self, stop: Stop) -> list[Block]:
+        """The blocks around the one of a stop, outermost first, and that itself."""
+        unit = self.galley.units[stop[0]]
+        return trail(unit.part or unit.block, stop[3].key) or [stop[3]]
+
+    def table_of(self, stop: Stop) -> Block | None:
+        """The table of which the stop is a row."""
+        if stop[3].kind != "row":
+            return None
+        return next((block for block in reversed(self.path_to(stop)) if block.kind == "table"), None)
+
+    def wide_at(self, stop: Stop) -> Iterable[Block]:
+        return (stop[3], *(block for block in self.path_to(stop) if block.kind == "table"))
+
+    # Opening and copying
+
+    def action_open(self) -> None:
+        stop = self.cursor_stop()
+        table = self.table_of(stop) if stop is not None else None
+        if stop is None or table is None or self.thread_at(stop) is not None:
+            super().action_open()
+            return
+        # The sheet shows the row in a page view: it is imported by it, not the other way round.
+        from octavo.tui.screens.record import RecordSheet
+
+        sheet = RecordSheet(table, stop[3], self.sources, ascii=self._ascii, mono=self._mono)
+        self.app.push_screen(sheet, self._row_left)
+
+    def _row_left(self, leaving: Leaving | None) -> None:
+        if leaving is None:
+            return
+        self.go_to_block(leaving.row.key, bring="near")
+        if leaving.opened is not None:
+            self.open_spot(leaving.opened, outside=leaving.outside)
+        elif leaving.comment:
+            self.post_message(self.BlockChosen(leaving.row))
+
+    # The head of a long table
+
+    def _head_at(self, top: int) -> tuple[int, Line] | None:
+        """The head of the table of which a row is at the top, if it is one line and above."""
+        if not len(self.galley):
+            return None
+        unit, place = self.galley.at(top)
+        lines = self.galley.lines(unit)
+        kinds = [line.block.kind if line.block is not None else "" for line in lines[: place + 1]]
+        if not kinds or kinds[-1] != "row" or "table" not in kinds:
+            return None
+        rule = max(at for at, kind in enumerate(kinds) if kind == "table")
+        table, names = lines[rule].block, rule - 1
+        if names < 0 or lines[names].block is not table or set(kinds[rule + 1 :]) != {"row"}:
+            return None
+        return None if names and lines[names - 1].block is table else (unit, lines[names])
+
+    def before_painting(self) -> None:
+        super().before_painting()
+        self._head_over = self._head_at(self.scroll_offset.y)
+
+    def veiled(self, strip: Strip, row: int) -> Strip:
+        if row == 0 and self._head_over is not None:
+            unit, line = self._head_over
+            look, margin = self.look, self.margin_of(unit)
+            strip = painted(line, margin, strip.cell_length, self.ground)
+            style = Style(underline=True) if look.mono else look.panel
+            strip = restyled(strip, [(margin, margin + line.width + 1, style)])
+        return super().veiled(strip, row)
+
+    def hots_on_show(self) -> list[Hot]:
+        hots = super().hots_on_show()
+        return hots if self._head_over is None else [hot for hot in hots if hot.line]
+
+    def stops_on_show(self) -> list[Stop]:
+        top = self.scroll_offset.y
+        stops = super().stops_on_show()
+        if self._head_at(top) is None:
+            return stops
+        return [stop for stop in stops if self.galley.top(stop[0]) + stop[2] > top]
+
+    def show_lines(self, unit: int, first: int, last: int, bring: Bring) -> None:
+        super().show_lines(unit, first, last, bring)
+        top, line = self.scroll_offset.y, self.galley.top(unit) + first
+        if line == top and line and self._head_at(top) is not None:
+            self._show_line(top - 1)

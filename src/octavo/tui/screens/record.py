@@ -1,0 +1,146 @@
+"""One row of a table over the page it stands on."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import ClassVar, NamedTuple
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from octavo.documents.blocks import Block, words
+from octavo.tui.page.lines import Hot
+from octavo.tui.page.reader import Reader
+from octavo.tui.page.records import record_of
+from octavo.tui.page.sources import Sources
+from octavo.tui.page.view import PageView
+from octavo.tui.screens.dialog import STYLES, Dialog, Frame, SaysThings
+from octavo.tui.widgets.keybar import KeyBar
+
+_TITLE = 60
+
+
+class Leaving(NamedTuple):
+    """How a row was left: on which one, what of it was opened, whether something is to be said about it."""
+
+    row: Block
+    opened: Hot | None = None
+    outside: bool = False
+    comment: bool = False
+
+
+class RecordView(PageView):
+    """The fields of a row."""
+
+    FIRST_KEYS: ClassVar[tuple[str, ...]] = ("page.open", "page.link_hints", "page.yank", "page.comment")
+
+    class Opened(Message):
+        """Something in a field was opened."""
+
+        def __init__(self, hot: Hot, outside: bool) -> None:
+            super().__init__()
+            self.hot = hot
+            self.outside = outside
+
+    def open_spot(self, hot: Hot, *, outside: bool) -> None:
+        self.post_message(self.Opened(hot, outside))
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if action in ("thread", "source", "measure", "heading", "read_on"):
+            return "That is for the whole page: esc goes back to it."
+        if action == "comment":
+            return None
+        return super().why_not(action, parameters)
+
+
+class RecordSheet(Dialog[Leaving]):
+    """A row of a table, a line or more for each field. `J` and `K` go to the next row and the one before."""
+
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss", STYLES / "record.tcss"]
+    CONTEXT: ClassVar[str] = "row sheet"
+    HELP: ClassVar[str] = (
+        "A row of the table, field by field. ( and ) go from field to field, enter and f open links, y copies a field, "
+        "J and K go to other rows, esc closes."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("J", "go(1)", "Next row", tooltip="The next row of the table", id="row.next"),
+        Binding("K", "go(-1)", "Row before", show=False, tooltip="The row before", id="row.previous"),
+        Binding("escape,q", "close", "Close", tooltip="Back to the page", id="row.close"),
+        Binding("question_mark", "app.help", "Help", show=False, tooltip="Help for this row", id="row.help"),
+    ]
+
+    def __init__(self, table: Block, row: Block, sources: Sources, *, ascii: bool = False, mono: bool = False) -> None:
+        super().__init__()
+        self._table, self._row = table, row
+        self._sources = sources
+        self._plain = (ascii, mono)
+
+    def compose(self) -> ComposeResult:
+        view = RecordView(id="record", ascii=self._plain[0], mono=self._plain[1])
+        view.sources = self._sources
+        with Frame():
+            yield view
+        yield KeyBar()
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._view.focus()
+        self._draw()
+
+    @property
+    def _view(self) -> RecordView:
+        return self.query_one(RecordView)
+
+    def _draw(self) -> None:
+        rows = self._table.children
+        number = next((index for index, row in enumerate(rows, 1) if row is self._row), 1)
+        document = record_of(self._table, self._row)
+        first = next((text for cell in self._row.children if (text := " ".join(words(cell.runs).split()))), "Row")
+        self.query_one(Frame).name_it(
+            first if len(first) <= _TITLE else f"{first[:_TITLE]}…", f"{number} of {len(rows)}"
+        )
+        self._view.show(document, key=self._row.key or str(number))
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        """Take as many rows as the fields need."""
+        view = self._view
+        view.settle_around(0)
+        view.styles.height = max(3, view.galley.total)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._fit)
+
+    @on(RecordView.Opened)
+    def _opened(self, message: RecordView.Opened) -> None:
+        self.dismiss(Leaving(self._row, message.hot, message.outside))
+
+    @on(Reader.ThreadWanted)
+    def _nothing_to_open(self) -> None:
+        self._view.explain("There is nothing to open in this field.")
+
+    @on(Reader.Copied)
+    def _copied(self) -> None:
+        if isinstance(self.app, SaysThings):
+            self.app.notices.say("Copied the field.")
+
+    @on(Reader.BlockChosen)
+    def _comment(self, message: Reader.BlockChosen) -> None:
+        message.stop()
+        self.dismiss(Leaving(self._row, comment=True))
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if action == "go" and len(self._table.children) < 2:
+            return "The table has only this row."
+        return super().why_not(action, parameters)
+
+    def action_go(self, step: int) -> None:
+        rows = self._table.children
+        at = next((index for index, row in enumerate(rows) if row is self._row), 0)
+        self._row = rows[(at + step) % len(rows)]
+        self._draw()
+
+    def action_close(self) -> None:
+        self.dismiss(Leaving(self._row))

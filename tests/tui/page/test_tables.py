@@ -1,0 +1,146 @@
+"""Tables row by row: standing on a row, opening it, copying it, and the head that stays while a long one scrolls."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.documents.blocks import Block
+from octavo.documents.parse import parse
+from octavo.tui.page.layout import lay_out
+from octavo.tui.page.look import Look
+from octavo.tui.page.reader import Reader
+from octavo.tui.page.records import as_text
+from octavo.tui.page.view import PageView
+from octavo.tui.screens.record import RecordSheet, RecordView
+from tests.tui.page.panes import PaneApp, bar_at, links, screen
+
+TABLE = """\
+| Field | Meaning | See |
+| --- | --- | --- |
+| `url` | Where events go to | [Signing](signing.md) |
+| `events` | What is sent | |
+| `secret` | Signs [all](all.md) | [Keys](keys.md) |
+"""
+LONG = "| Name | Value |\n| --- | --- |\n" + "".join(f"| name {number} | value {number} |\n" for number in range(60))
+MERGED = """\
+<table><thead><tr><th>A</th><th>B</th><th>C</th></tr></thead><tbody><tr><td rowspan="2">tall</td><td colspan="2">broad</td></tr>
+<tr><td>one</td><td>two</td></tr></tbody></table>
+"""
+TYPED = """\
+<table><thead><tr><th>Name</th><th data-type="checkbox">Done</th><th data-type="select">State<select>
+<option value="x1" label="In review"></option><option value="x2" label="Merged"></option></select></th>
+<th data-type="number">Count</th><th data-type="users">Who</th><th data-type="files">File</th></tr></thead>
+<tbody><tr><td>Guide</td><td>true</td><td>x1, x2</td><td>12</td><td>Mira</td><td><a href="a.pdf">a.pdf</a></td></tr>
+</tbody></table>
+"""
+
+
+def sheet(app: PaneApp[PageView]) -> RecordView:
+    assert isinstance(app.screen, RecordSheet)
+    return app.screen.query_one(RecordView)
+
+
+async def test_the_cursor_stands_on_a_row_and_a_comment_is_about_it() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show(parse(TABLE), key="p")
+        await pilot.press("right_parenthesis", "right_parenthesis")
+        assert bar_at(app.pane) == ["events   What is sent"]
+        await pilot.press("c")
+        (said,) = [each for each in app.said if isinstance(each, Reader.BlockChosen)]
+        assert (said.block.kind, said.block.plain()) == ("row", "events\nWhat is sent")
+        assert said.block.key
+
+
+async def test_a_row_opens_field_by_field_and_its_links_open_from_there() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.pane.show(parse(TABLE), key="p")
+        await pilot.press("right_parenthesis", "enter")
+        await pilot.pause()
+        shown = [line.strip(" ▌") for line in screen(sheet(app)).split("\n")]
+        assert shown[:3] == ["Field    url", "Meaning  Where events go to", "See      Signing"]
+        await pilot.press("J", "J")
+        await pilot.pause()
+        assert "Keys" in screen(sheet(app))
+        await pilot.press("right_parenthesis", "enter")
+        await pilot.pause()
+        assert links(app) == [("all.md", False)]
+        assert bar_at(app.pane)[0].startswith("secret")
+        await pilot.press("enter")
+        await pilot.press("c")
+        assert [each.block.kind for each in app.said if isinstance(each, Reader.BlockChosen)] == ["row"]
+        await pilot.press("enter", "y")
+        assert app.clipboard == "secret"
+        await pilot.press("escape")
+        assert not isinstance(app.screen, RecordSheet)
+
+
+async def test_a_row_and_a_table_are_copied_with_tabs_between_the_fields() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show(parse(TABLE), key="p")
+        await pilot.press("y")
+        assert app.clipboard.split("\n") == [
+            "Field\tMeaning\tSee",
+            "url\tWhere events go to\tSigning",
+            "events\tWhat is sent\t",
+            "secret\tSigns all\tKeys",
+        ]
+        await pilot.press("right_parenthesis", "y")
+        assert app.clipboard == "url\tWhere events go to\tSigning"
+
+
+def test_typed_cells_are_copied_as_they_read() -> None:
+    assert as_text(parse(TYPED).blocks[0]).split("\n")[1] == "Guide\ttrue\tIn review, Merged\t12\tMira\ta.pdf"
+
+
+async def test_the_head_of_a_long_table_stays_and_hides_no_cursor() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(60, 12)) as pilot:
+        app.pane.show(parse(f"Before.\n\n{LONG}\nAfter."), key="p")
+        await pilot.press("j")
+        assert screen(app.pane).count("Name") == 1
+        await pilot.press(*["j"] * 20)
+        rows = screen(app.pane).split("\n")
+        assert rows[0].split() == ["Name", "Value"]
+        assert "name" in rows[1]
+        assert bar_at(app.pane)[0] == rows[1].strip(" ▌")
+        for _ in range(30):
+            await pilot.press("left_parenthesis")
+            assert bar_at(app.pane)
+        await pilot.press("G")
+        assert "After." in screen(app.pane)
+
+
+def test_merged_cells_leave_their_columns_to_no_other() -> None:
+    rows = [line.text.split() for line in lay_out(parse(MERGED).blocks, 60, Look.plain()).lines]
+    assert rows[0] == ["A", "B", "C"]
+    assert rows[2:] == [["tall", "broad"], ["one", "two"]]
+    texts = [line.text for line in lay_out(parse(MERGED).blocks, 60, Look.plain()).lines]
+    assert texts[0].index("B") == texts[2].index("broad") == texts[3].index("one")
+    assert texts[0].index("C") == texts[3].index("two")
+
+
+def test_cells_say_what_they_are() -> None:
+    (row,) = [line.text for line in lay_out(parse(TYPED).blocks, 90, Look.plain()).lines][2:]
+    assert row.split() == ["Guide", "☑", "In", "review", "Merged", "12", "@Mira", "↓", "a.pdf"]
+
+
+@pytest.mark.parametrize("width", [1, 8, 200])
+def test_a_width_is_heeded_where_columns_have_to_give_way(width: int) -> None:
+    words = "many words that wrap in a narrow column " * 2
+    markdown = f'<table><thead><tr><th width="{width * 8}">A</th><th>B</th></tr></thead><tbody><tr><td>{words}</td><td>{words}</td></tr></tbody></table>'
+    head = lay_out(parse(markdown).blocks, 80, Look.plain()).lines[0].text
+    assert head.index("B") == (14 if width < 20 else 41)
+
+
+def test_a_table_of_any_shape_fits_and_loses_no_word() -> None:
+    rows: list[Block] = []
+    for columns in (1, 7, 60):
+        markdown = f"|{'h再|' * columns}\n|{'-|' * columns}\n|{'wide再試 cell|' * columns}\n"
+        for width in (16, 33, 80):
+            layout = lay_out(parse(markdown).blocks, width, Look.plain())
+            assert max(line.width for line in layout.lines) <= width
+            rows += [stop[2] for stop in layout.block_lines if stop[2].kind == "row"]
+    assert len(rows) == 9
