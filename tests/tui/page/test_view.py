@@ -6,7 +6,6 @@ import pytest
 from textual.widgets import Static
 
 from octavo.documents.parse import parse
-from octavo.tui.page.page_parts import beginning
 from octavo.tui.page.reader import Reader
 from octavo.tui.page.view import PageView
 from tests.tui.page.panes import PaneApp, bar_at, links, screen
@@ -151,8 +150,8 @@ class Busy(PageView):
 
     is_busy = True
 
-    def set_ahead(self, seconds: float) -> bool:
-        return super().set_ahead(0 if self.is_busy else seconds)
+    def set_ahead(self, seconds: float, reach: int = 0) -> bool:
+        return super().set_ahead(0 if self.is_busy else seconds, reach)
 
 
 async def test_what_is_opened_and_the_place_stay_over_a_reload() -> None:
@@ -363,12 +362,13 @@ async def test_a_long_page_shows_its_beginning_before_it_is_read() -> None:
         assert "Section 0" in screen(view)
         assert view.document is not None
         begun = len(view.document.blocks)
-        await app.workers.wait_for_complete()
+        await pilot.press("G")
+        while not view.is_whole:
+            await pilot.pause()
         await pilot.pause()
         assert len(view.document.blocks) > begun
-        assert [type(each) for each in app.said] == [PageView.Loaded]
-        await pilot.press("G")
         assert "Paragraph 199" in screen(view)
+        assert [type(each) for each in app.said] == [PageView.Loaded]
 
 
 async def test_only_what_is_looked_at_is_set() -> None:
@@ -376,12 +376,6 @@ async def test_only_what_is_looked_at_is_set() -> None:
     async with app.run_test(size=(80, 20)):
         app.pane.show(parse(LONG * 30), title="Long", key="p")
         assert app.pane.galley.unset > len(app.pane.galley) // 2
-
-
-def test_the_beginning_of_a_page_ends_at_a_blank_line_outside_code() -> None:
-    page = "a\n\n```\nb\n\nc\n```\n\nd\n\ne"
-    assert beginning(page, 9) == "a\n\n```\nb\n\nc\n```"
-    assert beginning("x" * 100, 10) == "x" * 20
 
 
 @pytest.mark.parametrize("size", [(60, 40), (100, 40), (140, 40)])

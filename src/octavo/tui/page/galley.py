@@ -20,8 +20,8 @@ class Galley(Generic[U]):
     never does."""
 
     def __init__(self, units: Sequence[U], guess: Callable[[U], int], set_unit: Callable[[U], list[Line]]) -> None:
-        self.units = units
-        self._set_unit = set_unit
+        self.units = list(units)
+        self._guess, self._set_unit = guess, set_unit
         self._heights = [guess(unit) for unit in units]
         self._exact = bytearray(len(units))
         self._tops: list[int] | None = None
@@ -29,6 +29,13 @@ class Galley(Generic[U]):
 
     def __len__(self) -> int:
         return len(self.units)
+
+    def extend(self, units: Sequence[U]) -> None:
+        """Put more units below the last."""
+        self.units += units
+        self._heights += [self._guess(unit) for unit in units]
+        self._exact += bytes(len(units))
+        self._tops = None
 
     def _edges(self) -> list[int]:
         if self._tops is None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rich.style import Style
 from textual.strip import Strip
 
-from octavo.api.comments import Comment
 from octavo.documents.blocks import Block, Document
 from octavo.tui.page.content_state import Stateful
 from octavo.tui.page.cursor_pane import Bring, Stop
 from octavo.tui.page.lines import Line, cells
 from octavo.tui.page.page_parts import ThreadMarks, anchors_above
 from octavo.tui.page.painting import over
+
+if TYPE_CHECKING:
+    from octavo.api.comments import Comment
 
 MARK = 4
 """Cells kept free at the right for the mark of a thread: a blank, the sign, a blank, a digit."""

@@ -1,4 +1,4 @@
-"""Parts of a page: its beginning, its source in blocks, the way down to a block, and the threads at its blocks."""
+"""Parts of a page: its source in blocks, the way down to a block, and the threads at its blocks."""
 
 from __future__ import annotations
 
@@ -32,16 +32,6 @@ class AddressWanted(Message):
         super().__init__()
         self.href = href
         self.kind = kind
-
-
-def beginning(markdown: str, length: int) -> str:
-    """The first part of a page, about as long as asked: up to a blank line that no fence spans, else a line end."""
-    cut = markdown.find("\n\n", length, 2 * length)
-    while cut >= 0 and markdown.count("\n```", 0, cut) % 2:
-        cut = markdown.find("\n\n", cut + 2, 2 * length)
-    if cut < 0:
-        cut = markdown.find("\n", length, 2 * length)
-    return markdown[: cut if cut >= 0 else 2 * length]
 
 
 def source_blocks(source: str) -> list[Block]:

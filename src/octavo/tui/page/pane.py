@@ -24,7 +24,7 @@ from octavo.tui.page.lines import Line
 from octavo.tui.page.look import Look
 from octavo.tui.page.painting import painted
 
-SLICE, EVERY, REACH = 0.005, 0.03, 300
+SLICE, EVERY, REACH = 0.004, 0.01, 300
 """Seconds of work at a time, seconds between, and how many units on each side are set ahead of being looked at."""
 
 
@@ -234,12 +234,13 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
             self.virtual_size = size
             self.tell()  # how far one has read is of another whole now
 
-    def set_ahead(self, seconds: float) -> bool:
-        """Set units from the one on show on, for so long. True when none near is left."""
+    def set_ahead(self, seconds: float, reach: int = 0) -> bool:
+        """Set units from the one on show on, for so long, at most `reach` of them on each side. True when none near is
+        left."""
         until = time.perf_counter() + seconds
         count = len(self.galley)
         here = self.galley.at(self.scroll_offset.y)[0] if count else 0
-        reach = REACH if count > 4 * REACH else count
+        reach = reach or (REACH if count > 4 * REACH else count)
         for unit in (*range(here, min(count, here + reach)), *range(here - 1, max(-1, here - reach), -1)):
             if not self.galley.is_exact(unit):
                 if time.perf_counter() >= until:
@@ -248,19 +249,28 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
         return True
 
     def _refine_soon(self) -> None:
-        if self._refining is None and self.is_running and self.galley.unset:
+        if self._refining is None and self.is_running and self.has_work:
             self._refining = self.set_timer(EVERY, self._refine)
+
+    @property
+    def has_work(self) -> bool:
+        """Whether something can be done ahead."""
+        return self.galley.unset > 0
+
+    def work(self, seconds: float) -> bool:
+        """Do what can be done ahead, for so long. True when nothing is left."""
+        return self.set_ahead(seconds)
 
     def _refine(self) -> None:
         self._refining = None
-        if not len(self.galley):
-            return
-        top = self.scroll_offset.y
-        unit, place = self.galley.at(top)
-        total = self.galley.total
-        done = self.set_ahead(SLICE)
-        now = self.galley.top(unit) + place
-        if self.galley.total != total and (done or now != top or time.monotonic() - self._synced > 1):
+        galley, top = self.galley, self.scroll_offset.y
+        unit, place = galley.at(top)
+        total = galley.total
+        done = self.work(SLICE)
+        now = self.galley.top(unit) + place if galley is self.galley and len(galley) else top
+        if galley is not self.galley:
+            pass  # set anew, and told
+        elif self.galley.total != total and (done or now != top or time.monotonic() - self._synced > 1):
             self._sync()
             if now != top:
                 self.scroll_to(y=now, animate=False, immediate=True, force=True)

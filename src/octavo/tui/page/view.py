@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 
-from octavo.api.comments import Comment
 from octavo.api.text import line as safe_line
 from octavo.api.text import text as safe_text
 from octavo.documents.blocks import Block, Document, Run, words
+from octavo.tui.page.arriving import Arriving
 from octavo.tui.page.cursor_pane import Bring, Stop
 from octavo.tui.page.finding import Find, Finder
 from octavo.tui.page.galley import Galley
@@ -21,8 +20,7 @@ from octavo.tui.page.late import Late
 from octavo.tui.page.layout import Unit, guess, set_block, set_unit, units
 from octavo.tui.page.lines import Line
 from octavo.tui.page.marked import MARK
-from octavo.tui.page.opening import Opening
-from octavo.tui.page.page_parts import ThreadMarks, beginning, same_title, source_blocks
+from octavo.tui.page.page_parts import ThreadMarks, same_title, source_blocks
 from octavo.tui.page.pane import Anchor
 from octavo.tui.page.reader import motions
 from octavo.tui.page.reading_keys import READING_KEYS
@@ -30,13 +28,14 @@ from octavo.tui.page.setting import Folds, Setting, trail
 from octavo.tui.page.sources import Sources
 from octavo.tui.widgets.states import nothing
 
+if TYPE_CHECKING:
+    from octavo.api.comments import Comment
+
 MEASURES = (76, 100, 0)
 """Cells a line of text may take, narrow and wide; 0 is the whole pane, in which code is not broken either."""
-LONG = 24_000
-"""Characters from which a page is read in a thread, its beginning first."""
 
 
-class PageView(Opening):
+class PageView(Arriving):
     """A page to read: `show` a document, or `show_markdown` what is still to be parsed."""
 
     CONTEXT: ClassVar[str] = "page"
@@ -62,7 +61,6 @@ class PageView(Opening):
     ) -> None:
         super().__init__(ascii=ascii, mono=mono, name=name, id=id, classes=classes)
         self.document: Document | None = None
-        self.key = ""
         self.folds = Folds()
         self.shows_source = False
         self._head: tuple[str, str] = ("", "")
@@ -72,7 +70,6 @@ class PageView(Opening):
         self._missing: dict[int, list[tuple[Late[Any, Any], Any]]] = {}
         """For each unit, by its identity, what was not known when it was set."""
         self._wanted_anchor = ""
-        self._whole = True
 
     # What callers ask and do
 
@@ -97,6 +94,7 @@ class PageView(Opening):
         threads: Mapping[str, int | Sequence[Comment]] | None = None,
     ) -> None:
         """Show a page. While `key` is the same, the place and what is opened are kept."""
+        self.stop_reading()
         self._show(document, (safe_line(title), safe_text(description or "")), key, whole=True)
         if threads is not None:
             self.set_threads(threads)
@@ -104,26 +102,18 @@ class PageView(Opening):
 
     def show_markdown(self, markdown: str, *, title: str = "", description: str | None = None, key: str = "") -> None:
         """Show a page that is not parsed yet: the beginning of a long one at once, all of it soon. `Loaded` follows."""
-        from octavo.documents.parse import parse  # the parser takes 30 ms to load, and no frame needs it
-
         head = (safe_line(title), safe_text(description or ""))
-        self.workers.cancel_group(self, "read")
-        if self.document is not None and key == self.key and markdown == self.document.source and self._whole:
-            self._show(self.document, head, key, whole=True)
-            self.post_message(self.Loaded())
-        elif len(markdown) < LONG:
-            self._show(parse(markdown), head, key, whole=True)
-            self.post_message(self.Loaded())
+        if self.document is not None and key == self.key and markdown == self.document.source and self.is_whole:
+            self.show(self.document, title=title, description=description, key=key)
         else:
-            if key != self.key or self.document is None:
-                self._show(parse(beginning(markdown, LONG // 4)), head, key, whole=False)
-            self.run_worker(self._read(markdown, head, key), group="read")
+            self.read(markdown, head, key)
 
-    async def _read(self, markdown: str, head: tuple[str, str], key: str) -> None:
-        from octavo.documents.parse import parse
-
-        document = await asyncio.to_thread(parse, markdown)
-        self._show(document, head, key, whole=True)
+    def all_read(self, document: Document) -> None:
+        self._marked = ThreadMarks(document.blocks, self._marked.counts)
+        if self._wanted_anchor:
+            self.go_to_anchor(self._wanted_anchor)
+        self.refresh_bindings()
+        self.tell()
         self.post_message(self.Loaded())
 
     def _show(self, document: Document, head: tuple[str, str], key: str, *, whole: bool) -> None:
@@ -132,7 +122,7 @@ class PageView(Opening):
             return
         self.settled()
         anchor = self._anchor() if same else None
-        self.document, self._head, self._whole = document, head, whole
+        self.document, self._head, self.is_whole = document, head, whole
         if not same:
             self.key, self.folds, self.cursor, self.shows_source = key, Folds(), None, False
             self._marked = ThreadMarks()
@@ -165,7 +155,7 @@ class PageView(Opening):
             found = True
         else:
             found = self.go_to_block(block.key if block is not None else wanted)
-        self._wanted_anchor = "" if found or self._whole else wanted
+        self._wanted_anchor = "" if found or self.is_whole else wanted
         return found
 
     def _go_to_top(self) -> None:
@@ -197,13 +187,13 @@ class PageView(Opening):
     def clear(self) -> None:
         """Show nothing."""
         self.settled()
+        self.stop_reading()
         self.document, self.key, self._marked = None, "", ThreadMarks()
         self.reset()
 
     # Laying out
 
     def make_galley(self, width: int) -> Galley[Unit]:
-        document = self.document
         room = max(10, width - 2 - MARK)
         measure = min(room, MEASURES[self._measure] or room)
         self.margin = max(2, min((width - measure) // 2, width - measure - MARK))
@@ -217,14 +207,11 @@ class PageView(Opening):
             sources=self.sources,
         )
         self.measure = measure
-        blocks: list[Block] = []
-        if document is not None and self.shows_source:
-            blocks = source_blocks(document.source)
-        elif document is not None:
-            blocks = self._page_blocks(document)
         self._margins: dict[int, int] = {}
         self._missing = {}
-        return Galley(units(blocks), lambda unit: guess(unit, measure), lambda unit: self._set(setting, unit, measure))
+        return Galley(
+            units(self._blocks()), lambda unit: guess(unit, measure), lambda unit: self._set(setting, unit, measure)
+        )
 
     def _set(self, setting: Setting, unit: Unit, measure: int) -> list[Line]:
         self.sources.take_missed()
@@ -235,7 +222,7 @@ class PageView(Opening):
 
     def _page_blocks(self, document: Document) -> list[Block]:
         title, description = self._head
-        blocks = list(document.blocks)
+        blocks = list(self.blocks_so_far())
         if not blocks:
             return []
         if title:
@@ -274,6 +261,8 @@ class PageView(Opening):
         return self.document is not None
 
     def empty_lines(self) -> list[Content]:
+        if not self.is_whole:
+            return []
         title = [Content(f"  {self._head[0]}").stylize("bold")] if self._head[0] else []
         return [Content(""), *title, *nothing("This page is empty.", "J goes to the next one")]
 

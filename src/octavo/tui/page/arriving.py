@@ -1,0 +1,138 @@
+"""A page whose blocks arrive while it is read: its beginning is on show before its end is known."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from octavo.documents.blocks import Block, Document
+from octavo.tui.page.layout import units
+from octavo.tui.page.opening import Opening
+
+if TYPE_CHECKING:
+    from octavo.documents.parse import Reading
+
+AT_ONCE = 4_000
+"""Pages of fewer characters are read before anything of them is shown."""
+FIRST = 0.01
+"""Seconds for reading the beginning of a longer one."""
+NEAR, SYNC = 24, 0.25
+"""Units set ahead before a page is read on; seconds between two times that one is told how long it has become."""
+
+Head = tuple[str, str]
+"""The title and the description of a page."""
+
+
+class Arriving(Opening):
+    """A view of a page that is read in slices, between which keys are answered."""
+
+    key = ""
+    """What the page on show is called."""
+    shows_source = False
+    is_whole = True
+    """Whether all of the page on show is read."""
+    _reading: Reading | None = None
+    _arriving: tuple[Head, str] = (("", ""), "")
+    _shown = 0
+    """How many blocks of what is being read are on show."""
+    _to_end = False
+
+    # What a subclass says
+
+    def _show(self, document: Document, head: Head, key: str, *, whole: bool) -> None:
+        raise NotImplementedError
+
+    def all_read(self, document: Document) -> None:
+        """All of the page is on show."""
+        raise NotImplementedError
+
+    # Reading
+
+    def read(self, markdown: str, head: Head, key: str) -> None:
+        """Show the beginning of a page, all of it soon. What is on show of the same `key` stays until all is read."""
+        from octavo.documents.parse import Reading  # the parser takes 30 ms to load, and no frame needs it
+
+        self._reading, self._to_end = None, False
+        reading = Reading(markdown)
+        at_once = len(markdown) < AT_ONCE
+        if at_once:
+            reading.read()
+        elif key != self.key or self.document is None:
+            reading.read(FIRST)
+        if reading.is_done:
+            self._show(reading.document, head, key, whole=True)
+            self.all_read(reading.document)
+            return
+        if key != self.key or self.document is None:
+            self._show(reading.document, head, key, whole=False)
+        self._reading, self._arriving, self._shown = reading, (head, key), len(reading.blocks)
+        self._refine_soon()
+
+    def stop_reading(self) -> None:
+        """What was being read is not wanted any more."""
+        self._reading = None
+
+    @property
+    def _grows(self) -> bool:
+        return self._reading is not None and not self.is_whole
+
+    @property
+    def has_work(self) -> bool:
+        return self._reading is not None or super().has_work
+
+    def work(self, seconds: float) -> bool:
+        if (reading := self._reading) is None:
+            return super().work(seconds)
+        until = time.perf_counter() + seconds
+        self.set_ahead(seconds, NEAR)
+        left = until - time.perf_counter()
+        if left > 0 and reading.read(left) and self._grows:
+            self._grow(reading)
+        if reading.is_done:
+            self._end_reading(reading)
+        return False
+
+    def _grow(self, reading: Reading) -> None:
+        """Put what was read since below what is on show."""
+        known, self._shown = self._shown, len(reading.blocks)
+        if self.shows_source or not known:
+            self.reset()
+            return
+        was = self.galley.total
+        self.galley.extend(units(reading.blocks[known:], reading.blocks[known - 1]))
+        if was < self.scroll_offset.y + self.size.height:
+            self._sync()
+            self.repaint()
+        elif time.monotonic() - self._synced > SYNC:
+            self._sync()
+
+    def _end_reading(self, reading: Reading) -> None:
+        self._reading = None
+        if self.is_whole:
+            self._show(reading.document, *self._arriving, whole=True)
+        else:
+            self.document, self.is_whole = reading.document, True
+            self._sync()
+            self.content_changed()
+        if self._to_end:
+            self.go(self.galley.total)
+        self.all_read(reading.document)
+
+    def blocks_so_far(self) -> tuple[Block, ...]:
+        """The blocks of the page on show, as far as it is read."""
+        if self._grows and self._reading is not None:
+            self.document = self._reading.document
+            self._shown = len(self.document.blocks)
+        return self.document.blocks if self.document is not None else ()
+
+    # Moving
+
+    def go(self, line: int) -> None:
+        self._to_end = self._grows and line + self.rows >= self.galley.total
+        super().go(line)
+
+    def action_read_on(self) -> None:
+        if self._grows and self.scroll_offset.y >= self.galley.total - self.rows:
+            self.explain("The rest of this page is still being read.")
+        else:
+            super().action_read_on()
