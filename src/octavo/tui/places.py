@@ -20,6 +20,7 @@ from octavo.tui.screens.files import FilesScreen
 from octavo.tui.screens.home import HomeScreen
 from octavo.tui.screens.links import LinksScreen
 from octavo.tui.screens.page_history import PageHistoryScreen
+from octavo.tui.screens.record import RecordSheet
 from octavo.tui.screens.search import SearchScreen
 from octavo.tui.screens.sign_in import SignInScreen
 from octavo.tui.screens.thread import ThreadSheet
@@ -38,6 +39,7 @@ PLACES: tuple[type[DOMNode], ...] = (
     ContentScreen,
     SpaceViews,
     PageView,
+    RecordSheet,
     Discussing,
     FilesScreen,
     LinksScreen,
