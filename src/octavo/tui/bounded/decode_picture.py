@@ -93,7 +93,7 @@ def _small(image: Any, asked: dict[str, Any], about: dict[str, Any]) -> tuple[di
     clear = image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info
     image = image.convert("RGBA" if clear else "RGB")
     if size != image.size:
-        sharp = Image.Resampling.NEAREST if scale > 1 else Image.Resampling.LANCZOS
+        sharp = Image.Resampling.NEAREST if scale > 1 else Image.Resampling.HAMMING
         image = image.resize(size, sharp, reducing_gap=3.0 if scale < 1 else None)
     if clear:
         ground = Image.new("RGBA", size, (*asked["ground"], 255))

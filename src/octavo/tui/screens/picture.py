@@ -82,9 +82,9 @@ class PictureScreen(Dialog[None]):
         "o opens it in the browser, w saves it."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "load", "Load", tooltip="Load a picture that is on another site", id="picture.load"),
+        Binding("enter", "load", "Load", show=False, tooltip="Load a picture that is on another site", id="picture.load"),
         Binding("l,n,right,space", "step(1)", "Next", tooltip="The next picture of the page", id="picture.next"),
-        Binding("h,p,left,b", "step(-1)", "Before", tooltip="The picture before", id="picture.previous"),
+        Binding("h,p,left,b", "step(-1)", "Previous", tooltip="The picture before", id="picture.previous"),
         Binding("o", "browse", "Browser", tooltip="Open its address in the browser", id="picture.browser"),
         Binding("w", "save", "Save", tooltip="Save the file of the picture", id="picture.save"),
         Binding("r", "again", "Again", show=False, tooltip="Ask for the picture again", id="picture.again"),
