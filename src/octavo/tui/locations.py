@@ -27,10 +27,16 @@ def title_of(location: Location) -> str:
     return (location.page.title if location.page else "") or "Untitled"
 
 
-def above(tree: PageTree | None, page_id: str) -> str:
-    """The pages a page lies below, the root first; nothing for one at the root."""
-    trail = tree.trail(page_id) if tree is not None else ()
-    return " › ".join(page.title or "Untitled" for page in trail[:-1])
+def trails(tree: PageTree) -> dict[str, str]:
+    """For each page those it lies below, the root first; nothing for one at the root."""
+    found: dict[str, str] = {}
+    waiting = [(page, "") for page in tree.pages]
+    while waiting:
+        page, above = waiting.pop()
+        found[page.id] = above
+        title = page.title or "Untitled"
+        waiting += [(each, f"{above} › {title}" if above else title) for each in page.pages]
+    return found
 
 
 def go_to(app: Octavo, space_id: str, location: Location) -> None:

@@ -23,7 +23,7 @@ from octavo.data.live import Snapshot
 from octavo.tui import clipboard
 from octavo.tui.ages import plural
 from octavo.tui.exporting import save_file, size_in_words
-from octavo.tui.locations import above, go_to, key_of, title_of
+from octavo.tui.locations import go_to, key_of, title_of, trails
 from octavo.tui.screen import View
 from octavo.tui.screens.chooser import Choice
 from octavo.tui.screens.picker import Picker
@@ -60,7 +60,7 @@ class FilesScreen(View):
         self._files: Snapshot[ListPage[File]] = Snapshot()
         self._used: Counter[str] | None = None
         """How often each file is used, once all links of the space are known."""
-        self._tree: PageTree | None = None
+        self._trails: dict[str, str] = {}
         self._asking: Timer | None = None
 
     def body(self) -> Iterable[Widget]:
@@ -121,8 +121,9 @@ class FilesScreen(View):
         self._arrange()
 
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
-        self._tree = snapshot.value or self._tree
-        self.uses.redraw()
+        if snapshot.value is not None:
+            self._trails = trails(snapshot.value)
+            self.uses.redraw()
 
     def _arrange(self) -> None:
         snapshot, used = self._files, self._used or Counter()
@@ -165,7 +166,7 @@ class FilesScreen(View):
         return Row(
             text=title_of(place),
             right=Content.styled(which, "$octavo-muted"),
-            below=above(self._tree, page) or self.space.title,
+            below=self._trails.get(page) or self.space.title,
         )
 
     def _draw_about(self) -> None:

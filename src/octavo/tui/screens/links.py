@@ -19,10 +19,10 @@ from octavo.api.links import Link, Location
 from octavo.api.operation import ListPage
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
-from octavo.documents.links import Broken, resolve
+from octavo.documents.links import Broken, Places, resolve
 from octavo.tui import clipboard, navigating
 from octavo.tui.ages import plural
-from octavo.tui.locations import above, go_to, key_of, part_of, title_of
+from octavo.tui.locations import go_to, key_of, part_of, title_of, trails
 from octavo.tui.screen import View
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Heading, Row, Rows
@@ -83,13 +83,15 @@ class LinksScreen(View):
         self._here: Snapshot[ListPage[Location]] = Snapshot(loading=True)
         self._places: dict[str, list[Place]] = {}
         self._tree: PageTree | None = None
+        self._trails: dict[str, str] = {}
+        self._known = Places()
 
     def body(self) -> Iterable[Widget]:
         rows: Rows[Place] = Rows(
             self._draw,
             key=lambda each: each.key,
             search=lambda each: f"{each.target} {each.address} {each.kind} {title_of(each.place)}",
-            groups=lambda each: [Heading(title_of(each.place), above(self._tree, self._page_of(each)))],
+            groups=lambda each: [Heading(title_of(each.place), self._trails.get(self._page_of(each), ""))],
             empty="No link of this space is of this kind.",
             hint="] next section",
             id="links",
@@ -144,8 +146,10 @@ class LinksScreen(View):
         self._draw_list()
 
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
-        self._tree = snapshot.value or self._tree
-        self._draw_list()
+        if snapshot.value is not None and snapshot.value is not self._tree:
+            self._tree, self._trails = snapshot.value, trails(snapshot.value)
+            self._known = navigating.places(snapshot.value, self.space.id)
+            self._draw_list()
 
     def _draw_list(self) -> None:
         section = self.sections.current
@@ -154,7 +158,7 @@ class LinksScreen(View):
         )
         snapshot: Snapshot[ListPage[Link]] | Snapshot[ListPage[Location]]
         snapshot = self._here if section == "here" else self._links
-        order = {page.id: number for number, page in enumerate(self._tree.walk())} if self._tree else {}
+        order = {page.id: number for number, page in enumerate(self._tree.walk())} if self._tree is not None else {}
         places = {each.key: each for each in self._places.get(section, ())}
         if snapshot.value is not None:
             self.rows.empty = _NOTHING[section]
@@ -195,7 +199,7 @@ class LinksScreen(View):
             return
         sign, style = _SIGNS[each.sort]
         page = self._page_of(each)
-        where = [name for name in (self.space.title, above(self._tree, page), title_of(each.place)) if name]
+        where = [name for name in (self.space.title, self._trails.get(page, ""), title_of(each.place)) if name]
         same = [other for other in self._places.get(each.sort, ()) if self._target(other) == self._target(each)]
         lines = [
             Content.assemble((f"{sign} ", style), (each.target or each.address or "nowhere", "bold")),
@@ -230,7 +234,7 @@ class LinksScreen(View):
                 found = resolve(
                     each.address,
                     navigating.page_path(self._tree, self._page_of(each)),
-                    navigating.places(self._tree, self.space.id),
+                    self._known,
                 )
                 reason = found.reason if isinstance(found, Broken) else "It leads to nothing that is there."
                 return f"Broken: {reason[:1].lower()}{reason[1:]}"
