@@ -293,3 +293,36 @@ def _file(href: str, path: str, places: Places) -> Target | None:
     if file:
         return ToFile(file, name)
     return Broken(href, f"There is no file {name} in this space.") if _ASSETS in path else None
+
+
+_LOOKS_LIKE_A_HOST = re.compile(r"(?:^|[\s/@(])((?:[\w-]{1,63}\.){1,8}[a-z]{2,24})(?=$|[\s/:?#).,])", re.IGNORECASE)
+_FILES = frozenset(
+    {"md", "html", "htm", "json", "js", "ts", "py", "sh", "yaml", "yml", "txt", "zip", "pdf", "png", "rs", "go"}
+)
+
+
+def doubt(words: str, target: ToUrl) -> str:
+    """What to mind about a link whose words name another host than it leads to. Empty when they do not."""
+    said = _LOOKS_LIKE_A_HOST.search(words)
+    if said is None or target.url.startswith("mailto:") or said[1].rpartition(".")[2].lower() in _FILES:
+        return ""
+    host = said[1].lower().removeprefix("www.")
+    try:
+        host = host.encode("idna").decode()
+    except ValueError:
+        pass
+    leads = target.host.removeprefix("www.")
+    if leads == host or leads.endswith(f".{host}"):
+        return ""
+    return f"Take care: the link says {said[1]}, but leads to {target.host}."
+
+
+def other_letters(host: str) -> str:
+    """What a host looks like whose name is not written in ASCII. Empty for others."""
+    if "xn--" not in host:
+        return ""
+    try:
+        shown = host.encode("ascii").decode("idna")
+    except ValueError:
+        return ""
+    return f"Its name is written {shown}: letters of other scripts can look like those of another name."

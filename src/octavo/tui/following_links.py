@@ -21,29 +21,32 @@ def follow(screen: ContentScreen, message: LinkFollowed) -> None:
     app = screen.octavo
     match message.kind:
         case "ask" | "search":
-            app.search(message.href)
+            navigating.search(app, message.href)
         case "note":
             _show_note(screen, message.href)
         case "page":
             _open_address(app, _address_of_page(screen.page), "page")
-        case "image" if not message.href.startswith(("http://", "https://")):
-            app.say("Pictures of the space are not shown here: read its caption and description.", tone="care")
-        case _ if message.outside and not isinstance(_target(screen, message.href), links.Broken | links.Blocked):
-            navigating_to = address_of(screen, message.href)
-            _open_address(app, navigating_to, "link", words=message.words)
+        case "image" if not message.outside:
+            from octavo.tui.screens.picture import look_at  # few pages are looked at so closely
+
+            look_at(screen, message.href)
         case _:
-            _follow(screen, message.href)
+            _follow(screen, message)
 
 
-def _follow(screen: ContentScreen, href: str) -> None:
-    match _target(screen, href):
+def _follow(screen: ContentScreen, message: LinkFollowed) -> None:
+    target = _target(screen, message.href)
+    if message.outside and not isinstance(target, links.Broken | links.Blocked):
+        _open_address(screen.octavo, address_of(screen, message.href), "link", words=message.words)
+        return
+    match target:
         case links.ToPage(page=page_id, anchor=anchor):
             screen.open_page(page_id, anchor=anchor or "")
             screen.pages_tree.reveal(page_id)
         case links.ToAnchor(anchor=anchor):
             screen.view.go_to_anchor(anchor)
-        case target:
-            leave(screen.octavo, target, at=screen.space.ref if screen.space is not None else None)
+        case _:
+            leave(screen.octavo, target, words=message.words, at=screen.discussion)
 
 
 def leave(app: Octavo, target: links.Target, *, words: str = "", at: ContentRef | None = None) -> None:

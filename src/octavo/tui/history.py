@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from octavo.tui.page.opening import Standing
+
+
+MOST = 200
+"""How many places one can go back to."""
 
 
 class Visit(NamedTuple):
-    """A page one was on, and the line at the top of its pane."""
+    """A page one was on, and how it was left: the line at the top, the block under the cursor, what was opened."""
 
     space: str
     page: str
-    line: int
+    standing: Standing
 
 
 class History:
@@ -32,6 +39,7 @@ class History:
         """One goes on from `place` to somewhere new."""
         if not self._behind or self._behind[-1] != place:
             self._behind.append(place)
+            del self._behind[:-MOST]
         self._ahead.clear()
 
     def back(self, here: Visit) -> Visit | None:

@@ -8,10 +8,13 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from textual.content import Content
+
 from octavo.api.change_requests import ChangeRequest, Get
 from octavo.api.content import PageTree
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.documents import links
+from octavo.tui.page.targets import Ground
 
 if TYPE_CHECKING:
     from octavo.tui.app import Octavo
@@ -24,24 +27,12 @@ SOON = 10.0
 
 def places(tree: PageTree | None, space: str | None) -> links.Places:
     """What links on a page of this tree may lead to."""
-    pages = list(tree.walk()) if tree else []
-    by_path: dict[str, str] = {}
-    for page in pages:
-        if page.path is not None:
-            by_path.setdefault(page.path, page.id)
-        if page.git is not None and page.git.path:
-            by_path.setdefault(page.git.path.removesuffix(".md"), page.id)
-    return links.Places(pages=by_path, page_ids=frozenset(page.id for page in pages), space=space)
+    return Ground(tree or PageTree(), SpaceRef(space_id=space or "none")).places
 
 
 def page_path(tree: PageTree | None, page_id: str) -> str:
     """Where a page lies, as its relative links see it."""
-    page = tree.find(page_id) if tree else None
-    if page is None:
-        return ""
-    if page.git is not None and page.git.path:
-        return page.git.path
-    return page.path or ""
+    return Ground(tree or PageTree(), SpaceRef(space_id="none")).path(page_id)
 
 
 def show_change_request(app: Octavo, at: ChangeRequestRef) -> None:
@@ -73,6 +64,11 @@ def open_space(app: Octavo, space_id: str, page_id: str | None = None, anchor: s
     """Show a space, and a page of it."""
     from octavo.tui.screens.content import ContentScreen
 
+    if app.known.spaces.value is not None and app.known.space(space_id) is None:
+        where = app.known.organization.title if app.known.organization is not None else "this organization"
+        app.say(f"{where} has no space {space_id} that you may see: it may be in another, or gone.", tone="care")
+        return
+
     async def show() -> None:
         app.wanted_space = (space_id, page_id, anchor)
         if app.current_mode != "content":
@@ -85,10 +81,35 @@ def open_space(app: Octavo, space_id: str, page_id: str | None = None, anchor: s
     app.background(show())
 
 
-def open_outside(app: Octavo, url: str, *, trouble: str = "") -> None:
+def open_collection(app: Octavo, collection_id: str) -> None:
+    """Show a collection among the spaces."""
+    from octavo.tui.screens.content import ContentScreen
+
+    async def show() -> None:
+        if app.current_mode != "content":
+            await app.switch_mode("content")
+        while len(app.screen_stack) > 1:
+            await app.pop_screen()
+        if isinstance(app.screen, ContentScreen):
+            app.screen.nav.choose("spaces", app.screen.space, focus=True)
+            if not app.screen.nav.spaces.reveal(collection_id):
+                app.say("That collection is not among those you may see: it may be gone.", tone="care")
+
+    app.background(show())
+
+
+def search(app: Octavo, words: str) -> None:
+    """Search everywhere, for `words` to begin with."""
+    from octavo.tui.screens.search import SearchScreen
+
+    if app.known.organization is not None:
+        app.push_screen(SearchScreen(app.known.organization, words))
+
+
+def open_outside(app: Octavo, url: str, *, words: str = "", trouble: str = "") -> None:
     """Show where an address outside leads, and open it when the person says so, or copy it (T6).
 
-    `trouble` says why it could not be opened: then it can only be copied.
+    `words` are those of the link. `trouble` says why it could not be opened: then it can only be copied.
     """
     from octavo.tui import browser, clipboard
     from octavo.tui.screens.confirm import Confirm
@@ -98,6 +119,7 @@ def open_outside(app: Octavo, url: str, *, trouble: str = "") -> None:
         app.say("This address cannot be opened: only http, https and mail addresses are.", tone="care")
         return
     found = browser.NoBrowser(trouble) if trouble else browser.find(target.url, os.environ)
+    is_mail = target.url.startswith("mailto:")
 
     def decided(answer: Confirmed | None) -> None:
         if answer is None:
@@ -105,13 +127,24 @@ def open_outside(app: Octavo, url: str, *, trouble: str = "") -> None:
         if isinstance(found, browser.Browser):
             _browse(app, found, target.url)
         else:
-            clipboard.copy(app, target.url, "Copied the address.")
+            clipboard.copy(app, target.host if is_mail else target.url, "Copied the address.")
 
+    said = [links.doubt(words, target), links.other_letters(target.host)]
     if isinstance(found, browser.Browser):
-        verb, after = "Open in the browser", "This address is outside the platform."
+        verb, said = "Open in the browser", ["This address is outside the platform.", *said]
+    elif is_mail:
+        verb, said = "Copy the address", ["Octavo sends no mail: copy the address to your mail program.", *said]
     else:
-        verb, after = "Copy the address", f"{found.sentence} Copy the address instead."
-    app.push_screen(Confirm(f"Leave for {target.host}?", verb=verb, intro=target.url, after=after), decided)
+        verb, said = "Copy the address", [f"{found.sentence} Copy the address instead.", *said]
+    title = f"Write to {target.host}?" if is_mail else f"Leave for {target.host}?"
+    after = "\n".join(filter(None, said))
+    app.push_screen(Confirm(title, verb=verb, intro=_address(target), after=after), decided)
+
+
+def _address(target: links.ToUrl) -> Content:
+    """An address in full, who is behind it set off."""
+    before, host, rest = target.url.partition(target.host)
+    return Content.assemble((before, "$octavo-muted"), (host, "bold $accent"), (rest, "$octavo-muted"))
 
 
 def _browse(app: Octavo, browser: Browser, url: str) -> None:

@@ -115,12 +115,16 @@ def _pieces(run: Run, look: Look, ground: Style, spot: Spot | None, last: bool, 
         case "button":
             style = look.button if attrs.get("style") == "primary" else look.chip
             sign = f"{icon(str(attrs['icon']), look)} " if attrs.get("icon") else ""
+            if spot is None and attrs.get("action") in ("ask", "search", "select"):
+                spot = Spot(str(attrs["action"]), str(attrs.get("query") or text.strip()))
             return [Piece(_unbroken(f" {sign}{text.strip()} ", look), style, spot), Piece(" ", ground, None, True)]
         case "footnote":
+            note = Spot("note", str(attrs.get("label") or text))
             if attrs.get("inline"):
-                return [Piece(text, ground + Style(underline=True), spot), Piece(glyphs.note, look.accent, None, True)]
+                dotted = Piece(text, ground + Style(underline=True), spot or note)
+                return [dotted, Piece(glyphs.note, look.accent, note if spot else dotted.spot, True)]
             mark = f"[{text}]" if look.ascii else raised(text)
-            return [Piece(mark, look.accent)]
+            return [Piece(mark, look.accent, note)]
     style = ground
     for mark in run.marks:
         if (more := _MARKS.get(mark)) is not None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from copy import deepcopy
+from dataclasses import dataclass
 
 from octavo.documents.blocks import Block
 from octavo.tui.page.addresses import Leads, leads
@@ -33,6 +34,12 @@ class Opening(Marked):
     """A marked page whose links lead somewhere."""
 
     sources: Sources
+    _whole = True
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of the page is on show, not only the beginning of a long one."""
+        return self._whole
 
     def open_spot(self, hot: Hot, *, outside: bool) -> None:
         target = hot.target
@@ -41,16 +48,19 @@ class Opening(Marked):
                 self._toggle(hot)
             case "select":
                 self._select(target)
-            case "link" if leads(target) is Leads.ANCHOR and not outside:
+            case "link" if self._leads(target) is Leads.ANCHOR and not outside:
                 if not self.go_to_anchor(target):
                     self.explain(f"This page has no heading “{target.lstrip('#')}”: it may have got another name.")
             case _:
-                outside = outside or leads(target) in (Leads.OUTSIDE, Leads.MAIL)
+                outside = outside or self._leads(target) in (Leads.OUTSIDE, Leads.MAIL)
                 self.post_message(LinkFollowed(target, outside, hot.kind, self._words(hot)))
 
     def go_to_anchor(self, anchor: str) -> bool:
         """Go to a heading by its anchor, or to a block by its key. False when there is none (yet)."""
         raise NotImplementedError
+
+    def _leads(self, address: str) -> Leads:
+        return self.sources.targets.leads(address) if self.sources.targets is not None else leads(address)
 
     def _words(self, hot: Hot) -> str:
         """The words of a link as they stand on the page."""
@@ -90,6 +100,11 @@ class Opening(Marked):
         if self.document is not None:
             yield from self.document.walk()
 
+    def note(self, label: str) -> Block | None:
+        """The note of the page that has this label."""
+        notes = (note for block in self._blocks_on_page() if block.kind == "footnotes" for note in block.children)
+        return next((note for note in notes if note.attrs.get("label") == label), None)
+
     # Outside, and to the clipboard
 
     def action_open_outside(self) -> None:
@@ -123,19 +138,12 @@ class Opening(Marked):
     def standing(self) -> Standing:
         """How the page is left now."""
         stop = self.cursor_stop() if self.cursor is not None else None
-        folds = replace(
-            self.folds,
-            opened=dict(self.folds.opened),
-            tabs=dict(self.folds.tabs),
-            panned=dict(self.folds.panned),
-            hidden=dict(self.folds.hidden),
-        )
         key = stop[3].key if stop is not None else ""
-        return Standing(self.scroll_offset.y, self.pane_width, self._anchor(), key, folds)
+        return Standing(self.scroll_offset.y, self.pane_width, self._anchor(), key, deepcopy(self.folds))
 
     def stand(self, as_before: Standing) -> None:
         """Be as the page was left."""
-        self.folds = as_before.folds
+        self.folds = deepcopy(as_before.folds)
         self.reset(anchor=as_before.top)
         if as_before.width == self.pane_width:
             self._show_line(as_before.line)

@@ -19,8 +19,8 @@ READING_KEYS = [
     Binding("backslash", "source", "Source", show=False, tooltip="The page as it is set, or its Markdown source", id="page.source"),
     Binding("W", "measure", "Measure", show=False, tooltip="Narrow, wide, or the whole pane with code in one piece", id="page.wrap"),
     Binding("y", "copy", "Copy", show=False, tooltip="Copy the block under the cursor: code and prompts exactly", id="page.yank"),
-    Binding("Y", "copy_address", "Copy address", show=False, tooltip="Copy the address of the link of the block under the cursor, else of the page", id="page.yank_url"),
-    Binding("o", "open_outside", "In the browser", show=False, tooltip="Open the link of the block under the cursor in the browser, else the page", id="page.open_browser"),
+    Binding("Y", "copy_address", "Copy address", show=False, tooltip="Copy the address of the link under the cursor, else of the page", id="page.yank_url"),
+    Binding("o", "open_outside", "In the browser", show=False, tooltip="Open the link under the cursor in the browser, else the page", id="page.open_browser"),
     Binding("right", "pan(1)", "Pan right", show=False, tooltip="Move wide code or a wide table to the left", id="page.pan_right"),
     Binding("left", "pan(-1)", "Pan left", show=False, tooltip="Move wide code or a wide table back", id="page.pan_left"),
 ]  # fmt: skip

@@ -19,10 +19,11 @@ from octavo.data.live import Snapshot
 from octavo.documents.blocks import Block
 from octavo.tui.discussing import Discussing
 from octavo.tui.emoji import emoji
-from octavo.tui.following_links import follow, follow_link_page
+from octavo.tui.following_links import copy_address, follow, follow_link_page
 from octavo.tui.history import Visit
 from octavo.tui.naming import name_targets, page_to_read
-from octavo.tui.page.page_parts import LinkFollowed
+from octavo.tui.page.opening import Standing
+from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
 from octavo.tui.page.view import PageView
 from octavo.tui.reading import anchored, neighbour, open_counts, under
 from octavo.tui.space_views import SpaceViews
@@ -62,7 +63,7 @@ class ContentScreen(Discussing, Travelling, SpaceViews):
         self._threads_known = False
         self._troubles: dict[str, str] = {}
         """Why the tree, the page or the threads on show could not be refreshed, while that is so."""
-        self._wanted_line: int | None = None
+        self._wanted_standing: Standing | None = None
         self._anchor = ""
         self._wanted_page: str | None = None
 
@@ -91,7 +92,7 @@ class ContentScreen(Discussing, Travelling, SpaceViews):
     def here(self) -> Visit | None:
         if self.space is None or self.page is None:
             return None
-        return Visit(self.space.id, self.page.id, self.view.scroll_offset.y)
+        return Visit(self.space.id, self.page.id, self.view.standing)
 
     def show_again(self, visit: Visit) -> None:
         if self.space is not None and visit.space == self.space.id:
@@ -99,7 +100,7 @@ class ContentScreen(Discussing, Travelling, SpaceViews):
             self.pages_tree.reveal(visit.page)
         else:
             self.show_space(visit.space, visit.page, remember=False)
-        self._wanted_line = visit.line
+        self._wanted_standing = visit.standing
 
     @property
     def _page_key(self) -> str:
@@ -231,9 +232,9 @@ class ContentScreen(Discussing, Travelling, SpaceViews):
         self.say_where()
 
     def _go_to_anchor(self) -> None:
-        if self._wanted_line is not None:
-            self.view.go(self._wanted_line)
-            self._wanted_line = None
+        if self._wanted_standing is not None:
+            self.view.stand(self._wanted_standing)
+            self._wanted_standing = None if self.view.is_whole else self._wanted_standing
         if self._anchor:
             self.view.go_to_anchor(self._anchor)
             self._anchor = ""
@@ -333,7 +334,11 @@ class ContentScreen(Discussing, Travelling, SpaceViews):
 
     @on(LinkFollowed)
     def _link_followed(self, message: LinkFollowed) -> None:
-        follow(self, message.href, message.kind)
+        follow(self, message)
+
+    @on(AddressWanted)
+    def _address_wanted(self, message: AddressWanted) -> None:
+        copy_address(self, message)
 
     # Actions
 

@@ -69,8 +69,10 @@ class SearchScreen(Dialog[None]):
         Binding("escape", "close", "Close", tooltip="Close", id="search.close", priority=True),
     ]
 
-    def __init__(self, organization: Organization) -> None:
+    def __init__(self, organization: Organization, words: str = "") -> None:
+        """`words`: what is searched until something else is typed."""
         super().__init__()
+        self._words = words
         self._organization = organization
         self._following = Following(lambda: self.octavo)
         self._pages: Snapshot[ListPage[search.SpaceHit]] = Snapshot()
@@ -98,7 +100,7 @@ class SearchScreen(Dialog[None]):
         rows.can_focus = False
         with Frame() as frame:
             frame.name_it("Search everywhere", "enter open · tab scope · esc close")
-            yield Line(placeholder="words on a page, a subject, a space", id="query")
+            yield Line(self._words, placeholder="words on a page, a subject, a space", id="query")
             yield Static("", id="scope")
             yield rows
 
@@ -122,6 +124,8 @@ class SearchScreen(Dialog[None]):
             self._following.follow(status, op, show)
         self.query_one("#query", Line).focus()
         self._say_scope()
+        if self._words:
+            self._ask()
 
     def on_unmount(self) -> None:
         self._following.stop()

@@ -1,0 +1,79 @@
+"""A note of a page over the place that speaks of it."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+
+from octavo.documents.blocks import Block, Document
+from octavo.tui.page.page_parts import LinkFollowed
+from octavo.tui.page.sources import Sources
+from octavo.tui.page.view import PageView
+from octavo.tui.screens.dialog import STYLES, Dialog, Frame
+from octavo.tui.widgets.keybar import KeyBar
+
+
+class NoteView(PageView):
+    """The blocks of a note."""
+
+    FIRST_KEYS: ClassVar[tuple[str, ...]] = ("page.open", "page.link_hints", "page.yank")
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if action in ("thread", "source", "heading", "read_on", "comment"):
+            return "That is for the whole page: esc goes back to it."
+        return super().why_not(action, parameters)
+
+
+class NoteSheet(Dialog[LinkFollowed | None]):
+    """What a note says. It closes with the link that was followed from it, or with None."""
+
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss", STYLES / "note.tcss"]
+    CONTEXT: ClassVar[str] = "note sheet"
+    HELP: ClassVar[str] = "A note of the page. enter and f open its links, y copies it, esc goes back to the page."
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "close", "Close", tooltip="Back to the page", id="note.close"),
+        Binding("question_mark", "app.help", "Help", show=False, tooltip="Help for this note", id="note.help"),
+    ]
+
+    def __init__(self, note: Block, sources: Sources) -> None:
+        super().__init__()
+        self._note, self._sources = note, sources
+
+    def compose(self) -> ComposeResult:
+        view = NoteView(id="note")
+        view.sources = self._sources
+        with Frame() as frame:
+            frame.name_it(f"Note {self._note.attrs.get('label') or ''}".strip())
+            yield view
+        yield KeyBar()
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._view.focus()
+        self._view.show(Document("", self._note.children, ""), key=self._note.key)
+        self.call_after_refresh(self._fit)
+
+    @property
+    def _view(self) -> NoteView:
+        return self.query_one(NoteView)
+
+    def _fit(self) -> None:
+        """Take as many rows as the note needs."""
+        view = self._view
+        view.settle_around(0)
+        view.styles.height = max(1, view.galley.total)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._fit)
+
+    @on(LinkFollowed)
+    def _followed(self, message: LinkFollowed) -> None:
+        message.stop()
+        self.dismiss(message)
+
+    def action_close(self) -> None:
+        self.dismiss(None)
