@@ -19,6 +19,7 @@ from octavo.tui.screens.content import ContentScreen
 from octavo.tui.screens.files import FilesScreen
 from octavo.tui.screens.home import HomeScreen
 from octavo.tui.screens.links import LinksScreen
+from octavo.tui.screens.note import NoteSheet
 from octavo.tui.screens.page_history import PageHistoryScreen
 from octavo.tui.screens.record import RecordSheet
 from octavo.tui.screens.search import SearchScreen
@@ -44,6 +45,7 @@ PLACES: tuple[type[DOMNode], ...] = (
     FilesScreen,
     LinksScreen,
     PageHistoryScreen,
+    NoteSheet,
     ThreadView,
     ThreadSheet,
     CommentsScreen,
