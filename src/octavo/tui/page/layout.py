@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from octavo.documents.blocks import Block
-from octavo.tui.page import cards, code, diagrams, groups, media, operations, prose, tables
+from octavo.tui.page import cards, code, diagrams, figures, groups, media, operations, prose, records, tables
 from octavo.tui.page.lines import Hot, Line, hots_of
 from octavo.tui.page.look import Look
 from octavo.tui.page.setting import NARROWEST, Folds, Setting, gap
@@ -28,14 +28,15 @@ _SETTERS: dict[str, Callable[[Setting, Block, int], list[Line]]] = {
     "prompt": code.prompt,
     "table": tables.table,
     "cards": cards.cards,
+    "record": records.record,
     "hint": groups.hint,
     "tabs": groups.tabs,
     "stepper": groups.stepper,
     "columns": groups.columns,
     "expandable": groups.expandable,
     "updates": groups.updates,
-    "figure": media.figure,
-    "image": media.image,
+    "figure": figures.figure,
+    "image": figures.image,
     "file": media.file,
     "embed": media.embed,
     "content-ref": media.content_ref,

@@ -1,4 +1,4 @@
-"""What a page points at: images, files, embeds, other pages, shared content, integrations, and what is unknown."""
+"""What a page points at: files, embeds, other pages, shared content, integrations, and what is unknown."""
 
 from __future__ import annotations
 
@@ -10,14 +10,11 @@ from rich.style import Style
 from octavo.api.text import line as safe_line
 from octavo.documents.blocks import Block
 from octavo.tui.page.addresses import Leads, leads
-from octavo.tui.page.inline import inline
 from octavo.tui.page.lines import Line, Piece, Spot, box, fit, on, padded, width_of
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.targets import in_a_line
 from octavo.tui.page.wrap import wrap
-
-WIDEST_IMAGE = 64
 
 
 def file_name(address: str) -> str:
@@ -50,37 +47,6 @@ def captioned(setting: Setting, block: Block, line: Line, width: int) -> list[Li
     style = setting.look.muted + Style(italic=True)
     caption = wrap(setting.inline(block.runs, style), width - 3) if block.runs else []
     return [line, *(Line([Piece("   ", PLAIN, None, True), *pieces]) for pieces in caption if pieces)]
-
-
-def figure(setting: Setting, block: Block, width: int) -> list[Line]:
-    """Images in their frames; those of a gallery one below the other."""
-    out: list[Line] = []
-    for picture in block.children:
-        if picture.kind == "image":
-            out += [*([Line([])] if out else []), *image(setting, picture, width)]
-    return out
-
-
-def image(setting: Setting, block: Block, width: int) -> list[Line]:
-    """The frame of an image: its alternative text, its name and size, its caption. A missing text is marked."""
-    look, glyphs, attrs = setting.look, setting.look.glyphs, block.attrs
-    src = str(attrs.get("src") or "")
-    wide = min(width, WIDEST_IMAGE)
-    spot = Spot("image", src)
-    alt = " ".join(str(attrs.get("alt") or "").split())
-    words = Piece(alt, look.text, spot) if alt else Piece("no alternative text", look.warning, spot, True)
-    sides = [str(attrs[side]) for side in ("width", "height") if attrs.get(side)]
-    size = f"{sides[0]} wide" if len(sides) == 1 and attrs.get("width") else "×".join(sides)
-    rows = [Line(pieces) for pieces in wrap([words], wide - 4)[:4]]
-    title = [Piece(f"{glyphs.picture} {file_name(src) or 'image'}", look.muted, spot, True)]
-    right = [Piece(size if not look.ascii else size.replace("×", "x"), look.muted, None, True)] if size else []
-    out = box(rows, wide, look, title=title, right=right)
-    if block.runs:
-        style = look.muted + Style(italic=True)
-        out += [
-            Line([Piece("  ", PLAIN, None, True), *line]) for line in wrap(inline(block.runs, look, style), wide - 4)
-        ]
-    return out
 
 
 def file(setting: Setting, block: Block, width: int) -> list[Line]:
@@ -132,7 +98,11 @@ def content_ref(setting: Setting, block: Block, width: int) -> list[Line]:
     where = targets.leads(url) if targets is not None else leads(url)
     if where in (Leads.BROKEN, Leads.REFUSED):
         trouble = (
-            named.trouble if named is not None else "It is never opened." if where is Leads.REFUSED else "It is gone."
+            named.trouble
+            if named is not None
+            else "It is never opened."
+            if where is Leads.REFUSED
+            else "The page is gone."
         )
         return [_gone(setting, file_name(url) if words.startswith("broken") else words, trouble, width)]
     spot = Spot("link", url)

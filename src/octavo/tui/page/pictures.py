@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from rich.color import Color
 from rich.style import Style
@@ -28,6 +29,14 @@ class Pictured:
     def on(self, *, dark: bool) -> str:
         """The address that counts on such a ground."""
         return self.dark if dark and self.dark else self.src
+
+
+class Thumb(NamedTuple):
+    """A picture to be shown small: its address and the cells it has to fit."""
+
+    src: str
+    columns: int
+    rows: int
 
 
 @dataclass(frozen=True)

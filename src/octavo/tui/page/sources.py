@@ -8,6 +8,7 @@ from typing import Any
 
 from octavo.tui.page import diagrams, highlight
 from octavo.tui.page.late import Late
+from octavo.tui.page.pictures import Small, Thumb
 from octavo.tui.page.targets import Asked, Named, Targets
 
 
@@ -20,6 +21,8 @@ class Sources:
     diagrams: Late[diagrams.Diagram, diagrams.Drawn] | None = field(default_factory=lambda: Late(diagrams.find))
     """Diagrams as text."""
 
+    thumbnails: Late[Thumb, Small] | None = None
+    """Pictures of the page, small, where they are wanted within it."""
     titles: Late[Asked, Named] | None = None
     """What links lead to that leave the space, and files."""
     targets: Targets | None = None

@@ -1,0 +1,127 @@
+"""Images: each in its frame with what is known of it, those of a gallery side by side where there is room."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rich.style import Style
+
+from octavo.documents.blocks import Block
+from octavo.tui.page.addresses import Leads, leads
+from octavo.tui.page.lines import Line, Piece, Spot, box, padded, width_of
+from octavo.tui.page.look import PLAIN
+from octavo.tui.page.media import file_name, host_of
+from octavo.tui.page.pictures import Thumb, half_blocks
+from octavo.tui.page.setting import Setting
+from octavo.tui.page.targets import in_a_line
+from octavo.tui.page.wrap import wrap
+
+WIDEST, NARROWEST, BESIDE = 64, 24, 28
+"""Cells of a frame: at most, at least where its page says how wide it is, and at least where it has others beside it."""
+GAP = 2
+PIXELS = 9
+"""Of a cell, as browsers draw text: what makes a width in pixels one in cells."""
+TALLEST = 14
+"""Lines of a small picture in its frame."""
+ALT_LINES = 4
+
+_LENGTH = re.compile(r"\s*(\d{1,5})(?:\.\d*)?\s*(px|%)?\s*")
+
+
+def figure(setting: Setting, block: Block, width: int) -> list[Line]:
+    """Images in their frames."""
+    pictures = [child for child in block.children if child.kind == "image"]
+    beside = min(len(pictures), 3, (width + GAP) // (BESIDE + GAP))
+    align = str(block.attrs.get("align") or "")
+    if beside < 2:
+        out: list[Line] = []
+        for picture in pictures:
+            out += [*([Line([])] if out else []), *_aligned(image(setting, picture, width), align, width)]
+        return out
+    wide = (width - GAP * (beside - 1)) // beside
+    out = []
+    for start in range(0, len(pictures), beside):
+        row = pictures[start : start + beside]
+        tallest = max(len(_alt(setting, picture, wide)) for picture in row)
+        out += [Line([])] if out else []
+        out += _side_by_side([_framed(setting, picture, wide, tallest) for picture in row], wide)
+    return out
+
+
+def image(setting: Setting, block: Block, width: int) -> list[Line]:
+    """The frame of an image: its alternative text, its name and what is known of its file, its caption."""
+    hint = _LENGTH.fullmatch(str(block.attrs.get("width") or ""))
+    wide = min(width, WIDEST)
+    if hint is not None:
+        cells = int(hint[1]) * width // 100 if hint[2] == "%" else int(hint[1]) // PIXELS
+        wide = min(width, max(NARROWEST, min(cells, WIDEST)))
+    return _framed(setting, block, wide)
+
+
+def _framed(setting: Setting, block: Block, wide: int, least: int = 0) -> list[Line]:
+    """A frame of `wide` cells with at least so many lines of alternative text, and the caption below it."""
+    look, glyphs = setting.look, setting.look.glyphs
+    src = str(block.attrs.get("src") or "")
+    spot = Spot("image", src)
+    trouble, facts = _known(setting, src)
+    rows = _small(setting, src, wide - 4)
+    rows += [Line(pieces) for pieces in _alt(setting, block, wide, spot)]
+    rows += [Line([])] * max(0, least - len(rows))
+    rows += [Line(pieces) for pieces in wrap([Piece(trouble, look.error, None, True)], wide - 4)] if trouble else []
+    sign = Piece(f"{glyphs.no if trouble else glyphs.picture} ", look.error if trouble else look.muted, spot, True)
+    title = [sign, Piece(file_name(src) or "image", look.muted, spot, True)]
+    right = [Piece(facts, look.muted, None, True)] if facts else []
+    out = box(rows, wide, look, title=title, right=right)
+    style = look.muted + Style(italic=True)
+    caption = wrap(setting.inline(block.runs, style), wide - 4) if block.runs else []
+    return out + [Line([Piece("  ", PLAIN, None, True), *line]) for line in caption]
+
+
+def _alt(setting: Setting, block: Block, wide: int, spot: Spot | None = None) -> list[list[Piece]]:
+    """The lines of an alternative text. A missing one is marked."""
+    look = setting.look
+    alt = " ".join(str(block.attrs.get("alt") or "").split())
+    words = Piece(alt, look.text, spot) if alt else Piece("no alternative text", look.warning, spot, True)
+    return wrap([words], wide - 4)[:ALT_LINES]
+
+
+def _known(setting: Setting, src: str) -> tuple[str, str]:
+    """Why an image is not there, if that is so, and what is known of its file: where it is from, its kind and size."""
+    where = leads(src)
+    if where is Leads.OUTSIDE:
+        return "", host_of(src)
+    named = setting.targets.named(src) if setting.targets is not None and src else None
+    if named is not None:
+        return (in_a_line(named.trouble) if named.trouble else ""), named.where
+    return ("what it leads to was deleted" if where is Leads.BROKEN and src else ""), ""
+
+
+def _small(setting: Setting, src: str, columns: int) -> list[Line]:
+    """The image itself, small, where that is wanted and it is here."""
+    late = setting.sources.thumbnails if setting.sources is not None else None
+    if late is None or setting.look.mono or setting.look.ascii or not src or leads(src) is Leads.BROKEN:
+        return []
+    small = late.get(Thumb(src, columns, TALLEST))
+    if small is None or not small.pixels:
+        return []
+    left = (columns - small.columns) // 2
+    before = [Piece(" " * left, PLAIN, None, True)] if left > 0 else []
+    return [Line([*before, *row]) for row in half_blocks(small)]
+
+
+def _aligned(lines: list[Line], align: str, width: int) -> list[Line]:
+    room = width - max((width_of(line.pieces) for line in lines), default=width)
+    left = room if align == "right" else room // 2 if align == "center" else 0
+    return [Line([Piece(" " * left, PLAIN, None, True), *line.pieces]) for line in lines] if left > 0 else lines
+
+
+def _side_by_side(sides: Sequence[list[Line]], wide: int) -> list[Line]:
+    out = []
+    for number in range(max(map(len, sides))):
+        pieces: list[Piece] = []
+        for at, side in enumerate(sides):
+            pieces = padded(pieces, at * (wide + GAP))
+            pieces = pieces + (side[number].pieces if number < len(side) else [])
+        out.append(Line(pieces))
+    return out
