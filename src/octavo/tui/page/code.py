@@ -29,11 +29,9 @@ def code(setting: Setting, block: Block, width: int) -> list[Line]:
     gutter = len(str(len(rows))) + 1 if attrs.get("numbers") else 0
     wraps = bool(attrs.get("wrap")) and not setting.whole_code
     longest = max(cells(row) for row in rows[:shown])
-    notes = {
-        int(line): raised(str(label)) if not look.ascii else f" [{label}]" for line, label in attrs.get("notes") or ()
-    }
+    notes = {int(line): _note(str(label), look) for line, label in attrs.get("notes") or ()}
     if notes:
-        longest = max(longest, *(cells(rows[line]) + cells(note) for line, note in notes.items() if line < shown))
+        longest = max(longest, *(cells(rows[line]) + cells(note.text) for line, note in notes.items() if line < shown))
     full = width
     if not wraps and setting.wide(width) > width:
         widest = setting.room if setting.whole_code else min(setting.room, max(width, WIDEST))
@@ -50,7 +48,7 @@ def code(setting: Setting, block: Block, width: int) -> list[Line]:
     for number, row in enumerate(rows[:shown]):
         pieces = _coloured(tokens[number], look) if tokens and number < len(tokens) else [Piece(row, look.text)]
         if number in notes:
-            pieces.append(Piece(notes[number], look.accent, None, True))
+            pieces.append(notes[number])
         parts = _wrapped(pieces, inner, look) if wraps else [cut(pieces, pan, pan + inner) if over else pieces]
         for index, part in enumerate(parts):
             before = []
@@ -74,6 +72,12 @@ def code(setting: Setting, block: Block, width: int) -> list[Line]:
         foot=_foot(fold, len(rows) - shown, over, pan, look, full - 8),
         ground=look.surface,
     )
+
+
+def _note(label: str, look: Look) -> Piece:
+    """The mark of a note about a line of code."""
+    mark = f" [{label}]" if look.ascii or not label.isdigit() else f" {raised(label)}"
+    return Piece(mark, look.accent, Spot("note", label), True)
 
 
 def _wrapped(pieces: list[Piece], width: int, look: Look) -> list[list[Piece]]:

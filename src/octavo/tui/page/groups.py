@@ -20,6 +20,8 @@ def hint(setting: Setting, block: Block, width: int) -> list[Line]:
     """A hint: a bar in its colour, its sign and name or its own title, a ground of its own."""
     look = setting.look
     style, sign, name = look.hint(str(block.attrs.get("style") or "info"))
+    own = icon(str(block.attrs.get("icon") or ""), look)
+    sign = sign if own == look.glyphs.diamond else own
     children = block.children
     bar = [Piece(look.glyphs.bar + " ", style + look.surface, None, True)]
     inner = width - 3

@@ -10,6 +10,7 @@ from rich.style import Style
 
 from octavo.documents.blocks import Run
 from octavo.tui.page.addresses import Leads, leads
+from octavo.tui.page.icons import SIGNS
 from octavo.tui.page.lines import Piece, Spot, steady
 from octavo.tui.page.look import Look
 from octavo.tui.page.maths import SUBSCRIPTS, SUPERSCRIPTS, in_one_line
@@ -17,46 +18,19 @@ from octavo.tui.page.maths import SUBSCRIPTS, SUPERSCRIPTS, in_one_line
 if TYPE_CHECKING:
     from octavo.tui.page.targets import Targets
 
+_SMALL = 3
+"""More letters than these are not set above or below the line."""
 _MARKS = {
     "bold": Style(bold=True),
     "italic": Style(italic=True),
     "strike": Style(strike=True),
     "underline": Style(underline=True),
 }
-_ICONS = {
-    "check": "✓",
-    "circle-check": "✓",
-    "xmark": "✗",
-    "star": "★",
-    "arrow-right": "→",
-    "arrow-left": "←",
-    "arrow-up": "↑",
-    "arrow-down": "↓",
-    "arrow-up-right-from-square": "↗",
-    "download": "↓",
-    "upload": "↑",
-    "plus": "+",
-    "minus": "−",
-    "info": "i",
-    "circle-info": "i",
-    "question": "?",
-    "hashtag": "#",
-    "code": "‹›",
-    "terminal": "❯",
-    "bars": "≡",
-    "ellipsis": "…",
-    "angle-right": "›",
-    "chevron-right": "›",
-    "circle": "●",
-    "heart": "♥",
-    "envelope": "@",
-    "at": "@",
-}
 
 
 def icon(name: str, look: Look) -> str:
     """The sign for an icon; a diamond for those that have none."""
-    return look.glyphs.diamond if look.ascii else _ICONS.get(name, look.glyphs.diamond)
+    return look.glyphs.diamond if look.ascii else SIGNS.get(name.removeprefix("fa-"), look.glyphs.diamond)
 
 
 def inline(runs: Iterable[Run], look: Look, base: Style | None = None, targets: Targets | None = None) -> list[Piece]:
@@ -137,8 +111,11 @@ def _pieces(run: Run, look: Look, ground: Style, spot: Spot | None, last: bool, 
         style = look.code + Style(bold=style.bold, italic=style.italic, strike=style.strike)
     if "kbd" in run.marks:
         return [Piece(_unbroken(f" {text} ", look), look.chip, spot)]
-    if len(text) < 24 and not look.ascii:
-        text = raised(text) if "sup" in run.marks else lowered(text) if "sub" in run.marks else text
+    if "sup" in run.marks or "sub" in run.marks:
+        if len(text) > _SMALL and any(char.isalpha() for char in text):
+            style += look.muted  # small letters are too small to be read as words
+        elif not look.ascii:
+            text = raised(text) if "sup" in run.marks else lowered(text)
     if run.kind == "mention":
         text = text.removesuffix(".md")
     if run.link is None:

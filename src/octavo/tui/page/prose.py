@@ -21,7 +21,7 @@ _STRONG = re.compile(r"[^\W\d_]")
 def page_title(setting: Setting, block: Block, width: int) -> list[Line]:
     """The title of the page above a rule of its length, and its description."""
     look = setting.look
-    lines = setting.words(block.runs, width, look.strong)
+    lines = _aligned(setting.words(block.runs, width, look.strong), block, width)
     longest = max((line.width for line in lines), default=0)
     lines.append(rule(max(3, min(longest, width)), look, look.glyphs.double, look.accent))
     if block.text.strip():
@@ -53,16 +53,21 @@ def heading(setting: Setting, block: Block, width: int) -> list[Line]:
 
 
 def paragraph(setting: Setting, block: Block, width: int) -> list[Line]:
-    """A paragraph, at the right when its first letter is written from right to left."""
+    """A paragraph, at the right when its first letter is written from right to left. Its letters stay in the order in
+    which they are read: terminals that know of right-to-left turn them round themselves, and would turn them back."""
     return _aligned(setting.words(block.runs, width), block, width)
+
+
+def runs_from_right(block: Block) -> bool:
+    """Whether the first letter of a block is of a script that is written from right to left."""
+    first = next((found.group() for run in block.runs if (found := _STRONG.search(run.text))), "")
+    return _RIGHT_TO_LEFT.match(first) is not None
 
 
 def _aligned(lines: list[Line], block: Block, width: int) -> list[Line]:
     align = block.attrs.get("align")
     if align is None:
-        first = next((found.group() for run in block.runs if (found := _STRONG.search(run.text))), "")
-        if block.attrs.get("dir") == "rtl" or (first and _RIGHT_TO_LEFT.match(first)):
-            align = "right"
+        align = "right" if block.attrs.get("dir") == "rtl" or runs_from_right(block) else None
     if align in ("center", "right"):
         for line in lines:
             line.pieces = padded(line.pieces, width, PLAIN, align)
@@ -96,6 +101,11 @@ def list_of(setting: Setting, block: Block, width: int) -> list[Line]:
         if out and loose:
             out.append(Line([]))
         hanging = [Piece(" " * indent, PLAIN, None, True)]
+        if item.children and item.children[0].kind == "paragraph" and runs_from_right(item.children[0]):
+            for at, line in enumerate(body):
+                side = [Piece(f" {mark}" + " " * margin, style, None, True)] if not at else hanging
+                out.append(Line([*padded(line.pieces, width - indent, PLAIN), *side], line.block))
+            continue
         out += indented(body, [Piece(" " * margin + mark + " ", style, None, True)], hanging)
     setting.list_depth = level
     return out
