@@ -6,6 +6,7 @@ program from starting.
     theme = "dark"
     ascii = false
     motion = true
+    thumbnails = false
     undo_seconds = 5
     editor = "nano"
     ca_file = "/etc/ssl/own.pem"
@@ -50,6 +51,8 @@ class Settings:
     ascii: bool = False
     """Draw with ASCII only; by default where the locale is not UTF-8."""
     motion: bool = True
+    thumbnails: bool = False
+    """Show pictures small within their page. Otherwise there is a frame, and Enter shows what is in it."""
     undo_seconds: float = UNDO_SECONDS
     """How long a comment is held before it is sent, 0 to 30."""
     editor: tuple[str, ...] = ()
@@ -75,6 +78,7 @@ def read(environ: Mapping[str, str]) -> Settings:
         theme=values.theme(),
         ascii=values.switch("ascii", not _is_utf8(environ)),
         motion=values.switch("motion", environ.get("ACCESSIBLE", "") in ("", "0")),
+        thumbnails=values.switch("thumbnails", False),
         undo_seconds=values.undo_seconds(),
         editor=values.editor(),
         ca_file=values.ca_file(),

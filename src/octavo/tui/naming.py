@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from textual.color import Color
+
 from octavo.api import change_requests, collections, content, sites, spaces, users
 from octavo.api.content import File
 from octavo.api.errors import ApiError, Forbidden, NotFound
@@ -42,6 +44,10 @@ def name_targets(screen: ContentScreen) -> None:
     sources, octavo = view.sources, screen.octavo
     if sources.titles is None:
         sources.titles = Late(lambda asked: find(octavo.session.live, asked, octavo.known.organization))
+    if octavo.settings.thumbnails and sources.thumbnails is None:
+        from octavo.tui.pictures import thumbnails
+
+        sources.thumbnails = thumbnails(octavo.session, Color.parse(octavo.theme_variables["background"]).rgb)
     before = sources.targets
     ground = before.ground if before is not None else None
     if ground is None or ground.tree is not tree or ground.at != space.ref or ground.origins != origins(page):
@@ -130,9 +136,11 @@ async def file_of(live: Live, at: ContentRef, target: links.ToFile) -> File | No
 
 
 def about(file: File) -> str:
-    """The kind and the size of a file: `PDF, 1.2 MB`."""
+    """The kind and the size of a file: `PDF, 1.2 MB`, and how many pixels a picture has."""
     from octavo.tui.exporting import size_in_words
 
     name, dot, ending = file.name.rpartition(".")
     kind = ending.upper() if dot and name and len(ending) < 6 else file.content_type.partition("/")[2]
-    return ", ".join(part for part in (kind, size_in_words(file.size) if file.size else "") if part)
+    sides = file.dimensions
+    pixels = f"{sides.width:.0f} × {sides.height:.0f}" if sides is not None else ""
+    return ", ".join(part for part in (kind, pixels, size_in_words(file.size) if file.size else "") if part)

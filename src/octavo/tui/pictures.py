@@ -10,13 +10,15 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from octavo.api.content import File
+from octavo.api.errors import ApiError
+from octavo.api.places import ContentRef
 from octavo.api.text import line as safe_line
 from octavo.documents import links
 from octavo.tui import children
 from octavo.tui.naming import file_of
+from octavo.tui.page.late import Late
 from octavo.tui.page.media import file_name
-from octavo.tui.page.pictures import Small
-from octavo.tui.page.targets import Targets
+from octavo.tui.page.pictures import Small, Thumb
 from octavo.tui.session import Session
 
 MOST = 15 << 20
@@ -53,16 +55,16 @@ class Place:
         return self.url if self.file is None else f"{self.file.id} {self.file.size} {self.url.partition('?')[0]}"
 
 
-async def place_of(session: Session, targets: Targets, src: str) -> Place:
-    """Where the picture that a page calls `src` is. Raises NotShown and ApiError."""
-    match targets.target(src):
-        case links.ToFile() as target:
-            file = await file_of(session.live, targets.ground.at, target)
+async def place_of(session: Session, at: ContentRef, target: links.Target) -> Place:
+    """Where a picture is that a page at `at` shows. Raises NotShown and ApiError."""
+    match target:
+        case links.ToFile(name=name):
+            file = await file_of(session.live, at, target)
             if file is None:
-                raise NotShown(f"There is no file {file_name(src)} in this space any more.")
+                raise NotShown(f"There is no file {name} in this space any more.")
             if not file.download_url:
-                raise NotShown(f"The server gives no address for {file.name or 'this file'}.")
-            return Place(file.download_url, file.name or file_name(src), file)
+                raise NotShown(f"The server gives no address for {file.name or name}.")
+            return Place(file.download_url, file.name or name, file)
         case links.ToUrl(url=url):
             if not url.startswith("https://"):
                 raise NotShown("Its address is not encrypted (http), and such are not asked for pictures.")
@@ -111,7 +113,9 @@ async def small(data: bytes, columns: int, rows: int, ground: tuple[int, int, in
 
 def _read(output: bytes) -> Small:
     head, found, pixels = output.partition(b"\n")
-    about: dict[str, Any] = json.loads(head) if found else {"trouble": "decoding it takes more memory than a picture may"}
+    about: dict[str, Any] = (
+        json.loads(head) if found else {"trouble": "decoding it takes more memory than a picture may"}
+    )
     trouble = safe_line(str(about.get("trouble") or ""))
     columns, rows = about.get("size") or (0, 0)
     if not trouble and len(pixels) != columns * rows * 3:
@@ -126,6 +130,17 @@ def _read(output: bytes) -> Small:
     return read if trouble else replace(read, columns=columns, rows=rows, pixels=pixels)
 
 
-async def look(session: Session, place: Place) -> bytes:
-    """The bytes of a picture, kept or brought. Raises NotShown and ApiError."""
-    return await kept(session, place) or await bring(session, place)
+def thumbnails(session: Session, ground: tuple[int, int, int]) -> Late[Thumb, Small]:
+    """Pictures small enough to stand within their page. Other sites are not asked for theirs."""
+
+    async def find(thumb: Thumb) -> Small | None:
+        try:
+            place = await place_of(session, thumb.at, thumb.target)
+            data = await kept(session, place)
+            if data is None and place.host:
+                return None
+            return await small(data or await bring(session, place), thumb.columns, thumb.rows, ground)
+        except (NotShown, ApiError):
+            return None  # its frame says what there is to say
+
+    return Late(find, keep=50)

@@ -57,8 +57,7 @@ def _decoded(data: bytes, asked: dict[str, Any]) -> tuple[dict[str, Any], bytes]
     }
     try:
         image.draft("RGB", (asked["width"] * 2, asked["height"] * 2))
-        image = ImageOps.exif_transpose(image)
-        return _small(image, asked, about)
+        return _small(ImageOps.exif_transpose(image), asked, about)
     except (OSError, ValueError, SyntaxError, TypeError, IndexError):
         return {**about, "trouble": "its file is damaged"}, b""
 

@@ -43,7 +43,7 @@ def figure(setting: Setting, block: Block, width: int) -> list[Line]:
     out = []
     for start in range(0, len(pictures), beside):
         row = pictures[start : start + beside]
-        tallest = max(len(_alt(setting, picture, wide)) for picture in row)
+        tallest = max(len(_inside(setting, picture, wide)) for picture in row)
         out += [Line([])] if out else []
         out += _side_by_side([_framed(setting, picture, wide, tallest) for picture in row], wide)
     return out
@@ -60,15 +60,13 @@ def image(setting: Setting, block: Block, width: int) -> list[Line]:
 
 
 def _framed(setting: Setting, block: Block, wide: int, least: int = 0) -> list[Line]:
-    """A frame of `wide` cells with at least so many lines of alternative text, and the caption below it."""
+    """A frame of `wide` cells with at least so many lines in it, and the caption below."""
     look, glyphs = setting.look, setting.look.glyphs
     src = str(block.attrs.get("src") or "")
     spot = Spot("image", src)
     trouble, facts = _known(setting, src)
-    rows = _small(setting, src, wide - 4)
-    rows += [Line(pieces) for pieces in _alt(setting, block, wide, spot)]
-    rows += [Line([])] * max(0, least - len(rows))
-    rows += [Line(pieces) for pieces in wrap([Piece(trouble, look.error, None, True)], wide - 4)] if trouble else []
+    rows = _inside(setting, block, wide)
+    rows += [Line([]) for _ in range(least - len(rows))]
     sign = Piece(f"{glyphs.no if trouble else glyphs.picture} ", look.error if trouble else look.muted, spot, True)
     title = [sign, Piece(file_name(src) or "image", look.muted, spot, True)]
     right = [Piece(facts, look.muted, None, True)] if facts else []
@@ -78,12 +76,17 @@ def _framed(setting: Setting, block: Block, wide: int, least: int = 0) -> list[L
     return out + [Line([Piece("  ", PLAIN, None, True), *line]) for line in caption]
 
 
-def _alt(setting: Setting, block: Block, wide: int, spot: Spot | None = None) -> list[list[Piece]]:
-    """The lines of an alternative text. A missing one is marked."""
-    look = setting.look
+def _inside(setting: Setting, block: Block, wide: int) -> list[Line]:
+    """What stands in a frame: the image where it is wanted small, its alternative text, why it is not there. A missing
+    text is marked."""
+    look, src = setting.look, str(block.attrs.get("src") or "")
+    spot = Spot("image", src)
     alt = " ".join(str(block.attrs.get("alt") or "").split())
     words = Piece(alt, look.text, spot) if alt else Piece("no alternative text", look.warning, spot, True)
-    return wrap([words], wide - 4)[:ALT_LINES]
+    rows = wrap([words], wide - 4)[:ALT_LINES]
+    if trouble := _known(setting, src)[0]:
+        rows += wrap([Piece(trouble, look.error, None, True)], wide - 4)
+    return _small(setting, src, wide - 4) + [Line(pieces) for pieces in rows]
 
 
 def _known(setting: Setting, src: str) -> tuple[str, str]:
@@ -100,9 +103,10 @@ def _known(setting: Setting, src: str) -> tuple[str, str]:
 def _small(setting: Setting, src: str, columns: int) -> list[Line]:
     """The image itself, small, where that is wanted and it is here."""
     late = setting.sources.thumbnails if setting.sources is not None else None
-    if late is None or setting.look.mono or setting.look.ascii or not src or leads(src) is Leads.BROKEN:
+    targets = setting.targets
+    if late is None or targets is None or setting.look.mono or setting.look.ascii or leads(src) is Leads.BROKEN:
         return []
-    small = late.get(Thumb(src, columns, TALLEST))
+    small = late.get(Thumb(targets.ground.at, targets.target(src), columns, TALLEST))
     if small is None or not small.pixels:
         return []
     left = (columns - small.columns) // 2

@@ -10,6 +10,8 @@ from typing import NamedTuple
 from rich.color import Color
 from rich.style import Style
 
+from octavo.api.places import ContentRef
+from octavo.documents import links
 from octavo.documents.blocks import Block, Run, words
 from octavo.tui.page.lines import Piece
 
@@ -32,9 +34,10 @@ class Pictured:
 
 
 class Thumb(NamedTuple):
-    """A picture to be shown small: its address and the cells it has to fit."""
+    """A picture to be shown within its page: where the page at `at` says it is, and the cells it has to fit."""
 
-    src: str
+    at: ContentRef
+    target: links.Target
     columns: int
     rows: int
 

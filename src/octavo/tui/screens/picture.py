@@ -156,7 +156,7 @@ class PictureScreen(Dialog[None]):
     async def _load(self, *, allowed: bool) -> None:
         session = self.octavo.session
         try:
-            place = self.place = await place_of(session, self.targets, self.src)
+            place = self.place = await place_of(session, self.targets.ground.at, self.targets.target(self.src))
             self._say_facts(Small())
             data = await kept(session, place)
             if data is None and place.host and not allowed:
