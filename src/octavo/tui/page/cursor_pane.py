@@ -36,6 +36,8 @@ class CursorPane(SelectingPane):
         self.cursor: tuple[int, Block] | None = None
         """The unit and the block it was put on; None until it is moved."""
         self._cursor_block: Block | None = None
+        self._in_cursor: frozenset[int] = frozenset()
+        """The block under the cursor and those in it, by their identity: the bar goes along all of them."""
         self._stops: dict[int, tuple[list[Line], list[Stop]]] = {}
         self._barred: dict[int, tuple[Strip, Strip]] = {}
         """Strips without and with the bar, by the line they are of, while bar and lines stay."""
@@ -51,9 +53,11 @@ class CursorPane(SelectingPane):
         key = (id(self._cursor_block), self.has_focus)
         if key != self._bar_key:
             self._bar_key, self._barred = key, {}
+            inside = self._cursor_block.walk() if self._cursor_block is not None else ()
+            self._in_cursor = frozenset(map(id, inside))
 
     def decorate(self, strip: Strip, unit: int, place: int, line: Line) -> Strip:
-        if line.block is None or line.block is not self._cursor_block:
+        if self._cursor_block is None or id(line.block) not in self._in_cursor:
             return strip
         known = self._barred.get(id(line))
         if known is not None and known[0] is strip:
