@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 from importlib import import_module
 from threading import Thread
+
+from octavo.tui.garbage import keep_looks_short
 
 AFTER = 0.6
 """Seconds after the first screen. Sooner it would take time from the first keys."""
@@ -37,7 +38,4 @@ def warm_up() -> None:
 def _run() -> None:
     for name in _MODULES:
         import_module(f"octavo.{name}")
-    # All that is there now stays until the end: modules, classes, models, the first screen. To look for garbage among
-    # it takes a tenth of a second in the middle of a key press.
-    gc.freeze()
-    gc.set_threshold(10_000, 20, 20)
+    keep_looks_short()
