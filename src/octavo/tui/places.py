@@ -21,6 +21,7 @@ from octavo.tui.screens.home import HomeScreen
 from octavo.tui.screens.links import LinksScreen
 from octavo.tui.screens.note import NoteSheet
 from octavo.tui.screens.page_history import PageHistoryScreen
+from octavo.tui.screens.picture import PictureScreen
 from octavo.tui.screens.record import RecordSheet
 from octavo.tui.screens.search import SearchScreen
 from octavo.tui.screens.sign_in import SignInScreen
@@ -53,6 +54,7 @@ PLACES: tuple[type[DOMNode], ...] = (
     Proposing,
     ChangeRequestScreen,
     DiffView,
+    PictureScreen,
     SearchScreen,
     Composer,
     Confirm,

@@ -43,7 +43,7 @@ def figure(setting: Setting, block: Block, width: int) -> list[Line]:
     out = []
     for start in range(0, len(pictures), beside):
         row = pictures[start : start + beside]
-        tallest = max(len(_inside(setting, picture, wide)) for picture in row)
+        tallest = max(len(_inside(setting, picture, wide, None)) for picture in row)
         out += [Line([])] if out else []
         out += _side_by_side([_framed(setting, picture, wide, tallest) for picture in row], wide)
     return out
@@ -65,7 +65,7 @@ def _framed(setting: Setting, block: Block, wide: int, least: int = 0) -> list[L
     src = str(block.attrs.get("src") or "")
     spot = Spot("image", src)
     trouble, facts = _known(setting, src)
-    rows = _inside(setting, block, wide)
+    rows = _inside(setting, block, wide, spot)
     rows += [Line([]) for _ in range(least - len(rows))]
     sign = Piece(f"{glyphs.no if trouble else glyphs.picture} ", look.error if trouble else look.muted, spot, True)
     title = [sign, Piece(file_name(src) or "image", look.muted, spot, True)]
@@ -76,11 +76,10 @@ def _framed(setting: Setting, block: Block, wide: int, least: int = 0) -> list[L
     return out + [Line([Piece("  ", PLAIN, None, True), *line]) for line in caption]
 
 
-def _inside(setting: Setting, block: Block, wide: int) -> list[Line]:
+def _inside(setting: Setting, block: Block, wide: int, spot: Spot | None) -> list[Line]:
     """What stands in a frame: the image where it is wanted small, its alternative text, why it is not there. A missing
     text is marked."""
     look, src = setting.look, str(block.attrs.get("src") or "")
-    spot = Spot("image", src)
     alt = " ".join(str(block.attrs.get("alt") or "").split())
     words = Piece(alt, look.text, spot) if alt else Piece("no alternative text", look.warning, spot, True)
     rows = wrap([words], wide - 4)[:ALT_LINES]

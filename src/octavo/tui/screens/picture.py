@@ -217,9 +217,9 @@ class PictureScreen(Dialog[None]):
         if not width and file is not None and file.dimensions is not None:
             width, height = round(file.dimensions.width), round(file.dimensions.height)
         size = len(self._data) if self._data is not None else file.size if file is not None else 0
-        ending = file_name(self.src).rpartition(".")[2]
+        _, dot, ending = file_name(self.src).rpartition(".")
         parts = [
-            made.format or (ending.upper() if 1 < len(ending) < 6 else ""),
+            made.format or (ending.upper() if dot and len(ending) < 6 else ""),
             f"{width} × {height} pixels" if width else "",
             size_in_words(size) if size else "",
             f"the first of {made.frames} frames" if made.frames > 1 else "",
