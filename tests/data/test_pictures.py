@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from octavo.data.pictures import Pictures
+
+
+def test_a_picture_is_kept_for_one_account_alone(tmp_path: Path) -> None:
+    mine, theirs = Pictures(tmp_path, "me"), Pictures(tmp_path, "they")
+    mine.put("https://a.example/../../x.png", b"bytes")
+    assert Pictures(tmp_path, "me").get("https://a.example/../../x.png") == b"bytes"
+    assert theirs.get("https://a.example/../../x.png") is None
+    (kept,) = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert kept.stat().st_mode & 0o077 == 0
+    mine.forget()
+    assert mine.get("https://a.example/../../x.png") is None
+
+
+def test_what_was_not_looked_at_longest_is_let_go(tmp_path: Path) -> None:
+    pictures = Pictures(tmp_path, most_bytes=250)
+    for number, name in enumerate(("old", "older", "new")):
+        pictures.put(name, bytes(100))
+        for path in tmp_path.rglob("?" * 64):
+            age = path.stat().st_mtime_ns if number == 2 else 1_000_000_000 * (number + 1)
+            os.utime(path, ns=(age, age)) if path.stat().st_mtime_ns > 10**15 else None
+    assert pictures.get("old") is None
+    assert pictures.get("older")
+    assert pictures.get("new")
+    pictures.put("huge", bytes(251))
+    assert pictures.get("huge") is None
+    assert pictures.get("new")
+
+
+def test_without_a_folder_and_without_a_disk_nothing_is_kept(tmp_path: Path) -> None:
+    Pictures(None).put("a", b"bytes")
+    assert Pictures(None).get("a") is None
+    (tmp_path / "pictures").write_text("a file in its place")
+    Pictures(tmp_path).put("a", b"bytes")
+    assert Pictures(tmp_path).get("a") is None

@@ -1,0 +1,53 @@
+"""Images in their frames."""
+
+from __future__ import annotations
+
+from octavo.documents.parse import parse
+from octavo.tui.page.layout import set_block
+from octavo.tui.page.lines import Line, hots_of
+from octavo.tui.page.look import Look
+from octavo.tui.page.setting import Folds, Setting
+
+TWO = (
+    '<div><figure><img src="a.png" alt="One"><figcaption><p>First</p></figcaption></figure>'
+    '<figure><img src="b.png" alt="Two, with words enough for a second line of its own"></figure></div>'
+)
+
+
+def lines_of(page: str, width: int) -> list[Line]:
+    return set_block(Setting(Look(), Folds(), set_block), parse(page).blocks[0], width)
+
+
+def text_of(page: str, width: int) -> list[str]:
+    return [line.text.rstrip() for line in lines_of(page, width)]
+
+
+def test_a_gallery_stands_side_by_side_where_there_is_room() -> None:
+    wide = text_of(TWO, 76)
+    assert "a.png" in wide[0]
+    assert "b.png" in wide[0]
+    assert wide[3].count("╰") == 2
+    assert wide[4].strip() == "First"
+    assert max(map(len, wide)) == 76
+    narrow = text_of(TWO, 50)
+    assert [row for row in narrow if "a.png" in row] != [row for row in narrow if "b.png" in row]
+
+
+def test_each_image_has_one_letter() -> None:
+    for width in (50, 76):
+        hots = hots_of(lines_of(TWO, width))
+        assert len({id(hot.spot) for hot in hots}) == 2
+        assert {hot.target for hot in hots} == {"a.png", "b.png"}
+
+
+def test_a_frame_is_as_wide_as_its_page_says() -> None:
+    def wide(hint: str) -> int:
+        return len(text_of(f'<figure><img src="a.png" alt="x" width="{hint}"></figure>', 80)[0])
+
+    assert [wide("360"), wide("50%"), wide("16"), wide("4000"), wide("auto")] == [40, 40, 24, 64, 64]
+
+
+def test_an_image_that_is_gone_and_one_from_elsewhere_say_so() -> None:
+    assert "what it leads to was deleted" in "\n".join(text_of("![x](/broken/files/abc)", 60))
+    assert "img.example.com" in text_of("![x](https://img.example.com/a.png)", 60)[0]
+    assert "no alternative text" in text_of("![](a.png)", 60)[1]

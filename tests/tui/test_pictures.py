@@ -1,0 +1,128 @@
+"""Pictures made small: within bounds, whatever their files hold."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from importlib.util import find_spec
+
+import pytest
+from PIL import Image
+
+from octavo.documents.parse import parse
+from octavo.tui.page.pictures import Small, half_blocks, pictured
+from octavo.tui.pictures import small
+
+GROUND = (20, 22, 27)
+needs_resvg = pytest.mark.skipif(find_spec("resvg_py") is None, reason="drawings need the extra `images`")
+
+
+def file_of(image: Image.Image, kind: str = "PNG", **options: object) -> bytes:
+    out = io.BytesIO()
+    image.save(out, kind, **options)
+    return out.getvalue()
+
+
+def lying(width: int, height: int) -> bytes:
+    """A PNG that says it is larger than it is."""
+    data = bytearray(file_of(Image.new("RGB", (10, 10))))
+    data[16:24] = struct.pack(">II", width, height)
+    data[29:33] = struct.pack(">I", zlib.crc32(bytes(data[12:29])))
+    return bytes(data)
+
+
+async def test_a_picture_fits_the_room_and_keeps_its_shape() -> None:
+    found = await small(file_of(Image.new("RGB", (400, 200), (250, 0, 0))), 60, 40, GROUND)
+    assert (found.columns, found.rows, found.width, found.height, found.format) == (60, 30, 400, 200, "PNG")
+    assert set(found.pixels[::3]) == {250}
+    assert found.trouble == ""
+
+
+async def test_what_shines_through_is_the_ground() -> None:
+    found = await small(file_of(Image.new("RGBA", (4, 4), (255, 255, 255, 0))), 4, 2, GROUND)
+    assert found.pixels == bytes(GROUND) * 16
+
+
+async def test_of_moving_pictures_the_first_is_shown() -> None:
+    frames = [Image.new("RGB", (8, 8), colour) for colour in ((255, 0, 0), (0, 255, 0), (0, 0, 255))]
+    data = file_of(frames[0], "GIF", save_all=True, append_images=frames[1:])
+    found = await small(data, 8, 4, GROUND)
+    assert found.frames == 3
+    assert found.pixels[:3] == b"\xff\x00\x00"
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"", "of no kind"),
+        (b"%PDF-1.4", "of no kind"),
+        (lying(60_000, 60_000), "60,000 × 60,000 pixels, more than the 24 million"),
+        (lying(4_800, 4_800), "damaged"),
+        (file_of(Image.new("L", (5_000, 5_000))), "more than the 24 million"),
+    ],
+    ids=["empty", "document", "lying", "cut", "large"],
+)
+async def test_what_cannot_be_shown_says_why(data: bytes, says: str) -> None:
+    found = await small(data, 60, 20, GROUND)
+    assert says in found.trouble
+    assert not found.pixels
+
+
+@needs_resvg
+async def test_a_drawing_is_drawn_and_takes_nothing_from_this_machine(tmp_path: object) -> None:
+    red = file_of(Image.new("RGB", (8, 8), (255, 0, 0)))
+    path = f"{tmp_path}/red.png"
+    with open(path, "wb") as file:  # noqa: ASYNC230  # eight pixels
+        file.write(red)
+    drawing = '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8">{}</svg>'
+    seen = await small(drawing.format('<rect width="8" height="8" fill="#ff0000"/>').encode(), 8, 4, GROUND)
+    assert set(seen.pixels[::3]) == {255}
+    hidden = await small(drawing.format(f'<image href="{path}" width="8" height="8"/>').encode(), 8, 4, GROUND)
+    assert hidden.pixels == bytes(GROUND) * (hidden.columns * hidden.rows)
+
+
+@needs_resvg
+@pytest.mark.parametrize(
+    "drawing",
+    [
+        b'<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1000000"><rect width="1" height="1000000"/></svg>',
+        b'<!DOCTYPE a [<!ENTITY a "b">]><svg xmlns="http://www.w3.org/2000/svg" width="1" height="1">&a;</svg>',
+        b"<svg",
+    ],
+    ids=["tall", "entities", "broken"],
+)
+async def test_a_hostile_drawing_is_given_up(drawing: bytes) -> None:
+    assert (await small(drawing, 60, 20, GROUND)).trouble
+
+
+def test_two_pixels_are_a_cell_and_equal_cells_one_piece() -> None:
+    red, blue = b"\xff\x00\x00", b"\x00\x00\xff"
+    (row,) = half_blocks(Small(3, 2, red * 2 + blue + blue * 3))
+    assert [piece.text for piece in row] == ["▀▀", "▀"]
+    assert [(str(piece.style.color.name), str(piece.style.bgcolor.name)) for piece in row if piece.style.color and piece.style.bgcolor] == [
+        ("#ff0000", "#0000ff"),
+        ("#0000ff", "#0000ff"),
+    ]  # fmt: skip
+
+
+def test_the_pictures_of_a_page_are_found_wherever_they_stand() -> None:
+    page = """
+<figure><img src="a.png" alt="First"><figcaption><p>Its caption</p></figcaption></figure>
+
+Words with <img src="b.png" alt="second" data-size="line"> in them, and ![again](a.png).
+
+{% tabs %}
+{% tab title="x" %}
+<picture><source srcset="c-dark.png" media="(prefers-color-scheme: dark)"><img src="c.png" alt="third"></picture>
+{% endtab %}
+{% endtabs %}
+"""
+    found = pictured(parse(page).blocks)
+    assert [(each.src, each.alt, each.caption) for each in found] == [
+        ("a.png", "First", "Its caption"),
+        ("b.png", "second", ""),
+        ("c.png", "third", ""),
+    ]
+    assert found[2].on(dark=True) == "c-dark.png"
+    assert found[0].on(dark=True) == "a.png"
