@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual.color import Color
 
-from octavo.api import change_requests, collections, content, sites, spaces, users
+from octavo.api import change_requests, collections, content, openapi, sites, spaces, users
 from octavo.api.content import File
 from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.operation import Operation
 from octavo.api.organizations import Organization
-from octavo.api.places import ChangeRequestRef, CollectionRef, ContentRef, SiteRef, SpaceRef
+from octavo.api.places import ChangeRequestRef, CollectionRef, ContentRef, OrganizationRef, SiteRef, SpaceRef
 from octavo.documents import links
+from octavo.documents.interfaces import Interface
 from octavo.tui.emoji import emoji
 from octavo.tui.page.late import Late
 from octavo.tui.page.targets import Asked, Ground, Named, Targets, origins
@@ -42,6 +43,10 @@ def name_targets(screen: ContentScreen) -> None:
     if space is None or tree is None or page is None:
         return
     sources, octavo = view.sources, screen.octavo
+    if sources.interfaces is None or sources.interfaces_of != space.organization:
+        at = OrganizationRef(organization_id=space.organization)
+        sources.interfaces = Late(lambda slug: interface(octavo.session.live, at, slug))
+        sources.interfaces_of = space.organization
     if sources.titles is None:
         sources.titles = Late(lambda asked: find(octavo.session.live, asked, octavo.known.organization))
     if octavo.settings.thumbnails and sources.thumbnails is None:
@@ -144,3 +149,29 @@ def about(file: File) -> str:
     sides = file.dimensions
     pixels = f"{sides.width:.0f} × {sides.height:.0f}" if sides is not None else ""
     return ", ".join(part for part in (kind, pixels, size_in_words(file.size) if file.size else "") if part)
+
+
+async def interface(live: Live, at: OrganizationRef, slug: str) -> Interface:
+    """What an organization has filed under `slug`, read; or why it cannot be."""
+    try:
+        found = await _ask(live, openapi.GetLatestContent(at=at, spec_slug=slug))
+    except NotFound:
+        return Interface(
+            trouble=f"This organization has no specification {slug}, or none of its versions could be read."
+        )
+    except (ApiError, ValueError) as error:
+        return Interface(trouble=f"The specification {slug} cannot be read: {error}")
+    return Interface(spec) if (spec := _whole(found.filesystem)) else Interface(trouble=_NOT_ONE.format(slug))
+
+
+_NOT_ONE = "What is filed as {} is no description of an interface that can be shown."
+
+
+def _whole(filesystem: object) -> dict[str, Any] | None:
+    """The file of a specification that describes the interface as a whole."""
+    files = list(filesystem.values()) if isinstance(filesystem, dict) else filesystem
+    for file in [filesystem, *files] if isinstance(files, list) else ():
+        file = file.get("specification", file) if isinstance(file, dict) else file
+        if isinstance(file, dict) and ("openapi" in file or "swagger" in file):
+            return file
+    return None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from octavo.api import collections
+from octavo.api import collections, openapi
 from octavo.api.places import CollectionRef, OrganizationRef
 from octavo.documents import front_matter
 from octavo.server import behaviour
@@ -102,6 +102,9 @@ def build(world: World, today: datetime = TODAY) -> None:
         _arrange(past.asked_by(people.PEOPLE[0].id), names)
         clock.moment = today - _WRITTEN
         _write(past.asked_by(people.DEFAULT_PERSON.id), names)
+        for path in sorted((_FOLDER / "openapi").glob("*.json")):
+            names.name = path.stem
+            _describe(past.asked_by(people.PEOPLE[0].id), path)
         for names.name, op in docs_site.steps():
             answer(op, past.asked_by(people.PEOPLE[0].id))
         for deed in deeds():
@@ -160,6 +163,14 @@ def _write(world: World, names: Names) -> None:
             folder = written if manual.id == "stations" else _FOLDER / manual.id
             load(world, folder, organization=people.ORGANIZATION, author=world.caller, space_id=manual.id)
             _add_shared(world, manual.id, folder / ".gitbook")
+
+
+def _describe(world: World, path: Path) -> None:
+    """File the description of an interface that pages show the operations of, and read it at once."""
+    source = openapi.Source(text=path.read_text(encoding="utf-8"))
+    at = OrganizationRef(organization_id=people.ORGANIZATION)
+    errand = answer(openapi.Create(at=at, slug=path.stem, source=source), world)
+    errand.then(errand.work())
 
 
 def _add_shared(world: World, space_id: str, folder: Path) -> None:

@@ -6,7 +6,19 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from octavo.documents.blocks import Block
-from octavo.tui.page import cards, code, diagrams, figures, groups, media, operations, prose, records, tables
+from octavo.tui.page import (
+    cards,
+    code,
+    diagrams,
+    figures,
+    groups,
+    interfaces,
+    media,
+    operations,
+    prose,
+    records,
+    tables,
+)
 from octavo.tui.page.lines import Hot, Line, hots_of
 from octavo.tui.page.look import Look
 from octavo.tui.page.setting import NARROWEST, Folds, Setting, gap
@@ -42,7 +54,7 @@ _SETTERS: dict[str, Callable[[Setting, Block, int], list[Line]]] = {
     "content-ref": media.content_ref,
     "include": media.include,
     "integration": media.integration,
-    "openapi": operations.openapi,
+    "openapi": interfaces.openapi,
     "api-method": operations.api_method,
 }
 _CUT = {"list": 40, "updates": 1, "footnotes": 60}

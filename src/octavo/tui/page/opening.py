@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from octavo.documents.blocks import Block
 from octavo.tui.page.addresses import Leads, leads
+from octavo.tui.page.interfaces import curl_of
 from octavo.tui.page.lines import Hot
 from octavo.tui.page.marked import Marked
 from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
@@ -106,6 +107,14 @@ class Opening(Marked):
         return next((note for note in notes if note.attrs.get("label") == label), None)
 
     # Outside, and to the clipboard
+
+    def action_copy(self) -> None:
+        stop = self.cursor_stop()
+        if stop is not None and (curl := curl_of(self.sources, stop[3])):
+            self.app.copy_to_clipboard(curl)
+            self.post_message(self.Copied(curl, "command"))
+        else:
+            super().action_copy()
 
     def action_open_outside(self) -> None:
         """Open the link of the block under the cursor in the browser, one of several by its letter, else the page."""

@@ -1,4 +1,4 @@
-"""Descriptions of interfaces: one operation by its name, or written out with its parameters and answers."""
+"""Operations that are written out on the page, with their parameters and answers."""
 
 from __future__ import annotations
 
@@ -7,40 +7,11 @@ from collections.abc import Sequence
 from rich.style import Style
 
 from octavo.documents.blocks import Block
+from octavo.tui.page.interfaces import method_style
 from octavo.tui.page.lines import Line, Piece, box, indented
-from octavo.tui.page.look import PLAIN, Look
-from octavo.tui.page.media import bar
+from octavo.tui.page.look import PLAIN
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.wrap import wrap
-
-
-def method_style(method: str, look: Look) -> Style:
-    """What a method does, as a colour: reading, making, changing, taking away."""
-    style = {
-        "POST": look.success,
-        "PUT": look.warning,
-        "PATCH": look.warning,
-        "DELETE": look.error,
-    }.get(method.upper(), look.accent)
-    return style + Style(bold=True)
-
-
-def openapi(setting: Setting, block: Block, width: int) -> list[Line]:
-    """A part of an interface that is described elsewhere."""
-    look, attrs = setting.look, block.attrs
-    spec = str(attrs.get("spec") or attrs.get("src") or "")
-    variant = str(attrs.get("variant") or "operation")
-    if variant == "schemas":
-        names = ", ".join(str(name) for name in attrs.get("schemas") or ())
-        left = [Piece("SCHEMAS ", look.accent + Style(bold=True), None, True), Piece(names, look.strong)]
-    elif variant == "file":
-        left = [Piece("INTERFACE ", look.accent + Style(bold=True), None, True), Piece(spec, look.strong)]
-    else:
-        method = str(attrs.get("method") or ("webhook" if variant == "webhook" else "get")).upper()
-        path = str(attrs.get("path") or attrs.get("name") or "")
-        left = [Piece(method, method_style(method, look)), Piece("  "), Piece(path, look.strong)]
-    right = [Piece(f"from {spec}", look.muted, None, True)] if spec and variant != "file" else []
-    return [bar(setting, left, right, width), *setting.flow(block.children, width)]
 
 
 def api_method(setting: Setting, block: Block, width: int) -> list[Line]:
@@ -102,7 +73,10 @@ def _response(setting: Setting, block: Block, width: int) -> list[Line]:
     good = status.startswith(("1", "2", "3"))
     head = [Piece(status or "answer", (look.success if good else look.error) + Style(bold=True))]
     if attrs.get("description"):
-        head += [Piece("  ", PLAIN, None, True), Piece(str(attrs["description"]), look.text)]
+        head += [
+            Piece("  ", PLAIN, None, True),
+            Piece(str(attrs["description"]).replace("·", look.glyphs.between), look.text),
+        ]
     return _entry(setting, head, block, width)
 
 

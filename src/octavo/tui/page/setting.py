@@ -47,8 +47,8 @@ class Folds:
         return after != before
 
     def is_open(self, block: Block) -> bool:
-        """Whether the body of an expandable is shown."""
-        return self.opened.get(block.key, bool(block.attrs.get("open")))
+        """Whether the body of an expandable is shown, or all of what an interface says."""
+        return self.opened.get(block.key, bool(block.attrs.get("open") or block.attrs.get("expanded") is True))
 
     def toggle(self, block: Block) -> None:
         """Open a closed block, close an open one."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from octavo.documents.interfaces import Interface
 from octavo.tui.page import diagrams, highlight
 from octavo.tui.page.late import Late
 from octavo.tui.page.pictures import Small, Thumb
@@ -23,6 +24,10 @@ class Sources:
 
     thumbnails: Late[Thumb, Small] | None = None
     """Pictures of the page, small, where they are wanted within it."""
+    interfaces: Late[str, Interface] | None = None
+    """Descriptions of interfaces, by the name of their specification."""
+    interfaces_of: str | None = None
+    """The organization they are filed in."""
     titles: Late[Asked, Named] | None = None
     """What links lead to that leave the space, and files."""
     targets: Targets | None = None

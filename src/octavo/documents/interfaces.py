@@ -1,0 +1,281 @@
+"""Descriptions of interfaces, OpenAPI 3 and 2.0, as a page shows them: operations, their parameters and schemas.
+
+They are written by strangers: whatever is no object, no list or no text where one is expected is passed over, references
+that lead in a circle end where they begin it, and schemas are as deep and as large as one can read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import quote
+
+from octavo.documents.schemas import (
+    MOST_ITEMS,
+    Definitions,
+    Field,
+    Schemas,
+    example,
+    line_of,
+    list_of,
+    object_of,
+    text_of,
+)
+
+METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "trace")
+_LONGEST_CURL = 6000
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """Something a request says beside its body. `place` is path, query, header or cookie."""
+
+    place: str
+    field: Field
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What is sent or answered: its media type and what it is made of."""
+
+    media: str
+    schema: Field | None
+    required: bool = False
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """An answer. `status` is 200, 4XX or default."""
+
+    status: str
+    description: str
+    bodies: tuple[Body, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One request that an interface takes, or sends (a webhook: its path is its name)."""
+
+    method: str
+    path: str
+    summary: str = ""
+    description: str = ""
+    deprecated: bool = False
+    server: str = ""
+    parameters: tuple[Parameter, ...] = ()
+    bodies: tuple[Body, ...] = ()
+    responses: tuple[Response, ...] = ()
+    security: tuple[str, ...] = ()
+    """Ways to say who one is, one of which is wanted, in words."""
+    curl: str = ""
+    """A command that sends it. Empty for webhooks."""
+
+
+@dataclass(frozen=True, eq=False)
+class Interface:
+    """A description that was read; or why it could not be, in `trouble`."""
+
+    spec: Mapping[str, Any] = field(default_factory=dict)
+    trouble: str = ""
+
+    @property
+    def title(self) -> str:
+        info = object_of(self.spec.get("info"))
+        return " ".join(part for part in (line_of(info.get("title")), line_of(info.get("version"))) if part)
+
+    def operation(self, method: str, path: str) -> Operation | None:
+        """The operation of a path. Paths that differ only in the names of their parameters are one."""
+        paths = object_of(self.spec.get("paths"))
+        found = paths.get(path)
+        if not isinstance(found, dict):
+            found = next((item for key, item in paths.items() if _shape(key) == _shape(path)), None)
+            path = next((key for key in paths if _shape(key) == _shape(path)), path)
+        item = self._resolved(found)
+        said = item.get(method.lower())
+        return self._operation(method, path, item, said) if isinstance(said, dict) else None
+
+    def webhook(self, name: str, method: str) -> Operation | None:
+        """What the interface sends under a name."""
+        item = self._resolved(object_of(self.spec.get("webhooks")).get(name))
+        said = item.get(method.lower()) or next((item[each] for each in METHODS if each in item), None)
+        return self._operation(method, name, item, said, sent=True) if isinstance(said, dict) else None
+
+    def schema(self, name: str) -> Field | None:
+        """A named schema."""
+        for place in ("components/schemas", "definitions"):
+            reference = {"$ref": f"#/{place}/{name.replace('~', '~0').replace('/', '~1')}"}
+            definitions = Definitions(self.spec)
+            if definitions.follow(reference)[0]:
+                return Schemas(definitions).field(name, reference, False)
+        return None
+
+    def every(self) -> Iterator[tuple[str, str]]:
+        """The method and path of every operation, in the order of the description."""
+        for path, item in object_of(self.spec.get("paths")).items():
+            for method in METHODS:
+                if isinstance(object_of(item).get(method), dict):
+                    yield method, line_of(path)
+
+    # Reading
+
+    def _operation(
+        self, method: str, path: str, item: Mapping[str, Any], said: Mapping[str, Any], *, sent: bool = False
+    ) -> Operation:
+        reading = Schemas(Definitions(self.spec))
+        given = [self._resolved(each) for each in (*list_of(item.get("parameters")), *list_of(said.get("parameters")))]
+        by_name = {(each.get("in"), each.get("name")): each for each in given[:MOST_ITEMS]}
+        parameters = [
+            _parameter(reading, each) for each in by_name.values() if each.get("in") not in ("body", "formData")
+        ]
+        bodies = tuple(_bodies(reading, self._resolved(said.get("requestBody"))))
+        bodies += tuple(self._old_body(reading, list(by_name.values()), said))
+        responses = [
+            self._response(reading, status, self._resolved(each))
+            for status, each in list(object_of(said.get("responses")).items())[:MOST_ITEMS]
+        ]
+        server = "" if sent else self._server(item, said)
+        security = self._security(said)
+        made = Operation(
+            method.lower(),
+            line_of(path),
+            line_of(said.get("summary") or item.get("summary")),
+            text_of(said.get("description") or item.get("description")),
+            said.get("deprecated") is True,
+            server,
+            tuple(parameters),
+            bodies,
+            tuple(responses),
+            security,
+        )
+        return made if sent else _with_curl(made, self, said, by_name)
+
+    def _response(self, reading: Schemas, status: str, said: Mapping[str, Any]) -> Response:
+        return Response(line_of(status), text_of(said.get("description")), tuple(_bodies(reading, said)))
+
+    def _old_body(self, reading: Schemas, given: list[Mapping[str, Any]], said: Mapping[str, Any]) -> Iterator[Body]:
+        """Bodies as version 2.0 has them: among the parameters."""
+        media = next((line_of(each) for each in list_of(said.get("consumes") or self.spec.get("consumes"))), "")
+        for each in given:
+            if each.get("in") == "body":
+                schema = reading.field("", each.get("schema"), each.get("required") is True)
+                yield Body(
+                    media or "application/json", schema, each.get("required") is True, text_of(each.get("description"))
+                )
+        form = [_parameter(reading, each).field for each in given if each.get("in") == "formData"]
+        if form:
+            yield Body(media or "application/x-www-form-urlencoded", Field("", "object", children=tuple(form)))
+
+    def _server(self, *places: Mapping[str, Any]) -> str:
+        for place in (*reversed(places), self.spec):
+            for server in list_of(place.get("servers")):
+                url = line_of(object_of(server).get("url"))
+                for name, variable in object_of(object_of(server).get("variables")).items():
+                    url = url.replace(f"{{{line_of(name)}}}", line_of(object_of(variable).get("default")))
+                if url:
+                    return url.rstrip("/")
+        if host := line_of(self.spec.get("host")):
+            schemes = [line_of(each) for each in list_of(self.spec.get("schemes"))] or ["https"]
+            return f"{schemes[0]}://{host}{line_of(self.spec.get('basePath'))}".rstrip("/")
+        return ""
+
+    def _security(self, said: Mapping[str, Any]) -> tuple[str, ...]:
+        wanted = said["security"] if "security" in said else self.spec.get("security")
+        return tuple(
+            " and ".join(self._scheme(line_of(name)) for name in each) or "nobody need say who they are"
+            for each in list_of(wanted)[:MOST_ITEMS]
+            if isinstance(each, dict)
+        )
+
+    def _scheme(self, name: str) -> str:
+        scheme = self.scheme(name)
+        match scheme.get("type"):
+            case "http" if scheme.get("scheme"):
+                kind = (
+                    f"{line_of(scheme['scheme']).capitalize()} token"
+                    if scheme["scheme"] == "bearer"
+                    else line_of(scheme["scheme"]).capitalize()
+                )
+                return f"{kind} in the Authorization header"
+            case "basic":
+                return "Basic in the Authorization header"
+            case "apiKey":
+                return f"a key in {line_of(scheme.get('in'))} {line_of(scheme.get('name'))}"
+            case "oauth2" | "openIdConnect" as kind:
+                return f"{'OAuth 2' if kind == 'oauth2' else 'OpenID Connect'} ({name})"
+        return name
+
+    def scheme(self, name: str) -> Mapping[str, Any]:
+        """A way to say who one is, by its name."""
+        known = object_of(object_of(self.spec.get("components")).get("securitySchemes"))
+        return self._resolved((known or object_of(self.spec.get("securityDefinitions"))).get(name))
+
+    def _resolved(self, value: Any) -> Mapping[str, Any]:
+        return Definitions(self.spec).follow(value)[0]
+
+
+def _parameter(schemas: Schemas, said: Mapping[str, Any]) -> Parameter:
+    schema = said.get("schema", said)
+    content = next(iter(object_of(said.get("content")).values()), None)
+    schema = object_of(content).get("schema", schema) if content is not None else schema
+    made = schemas.field(line_of(said.get("name")), schema, said.get("required") is True)
+    description = text_of(said.get("description")) or made.description
+    children = made.children if schema is not said else ()
+    return Parameter(
+        line_of(said.get("in")),
+        Field(made.name, made.type, made.required, description, made.note, said.get("deprecated") is True, children),
+    )
+
+
+def _bodies(schemas: Schemas, said: Mapping[str, Any]) -> Iterator[Body]:
+    required, description = said.get("required") is True, text_of(said.get("description"))
+    for media, content in list(object_of(said.get("content")).items())[:8]:
+        schema = object_of(content).get("schema")
+        yield Body(
+            line_of(media), schemas.field("", schema, required) if schema is not None else None, required, description
+        )
+    if "schema" in said and "in" not in said:
+        yield Body("application/json", schemas.field("", said["schema"], False))
+
+
+def _with_curl(
+    made: Operation, of: Interface, said: Mapping[str, Any], given: Mapping[Any, Mapping[str, Any]]
+) -> Operation:
+    """An operation with a command that sends it."""
+    query = [f"{quote(each.field.name)}=" for each in made.parameters if each.place == "query" and each.field.required]
+    address = f"{made.server or 'https://…'}{made.path}" + (f"?{'&'.join(query)}" if query else "")
+    words = [f"curl{'' if made.method == 'get' else f' -X {made.method.upper()}'} {_quoted(address)}"]
+    wanted = list_of(said["security"] if "security" in said else of.spec.get("security"))
+    for name in next((each for each in wanted if isinstance(each, dict)), {}):
+        scheme = of.scheme(line_of(name))
+        if scheme.get("type") == "http" and scheme.get("scheme") == "bearer":
+            words.append('-H "Authorization: Bearer $TOKEN"')
+        elif scheme.get("type") in ("http", "basic"):
+            words.append('-u "$USER:$PASSWORD"')
+        elif scheme.get("type") == "apiKey" and scheme.get("in") == "header":
+            words.append(f'-H {_quoted(line_of(scheme.get("name")) + ": ")}"$KEY"')
+        elif scheme.get("type") in ("oauth2", "openIdConnect"):
+            words.append('-H "Authorization: Bearer $TOKEN"')
+    words += [
+        f"-H {_quoted(f'{each.field.name}: ')}"
+        for each in made.parameters
+        if each.place == "header" and each.field.required
+    ]
+    if made.bodies:
+        body = made.bodies[0]
+        words.append(f"-H {_quoted(f'Content-Type: {body.media}')}")
+        if body.schema is not None and "json" in body.media:
+            words.append(f"-d {_quoted(json.dumps(example(body.schema), indent=2, ensure_ascii=False))}")
+    curl = " \\\n  ".join(words)
+    return replace(made, curl=curl if len(curl) <= _LONGEST_CURL else " \\\n  ".join(words[:-1]))
+
+
+def _quoted(text: str) -> str:
+    """Words of a shell that mean nothing but themselves."""
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _shape(path: Any) -> str:
+    return "/".join("{}" if part.startswith("{") else part for part in str(path).strip("/").split("/"))

@@ -1,0 +1,245 @@
+"""Schemas of described interfaces, as a page shows them: what a value is made of, as deep and as much as one can read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import unquote
+
+from octavo.api.text import line as safe_line
+from octavo.api.text import text as safe_text
+
+DEEPEST, MOST_FIELDS, MOST_ITEMS = 7, 400, 200
+"""How deep schemas are followed, how many fields one operation shows, and how many items any list has."""
+_LONGEST = 4000
+_MOST_STEPS = 20
+_MADE_OF = frozenset({"$ref", "properties", "oneOf", "anyOf", "allOf", "items"})
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A value: of a body, a parameter, or within another. `note` says what it may be: `one of a, b`, `at least 1`."""
+
+    name: str
+    type: str
+    required: bool = False
+    description: str = ""
+    note: str = ""
+    deprecated: bool = False
+    children: tuple[Field, ...] = ()
+    more: str = ""
+    """Why what is in it is not shown."""
+
+
+@dataclass(frozen=True, eq=False)
+class Definitions:
+    """A description whose parts refer to each other."""
+
+    spec: Mapping[str, Any]
+
+    def follow(self, value: Any) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+        """What a value is once its references are followed, and their names. One that leads nowhere is empty."""
+        names: list[str] = []
+        while isinstance(value, dict) and isinstance(name := value.get("$ref"), str):
+            if name in names or len(names) > _MOST_STEPS:
+                return {}, tuple(names)
+            names.append(name)
+            value = self._at(name)
+        return object_of(value), tuple(names)
+
+    def _at(self, name: str) -> Any:
+        place: Any = self.spec
+        if not name.startswith("#/"):
+            return None
+        for step in name[2:].split("/"):
+            step = unquote(step).replace("~1", "/").replace("~0", "~")
+            place = place.get(step) if isinstance(place, dict) else None
+        return place
+
+
+@dataclass
+class Schemas:
+    """Reads the schemas of one operation, and counts what it read."""
+
+    of: Definitions
+    count: int = 0
+
+    def field(self, name: str, schema: Any, required: bool, above: tuple[str, ...] = (), depth: int = 0) -> Field:
+        """A schema under a name, with what is in it."""
+        self.count += 1
+        if isinstance(schema, bool):
+            return Field(name, "any" if schema else "nothing", required)
+        said, names = self.of.follow(schema)
+        called = names[-1].rpartition("/")[2] if names else line_of(said.get("title"))
+        description = text_of(object_of(schema).get("description") or said.get("description"))
+        deprecated = said.get("deprecated") is True
+        if set(names) & set(above):
+            return Field(line_of(name), line_of(called), required, description, "", deprecated, more="as above")
+        above = (*above, *names)
+        said = self._merged(said, above)
+        kind = self._kind(said, line_of(called))
+        note = _note(said)
+        items = said.get("items")
+        if isinstance(items, dict) and set(items) & _MADE_OF and depth < DEEPEST:
+            each = self.field("", items, False, above, depth + 1)
+            return Field(line_of(name), kind, required, description, note, deprecated, each.children, each.more)
+        inner = _inner(said)
+        if not inner:
+            return Field(line_of(name), kind, required, description, note, deprecated)
+        if depth >= DEEPEST or self.count > MOST_FIELDS:
+            return Field(line_of(name), kind, required, description, note, deprecated, more="deeper than is shown here")
+        children: list[Field] = []
+        for label, below, wanted in inner:
+            if self.count > MOST_FIELDS:
+                return Field(
+                    line_of(name),
+                    kind,
+                    required,
+                    description,
+                    note,
+                    deprecated,
+                    tuple(children),
+                    "more is not shown here",
+                )
+            children.append(self.field(label, below, wanted, above, depth + 1))
+        return Field(line_of(name), kind, required, description, note, deprecated, tuple(children))
+
+    def _merged(self, said: Mapping[str, Any], above: tuple[str, ...], depth: int = 0) -> Mapping[str, Any]:
+        """A schema with all that `allOf` adds to it."""
+        parts = list_of(said.get("allOf"))
+        if not parts or depth > DEEPEST:
+            return said
+        out = {key: value for key, value in said.items() if key != "allOf"}
+        properties, required = dict(object_of(out.get("properties"))), list(list_of(out.get("required")))
+        for part in parts[:MOST_ITEMS]:
+            found, names = self.of.follow(part)
+            if set(names) & set(above):
+                continue
+            found = self._merged(found, (*above, *names), depth + 1)
+            properties |= object_of(found.get("properties"))
+            required += list_of(found.get("required"))
+            for key, value in found.items():
+                out.setdefault(key, value)
+        if properties:
+            out |= {"properties": properties, "required": required}
+        return out
+
+    def _kind(self, said: Mapping[str, Any], called: str) -> str:
+        kinds = said.get("type")
+        names = [line_of(each) for each in kinds] if isinstance(kinds, list) else [line_of(kinds)] if kinds else []
+        if said.get("nullable") is True and "null" not in names:
+            names.append("null")
+        kind = " or ".join(names)
+        if "array" in names:
+            item, below = self.of.follow(said.get("items"))
+            inside = (
+                below[-1].rpartition("/")[2]
+                if below
+                else line_of(item.get("type"))
+                if isinstance(item.get("type"), str)
+                else ""
+            )
+            kind = kind.replace("array", f"list of {line_of(inside)}" if inside else "list")
+        if not kind and ("const" in said or list_of(said.get("enum"))):
+            kind = _KINDS.get(type(said["const"] if "const" in said else said["enum"][0]), "")
+        if not kind:
+            kind = next((words for key, words in (("oneOf", "one of"), ("anyOf", "any of")) if said.get(key)), "")
+            kind = kind or ("object" if said.get("properties") else "any")
+        if form := line_of(said.get("format")):
+            kind += f" ({form})"
+        return (
+            f"{called} ({kind})"
+            if called and kind in ("one of", "any of")
+            else called
+            if called and kind == "object"
+            else kind
+        )
+
+
+def _inner(said: Mapping[str, Any]) -> list[tuple[str, Any, bool]]:
+    """What a schema is made of: name, schema, whether it must be there."""
+    wanted = {each for each in list_of(said.get("required")) if isinstance(each, str)}
+    inner = [(line_of(name), each, name in wanted) for name, each in object_of(said.get("properties")).items()]
+    if isinstance(said.get("additionalProperties"), dict) and said["additionalProperties"]:
+        inner.append(("any other name", said["additionalProperties"], False))
+    for key in ("oneOf", "anyOf"):
+        inner += [(f"{'or ' if number else ''}", each, False) for number, each in enumerate(list_of(said.get(key)))]
+    return inner[:MOST_ITEMS]
+
+
+def _note(said: Mapping[str, Any]) -> str:
+    parts = []
+    if values := list_of(said.get("enum")):
+        shown = ", ".join(_said(each) for each in values[:12])
+        parts.append(f"one of {shown}" + (f" and {len(values) - 12} more" if len(values) > 12 else ""))
+    if "const" in said:
+        parts.append(f"always {_said(said['const'])}")
+    if "default" in said:
+        default = said["default"]
+        words = ", ".join(map(_said, default[:12])) if isinstance(default, list) else _said(default)
+        parts.append(f"{words} when left out" if words else "nothing when left out")
+    for key, words in _LIMITS:
+        value = said.get(key)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            parts.append(words.format(_said(value)))
+    if pattern := line_of(said.get("pattern")):
+        parts.append(f"like {pattern[:80]}")
+    if said.get("readOnly") is True:
+        parts.append("only in answers")
+    if said.get("writeOnly") is True:
+        parts.append("only in requests")
+    return "; ".join(parts)
+
+
+_KINDS = {str: "string", bool: "boolean", int: "integer", float: "number", dict: "object"}
+_LIMITS = (
+    ("minimum", "at least {}"),
+    ("exclusiveMinimum", "more than {}"),
+    ("maximum", "at most {}"),
+    ("exclusiveMaximum", "less than {}"),
+    ("minLength", "at least {} characters"),
+    ("maxLength", "at most {} characters"),
+    ("minItems", "at least {} items"),
+    ("maxItems", "at most {} items"),
+)
+
+
+def example(schema: Field, depth: int = 0) -> Any:
+    """A value such as a schema describes, made of its names and kinds."""
+    kind = schema.type
+    if kind.startswith("list"):
+        return [example(replace(schema, type="object"), depth + 1)] if schema.children and depth < 4 else []
+    if schema.children and depth < 4:
+        if all(child.name in ("", "or ") for child in schema.children):
+            return example(schema.children[0], depth + 1)
+        return {child.name: example(child, depth + 1) for child in schema.children}
+    if schema.note.startswith("one of "):
+        return schema.note.removeprefix("one of ").split(";")[0].split(",")[0].split(" and ")[0]
+    for words, value in (("integer", 0), ("number", 0), ("boolean", True), ("string", "string")):
+        if kind.startswith(words):
+            return value
+    return {}
+
+
+def _said(value: Any) -> str:
+    return line_of(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))[:100]
+
+
+def object_of(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def list_of(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def line_of(value: Any) -> str:
+    return (
+        safe_line(value)[:500] if isinstance(value, str) else safe_line(str(value))[:100] if value is not None else ""
+    )
+
+
+def text_of(value: Any) -> str:
+    return safe_text(value)[:_LONGEST].strip() if isinstance(value, str) else ""
