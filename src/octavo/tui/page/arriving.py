@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 AT_ONCE = 4_000
 """Pages of fewer characters are read before anything of them is shown."""
-FIRST = 0.01
-"""Seconds for reading the beginning of a longer one."""
-NEAR, SYNC = 24, 0.25
-"""Units set ahead before a page is read on; seconds between two times that one is told how long it has become."""
+BLOCKS, FIRST = 12, 0.012
+"""Of a longer one so many are read first, as far as they can be in so many seconds."""
+SYNC = 0.25
+"""Seconds between two times that one is told how long a page has become."""
 
 Head = tuple[str, str]
 """The title and the description of a page."""
@@ -58,7 +58,9 @@ class Arriving(Opening):
         if at_once:
             reading.read()
         elif key != self.key or self.document is None:
-            reading.read(FIRST)
+            until = time.perf_counter() + FIRST
+            while len(reading.blocks) < BLOCKS and time.perf_counter() < until:
+                reading.read(0)
         if reading.is_done:
             self._show(reading.document, head, key, whole=True)
             self.all_read(reading.document)
@@ -66,7 +68,7 @@ class Arriving(Opening):
         if key != self.key or self.document is None:
             self._show(reading.document, head, key, whole=False)
         self._reading, self._arriving, self._shown = reading, (head, key), len(reading.blocks)
-        self._refine_soon()
+        self.refine_soon()
 
     def stop_reading(self) -> None:
         """What was being read is not wanted any more."""
@@ -84,7 +86,7 @@ class Arriving(Opening):
         if (reading := self._reading) is None:
             return super().work(seconds)
         until = time.perf_counter() + seconds
-        self.set_ahead(seconds, NEAR)
+        self.paint_ahead(seconds)
         left = until - time.perf_counter()
         if left > 0 and reading.read(left) and self._grows:
             self._grow(reading)

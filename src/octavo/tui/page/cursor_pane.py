@@ -143,7 +143,7 @@ class CursorPane(SelectingPane):
         so that it comes to stand right there."""
         self.settle_around(unit)
         self._show_line(self.galley.top(unit) + place - below)
-        self._refine_soon()
+        self.refine_soon()
 
     def settle_around(self, unit: int) -> None:
         """Set what lies within two panes of a unit."""

@@ -24,9 +24,6 @@ from octavo.tui.page.lines import Line
 from octavo.tui.page.look import Look
 from octavo.tui.page.painting import painted
 
-SLICE, EVERY, REACH = 0.004, 0.01, 300
-"""Seconds of work at a time, seconds between, and how many units on each side are set ahead of being looked at."""
-
 
 class Anchor(NamedTuple):
     """What stands at the top: the unit, the key of the block there, how far below the first line of the block and
@@ -84,7 +81,6 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
         self._frame: list[Strip] = []
         self.rows_on_show: list[tuple[int, int, Line]] = []
         """Unit, place in it and line of each row that is painted."""
-        self._refining: Timer | None = None
         self._resizing: Timer | None = None
         self._synced = 0.0
         self._telling = False
@@ -124,6 +120,14 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
 
     def relaid(self) -> None:
         """Lines are others than before."""
+
+    def set_ahead(self, seconds: float) -> bool:
+        """Set units from the one on show on, for so long. True when none near is left."""
+        raise NotImplementedError
+
+    def refine_soon(self) -> None:
+        """Do, while nothing else happens, what can be done before it is looked at."""
+        raise NotImplementedError
 
     # The look
 
@@ -181,7 +185,7 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
         self._sync()
         if held is not None:
             self._hold(held)
-        self._refine_soon()
+        self.refine_soon()
         self.refresh()
 
     def _anchor(self) -> Anchor | None:
@@ -234,49 +238,6 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
             self.virtual_size = size
             self.tell()  # how far one has read is of another whole now
 
-    def set_ahead(self, seconds: float, reach: int = 0) -> bool:
-        """Set units from the one on show on, for so long, at most `reach` of them on each side. True when none near is
-        left."""
-        until = time.perf_counter() + seconds
-        count = len(self.galley)
-        here = self.galley.at(self.scroll_offset.y)[0] if count else 0
-        reach = reach or (REACH if count > 4 * REACH else count)
-        for unit in (*range(here, min(count, here + reach)), *range(here - 1, max(-1, here - reach), -1)):
-            if not self.galley.is_exact(unit):
-                if time.perf_counter() >= until:
-                    return False
-                self.galley.lines(unit)
-        return True
-
-    def _refine_soon(self) -> None:
-        if self._refining is None and self.is_running and self.has_work:
-            self._refining = self.set_timer(EVERY, self._refine)
-
-    @property
-    def has_work(self) -> bool:
-        """Whether something can be done ahead."""
-        return self.galley.unset > 0
-
-    def work(self, seconds: float) -> bool:
-        """Do what can be done ahead, for so long. True when nothing is left."""
-        return self.set_ahead(seconds)
-
-    def _refine(self) -> None:
-        self._refining = None
-        galley, top = self.galley, self.scroll_offset.y
-        unit, place = galley.at(top)
-        total = galley.total
-        done = self.work(SLICE)
-        now = self.galley.top(unit) + place if galley is self.galley and len(galley) else top
-        if galley is not self.galley:
-            pass  # set anew, and told
-        elif self.galley.total != total and (done or now != top or time.monotonic() - self._synced > 1):
-            self._sync()
-            if now != top:
-                self.scroll_to(y=now, animate=False, immediate=True, force=True)
-        if not done:
-            self._refine_soon()
-
     @contextmanager
     def steady(self) -> Iterator[None]:
         """What is at the top stays there, though units above it are set meanwhile and get their true heights."""
@@ -303,7 +264,7 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
             self.galley.settle_end(2 * self.rows)
             line = self.galley.total - self.rows if at_end else line
         self._show_line(line)
-        self._refine_soon()
+        self.refine_soon()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
@@ -358,10 +319,15 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
 
     def _row(self, row: tuple[int, int, Line], y: int, width: int, ground: Style) -> Strip:
         unit, place, line = row
+        strip = self.painted_line(unit, line, width, ground)
+        return self.veiled(self.decorate(strip, unit, place, line), y)
+
+    def painted_line(self, unit: int, line: Line, width: int, ground: Style) -> Strip:
+        """A line as it is painted, but for what lies over it."""
         strip = line.strip
         if strip is None or strip.cell_length != width:
             strip = line.strip = painted(line, self.margin_of(unit), width, ground)
-        return self.veiled(self.decorate(strip, unit, place, line), y).apply_offsets(0, self.scroll_offset.y + y)
+        return strip
 
     def margin_of(self, unit: int) -> int:
         """The blank cells at the left of a unit."""
@@ -387,7 +353,8 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
         return strips
 
     def render_line(self, y: int) -> Strip:
-        return self.paint()[y]
+        # Where its characters stand is asked of one row, under the mouse: to say so for all takes as long as painting.
+        return self.paint()[y].apply_offsets(0, self.scroll_offset.y + y)
 
     def on_focus(self, event: Focus) -> None:
         self.repaint()

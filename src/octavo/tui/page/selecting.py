@@ -6,14 +6,14 @@ from rich.style import Style
 from textual.selection import Selection
 from textual.strip import Strip
 
+from octavo.tui.page.ahead import AheadPane
 from octavo.tui.page.lines import cells
 from octavo.tui.page.painting import restyled, words_between
-from octavo.tui.page.pane import GalleyPane
 
 _MOST_LINES = 20_000
 
 
-class SelectingPane(GalleyPane):
+class SelectingPane(AheadPane):
     """A pane that marks what is selected and can say its words."""
 
     def marked(self, strips: list[Strip], line: int) -> list[Strip]:
