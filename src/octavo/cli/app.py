@@ -49,8 +49,10 @@ def run(options: argparse.Namespace) -> int:
     try:
         guard_the_rest()
         from octavo.cli.sessions import Ways
+        from octavo.tui import graphics
         from octavo.tui.app import Octavo
 
+        graphics.ask(os.environ)
         try:
             session = opening.session() if opening.session is not None else None
         except (ValueError, OSError) as error:

@@ -94,10 +94,10 @@ async def bring(session: Session, place: Place) -> bytes:
     return whole
 
 
-async def small(data: bytes, columns: int, rows: int, ground: tuple[int, int, int]) -> Small:
-    """A picture as it fits into cells of a terminal, two pixels to each."""
-    width, height = max(1, columns), max(2, rows * 2)
-    while width * height > 2 * MOST_CELLS:
+async def small(data: bytes, columns: int, rows: int, ground: tuple[int, int, int], *, finer: int = 1) -> Small:
+    """A picture as it fits into cells of a terminal, two pixels to each, or `finer` times as many in each direction."""
+    width, height = max(1, columns) * finer, max(1, rows) * 2 * finer
+    while width * height > 2 * MOST_CELLS * finer * finer:
         width, height = width * 19 // 20, height * 19 // 20
     asked = json.dumps({"width": width, "height": height, "ground": ground}).encode()
     try:

@@ -18,6 +18,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from octavo.api.errors import ApiError
+from octavo.tui import graphics
 from octavo.tui.exporting import Export, ask_where, size_in_words
 from octavo.tui.navigating import open_outside
 from octavo.tui.page.media import file_name
@@ -82,7 +83,9 @@ class PictureScreen(Dialog[None]):
         "o opens it in the browser, w saves it."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "load", "Load", show=False, tooltip="Load a picture that is on another site", id="picture.load"),
+        Binding(
+            "enter", "load", "Load", show=False, tooltip="Load a picture that is on another site", id="picture.load"
+        ),
         Binding("l,n,right,space", "step(1)", "Next", tooltip="The next picture of the page", id="picture.next"),
         Binding("h,p,left,b", "step(-1)", "Previous", tooltip="The picture before", id="picture.previous"),
         Binding("o", "browse", "Browser", tooltip="Open its address in the browser", id="picture.browser"),
@@ -116,7 +119,8 @@ class PictureScreen(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         with Frame():
-            yield Canvas()
+            with Vertical(id="room"):
+                yield Canvas()
             with Vertical(id="about"):
                 yield Static("", id="facts")
                 yield Static("", id="alt")
@@ -125,7 +129,6 @@ class PictureScreen(Dialog[None]):
 
     def on_mount(self) -> None:
         super().on_mount()
-        self._shown_at = self.size
         self.call_after_refresh(self._show)
 
     def on_resize(self, event: Resize) -> None:
@@ -140,6 +143,8 @@ class PictureScreen(Dialog[None]):
 
     def _show(self, *, allowed: bool = False) -> None:
         self.place, self._data, self._asks = None, None, False
+        self.query("#painted").remove()
+        self.canvas.display = True
         picture, name = self.picture, file_name(self.src)
         several = f"{self.index + 1} of {len(self.pictures)}" if len(self.pictures) > 1 else ""
         self.query_one(Frame).name_it(name or "Picture", several)
@@ -185,11 +190,17 @@ class PictureScreen(Dialog[None]):
 
     async def _draw(self) -> None:
         assert self._data is not None, "it is drawn once it is here"
-        size, ground = self.canvas.size, self.canvas.styles.background
-        made = await small(self._data, size.width, size.height, ground.rgb)
+        await self.query("#painted").remove()
+        room, paints = self.query_one("#room", Vertical), graphics.can_paint()
+        width, height = room.size
+        finer = graphics.CELL[0] if paints else 1
+        made = await small(self._data, width, height, self.canvas.styles.background.rgb, finer=finer)
         self._say_facts(made)
         if made.trouble:
             self._refuse(made.trouble)
+        elif paints:
+            self.canvas.display = False
+            await room.mount(graphics.painted(made))
         elif (why := self._no_colours()) is not None:
             self.canvas.say(Content(why))
         else:
@@ -209,6 +220,7 @@ class PictureScreen(Dialog[None]):
         return None
 
     def _refuse(self, sentence: str) -> None:
+        self.canvas.display = True
         self.canvas.say(safe(sentence))
 
     def _say_facts(self, made: Small) -> None:

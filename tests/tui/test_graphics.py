@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from octavo.tui import graphics
+
+
+@pytest.mark.parametrize(
+    ("environment", "may"),
+    [
+        ({"TERM": "xterm-kitty"}, True),
+        ({"TERM": "foot"}, True),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "WezTerm"}, True),
+        ({"TERM": "xterm-256color", "KONSOLE_VERSION": "230400"}, True),
+        ({"TERM": "xterm-256color"}, False),
+        ({"TERM": "xterm-kitty", "TMUX": "/tmp/tmux"}, False),
+        ({"TERM": "xterm-kitty", "NO_COLOR": ""}, False),
+        ({}, False),
+    ],
+)
+def test_only_terminals_that_may_show_pictures_are_asked(environment: dict[str, str], may: bool) -> None:
+    assert graphics.may_show(environment) is may
+
+
+def test_the_library_is_left_alone_in_others() -> None:
+    graphics.ask({"TERM": "xterm-256color"})
+    assert "textual_image" not in sys.modules
+    assert not graphics.can_paint()
