@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from octavo.api.content import File
 from octavo.api.errors import ApiError
 from octavo.api.places import ContentRef
-from octavo.api.text import line as safe_line
+from octavo.api.safety import line as safe_line
 from octavo.documents import links
 from octavo.tui import children
 from octavo.tui.naming import file_of
