@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.api.text import LINE_LIMIT, address, json, line, text
+from octavo.api.safety import LINE_LIMIT, address, json, line, text
 
 HOSTILE = st.text(
     alphabet=st.one_of(

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from octavo.api.text import text as safe
+from octavo.api.safety import text as safe
 from octavo.documents.blocks import Block, Column, Document, Run, words
 
 _WORD = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]+")

@@ -26,7 +26,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Self
 
-from octavo.api.text import line
+from octavo.api.safety import line
 
 
 class Outcome(Enum):

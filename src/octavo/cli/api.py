@@ -16,7 +16,7 @@ from pydantic import SecretStr, ValidationError
 from octavo import settings as settings_module
 from octavo.api.errors import ApiError, Unauthorized
 from octavo.api.operation import Listing, Operation
-from octavo.api.text import json as safe_json
+from octavo.api.safety import json as safe_json
 from octavo.api.wire import Route, body_fields, build, query_fields
 from octavo.cli.access import resolve, signed_in
 from octavo.cli.arguments import NOT_SIGNED_IN, USAGE, Failure

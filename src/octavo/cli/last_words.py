@@ -53,7 +53,7 @@ def _tell(before: str, error: BaseException) -> None:
     from contextlib import suppress
     from traceback import format_exception
 
-    from octavo.api.text import text
+    from octavo.api.safety import text
     from octavo.redaction import redact
 
     if sys.stderr is not None:

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from octavo import redaction
 from octavo.api.errors import NotSent
-from octavo.api.text import line
+from octavo.api.safety import line
 from octavo.client.private_files import private_folder, read_private, write_private
 from octavo.settings import Settings
 

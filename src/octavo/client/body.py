@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping
 from pydantic_core import from_json
 
 from octavo.api.errors import ApiError, BadResponse
-from octavo.api.text import line
+from octavo.api.safety import line
 from octavo.client.carrier import Answer
 from octavo.client.policy import Truncated
 from octavo.redaction import redact

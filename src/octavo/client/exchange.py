@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from octavo.api.errors import ApiError, BadResponse, TimedOut, Trace, rejected
-from octavo.api.text import line
+from octavo.api.safety import line
 from octavo.client import body, policy, sentences
 from octavo.client.activity import Activity
 from octavo.client.carrier import Answer, Carrier, Outgoing

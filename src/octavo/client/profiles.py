@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import SecretStr
 
-from octavo.api.text import line
+from octavo.api.safety import line
 from octavo.client import keys
 from octavo.client.origin import DEFAULT, host_of, origin_of
 from octavo.client.private_files import write_private

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from octavo.api.text import text as safe
+from octavo.api.safety import text as safe
 
 _NAMES = {
     "+1": "👍",

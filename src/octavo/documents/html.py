@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from octavo.api.text import text as safe
+from octavo.api.safety import text as safe
 
 _PIECE = re.compile(
     r"""<!--(?:.*?-->|.*)"""

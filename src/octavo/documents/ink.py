@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from octavo.api.text import text as safe
+from octavo.api.safety import text as safe
 from octavo.documents import emoji
 from octavo.documents.blocks import NOTHING, Run
 from octavo.documents.html import HEADINGS, Element, address, colors, squeeze

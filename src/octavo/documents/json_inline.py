@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from octavo.api.text import text as safe
+from octavo.api.safety import text as safe
 from octavo.documents import emoji
 from octavo.documents.blocks import NOTHING, Run
 from octavo.documents.html import address as on_one_line

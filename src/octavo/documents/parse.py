@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from markdown_it.token import Token
 
-from octavo.api.text import text as safe
+from octavo.api.safety import text as safe
 from octavo.documents import front_matter
 from octavo.documents.blocks import Block, Diagnostic, Document
 from octavo.documents.build import Builder

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote
 
-from octavo.api.text import line as safe_line
-from octavo.api.text import text as safe_text
+from octavo.api.safety import line as safe_line
+from octavo.api.safety import text as safe_text
 
 DEEPEST, MOST_FIELDS, MOST_ITEMS = 7, 400, 200
 """How deep schemas are followed, how many fields one operation shows, and how many items any list has."""

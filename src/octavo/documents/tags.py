@@ -10,7 +10,7 @@ import html
 import re
 from dataclasses import dataclass, field
 
-from octavo.api.text import text as safe
+from octavo.api.safety import text as safe
 
 LONGEST = 20_000
 """No tag is longer than this many characters."""

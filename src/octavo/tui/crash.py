@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.text import Text
 
-from octavo.api.text import line, text
+from octavo.api.safety import line, text
 from octavo.redaction import redact
 
 MOST = 100

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from octavo.api.text import line
+from octavo.api.safety import line
 
 _CODES = re.compile(r"[0-9a-fA-F]{4,6}(?:[-_ ][0-9a-fA-F]{2,6})*")
 

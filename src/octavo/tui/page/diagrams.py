@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from octavo.api.text import text as safe_text
+from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Block
 from octavo.tui import children
 from octavo.tui.page import code

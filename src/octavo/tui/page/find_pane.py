@@ -6,7 +6,7 @@ from rich.style import Style
 from textual.events import Blur, Key, Paste
 from textual.strip import Strip
 
-from octavo.api.text import line as safe_line
+from octavo.api.safety import line as safe_line
 from octavo.tui.page.cursor_pane import CursorPane
 from octavo.tui.page.finding import Find, Finder, Mark, marks
 from octavo.tui.page.lines import Line, Piece, cells, cut, segments, width_of

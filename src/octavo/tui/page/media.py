@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 from rich.style import Style
 
-from octavo.api.text import line as safe_line
+from octavo.api.safety import line as safe_line
 from octavo.documents.blocks import Block
 from octavo.tui.page.addresses import Leads, leads
 from octavo.tui.page.lines import Line, Piece, Spot, box, fit, on, padded, width_of

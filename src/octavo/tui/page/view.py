@@ -9,8 +9,8 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 
-from octavo.api.text import line as safe_line
-from octavo.api.text import text as safe_text
+from octavo.api.safety import line as safe_line
+from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Block, Document, Run, words
 from octavo.tui.page.arriving import Arriving
 from octavo.tui.page.cursor_pane import Bring, Stop

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from textual.content import Content
 from textual.style import Style
 
-from octavo.api.text import text as safe_text
+from octavo.api.safety import text as safe_text
 
 Words = str | Content
 """A `str` is shown as it is. A `Content` brings styles: names of theme variables such as `$octavo-note`."""

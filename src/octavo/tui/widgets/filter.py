@@ -14,7 +14,7 @@ from textual.events import Paste
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from octavo.api.text import line as safe_line
+from octavo.api.safety import line as safe_line
 
 
 class FilterInput(Input):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from textual.events import Paste
 from textual.widgets import Input, TextArea
 
-from octavo.api.text import line as safe_line
-from octavo.api.text import text as safe_text
+from octavo.api.safety import line as safe_line
+from octavo.api.safety import text as safe_text
 from octavo.tui.widgets.filter import cleaned
 
 
