@@ -153,7 +153,8 @@ class Interface:
         return made if sent else _with_curl(made, self, said, by_name)
 
     def _response(self, reading: Schemas, status: str, said: Mapping[str, Any]) -> Response:
-        return Response(line_of(status), text_of(said.get("description")), tuple(_bodies(reading, said)))
+        bodies = tuple(replace(body, description="") for body in _bodies(reading, said))
+        return Response(line_of(status), text_of(said.get("description")), bodies)
 
     def _old_body(self, reading: Schemas, given: list[Mapping[str, Any]], said: Mapping[str, Any]) -> Iterator[Body]:
         """Bodies as version 2.0 has them: among the parameters."""

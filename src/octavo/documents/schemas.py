@@ -15,7 +15,7 @@ DEEPEST, MOST_FIELDS, MOST_ITEMS = 7, 400, 200
 """How deep schemas are followed, how many fields one operation shows, and how many items any list has."""
 _LONGEST = 4000
 _MOST_STEPS = 20
-_MADE_OF = frozenset({"$ref", "properties", "oneOf", "anyOf", "allOf", "items"})
+_MADE_OF = frozenset({"$ref", "properties", "oneOf", "anyOf", "allOf", "items", "enum"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,7 @@ class Schemas:
         items = said.get("items")
         if isinstance(items, dict) and set(items) & _MADE_OF and depth < DEEPEST:
             each = self.field("", items, False, above, depth + 1)
+            note = "; ".join(filter(None, (note, each.note and f"each {each.note}")))
             return Field(line_of(name), kind, required, description, note, deprecated, each.children, each.more)
         inner = _inner(said)
         if not inner:

@@ -158,8 +158,9 @@ def _operation(setting: Setting, operation: Operation, width: int) -> list[Line]
         out += _body(setting, body, width)
     if operation.responses:
         out += _group("answers", look, out)
+        shown: set[Field] = set()
         for response in operation.responses:
-            out += _response(setting, response, width)
+            out += _response(setting, response, width, shown)
     if operation.curl:
         out += [*_group("as a command", look, out, "y copies it")]
         for row in operation.curl.split("\n"):
@@ -200,14 +201,21 @@ def _group(words: str, look: Look, above: list[Line], beside: str = "") -> list[
     return [*([Line([])] if above else []), Line(head)]
 
 
-def _response(setting: Setting, response: Response, width: int) -> list[Line]:
+def _response(setting: Setting, response: Response, width: int, shown: set[Field]) -> list[Line]:
+    """An answer. What several are made of is said once."""
     look = setting.look
     good = response.status.startswith(("1", "2", "3"))
     head = [Piece(response.status, (look.success if good else look.error) + Style(bold=True))]
     head += [Piece("  ", PLAIN, None, True), Piece(" ".join(response.description.split()), look.text)]
     out = indented([Line(part) for part in wrap(head, width - 2)], [Piece("  ")], [Piece("       ")])
     for body in response.bodies:
-        out += indented(_body(setting, body, width - 4), [Piece("    ")], [Piece("    ")])
+        if body.schema is not None and body.schema in shown:
+            lines = _words(f"{body.media}  {body.schema.type}, as above", look.muted, width - 4)
+        else:
+            lines = _body(setting, body, width - 4)
+        out += indented(lines, [Piece("    ")], [Piece("    ")])
+        if body.schema is not None and body.schema.children:
+            shown.add(body.schema)
     return out
 
 
@@ -250,12 +258,11 @@ def _field(setting: Setting, each: Field, width: int) -> list[Line]:
     inner: list[Line] = []
     if each.description:
         inner += _description(setting, each.description, width - 4)
-    for child in each.children:
-        inner += _field(setting, child, width - 4)
     if each.more:
         inner += _words(f"{look.glyphs.more} {each.more}", look.muted, width - 4)
+    within = [line for child in each.children for line in _field(setting, child, width - 2)]
     out = indented([Line(part) for part in wrap(head, width - 2)], [Piece("  ")], [Piece("    ")])
-    return out + indented(inner, [Piece("    ")], [Piece("    ")])
+    return [*out, *indented(inner, [Piece("    ")], [Piece("    ")]), *indented(within, [Piece("  ")], [Piece("  ")])]
 
 
 def _description(setting: Setting, markdown: str, width: int, *, gap: bool = False) -> list[Line]:

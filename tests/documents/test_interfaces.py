@@ -1,0 +1,184 @@
+"""Descriptions of interfaces, as a page shows them."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.documents.interfaces import Interface
+from octavo.documents.schemas import DEEPEST, MOST_FIELDS, Field
+from octavo.server.demo import library
+
+HARBOUR = Interface(json.loads((Path(library.__file__).parent / "openapi" / "harbour.json").read_text("utf-8")))
+
+
+def outline(field: Field) -> str:
+    """A field with what is in it, in brackets."""
+    inner = " ".join(outline(child) for child in field.children)
+    more = f" {field.more}" if field.more else ""
+    return f"{field.name}:{field.type}{'!' if field.required else ''}{f'({inner})' if inner else ''}{more}"
+
+
+def count(field: Field) -> int:
+    return 1 + sum(map(count, field.children))
+
+
+def with_schemas(**schemas: Any) -> Interface:
+    return Interface({"openapi": "3.1.0", "info": {"title": "T"}, "components": {"schemas": schemas}})
+
+
+def test_an_operation_is_read_with_all_that_a_page_shows_of_it() -> None:
+    found = HARBOUR.operation("get", "/stations/{name}/levels")
+    assert found is not None
+    assert (found.summary, found.server) == ("Measured levels", "https://api.saltmarsh.example/v2")
+    assert [(each.place, each.field.name) for each in found.parameters][:3] == [
+        ("path", "station"),
+        ("query", "from"),
+        ("query", "to"),
+    ]
+    every = found.parameters[3].field
+    assert (every.type, every.note) == ("string", "one of 6m, 1h, 1d; 6m when left out")
+    assert [response.status for response in found.responses] == ["200", "404", "429"]
+    assert found.security == ("Bearer token in the Authorization header",)
+    assert HARBOUR.operation("delete", "/stations") is None
+    assert HARBOUR.operation("get", "/nowhere") is None
+
+
+def test_what_is_sent_is_read_as_a_webhook_and_has_no_command() -> None:
+    found = HARBOUR.webhook("alert.raised", "post")
+    assert found is not None
+    assert (found.bodies[0].schema and found.bodies[0].schema.type, found.curl) == ("AlertEvent", "")
+
+
+def test_the_command_is_words_of_a_shell_and_its_body_is_json() -> None:
+    found = HARBOUR.operation("post", "/alerts")
+    assert found is not None
+    words = shlex.split(found.curl.replace("\\\n", " "))
+    assert words[:4] == ["curl", "-X", "POST", "https://api.saltmarsh.example/v2/alerts"]
+    assert json.loads(words[-1])["kind"] == "height"
+
+
+def test_schemas_join_what_allof_adds_and_tell_what_may_be_instead() -> None:
+    interface = with_schemas(
+        Pet={"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}},
+        Dog={"allOf": [{"$ref": "#/components/schemas/Pet"}, {"properties": {"bark": {"type": ["string", "null"]}}}]},
+        Any={"oneOf": [{"$ref": "#/components/schemas/Pet"}, {"type": "string", "format": "uuid"}]},
+        Map={"type": "object", "additionalProperties": {"type": "array", "items": {"type": "number"}}},
+    )
+    shown = {name: outline(found) for name in ("Dog", "Any", "Map") if (found := interface.schema(name)) is not None}
+    assert shown == {
+        "Dog": "Dog:Dog(id:integer! bark:string or null)",
+        "Any": "Any:Any (one of)(:Pet(id:integer!) or :string (uuid))".replace("or :", "or :"),
+        "Map": "Map:Map(any other name:list of number)",
+    }
+
+
+def test_schemas_that_hold_themselves_end_where_they_begin_again() -> None:
+    node = {
+        "properties": {
+            "next": {"$ref": "#/components/schemas/Node"},
+            "all": {"items": {"$ref": "#/components/schemas/Node"}, "type": "array"},
+        }
+    }
+    loop = {"$ref": "#/components/schemas/Loop"}
+    interface = with_schemas(Node=node, Loop=loop, Own={"allOf": [{"$ref": "#/components/schemas/Own"}]})
+    found = interface.schema("Node")
+    assert found is not None
+    assert outline(found) == "Node:Node(next:Node as above all:list of Node as above)"
+    assert interface.schema("Loop") is None
+    assert interface.schema("Own") is not None
+
+
+def test_schemas_are_as_deep_and_as_large_as_one_can_read() -> None:
+    deep: Any = {"type": "string"}
+    for _ in range(200):
+        deep = {"properties": {"in": deep}}
+    wide = {
+        "properties": {f"f{number}": {"properties": {f"g{each}": {} for each in range(100)}} for number in range(100)}
+    }
+    interface = with_schemas(Deep=deep, Wide=wide)
+    found, large = interface.schema("Deep"), interface.schema("Wide")
+    assert found is not None
+    assert large is not None
+    assert count(found) <= DEEPEST + 1
+    assert "deeper than is shown here" in outline(found)
+    assert count(large) <= MOST_FIELDS + 2
+    assert "more is not shown here" in outline(large)
+
+
+def test_descriptions_of_version_2_are_read_too() -> None:
+    old = Interface(
+        {
+            "swagger": "2.0",
+            "host": "api.example",
+            "basePath": "/v1",
+            "securityDefinitions": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}},
+            "security": [{"key": []}],
+            "paths": {
+                "/pets/{id}": {
+                    "put": {
+                        "parameters": [
+                            {"in": "path", "name": "id", "required": True, "type": "integer"},
+                            {"in": "body", "name": "pet", "required": True, "schema": {"$ref": "#/definitions/Pet"}},
+                        ],
+                        "responses": {"200": {"description": "ok", "schema": {"$ref": "#/definitions/Pet"}}},
+                    }
+                }
+            },
+            "definitions": {"Pet": {"type": "object", "properties": {"name": {"type": "string"}}}},
+        }
+    )
+    found = old.operation("put", "/pets/{id}")
+    assert found is not None
+    assert (found.server, found.security) == ("https://api.example/v1", ("a key in header X-Key",))
+    assert [each.field.type for each in found.parameters] == ["integer"]
+    assert [body.schema and body.schema.type for body in (*found.bodies, *found.responses[0].bodies)] == ["Pet", "Pet"]
+    assert "-H 'X-Key: '\"$KEY\"" in found.curl
+
+
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.just({"$ref": "#/components/schemas/A"}),
+    lambda below: (
+        st.lists(below, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["type", "properties", "items", "allOf", "oneOf", "required", "enum", "parameters", "schema", "content"]
+                + [
+                    "responses",
+                    "200",
+                    "requestBody",
+                    "security",
+                    "servers",
+                    "url",
+                    "description",
+                    "name",
+                    "in",
+                    "default",
+                ]
+            ),
+            below,
+            max_size=5,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@given(JUNK, JUNK)
+def test_whatever_stands_in_a_description_is_passed_over_or_shown(said: Any, schema: Any) -> None:
+    interface = Interface({"paths": {"/a": {"get": said}}, "components": {"schemas": {"A": schema}}, "security": said})
+    interface.operation("get", "/a")
+    interface.schema("A")
+
+
+@pytest.mark.parametrize("hostile", ["\x1b]52;c;aGk=\x07", "a\u202eb", "x" * 100_000])
+def test_texts_of_strangers_are_safe_and_short(hostile: str) -> None:
+    found = Interface({"paths": {"/a": {"get": {"summary": hostile, "description": hostile}}}}).operation("get", "/a")
+    assert found is not None
+    assert all(part.isprintable() and len(part) <= 4000 for part in (found.summary, found.description))
