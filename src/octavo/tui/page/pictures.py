@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.color import Color
 from rich.style import Style
 
-from octavo.api.places import ContentRef
 from octavo.documents import links
 from octavo.documents.blocks import Block, Run, words
 from octavo.tui.page.lines import Piece
+
+if TYPE_CHECKING:
+    from octavo.api.places import ContentRef
 
 HALF = "▀"
 

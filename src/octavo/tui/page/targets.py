@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
-from octavo.api.content import Page, PageTree
-from octavo.api.places import ContentRef
 from octavo.documents import links
 from octavo.documents.blocks import Run, words
 from octavo.tui.emoji import emoji
 from octavo.tui.page.addresses import Leads
 from octavo.tui.page.late import Late
+
+if TYPE_CHECKING:
+    from octavo.api.content import Page, PageTree
+    from octavo.api.places import ContentRef
 
 _UNSAID = frozenset({"", "broken-reference", "mention"})
 
