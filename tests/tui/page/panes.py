@@ -43,6 +43,7 @@ class PaneApp(Explaining[None], Generic[P]):
     def keep(self, message: Message) -> None:
         self.said.append(message)
 
+    on_address_wanted = keep
     on_link_followed = keep
     on_page_view_loaded = keep
     on_reader_block_chosen = keep

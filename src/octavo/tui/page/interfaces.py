@@ -105,8 +105,7 @@ def _read(sources: Sources | None, spec: str, source: str) -> tuple[Interface | 
         return None, ""
     interface = sources.interfaces.get(spec)
     if interface is None:
-        known = sources.interfaces.knows(spec)
-        return None, f"The specification {spec} cannot be read now." if known else f"Reading the specification {spec} …"
+        return None, f"The specification {spec} is being read."
     return (None, interface.trouble) if interface.trouble else (interface, "")
 
 

@@ -1,0 +1,199 @@
+"""Links called by what they lead to."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.api.content import Page, PageTree
+from octavo.api.places import SpaceRef
+from octavo.documents import links
+from octavo.documents.interfaces import Interface
+from octavo.documents.parse import parse
+from octavo.tui.page.late import Late
+from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
+from octavo.tui.page.sources import Sources
+from octavo.tui.page.targets import Asked, Ground, Named, Targets
+from octavo.tui.page.view import PageView
+from tests.tui.page.panes import PaneApp, screen
+
+TREE = PageTree(
+    pages=(
+        Page(id="home", title="Welcome", path=""),
+        Page(
+            id="guides",
+            title="Guides",
+            path="guides",
+            pages=(Page(id="setup", title="Set up your gauge", emoji="1f527", path="guides/set-up"),),
+        ),
+    )
+)
+FOUND = {
+    "report.pdf": Named("report.pdf", where="PDF, 1.2 MB"),
+    "other": Named("Opening hours", where="Handbook › hours"),
+    "gone": Named(trouble="The page is gone, or you may not see it."),
+}
+
+
+async def find(asked: Asked) -> Named | None:
+    match asked.target:
+        case links.ToFile(name=name) | links.ToSpace(page=name):
+            return FOUND.get(name or "")
+    return None
+
+
+def targets(page_id: str = "guides") -> Targets:
+    return Targets(Ground(TREE, SpaceRef(space_id="here")), page_id, Late(find))
+
+
+def view(page_id: str = "guides") -> PageView:
+    pane = PageView()
+    titles = Late(find)
+    pane.sources = Sources(titles=titles, targets=Targets(Ground(TREE, SpaceRef(space_id="here")), page_id, titles))
+    return pane
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        ('[set-up.md](set-up.md "mention")', "🔧 Set up your gauge"),
+        ("[set-up.md](set-up.md)", "🔧 Set up your gauge"),
+        ('[a](/pages/setup "mention")', "🔧 Set up your gauge"),
+        ("[/pages/setup](/pages/setup)", "🔧 Set up your gauge"),
+        ("[the first steps](set-up.md)", "the first steps"),
+        ("[Set](set-up.md)", "Set"),
+        ('[broken-reference](broken-reference "mention")', "what it led to is gone"),
+        ("[an old page](nowhere.md)", "an old page"),
+        ("[example.org](https://example.org)", "example.org"),
+    ],
+)
+def test_links_that_say_no_more_than_an_address_are_called_by_what_they_lead_to(source: str, shown: str) -> None:
+    assert targets().reads(parse(source).blocks[0].runs) == shown
+
+
+async def test_a_page_shows_titles_at_once_and_what_is_elsewhere_when_it_is_found() -> None:
+    page = (
+        '{% content-ref url="set-up.md" %}\n[set-up.md](set-up.md)\n{% endcontent-ref %}\n\n'
+        '{% content-ref url="/broken/pages/x" %}\n[broken](/broken/pages/x)\n{% endcontent-ref %}\n\n'
+        '{% content-ref url="https://app.gitbook.com/s/s2/other" %}\n[other](x)\n{% endcontent-ref %}\n\n'
+        '{% content-ref url="https://app.gitbook.com/s/s2/gone" %}\n[Old rules](x)\n{% endcontent-ref %}\n\n'
+        '{% file src=".gitbook/assets/report.pdf" %}\n'
+    )
+    app = PaneApp(view())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show(parse(page), key="p")
+        first = screen(app.pane)
+        assert "→ 🔧 Set up your gauge" in first
+        assert "guides/set-up" in first
+        assert "the page is gone" in first
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        rows = screen(app.pane)
+        assert "→ Opening hours" in rows
+        assert "Handbook › hours" in rows
+        assert "✗ Old rules" in rows
+        assert "report.pdf" in rows
+        assert "PDF, 1.2 MB" in rows
+
+
+def test_links_of_a_page_with_pages_below_it_start_in_its_own_folder() -> None:
+    assert targets("guides").target("set-up.md") == links.ToPage("setup")
+    assert targets("setup").target("../") == links.ToPage("home")
+
+
+async def test_links_are_opened_in_the_browser_and_their_addresses_copied() -> None:
+    app = PaneApp(view())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show(parse("See [it](set-up.md).\n\nNothing here."), key="p")
+        await pilot.pause()
+        await pilot.press("o", "Y", "right_parenthesis", "o", "Y")
+        followed = [(each.href, each.outside, each.kind) for each in app.said if isinstance(each, LinkFollowed)]
+        assert followed == [("set-up.md", True, "link"), ("", True, "page")]
+        assert [(each.href, each.kind) for each in app.said if isinstance(each, AddressWanted)] == [
+            ("set-up.md", "link"),
+            ("", "page"),
+        ]
+
+
+async def test_buttons_search_and_choose_tabs_and_notes_are_opened() -> None:
+    page = (
+        '<button data-action="search" data-query="surge">Find</button>\n\n'
+        '<button data-action="select" data-query="Mac">On a Mac</button>\n\n'
+        "A word[^1].\n\n[^1]: What it means.\n\n"
+        '{% tabs %}\n{% tab title="Linux" %}\nUse apt.\n{% endtab %}\n{% tab title="Mac" %}\nUse brew.\n{% endtab %}\n{% endtabs %}\n'
+    )
+    app = PaneApp(view())
+    async with app.run_test(size=(80, 30)) as pilot:
+        app.pane.show(parse(page), key="p")
+        await pilot.pause()
+        assert "Use apt." in screen(app.pane)
+        await pilot.press("f", "a")
+        await pilot.press("f", "s")
+        assert "Use brew." in screen(app.pane)
+        await pilot.press("f", "d")
+        followed = [(each.kind, each.href) for each in app.said if isinstance(each, LinkFollowed)]
+        assert followed == [("search", "surge"), ("note", "1")]
+        note = app.pane.note("1")
+        assert note is not None
+        assert note.plain() == "What it means."
+
+
+async def test_one_stands_again_where_one_stood() -> None:
+    page = "<details>\n<summary>More</summary>\n\nInside.\n\n</details>\n\n" + "\n\n".join(
+        f"Paragraph {number}." for number in range(60)
+    )
+    app = PaneApp(view())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show(parse(page), key="p")
+        await pilot.pause()
+        await pilot.press("enter", "ctrl+d", "ctrl+d", "right_parenthesis")
+        before, left = screen(app.pane), app.pane.standing
+        app.pane.show(parse("# Another"), key="q")
+        await pilot.pause()
+        app.pane.show(parse(page), key="p")
+        app.pane.stand(left)
+        await pilot.pause()
+        assert screen(app.pane) == before
+        await pilot.press("g")
+        assert "Inside." in screen(app.pane)
+
+
+OPERATION = '{% openapi-operation spec="pets" path="/pets" method="post" %}\n[x](y)\n{% endopenapi-operation %}\n'
+PETS = Interface(
+    {
+        "openapi": "3.1.0",
+        "info": {"title": "Pets", "version": "1"},
+        "servers": [{"url": "https://api.example"}],
+        "paths": {"/pets": {"post": {"summary": "Add a pet", "description": "It is **kept**.", "responses": {}}}},
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (PETS, "Add a pet"),
+        (Interface({"info": {"title": "Pets"}, "paths": {}}), "Pets has no such operation"),
+        (Interface(trouble="Guests may not see it."), "Guests may not see it."),
+    ],
+)
+async def test_an_operation_says_what_its_specification_says_or_why_not(found: Interface, said: str) -> None:
+    async def read(slug: str) -> Interface | None:
+        return found if slug == "pets" else None
+
+    pane = PageView()
+    pane.sources.interfaces = Late(read)
+    app = PaneApp(pane)
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show(parse(OPERATION), key="p")
+        assert "The specification pets is being read." in screen(app.pane)
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert "POST  /pets" in screen(app.pane)
+        assert said in screen(app.pane)
+        if found is PETS:
+            await pilot.press("enter")
+            assert "It is kept." in screen(app.pane)
+            await pilot.press("y")
+            assert app.clipboard == "curl -X POST 'https://api.example/pets'"
+            await pilot.press("enter")
+            assert "It is kept." not in screen(app.pane)
