@@ -31,7 +31,9 @@ async def test_a_picture_is_looked_at_and_left(stage: Stage, monkeypatch: pytest
         await run.press("l")
         await run.hear("It is the only picture of the page.")
         await run.press("o")
-        await run.see("Leave for", "under-keel.png")
+        await run.hear("This library is in Octavo itself, where no browser can ask for it.")
+        await run.press("w")
+        await run.see("Save under-keel.png?")
         await run.press("escape", "escape")
         await run.see("▣ under-keel.png", "PNG, 480 × 240, 1.3 kB")
 

@@ -73,7 +73,7 @@ def diagram(setting: Setting, block: Block, width: int) -> list[Line]:
     if drawn is None:
         return shown
     why = wrap([Piece(f"Not drawn: {drawn.problem}", setting.look.muted, None, True)], width - 2)
-    return shown + [Line([Piece("  ", PLAIN, None, True), *part]) for part in why]
+    return [*(Line([Piece("  ", PLAIN, None, True), *part]) for part in why), *shown]
 
 
 def read(text: str) -> tuple[str, str]:

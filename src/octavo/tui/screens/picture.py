@@ -247,7 +247,9 @@ class PictureScreen(Dialog[None]):
         if action == "load" and not self._asks:
             return "Only a picture on another site waits to be loaded."
         if action in ("browse", "save") and self.place is None:
-            return "It is not known yet where this picture is."
+            return "It is not known where this picture is."
+        if action == "browse" and self.place and not self.place.host and self.octavo.session.kind != "server":
+            return "This library is in Octavo itself, where no browser can ask for it. w saves the picture."
         return super().why_not(action, parameters)
 
     def action_load(self) -> None:
