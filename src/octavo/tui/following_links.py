@@ -25,7 +25,7 @@ def follow(screen: ContentScreen, message: LinkFollowed) -> None:
         case "note":
             _show_note(screen, message.href)
         case "page":
-            _open_address(app, _address_of_page(screen.page), "page")
+            _open_address(app, "" if is_here(app) else _address_of_page(screen.page), "page")
         case "image" if not message.outside:
             from octavo.tui.screens.picture import look_at  # few pages are looked at so closely
 
@@ -98,13 +98,13 @@ def follow_link_page(screen: ContentScreen, page: Page) -> None:
 def copy_address(screen: ContentScreen, message: AddressWanted) -> None:
     """Copy where a link leads, or the address of the page on show."""
     if message.kind == "page":
-        address, what = _address_of_page(screen.page), "page"
+        address, what = "" if is_here(screen.octavo) else _address_of_page(screen.page), "page"
     else:
         address, what = address_of(screen, message.href), "link"
     if address:
         clipboard.copy(screen.octavo, address, f"Copied the address of the {what}.")
     else:
-        screen.octavo.say(f"The server gives no address for this {what}.", tone="care")
+        screen.octavo.say(_no_address(screen.octavo, what), tone="care")
 
 
 def address_of(screen: ContentScreen, href: str) -> str:
@@ -112,6 +112,10 @@ def address_of(screen: ContentScreen, href: str) -> str:
     page, known = screen.page, screen.octavo.known
     target = _target(screen, href)
     match target:
+        case links.ToUrl(url=url):
+            return url
+        case _ if is_here(screen.octavo):
+            return ""
         case links.ToPage(page=name, anchor=anchor):
             found = screen.pages.find(name) if screen.pages is not None else None
             return _with_anchor(_address_of_page(found), anchor)
@@ -120,8 +124,6 @@ def address_of(screen: ContentScreen, href: str) -> str:
         case links.ToSpace(space=name, page=wanted, anchor=anchor) if (space := known.space(name)) is not None:
             base = space.urls.app or ""
             return _with_anchor(f"{base.rstrip('/')}/{wanted}" if wanted and base else base, anchor)
-        case links.ToUrl(url=url):
-            return url
         case links.Broken() | links.Blocked():
             return ""
         case _:
@@ -136,11 +138,22 @@ def _address_of_page(page: Page | None) -> str:
     return (page.urls.app or page.urls.published or "") if page is not None else ""
 
 
+def is_here(app: Octavo) -> bool:
+    """Whether the platform is in this program, so that no browser comes to its pages."""
+    return app.session.kind != "server"
+
+
+def _no_address(app: Octavo, what: str) -> str:
+    if is_here(app):
+        return f"This {what} has no address that a browser could open: all this is only in Octavo, on this machine."
+    return f"The server gives no address for this {what}."
+
+
 def _open_address(app: Octavo, address: str, what: str, *, words: str = "") -> None:
     if address:
         navigating.open_outside(app, address, words=words)
     else:
-        app.say(f"The server gives no address for this {what} that a browser could open.", tone="care")
+        app.say(_no_address(app, what), tone="care")
 
 
 # What takes asking

@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual.color import Color
 
-from octavo.api import change_requests, collections, content, openapi, sites, spaces, users
+from octavo.api import change_requests, collections, content, spaces
 from octavo.api.content import File
 from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.operation import Operation
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, CollectionRef, ContentRef, OrganizationRef, SiteRef, SpaceRef
 from octavo.documents import links
-from octavo.documents.interfaces import Interface
 from octavo.tui.emoji import emoji
 from octavo.tui.page.late import Late
 from octavo.tui.page.targets import Asked, Ground, Named, Targets, origins
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
+    from octavo.documents.interfaces import Interface
     from octavo.tui.screens.content import ContentScreen
 
 T = TypeVar("T")
@@ -71,6 +71,8 @@ def name_targets(screen: ContentScreen) -> None:
 
 async def find(live: Live, asked: Asked, organization: Organization | None) -> Named | None:
     """What a link leads to. None when nobody can say now; with a trouble when it leads nowhere."""
+    from octavo.api import sites, users  # what few pages link to is loaded when one does
+
     target = asked.target
     try:
         match target:
@@ -153,6 +155,9 @@ def about(file: File) -> str:
 
 async def interface(live: Live, at: OrganizationRef, slug: str) -> Interface:
     """What an organization has filed under `slug`, read; or why it cannot be."""
+    from octavo.api import openapi
+    from octavo.documents.interfaces import Interface
+
     try:
         found = await _ask(live, openapi.GetLatestContent(at=at, spec_slug=slug))
     except NotFound:

@@ -63,7 +63,10 @@ def _body(card: Block, columns: list[tuple[int, Column]], width: int, setting: S
     if icons:
         lines += wrap(icons, width)
     if not lines and card.attrs.get("target"):
-        lines = wrap([Piece(_name(str(card.attrs["target"])).removesuffix(".md"), look.strong)], width)
+        target = str(card.attrs["target"])
+        named = setting.targets.named(target) if setting.targets is not None else None
+        words = (named.words if named is not None else "") or _name(target).removesuffix(".md")
+        lines = wrap([Piece(words, look.strong)], width)
     return lines
 
 

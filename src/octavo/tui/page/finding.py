@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from octavo.documents.blocks import Block, words
+from octavo.documents.blocks import Block, Run, words
 from octavo.tui.page.lines import Line, cells
 
 _NAMES = ("title", "description", "path", "name", "date", "summary", "url", "alt")
@@ -50,8 +50,9 @@ class _Entry:
 class Finder:
     """The words of a page, read once."""
 
-    def __init__(self, blocks: Iterable[tuple[int, Block]]) -> None:
-        """`blocks`: each top block, or slice of one, with the number of its unit."""
+    def __init__(self, blocks: Iterable[tuple[int, Block]], reads: Callable[[tuple[Run, ...]], str] = words) -> None:
+        """`blocks`: each top block, or slice of one, with the number of its unit. `reads` gives runs as they are shown."""
+        self._reads = reads
         self._entries: list[_Entry] = []
         self._starts: list[int] = []
         self._parts: list[str] = []
@@ -62,7 +63,7 @@ class Finder:
 
     def _read(self, unit: int, block: Block, above: tuple[Block, ...]) -> None:
         path = (*above, block)
-        own = [words(block.runs), block.text]
+        own = [self._reads(block.runs), block.text]
         own += [value for name in _NAMES if isinstance(value := block.attrs.get(name), str)]
         if block.kind in ("table", "cards"):
             own += [words(column.title) for column in block.attrs.get("columns") or () if not column.hidden]

@@ -8,8 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
-from octavo.documents import links
-from octavo.documents.blocks import Run, words
+from octavo.documents.blocks import Run
 from octavo.tui.emoji import emoji
 from octavo.tui.page.addresses import Leads
 from octavo.tui.page.late import Late
@@ -17,6 +16,7 @@ from octavo.tui.page.late import Late
 if TYPE_CHECKING:
     from octavo.api.content import Page, PageTree
     from octavo.api.places import ContentRef
+    from octavo.documents import links
 
 _UNSAID = frozenset({"", "broken-reference", "mention"})
 
@@ -61,6 +61,8 @@ class Ground:
     @cached_property
     def places(self) -> links.Places:
         """What links may lead to."""
+        from octavo.documents import links  # it takes 10 ms to load, and only links need it
+
         by_path: dict[str, str] = {}
         for page in self.pages.values():
             if page.path is not None:
@@ -96,12 +98,16 @@ class Targets:
 
     def target(self, href: str) -> links.Target:
         """Where `href` leads."""
+        from octavo.documents import links  # it takes 10 ms to load, and only links need it
+
         if href not in self._met:
             self._met[href] = links.resolve(href, self.ground.path(self.page_id), self.ground.places)
         return self._met[href]
 
     def named(self, href: str) -> Named | None:
         """What `href` leads to, if that is known by now and has a name."""
+        from octavo.documents import links  # it takes 10 ms to load, and only links need it
+
         match self.target(href):
             case links.Broken(reason=reason):
                 return Named(trouble=reason)
@@ -118,6 +124,8 @@ class Targets:
 
     def leads(self, href: str) -> Leads:
         """What kind of place `href` leads to."""
+        from octavo.documents import links  # it takes 10 ms to load, and only links need it
+
         match self.target(href):
             case links.Broken():
                 return Leads.BROKEN
@@ -169,8 +177,3 @@ def says_little(run: Run) -> bool:
 def in_a_line(sentence: str) -> str:
     """A sentence as a remark: `the page is gone`."""
     return sentence[:1].lower() + sentence[1:].rstrip(".")
-
-
-def plain(runs: tuple[Run, ...], targets: Targets | None) -> str:
-    """The text of runs as it is shown, with or without anybody who knows where links lead."""
-    return targets.reads(runs) if targets is not None else words(runs)
