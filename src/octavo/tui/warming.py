@@ -26,6 +26,9 @@ _MODULES = (
     "tui.widgets.preview",
     "tui.merging",
     "tui.page.highlight",
+    "tui.page.interfaces",
+    "tui.page.operations",
+    "tui.page.records",
 )
 """What the other views need: a tenth of a second each when a key asks for it, nothing when it is there."""
 

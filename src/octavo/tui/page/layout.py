@@ -12,16 +12,26 @@ from octavo.tui.page import (
     diagrams,
     figures,
     groups,
-    interfaces,
     media,
-    operations,
     prose,
-    records,
     tables,
 )
 from octavo.tui.page.lines import Hot, Line, hots_of
 from octavo.tui.page.look import Look
 from octavo.tui.page.setting import NARROWEST, Folds, Setting, gap
+
+
+def _interface(setting: Setting, block: Block, width: int) -> list[Line]:
+    from octavo.tui.page import interfaces, operations  # what they need takes 10 ms to load, and few pages have any
+
+    return (interfaces.openapi if block.kind == "openapi" else operations.api_method)(setting, block, width)
+
+
+def _record(setting: Setting, block: Block, width: int) -> list[Line]:
+    from octavo.tui.page import records
+
+    return records.record(setting, block, width)
+
 
 _SETTERS: dict[str, Callable[[Setting, Block, int], list[Line]]] = {
     "page-title": prose.page_title,
@@ -40,7 +50,7 @@ _SETTERS: dict[str, Callable[[Setting, Block, int], list[Line]]] = {
     "prompt": code.prompt,
     "table": tables.table,
     "cards": cards.cards,
-    "record": records.record,
+    "record": _record,
     "hint": groups.hint,
     "tabs": groups.tabs,
     "stepper": groups.stepper,
@@ -54,8 +64,8 @@ _SETTERS: dict[str, Callable[[Setting, Block, int], list[Line]]] = {
     "content-ref": media.content_ref,
     "include": media.include,
     "integration": media.integration,
-    "openapi": interfaces.openapi,
-    "api-method": operations.api_method,
+    "openapi": _interface,
+    "api-method": _interface,
 }
 _CUT = {"list": 40, "updates": 1, "footnotes": 60}
 """Kinds that are set a few children at a time when there are many: how many."""

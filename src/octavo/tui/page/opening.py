@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from octavo.documents.blocks import Block
 from octavo.tui.page.addresses import Leads, leads
-from octavo.tui.page.interfaces import curl_of
 from octavo.tui.page.lines import Hot
 from octavo.tui.page.marked import Marked
 from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
@@ -109,6 +108,8 @@ class Opening(Marked):
     # Outside, and to the clipboard
 
     def action_copy(self) -> None:
+        from octavo.tui.page.interfaces import curl_of  # what descriptions of interfaces need takes 10 ms to load
+
         stop = self.cursor_stop()
         if stop is not None and (curl := curl_of(self.sources, stop[3])):
             self.app.copy_to_clipboard(curl)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.color import Color
 from rich.style import Style
 
-from octavo.documents import links
 from octavo.documents.blocks import Block, Run, words
 from octavo.tui.page.lines import Piece
 
 if TYPE_CHECKING:
     from octavo.api.places import ContentRef
+    from octavo.documents import links
 
 HALF = "▀"
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from octavo.documents.interfaces import Interface
 from octavo.tui.page import diagrams, highlight
 from octavo.tui.page.late import Late
-from octavo.tui.page.pictures import Small, Thumb
-from octavo.tui.page.targets import Asked, Named, Targets
+
+if TYPE_CHECKING:
+    from octavo.documents.interfaces import Interface
+    from octavo.tui.page.pictures import Small, Thumb
+    from octavo.tui.page.targets import Asked, Named, Targets
 
 
 @dataclass
@@ -34,9 +36,7 @@ class Sources:
     """Where the links of the page on show lead. Its pages it knows at once, for all else it has `titles`."""
 
     def __iter__(self) -> Iterator[Late[Any, Any]]:
-        for each in fields(self):
-            if isinstance(late := getattr(self, each.name), Late):
-                yield late
+        return (late for late in vars(self).values() if isinstance(late, Late))
 
     def take_missed(self) -> list[tuple[Late[Any, Any], Any]]:
         """What was asked since the last time and is not known: who was asked, and for what."""

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, zip_longest
+from typing import TYPE_CHECKING
 
 from rich.style import Style
 
@@ -15,8 +16,10 @@ from octavo.tui.page.inline import inline
 from octavo.tui.page.lines import Line, Piece, Spot, cells, cut, fit, off_side, on, padded
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
-from octavo.tui.page.targets import Targets
 from octavo.tui.page.wrap import wrap
+
+if TYPE_CHECKING:
+    from octavo.tui.page.targets import Targets
 
 GAP = 3
 NARROW, MOST_COLUMNS, MOST_CELLS = 10, 200, 20_000
