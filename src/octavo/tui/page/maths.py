@@ -220,24 +220,32 @@ _WORDS = frozenset(
         "mbox",
     ]
 )
+_LITERAL = frozenset({"text", "mathrm", "operatorname", "textbf", "textit", "texttt", "textrm", "mbox"})
 _ACCENTS = {"hat": "\u0302", "bar": "\u0304", "overline": "\u0304", "vec": "\u20d7", "tilde": "\u0303", "dot": "\u0307"}
 _SPACED = frozenset("≤≥≠≈≡∼≃≅∝≪≫→←⇒⇐⇔↔↦∈∉⊂⊆⊃⊇∪∩×±∧∨⊕⊗∣=")
 _LEXEMES = re.compile(r"\\([A-Za-z]+)\*? ?|\\(.)|(\s+)|(.)", re.S)
 _ATOM = re.compile(r"[\w.∞′]+[⁰-₟ᵃ-ᶿ²³¹]*|\([^()]*\)|\|[^|]*\||.", re.S)
-_LIMIT, _DEPTH = 4000, 40
+LIMIT, DEPTH = 4000, 40
 
 
 def in_one_line(source: str, *, ascii: bool = False) -> str:
     """The formula in one line; the source itself when only ASCII may be drawn."""
     flat = " ".join(source.split())
-    if ascii or len(flat) > _LIMIT:
+    if ascii or len(flat) > LIMIT:
         return flat
-    text = _Reader(flat.replace("\\\\_", "_").replace("\\_", "_").replace("\\*", "*")).sequence(0)
+    text = Reader(unescaped(flat)).sequence(0)
     return re.sub(r" {2,}", " ", text).strip()
 
 
-class _Reader:
+def unescaped(source: str) -> str:
+    """LaTeX without the backslashes that Markdown puts before its own signs."""
+    return source.replace("\\\\_", "_").replace("\\_", "_").replace("\\*", "*")
+
+
+class Reader:
     """Reads LaTeX from left to right."""
+
+    SPACED = _SPACED
 
     def __init__(self, source: str) -> None:
         self._lexemes = [match.groups(default="") for match in _LEXEMES.finditer(source)]
@@ -267,7 +275,7 @@ class _Reader:
         self._at += 1
         if space:
             return " "
-        if char == "{" and depth < _DEPTH:
+        if char == "{" and depth < DEPTH:
             return self.sequence(depth + 1, "}")
         if char in ("&", "~"):
             return " "
@@ -278,7 +286,7 @@ class _Reader:
     def _argument(self, depth: int) -> str:
         while self._at < len(self._lexemes) and self._lexemes[self._at][2]:
             self._at += 1
-        return self._atom(depth + 1) if self._at < len(self._lexemes) and depth < _DEPTH else ""
+        return self._atom(depth + 1) if self._at < len(self._lexemes) and depth < DEPTH else ""
 
     def _command(self, name: str, depth: int) -> str:
         if name in _SILENT:
@@ -287,13 +295,19 @@ class _Reader:
             return ""
         if name in ("frac", "dfrac", "tfrac", "cfrac", "binom"):
             over, under = self._argument(depth).strip(), self._argument(depth).strip()
-            return f"C({over}, {under})" if name == "binom" else f"{_held(over)}/{_held(under)}"
+            if name == "binom":
+                return f"C({over}, {under})"
+            following, _, _, char = self._lexemes[self._at] if self._at < len(self._lexemes) else ("", "", "", "")
+            apart = " " if char.isalnum() or (following and following not in _SILENT) else ""
+            return f"{_held(over)}/{_held(under)}{apart}"
         if name == "sqrt":
             root = ""
             if self._at < len(self._lexemes) and self._peek() == "[":
                 self._at += 1
                 root = self.sequence(depth + 1, "]")
             return f"{root.translate(SUPERSCRIPTS)}√{_held(self._argument(depth).strip())}"
+        if name in _LITERAL:
+            return self._literal(depth)
         if name in _WORDS:
             return self._argument(depth)
         if name in _ACCENTS:
@@ -302,14 +316,37 @@ class _Reader:
         if name in ("begin", "end"):
             self._argument(depth)
             return ""
-        return _SIGNS.get(name, name if len(name) < 2 else f"{name} ")
+        has_script = self._at < len(self._lexemes) and self._peek() in ("^", "_")
+        return _SIGNS.get(name, name if len(name) < 2 or has_script else f"{name} ")
+
+    def _literal(self, depth: int) -> str:
+        """The words of an argument as they are written."""
+        if self._at >= len(self._lexemes) or self._peek() != "{":
+            return self._argument(depth)
+        out: list[str] = []
+        level = 0
+        while self._at < len(self._lexemes):
+            command, sign, space, char = self._lexemes[self._at]
+            self._at += 1
+            level += {"{": 1, "}": -1}.get(char, 0)
+            if level == 0:
+                break
+            if char not in ("{", "}"):
+                out.append(_SIGNS.get(command, command) or sign or space or char)
+        return "".join(out)
 
     def _script(self, sign: str, depth: int) -> str:
         text = self._argument(depth).strip().replace(" = ", "=")
-        table = SUPERSCRIPTS if sign == "^" else SUBSCRIPTS
-        if text and not re.search("[A-Za-z]{4}", text) and all(ord(char) in table for char in text):
-            return text.translate(table)
-        return sign + (text if re.fullmatch(r"\w+", text) else f"({text})")
+        small = scripted(text, SUPERSCRIPTS if sign == "^" else SUBSCRIPTS)
+        return small if small is not None else sign + (text if re.fullmatch(r"\w+", text) else f"({text})")
+
+
+def scripted(text: str, table: dict[int, str]) -> str | None:
+    """`text` in the small signs of `table`. None where there are not all of them, and for words."""
+    text = text.strip().replace(" = ", "=")
+    if not text or re.search("[A-Za-z]{4}", text) or not all(ord(char) in table for char in text):
+        return None
+    return text.translate(table)
 
 
 def _held(text: str) -> str:

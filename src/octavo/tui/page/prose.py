@@ -7,6 +7,7 @@ import re
 from rich.style import Style
 
 from octavo.documents.blocks import Block
+from octavo.tui.page.formulas import formula
 from octavo.tui.page.inline import raised
 from octavo.tui.page.lines import Line, Piece, indented, padded, rule
 from octavo.tui.page.look import PLAIN
@@ -137,8 +138,12 @@ def divider(setting: Setting, block: Block, width: int) -> list[Line]:
 
 
 def math(setting: Setting, block: Block, width: int) -> list[Line]:
-    """A formula on lines of its own, one for each row of its source that ends."""
+    """A formula on lines of its own: stacked where it has fractions and the like and room for them, else a line for each
+    row of its source that ends."""
     look = setting.look
+    stacked = None if look.ascii else formula(block.text, width - 4)
+    if stacked is not None:
+        return [Line([Piece("    ", PLAIN, None, True), Piece(row, look.text)]) for row in stacked]
     rows = [row for row in re.split(r"\\\\(?:\[[^\]]*\])?", block.text) if row.strip()]
     out = []
     for row in rows:

@@ -1,0 +1,87 @@
+"""Formulas in two dimensions."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from octavo.tui.page.formulas import formula
+from octavo.tui.page.lines import cells
+from octavo.tui.page.maths import in_one_line
+
+PIECES = [
+    "\\frac",
+    "{",
+    "}",
+    "a",
+    "12",
+    "^",
+    "_",
+    "\\sum",
+    "\\sqrt",
+    "[",
+    "]",
+    "\\left(",
+    "\\right)",
+    "&",
+    "\\\\",
+    " ",
+    "=",
+]
+PIECES += [
+    "\\begin{matrix}",
+    "\\end{matrix}",
+    "\\begin{cases}",
+    "\\end{cases}",
+    "\\text",
+    "\\_",
+    "再",
+    "\\hat",
+    "\\unknown",
+]
+
+
+@pytest.mark.parametrize(
+    ("source", "rows"),
+    [
+        (r"\frac{a+b}{2}", [" a+b", "─────", "  2"]),
+        (r"x = \frac{1}{n-1} y", ["      1", "x = ───── y", "     n-1"]),
+        (r"\sum_{i=1}^n x_i", ["  n", "  ∑  xᵢ", "i = 1"]),
+        (r"\sqrt{\frac{1}{2}}", [" ┌───", " │ 1", " │───", "√│ 2"]),
+        (r"\left(\frac{1}{2}\right)", ["⎛ 1 ⎞", "⎜───⎟", "⎝ 2 ⎠"]),
+        (r"A = \begin{pmatrix} a & b \\ c & d \end{pmatrix}", ["A = ⎛a  b⎞", "    ⎝c  d⎠"]),
+        (r"e^{2\pi i}", [" 2πi", "e"]),
+        (r"\lim_{x \to 0} x^2", [" lim x²", "x → 0"]),
+    ],
+)
+def test_what_can_be_stacked_is(source: str, rows: list[str]) -> None:
+    assert formula(source, 60) == rows
+
+
+@pytest.mark.parametrize("source", ["a + b", r"x^2", r"\alpha_1", r"\text{proof\_size} = 2", "", r"\frac{1}{2}" * 40])
+def test_what_is_one_line_or_too_wide_is_not(source: str) -> None:
+    assert formula(source, 60) is None
+
+
+def test_words_of_a_formula_are_no_formula() -> None:
+    assert in_one_line(r"\text{proof\_size} \le \mathrm{max_k}") == "proof_size ≤ max_k"
+    assert in_one_line(r"\log_2 n") == "log₂ n"
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=40), st.integers(1, 80))
+def test_any_formula_fits_or_is_left_to_one_line(pieces: list[str], width: int) -> None:
+    rows = formula("".join(pieces), width)
+    assert rows is None or max(map(cells, rows)) <= width
+
+
+@pytest.mark.parametrize(
+    "piece", ["{", r"\frac", r"\left(", r"\begin{matrix}", r"\sqrt{", "a^", "x_{", r"\frac{\sum^{", r"\text{"]
+)
+def test_a_hostile_formula_is_read_in_time(piece: str) -> None:
+    begun = time.process_time()
+    formula(piece * (4000 // len(piece)), 80)
+    assert time.process_time() - begun < 2
