@@ -105,7 +105,7 @@ async def test_ascii_only_is_drawn_with_ascii_only() -> None:
 async def test_a_diagram_without_end_is_ended_and_its_source_stays() -> None:
     lines, _ = await drawn(f"```mermaid\n{ENDLESS}```", 60)
     assert 'M18["S"]' in text_of(lines)
-    assert "Not drawn: that took longer than 1 s." in text_of(lines)
+    assert "Not drawn: drawing it took longer than 1 s." in text_of(lines)
 
 
 async def test_memory_and_output_are_bounded() -> None:

@@ -109,7 +109,9 @@ async def find(diagram: Diagram) -> Drawn:
     drawings = tuple(_read_drawings(told.output))
     if drawings:
         return Drawn(drawings)
-    return Drawn(problem=f"that took longer than {SECONDS:g} s." if told.late else "something in it is not understood.")
+    return Drawn(
+        problem=f"drawing it took longer than {SECONDS:g} s." if told.late else "something in it is not understood."
+    )
 
 
 def _read_drawings(output: bytes) -> Iterable[tuple[str, ...]]:
