@@ -1,0 +1,41 @@
+"""What a page refers to, as a person meets it: an operation, a note, what it includes, and the way back."""
+
+from __future__ import annotations
+
+from octavo.tui.screens.content import ContentScreen
+from tests.journeys.stage import Stage
+
+
+async def test_a_page_is_read_with_all_it_refers_to_and_found_again_as_it_was_left(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.until(lambda: isinstance(run.app.screen, ContentScreen) and run.app.screen.page is not None)
+        content = run.app.screen
+        assert isinstance(content, ContentScreen)
+        assert content.pages is not None
+        levels = next(page for page in content.pages.walk() if page.path == "look-up/reference/levels")
+        run.app.open_space("harbour-api", levels.id)
+        await run.see("▸ GET  /stations/{station}/levels  Measured l")
+        content.view.focus()
+        await run.press("enter")
+        await run.see("▾ GET", "IN THE PATH")
+        await run.press("y")
+        await run.hear("Copied the command.")
+        assert run.app.clipboard.startswith("curl 'https://api.saltmarsh.example/v2/stations/{station}/levels'")
+        await run.press("G")
+        await run.see("Stuck? Write to")
+        content.view.go_to_anchor("errors-of-this-endpoint")
+        await run.press("f")
+        await run.see("type a letter")
+        hints = content.view._hints
+        assert hints is not None
+        letter = next(label for label, hot in hints.by_label.items() if hot.kind == "note")
+        await run.press(*letter)
+        await run.see("Note gap", "In version 1 such hours were left out.", "moving")
+        await run.press("enter")
+        await run.see("› Move from v1 to v2")
+        await run.press("<")
+        await run.see("› Levels", "Errors of this endpoint")
+        await run.press("g")
+        await run.see("▾ GET", "IN THE PATH")
+        await run.press("Y")
+        await run.hear("This page has no address that a browser could open")
