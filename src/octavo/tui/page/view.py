@@ -26,6 +26,7 @@ from octavo.tui.page.reader import motions
 from octavo.tui.page.reading_keys import READING_KEYS
 from octavo.tui.page.setting import Folds, Setting, trail
 from octavo.tui.page.sources import Sources
+from octavo.tui.page.tabling import Tabling
 from octavo.tui.widgets.states import nothing
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ MEASURES = (76, 100, 0)
 """Cells a line of text may take, narrow and wide; 0 is the whole pane, in which code is not broken either."""
 
 
-class PageView(Arriving):
+class PageView(Tabling, Arriving):
     """A page to read: `show` a document, or `show_markdown` what is still to be parsed."""
 
     CONTEXT: ClassVar[str] = "page"
@@ -296,7 +297,8 @@ class PageView(Arriving):
     # Finding
 
     def make_finder(self) -> Finder:
-        return Finder((index, unit.part or unit.block) for index, unit in enumerate(self.galley.units))
+        blocks = ((index, unit.part or unit.block) for index, unit in enumerate(self.galley.units))
+        return Finder(blocks, self.sources.targets.reads if self.sources.targets is not None else words)
 
     def is_hidden(self, find: Find) -> bool:
         return self.folds.hides(find.path)
