@@ -8,7 +8,7 @@ from rich.style import Style
 
 from octavo.documents.blocks import Block
 from octavo.tui.page.inline import icon
-from octavo.tui.page.lines import Line, Piece, Spot, fit, indented, on, padded, rule, width_of
+from octavo.tui.page.lines import Line, Piece, Spot, cells, fit, indented, on, padded, rule, width_of
 from octavo.tui.page.look import PLAIN
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.wrap import wrap
@@ -50,32 +50,33 @@ def tabs(setting: Setting, block: Block, width: int) -> list[Line]:
     if not block.children:
         return []
     chosen = setting.folds.chosen(block)
-    rows: list[tuple[list[Piece], list[Piece]]] = [([], [])]
-    used = 0
+    titles = []
     for index, tab in enumerate(block.children):
         title = " ".join(str(tab.attrs.get("title") or f"Tab {index + 1}").split())
         sign = f"{icon(str(tab.attrs['icon']), look)} " if tab.attrs.get("icon") else ""
+        titles.append("".join(piece.text for piece in fit([Piece(f"{sign}{title}")], width - 2, glyphs.more)))
+    one_row = sum(cells(title) + 2 for title in titles) <= width
+    rows: list[list[Piece]] = [[]]
+    under: list[Piece] = []
+    for index, title in enumerate(titles):
         active = index == chosen
-        text = f" {sign}{title} "
+        # In one row the line below it says which tab is chosen, in several brackets do.
+        text = f"[{title}]" if active and not one_row else f" {title} "
         piece = Piece(text, look.strong if active else look.muted, Spot("tab", block.key, index))
-        wide = width_of([piece])
-        if used and used + wide > width:
-            rows.append(([], []))
-            used = 0
-        under = Piece(
-            (glyphs.heavy if active else glyphs.across) * wide, look.accent if active else look.line, None, True
-        )
-        rows[-1][0].append(piece)
-        rows[-1][1].append(under)
-        used += wide
-    out: list[Line] = []
-    for number, (names, unders) in enumerate(rows):
-        wide = width_of(names)
-        if number + 1 == len(rows):
-            count = f"{chosen + 1} of {len(block.children)}"
-            if wide + len(count) + 1 <= width:
-                names = [*names, Piece(count.rjust(width - wide), look.muted, None, True)]
-        out += [Line(names), Line([*unders, Piece(glyphs.across * (width - wide), look.line, None, True)])]
+        if rows[-1] and width_of([*rows[-1], piece]) > width:
+            rows.append([])
+        rows[-1].append(piece)
+        line = glyphs.heavy if active and one_row else glyphs.across
+        under.append(Piece(line * cells(text), look.accent if active else look.line, None, True))
+    count = f"{chosen + 1} of {len(block.children)}"
+    wide = width_of(rows[-1])
+    if wide + len(count) + 1 <= width:
+        rows[-1].append(Piece(count.rjust(width - wide), look.muted, None, True))
+    out = [Line(names) for names in rows]
+    if one_row:
+        out.append(Line([*under, Piece(glyphs.across * (width - width_of(under)), look.line, None, True)]))
+    else:
+        out.append(rule(width, look))
     body = setting.flow(block.children[chosen].children, width)
     return [*out, *body, rule(width, look)]
 

@@ -29,8 +29,9 @@ _MARKS = {
 
 
 def icon(name: str, look: Look) -> str:
-    """The sign for an icon; a diamond for those that have none."""
-    return look.glyphs.diamond if look.ascii else SIGNS.get(name.removeprefix("fa-"), look.glyphs.diamond)
+    """The sign for an icon; a diamond for those that have none, and a bullet where only ASCII may be drawn."""
+    sign = SIGNS.get(name.removeprefix("fa-"), look.glyphs.diamond)
+    return sign if not look.ascii or sign.isascii() else look.glyphs.bullets[0]
 
 
 def inline(runs: Iterable[Run], look: Look, base: Style | None = None, targets: Targets | None = None) -> list[Piece]:
@@ -73,7 +74,11 @@ def _spot(address: str) -> Spot | None:
 
 def _pieces(run: Run, look: Look, ground: Style, spot: Spot | None, last: bool, targets: Targets | None) -> list[Piece]:
     attrs, glyphs, text = run.attrs, look.glyphs, steady(run.text.replace("\t", " "))
+    if look.ascii:
+        text = text.replace("•", glyphs.bullets[0])
     match run.kind:
+        case "emoji" if look.ascii and (name := str(attrs.get("code", ""))) and not text.isascii():
+            return [Piece(f":{name}:", ground, spot)]
         case "break":
             return [Piece("\n", ground)]
         case "image":
@@ -91,13 +96,13 @@ def _pieces(run: Run, look: Look, ground: Style, spot: Spot | None, last: bool, 
             sign = f"{icon(str(attrs['icon']), look)} " if attrs.get("icon") else ""
             if spot is None and attrs.get("action") in ("ask", "search", "select"):
                 spot = Spot(str(attrs["action"]), str(attrs.get("query") or text.strip()))
-            return [Piece(_unbroken(f" {sign}{text.strip()} ", look), style, spot), Piece(" ", ground, None, True)]
+            return [Piece(unbroken(f" {sign}{text.strip()} ", look), style, spot), Piece(" ", ground, None, True)]
         case "footnote":
             note = Spot("note", str(attrs.get("label") or text))
             if attrs.get("inline"):
                 dotted = Piece(text, ground + Style(underline=True), spot or note)
                 return [dotted, Piece(glyphs.note, look.accent, note if spot else dotted.spot, True)]
-            mark = f"[{text}]" if look.ascii else raised(text)
+            mark = f"[{text}]" if look.ascii or not text.isdigit() else raised(text)
             return [Piece(mark, look.accent, note)]
     style = ground
     for mark in run.marks:
@@ -110,11 +115,13 @@ def _pieces(run: Run, look: Look, ground: Style, spot: Spot | None, last: bool, 
     if run.kind == "code" or "code" in run.marks:
         style = look.code + Style(bold=style.bold, italic=style.italic, strike=style.strike)
     if "kbd" in run.marks:
-        return [Piece(_unbroken(f" {text} ", look), look.chip, spot)]
+        return [Piece(unbroken(f" {text} ", look), look.chip, spot)]
     if "sup" in run.marks or "sub" in run.marks:
         if len(text) > _SMALL and any(char.isalpha() for char in text):
             style += look.muted  # small letters are too small to be read as words
-        elif not look.ascii:
+        elif look.ascii:
+            text = f"^{text}" if "sup" in run.marks else f"_{text}"
+        else:
             text = raised(text) if "sup" in run.marks else lowered(text)
     if run.kind == "mention":
         text = text.removesuffix(".md")
@@ -124,7 +131,7 @@ def _pieces(run: Run, look: Look, ground: Style, spot: Spot | None, last: bool, 
     return _linked(where, text, style, look, spot, last)
 
 
-def _unbroken(text: str, look: Look) -> str:
+def unbroken(text: str, look: Look) -> str:
     """`text` with blanks at which no line ends, so that a button or a key stays in one piece."""
     return text if look.ascii or len(text) > 40 else text.replace(" ", "\u00a0")
 

@@ -16,7 +16,7 @@ from octavo.tui.page import (
     prose,
     tables,
 )
-from octavo.tui.page.lines import Hot, Line, hots_of
+from octavo.tui.page.lines import Hot, Line, hots_of, squeezed
 from octavo.tui.page.look import Look
 from octavo.tui.page.setting import NARROWEST, Folds, Setting, gap
 
@@ -67,6 +67,8 @@ _SETTERS: dict[str, Callable[[Setting, Block, int], list[Line]]] = {
     "openapi": _interface,
     "api-method": _interface,
 }
+_TIGHT = 2 * NARROWEST
+"""In less room than this, what stands deep may have pushed the lines beyond it: they lose some of their indent."""
 _CUT = {"list": 40, "updates": 1, "footnotes": 60}
 """Kinds that are set a few children at a time when there are many: how many."""
 
@@ -99,7 +101,10 @@ def set_block(setting: Setting, block: Block, width: int) -> list[Line]:
     setter = diagrams.diagram if diagrams.is_diagram(block) else _SETTERS.get(block.kind)
     if setter is None:
         setter = media.unknown if block.kind == "unknown" or not block.children else _children
-    lines = setter(setting, block, max(width, NARROWEST))
+    width = max(width, NARROWEST)
+    lines = setter(setting, block, width)
+    if width < _TIGHT:
+        lines = [line if line.width <= width else squeezed(line, width) for line in lines]
     for line in lines:
         if line.block is None:
             line.block = block

@@ -149,6 +149,19 @@ def indented(lines: Iterable[Line], first: list[Piece], rest: list[Piece]) -> li
     return out
 
 
+def squeezed(line: Line, width: int) -> Line:
+    """A line brought to `width` cells by leaving out blanks and borders at its left, then at its right."""
+    pieces = list(line.pieces)
+    over = width_of(pieces) - width
+    for at in (0, -1):
+        while over > 0 and pieces and pieces[at].furniture:
+            wide = cells(pieces[at].text)
+            kept = cut([pieces[at]], min(over, wide), wide) if at == 0 else cut([pieces[at]], 0, max(0, wide - over))
+            over -= min(over, wide)
+            pieces[at : at + 1 or None] = kept
+    return Line(pieces if over <= 0 else fit(pieces, width), line.block)
+
+
 def box(
     lines: Iterable[Line],
     width: int,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from rich.style import Style
 
 from octavo.documents.blocks import Block, Column, words
-from octavo.tui.page.inline import inline
+from octavo.tui.page.inline import inline, unbroken
 from octavo.tui.page.lines import Line, Piece, Spot, cells, cut, fit, off_side, on, padded
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
@@ -75,7 +75,7 @@ def cell_pieces(
         stars = max(0, min(value, column.max))
         return [Piece(glyphs.star * stars, look.warning), Piece(glyphs.no_star * (column.max - stars), look.muted)]
     if column.type == "select" and (labels := select_labels(cell, column)):
-        chips = [[Piece(f"\u00a0{label}\u00a0", look.chip), Piece(" ", PLAIN, None, True)] for label in labels]
+        chips = [[Piece(unbroken(f" {label} ", look), look.chip), Piece(" ", PLAIN, None, True)] for label in labels]
         return [piece for chip in chips for piece in chip][:-1]
     pieces = inline(cell.runs, look, base, targets)
     if column.type == "users":
