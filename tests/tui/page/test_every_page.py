@@ -15,7 +15,7 @@ from octavo.tui.page.hinting import Hints
 from octavo.tui.page.layout import Layout, lay_out
 from octavo.tui.page.lines import steady
 from octavo.tui.page.look import Look
-from octavo.tui.page.setting import Folds
+from octavo.tui.page.setting import Folds, trail
 from octavo.tui.page.view import PageView
 from octavo.tui.themes import themes
 from tests.tui.page.panes import PaneApp
@@ -23,7 +23,7 @@ from tests.tui.page.picture import PAGES
 
 FIXTURES = sorted(PAGES.glob("*.md"))
 CORPUS = sorted((Path(folder) / "pages").glob("*.md")) if (folder := os.environ.get("OCTAVO_CORPUS")) else []
-_WORD = re.compile(r"[^\s\u00a0]+")
+_WORD, _SPACE = re.compile(r"[^\s\u00a0]+"), re.compile(r"[\s\u00a0]+")
 
 
 def coloured() -> Look:
@@ -39,14 +39,14 @@ def read(path: Path) -> Document:
     return parse(path.read_text(encoding="utf-8", errors="replace"))
 
 
-def opened(document: Document, tab: int = 0) -> Folds:
-    """Folds in which all is open, of tabs the one numbered `tab`."""
+def opened(document: Document, tab: Block | None = None) -> Folds:
+    """Folds in which all is open, and `tab` is shown."""
     folds = Folds()
     for block in document.walk():
         if block.kind in ("expandable", "code", "prompt"):
             folds.opened[block.key] = True
-        if block.kind == "tabs" and block.children:
-            folds.choose(block.children[min(tab, len(block.children) - 1)])
+    if tab is not None:
+        folds.reveal(next(path for block in document.blocks if (path := trail(block, tab.key))))
     return folds
 
 
@@ -82,16 +82,15 @@ def _plain(runs: tuple[Run, ...]) -> Iterator[str]:
 
 
 def shown(document: Document) -> str:
-    most = max((len(block.children) for block in document.walk() if block.kind == "tabs"), default=1)
-    layouts = [lay_out(document.blocks, 2000, Look.plain(), opened(document, tab)) for tab in range(most)]
-    lines = [line for layout in layouts for line in layout.lines]
-    return "\n".join(
-        "".join(each.text for each in line.pieces if not each.furniture or each.text.isspace()) for line in lines
-    )
+    """All words of a page, each of its tabs shown once. What is broken over lines is joined."""
+    tabs = [tab for block in document.walk() if block.kind == "tabs" for tab in block.children]
+    folds = [opened(document), *(opened(document, tab) for tab in tabs)]
+    lines = [line for each in folds for line in lay_out(document.blocks, 2000, Look.plain(), each).lines]
+    return _SPACE.sub("", "".join(each.text for line in lines for each in line.pieces if not each.furniture))
 
 
 def lost(document: Document) -> list[str]:
-    text = re.sub(r"[\s\u00a0]+", " ", shown(document))
+    text = shown(document)
     hidden = {id(cell) for block in document.walk() if block.kind in ("table", "cards") for cell in _unseen(block)}
     unseen = set(said(Document("", tuple(each for each in document.walk() if id(each) in hidden), "")))
     return [word for word in said(document) if "\0" not in word and word not in text and word not in unseen]
