@@ -133,7 +133,7 @@ def _report(shown: dict[str, Shown]) -> Iterator[str]:
             f"{statistics.median(figures.memory):7.1f} {more:9.1f} {faster:>20}"
         )
     yield ""
-    yield f"{'key':24} {'last byte':>22} {'p95':>6} {'cpu':>22} {'cpu/floor':>18} {'bytes':>7}"
+    yield f"{'key':24} {'to the frame':>22} {'p95':>6} {'cpu':>22} {'cpu/floor':>18}"
     for name, figures in shown.items():
         for what, by_round, beside in (("line", figures.lines, floor.lines), ("page", figures.pages, floor.pages)):
             if by_round and all(by_round):
@@ -145,8 +145,8 @@ def _report(shown: dict[str, Shown]) -> Iterator[str]:
 
 
 def _keys(pressed: list[Pressed]) -> str:
-    last = [each.last for each in pressed]
-    return f"{spread(last):>22} {percentile(last, 0.95) * 1000:6.1f} {spread([each.cpu for each in pressed]):>22}"
+    framed = [each.frame for each in pressed]
+    return f"{spread(framed):>22} {percentile(framed, 0.95) * 1000:6.1f} {spread([each.cpu for each in pressed]):>22}"
 
 
 def _medians(by_round: list[list[Pressed]]) -> list[float]:

@@ -18,7 +18,7 @@ processor time hardly moves. Everything is compiled to bytecode first, and PYTHO
 compiling costs more than all that is measured here. The first round is thrown away.
 
 - painted: the first moment at which all that is waited for is on the screen
-- a key: from pressing it to the first byte the app writes, and processor time to the last byte
+- a key: from pressing it to the first byte the app writes, and processor time to the end of the frame it leads to
 - left: from ctrl+q until the alternate screen is left; gone: until the process is
 """
 

@@ -23,6 +23,7 @@ import pyte
 QUIET = 0.15
 """Seconds of silence after which a program is taken to have drawn all it wants to."""
 
+_FRAME_ENDS = b"\x1b[?2026l"
 _ALTERNATE_SCREEN_LEFT = b"\x1b[?1049l"
 _TERMINAL = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
 _NOT_PASSED = (
@@ -65,12 +66,14 @@ class Painted:
 
 @dataclass(frozen=True)
 class Pressed:
-    """What a key led to: seconds to the first and the last byte, processor time, bytes written."""
+    """What a key led to: seconds to the first byte, to the end of the first frame and to the last byte, processor
+    time to the end of that frame, bytes written."""
 
     first: float
     last: float
     cpu: float
     size: int
+    frame: float
 
 
 class Terminal:
@@ -139,8 +142,13 @@ class Terminal:
         drawn = self.chunks[before:]
         if not drawn:
             return None
+        framed = next((chunk for chunk in drawn if _FRAME_ENDS in chunk.data), drawn[-1])
         return Pressed(
-            drawn[0].at - at, drawn[-1].at - at, drawn[-1].cpu - spent, sum(len(chunk.data) for chunk in drawn)
+            first=drawn[0].at - at,
+            last=drawn[-1].at - at,
+            cpu=framed.cpu - spent,
+            size=sum(len(chunk.data) for chunk in drawn),
+            frame=framed.at - at,
         )
 
     def wait_for(self, *texts: str, limit: float = 60.0) -> Painted:

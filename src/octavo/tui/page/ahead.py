@@ -60,10 +60,11 @@ class AheadPane(GalleyPane):
         now = self.galley.top(unit) + place if galley is self.galley and len(galley) else top
         if galley is not self.galley:
             pass  # set anew, and told
-        elif self.galley.total != total and (done or now != top or time.monotonic() - self._synced > 1):
+        elif now != top:
             self._sync()
-            if now != top:
-                self.scroll_to(y=now, animate=False, immediate=True, force=True)
+            self.scroll_to(y=now, animate=False, immediate=True, force=True)
+        elif self.galley.total != total:
+            self.sync_soon()
         if not done:
             self.refine_soon()
 

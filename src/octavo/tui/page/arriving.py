@@ -16,9 +16,6 @@ AT_ONCE = 4_000
 """Pages of fewer characters are read before anything of them is shown."""
 BLOCKS, FIRST = 12, 0.012
 """Of a longer one so many are read first, as far as they can be in so many seconds."""
-SYNC = 0.25
-"""Seconds between two times that one is told how long a page has become."""
-
 Head = tuple[str, str]
 """The title and the description of a page."""
 
@@ -105,8 +102,8 @@ class Arriving(Opening):
         if was < self.scroll_offset.y + self.size.height:
             self._sync()
             self.repaint()
-        elif time.monotonic() - self._synced > SYNC:
-            self._sync()
+        else:
+            self.sync_soon()
 
     def _end_reading(self, reading: Reading) -> None:
         self._reading = None

@@ -18,6 +18,7 @@ from octavo.tui.page import (
 )
 from octavo.tui.page.lines import Hot, Line, hots_of, squeezed
 from octavo.tui.page.look import Look
+from octavo.tui.page.page_parts import too_big
 from octavo.tui.page.setting import NARROWEST, Folds, Setting, gap
 
 
@@ -119,6 +120,9 @@ def units(blocks: Iterable[Block], before: Block | None = None) -> list[Unit]:
     """Blocks of the top level of a page as units, with the blank lines between them; `before`: the block above them."""
     out: list[Unit] = []
     for block in blocks:
+        if (slices := too_big(block)) is not None:
+            out += units(slices, before)
+            continue
         space = 0 if before is None or block.kind == "source" else gap(before, block)
         before = block
         size = _CUT.get(block.kind, 0)

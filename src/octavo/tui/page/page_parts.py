@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from textual.message import Message
 
-from octavo.documents.blocks import Block, Document
+from octavo.documents.blocks import Block, Document, Run
 
-_SOURCE_LINES = 60
+_SOURCE_LINES, _SOURCE_LENGTH = 60, 8_000
 
 
 class LinkFollowed(Message):
@@ -35,17 +35,36 @@ class AddressWanted(Message):
 
 
 def source_blocks(source: str) -> list[Block]:
-    """The source of a page, cut into blocks of lines."""
-    rows = source.split("\n")
-    return [
-        Block(
-            "source",
-            text="\n".join(rows[start : start + _SOURCE_LINES]),
-            lines=(start, min(len(rows), start + _SOURCE_LINES)),
-            key=f"source-{start}",
-        )
-        for start in range(0, len(rows), _SOURCE_LINES)
-    ]
+    """The source of a page, cut into blocks of lines; the longest lines are cut too."""
+    out: list[Block] = []
+    first = number = length = 0
+    rows: list[str] = []
+
+    def put() -> None:
+        out.append(Block("source", text="\n".join(rows), lines=(first, number), key=f"source-{len(out)}"))
+
+    for row in source.split("\n"):
+        for part in (row,) if len(row) <= _SOURCE_LENGTH else _cut(row):
+            if rows and (len(rows) >= _SOURCE_LINES or length + len(part) > _SOURCE_LENGTH):
+                put()
+                first, length, rows = number, 0, []
+            rows.append(part)
+            length += len(part)
+        number += 1
+    put()
+    return out
+
+
+def _cut(row: str) -> list[str]:
+    return [row[at : at + _SOURCE_LENGTH] for at in range(0, len(row), _SOURCE_LENGTH)]
+
+
+def too_big(block: Block) -> list[Block] | None:
+    """A block that is nothing but a long source as blocks that can be set one by one, and what says why."""
+    if not block.attrs.get("source") or len(block.text) <= 4 * _SOURCE_LENGTH:
+        return None
+    said = Block("paragraph", runs=(Run("This page is too big to be set: here is its source."),))
+    return [Block("hint", {"style": "info"}, (said,)), *source_blocks(block.text)]
 
 
 def same_title(heading: str, title: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -23,6 +22,9 @@ from octavo.tui.page.layout import stops
 from octavo.tui.page.lines import Line
 from octavo.tui.page.look import Look
 from octavo.tui.page.painting import painted
+
+SYNC = 0.5
+"""Seconds between two times that one is told how long all is: to be told paints everything anew."""
 
 
 class Anchor(NamedTuple):
@@ -82,7 +84,7 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
         self.rows_on_show: list[tuple[int, int, Line]] = []
         """Unit, place in it and line of each row that is painted."""
         self._resizing: Timer | None = None
-        self._synced = 0.0
+        self._syncing: Timer | None = None
         self._telling = False
 
     # What a subclass says
@@ -214,7 +216,10 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
         return near
 
     def _show_line(self, line: int) -> None:
-        self._sync()
+        if line + self.size.height > self.virtual_size.height:
+            self._sync()
+        else:
+            self.sync_soon()
         self.scroll_to(y=max(0, line), animate=False, immediate=True, force=True)
 
     def change(self, unit: int) -> None:
@@ -231,9 +236,16 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
         self._changes += 1
         self.refresh()
 
+    def sync_soon(self) -> None:
+        """There is more or less of it all than was told: tell it before long."""
+        if self._syncing is None and self.is_running:
+            self._syncing = self.set_timer(SYNC, self._sync)
+
     def _sync(self) -> None:
+        if self._syncing is not None:
+            self._syncing.stop()
+            self._syncing = None
         size = Size(max(self._width, 1), self.galley.total + self.foot_rows)
-        self._synced = time.monotonic()
         if size != self.virtual_size:
             self.virtual_size = size
             self.tell()  # how far one has read is of another whole now
@@ -314,7 +326,7 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
             frame[foot[0]] = foot[1].crop_extend(0, width, ground)
         self._frame, self._frame_key = frame, (*key[:4], self.galley.total, key[5])
         if self.galley.total != total:
-            self.call_later(self._sync)
+            self.sync_soon()
         return frame
 
     def _row(self, row: tuple[int, int, Line], y: int, width: int, ground: Style) -> Strip:
