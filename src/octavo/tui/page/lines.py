@@ -20,10 +20,13 @@ _UNSTEADY = re.compile(
 )
 
 
+_FLAGS = str.maketrans({0x1F1E6 + at: chr(ord("A") + at) for at in range(26)})
+
+
 def steady(text: str) -> str:
     """`text` without what makes emoji one wider or narrower in some terminals than in others: what asks for a picture,
-    a key cap, a skin, or for several to be drawn as one. All that was joined stands side by side."""
-    return text if text.isascii() else _UNSTEADY.sub("", text)
+    a key cap, a skin, or for several to be drawn as one. All that was joined stands side by side, flags are letters."""
+    return text if text.isascii() else _UNSTEADY.sub("", text).translate(_FLAGS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

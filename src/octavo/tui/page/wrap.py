@@ -33,7 +33,7 @@ _WORDS = re.compile(
     f"[{_OPENING}]*(?:[{_CJK}][{_MARKS}]*|{_SYLLABLES}|[^ {_CJK}{_OPENING}{_SYLLABIC}]+)[{_CLOSING}{_MARKS}]* *"
     f"|[{_OPENING}]+ *|[{_SYLLABIC}]| +"
 )
-_INNER_BREAK = re.compile(r"[/\-_.?&=,:;#]+")
+_INNER_BREAK = re.compile(r"[/\-_.?&=,:;#]+|(?<=[a-z0-9])(?=[A-Z(])")
 
 
 def wrap(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
@@ -77,7 +77,7 @@ def _line_spans(text: str, width: int) -> list[tuple[int, int]]:
 
 
 def _cuts(word: str, width: int) -> list[int]:
-    """Where to cut a word longer than a line: after a sign that divides it, else where the line is full."""
+    """Where to cut a word longer than a line: after a sign or before a capital that divides it, else where the line is full."""
     if word.isascii():
         edges: Sequence[int] = range(len(word) + 1)
         ends = edges
@@ -93,7 +93,7 @@ def _cuts(word: str, width: int) -> list[int]:
             last += 1
         fits = word[ends[first] : ends[last]]
         nice = [match.end() for match in _INNER_BREAK.finditer(fits)]
-        if nice and nice[-1] > len(fits) // 2:
+        if nice and nice[-1] > len(fits) // 3:
             target = ends[first] + nice[-1]
             last = next((index for index in range(first + 1, last + 1) if ends[index] == target), last)
         out.append(ends[last])

@@ -1,0 +1,57 @@
+"""Where lines end, in every script, and signs that all terminals measure alike."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from octavo.tui.page.lines import Piece, cells, steady
+from octavo.tui.page.wrap import wrap
+
+
+def lines(text: str, width: int) -> list[str]:
+    return ["".join(piece.text for piece in line) for line in wrap([Piece(text)], width)]
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "expected"),
+    [
+        ("two words", 5, ["two", "words"]),
+        ("「開く」は、", 6, ["「開", "く」", "は、"]),
+        ("(閉じる)", 6, ["(閉じ", "る)"]),
+        ("한국어 문장은", 8, ["한국어", "문장은"]),
+        ("เก่าแก่", 3, ["เก่า", "แก่"]),
+        ("ຂອງປະເທດ", 5, ["ຂອງປະ", "ເທດ"]),
+        ("ខ្មែរគឺ", 3, ["ខ្មែរ", "គឺ"]),
+        ("UseDistributedRuntime()", 18, ["UseDistributed", "Runtime()"]),
+        ("/a/long/path/to/it", 10, ["/a/long/", "path/to/it"]),
+        ("abcdefghij", 4, ["abcd", "efgh", "ij"]),
+    ],
+)
+def test_lines_end_where_the_script_lets_them(text: str, width: int, expected: list[str]) -> None:
+    assert lines(text, width) == expected
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(st.sampled_from("ab (/-「」、再한กเ่าະຂခ្្ម👩🇬é\u0301 \u200d"), max_size=60), st.integers(2, 30))
+def test_no_letter_is_lost_and_no_line_too_long(text: str, width: int) -> None:
+    broken = lines(text, width)
+    assert "".join(broken).replace(" ", "") == text.replace(" ", "")
+    assert all(cells(line) <= width for line in broken)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("⚠️ care", "⚠ care"),
+        ("1️⃣", "1"),
+        ("👩‍💻", "👩💻"),
+        ("👍🏽", "👍"),
+        ("🇬🇧", "GB"),
+        ("क्‍ष", "क्‍ष"),
+        ("plain", "plain"),
+    ],
+)
+def test_emoji_are_drawn_as_wide_as_they_are_measured(text: str, expected: str) -> None:
+    assert steady(text) == expected
