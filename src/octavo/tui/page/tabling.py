@@ -50,10 +50,12 @@ class Tabling(Marked):
             super().action_open()
             return
         # The sheet shows the row in a page view: it is imported by it, not the other way round.
-        from octavo.tui.screens.record import RecordSheet
+        from octavo.tui.screens.record import RecordSheet, RecordView
 
-        sheet = RecordSheet(table, stop[3], self.sources, ascii=self._ascii, mono=self._mono)
-        self.app.push_screen(sheet, self._row_left)
+        view = RecordView(ascii=self._ascii, mono=self._mono)
+        view.sources = self.sources
+        view.why_no_comment = self.why_not("comment", ())
+        self.app.push_screen(RecordSheet(table, stop[3], view), self._row_left)
 
     def _row_left(self, leaving: Leaving | None) -> None:
         if leaving is None:

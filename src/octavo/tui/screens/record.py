@@ -14,7 +14,6 @@ from octavo.documents.blocks import Block, words
 from octavo.tui.page.lines import Hot
 from octavo.tui.page.reader import Reader
 from octavo.tui.page.records import record_of
-from octavo.tui.page.sources import Sources
 from octavo.tui.page.view import PageView
 from octavo.tui.screens.dialog import STYLES, Dialog, Frame, SaysThings
 from octavo.tui.widgets.keybar import KeyBar
@@ -36,6 +35,9 @@ class RecordView(PageView):
 
     FIRST_KEYS: ClassVar[tuple[str, ...]] = ("page.open", "page.link_hints", "page.yank", "page.comment")
 
+    why_no_comment: str | None = None
+    """Why nothing can be said about the row, if so."""
+
     class Opened(Message):
         """Something in a field was opened."""
 
@@ -51,7 +53,7 @@ class RecordView(PageView):
         if action in ("thread", "source", "measure", "heading", "read_on"):
             return "That is for the whole page: esc goes back to it."
         if action == "comment":
-            return None
+            return self.why_no_comment
         return super().why_not(action, parameters)
 
 
@@ -71,27 +73,19 @@ class RecordSheet(Dialog[Leaving]):
         Binding("question_mark", "app.help", "Help", show=False, tooltip="Help for this row", id="row.help"),
     ]
 
-    def __init__(self, table: Block, row: Block, sources: Sources, *, ascii: bool = False, mono: bool = False) -> None:
+    def __init__(self, table: Block, row: Block, view: RecordView) -> None:
         super().__init__()
-        self._table, self._row = table, row
-        self._sources = sources
-        self._plain = (ascii, mono)
+        self._table, self._row, self._view = table, row, view
 
     def compose(self) -> ComposeResult:
-        view = RecordView(id="record", ascii=self._plain[0], mono=self._plain[1])
-        view.sources = self._sources
         with Frame():
-            yield view
+            yield self._view
         yield KeyBar()
 
     def on_mount(self) -> None:
         super().on_mount()
         self._view.focus()
         self._draw()
-
-    @property
-    def _view(self) -> RecordView:
-        return self.query_one(RecordView)
 
     def _draw(self) -> None:
         rows = self._table.children
