@@ -48,7 +48,8 @@ def record(setting: Setting, block: Block, width: int) -> list[Line]:
         if beside:
             left = wrap([Piece(name, look.muted)], beside)
             right = wrap(value, width - beside - 2)
-            for first, second in zip_longest(left, right, fillvalue=[]):
+            nothing: list[Piece] = []
+            for first, second in zip_longest(left, right, fillvalue=nothing):
                 gap = Piece(" " * (beside + 2 - sum(cells(piece.text) for piece in first)), PLAIN, None, True)
                 out.append(Line([*first, gap, *second], cell))
         else:
