@@ -1,0 +1,67 @@
+"""One tree of made pages, unfolded, and nothing else: `tree_app.py COUNT`."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from textual.app import App, ComposeResult
+from textual.containers import Vertical
+
+from octavo.tui.garbage import keep_looks_short
+from octavo.tui.themes import themes
+from octavo.tui.widgets.tree import Node, Tree
+
+BELOW = 10
+
+
+def made_pages(count: int) -> list[Node]:
+    """A tree of `count` pages under one, ten below each."""
+    left = count
+
+    def some(most: int, depth: int, name: str) -> list[Node]:
+        nonlocal left
+        taken = min(most, left)
+        left -= taken
+        nodes = []
+        for number in range(taken):
+            here = f"{name}-{number}"
+            below = some(BELOW, depth - 1, here) if depth else []
+            nodes.append(Node(here, f"Page {here} of the made tree", below, count=number == 3))
+        return nodes
+
+    return some(1, len(str(count)) - 1, "")
+
+
+class TreeApp(App[None]):
+    """Shows one tree."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        for theme in themes():
+            self.register_theme(theme)
+        self.theme = themes()[0].name
+        self.count = count
+        self.pages = Tree()
+
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield self.pages
+
+    def on_mount(self) -> None:
+        self.pages.show(made_pages(self.count))
+        self.pages.focus()
+        self.call_after_refresh(keep_looks_short)
+
+
+def main() -> None:
+    """Show the tree."""
+    gc.disable()  # as the app does until it is drawn
+    TreeApp(int(sys.argv[1])).run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""How fast trees of pages are shown, folded, filtered and walked, beside the smallest Textual app, in one run.
+
+    .venv/bin/python tests/benchmarks/trees.py [--rounds 5] [--keys 12]
+
+Each round starts anew, under a pseudo terminal: hello.py, an app of ready-made lines (floor.py), and trees of 10 000 and
+100 000 made pages, unfolded (tree_app.py). Making the pages is part of the first paint. Medians, and medians of the ratios
+inside each round; trust processor time and ratios. The first round is thrown away.
+
+- down: `j`, beside the same in ready-made lines
+- fold, unfold: everything, with `-` and `=`
+- filter: each letter of a word typed into the filter
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.benchmarks.figures import compile_all, percentile, ratios, spread
+from tests.benchmarks.terminal import Painted, Pressed, Terminal, peak_memory
+
+HERE = Path(__file__).resolve().parent
+FOLD, UNFOLD, SLASH = b"-", b"=", b"/"
+WORD = "page 7-3-1"
+
+
+@dataclass
+class Shown:
+    """One program: a figure for each round, and every key by what it is for."""
+
+    painted: list[Painted] = field(default_factory=list)
+    memory: list[float] = field(default_factory=list)
+    pressed: dict[str, list[list[Pressed]]] = field(default_factory=dict)
+
+
+def main() -> None:
+    """Measure, and print the tables."""
+    options = _parser().parse_args()
+    compile_all()
+    shown: dict[str, Shown] = {}
+    for number in range(options.rounds + 1):
+        _round(shown, [int(count) for count in options.counts.split(",")], options.keys)
+        if number == 0 and options.rounds:
+            shown.clear()
+        print(f"round {number} of {options.rounds}", file=sys.stderr)
+    print("\n".join(_report(shown)))
+
+
+def _round(shown: dict[str, Shown], counts: list[int], keys: int) -> None:
+    with _running("hello.py") as hello:
+        _painted(shown.setdefault("hello", Shown()), hello, "HELLO, TERMINAL")
+    with _running("floor.py") as floor:
+        figures = shown.setdefault("floor", Shown())
+        _painted(figures, floor, "     0 the line")
+        _press(figures, floor, "down", [b"j"] * keys)
+    for count in counts:
+        with _running("tree_app.py", str(count)) as tree:
+            figures = shown.setdefault(f"{count:,} pages", Shown())
+            _painted(figures, tree, "of the made tree")
+            _press(figures, tree, "down", [b"j"] * keys)
+            _press(figures, tree, "page", [b"\x1b[6~"] * keys)
+            _press(figures, tree, "end", [b"G", b"g"] * 2)
+            tree.write(b"g")
+            tree.settle(0.5)
+            _press(figures, tree, "fold", [FOLD, UNFOLD] * 3)
+            tree.write(SLASH)
+            tree.settle(0.5)
+            _press(figures, tree, "filter", [letter.encode() for letter in WORD])
+
+
+def _running(script: str, *arguments: str) -> Terminal:
+    return Terminal((sys.executable, str(HERE / script), *arguments))
+
+
+def _painted(figures: Shown, terminal: Terminal, text: str) -> None:
+    figures.painted.append(terminal.wait_for(text))
+    terminal.settle(0.5)
+    figures.memory.append(peak_memory(terminal.pid))
+
+
+def _press(figures: Shown, terminal: Terminal, what: str, keys: list[bytes]) -> None:
+    pressed = [each for key in keys if (each := terminal.press(key)) is not None]
+    figures.pressed.setdefault(what, []).append(pressed)
+
+
+def _report(shown: dict[str, Shown]) -> Iterator[str]:
+    hello, floor = shown["hello"], shown["floor"].pressed["down"]
+    yield f"Python {sys.version.split()[0]}, {len(hello.painted)} rounds. Milliseconds: median [least-most]."
+    yield ""
+    yield f"{'first paint':14} {'wall':>24} {'cpu':>24} {'cpu/hello':>18} {'MiB-hello':>9}"
+    for name, figures in shown.items():
+        cpu = [each.cpu for each in figures.painted]
+        more = statistics.median(a - b for a, b in zip(figures.memory, hello.memory, strict=True))
+        yield (
+            f"{name:14} {spread([each.wall for each in figures.painted]):>24} {spread(cpu):>24} "
+            f"{spread(ratios(cpu, [each.cpu for each in hello.painted]), 1, 2):>18} {more:9.1f}"
+        )
+    yield ""
+    yield f"{'key':24} {'to the frame':>22} {'p95':>6} {'cpu':>22} {'most':>7} {'cpu/floor':>18}"
+    for name, figures in shown.items():
+        for what, by_round in figures.pressed.items():
+            every = [each for pressed in by_round for each in pressed]
+            framed, cpu = [each.frame for each in every], [each.cpu for each in every]
+            beside = spread(ratios(_medians(by_round), _medians(floor)), 1, 2) if what == "down" else ""
+            yield (
+                f"{f'{name}: {what}':24} {spread(framed):>22} {percentile(framed, 0.95) * 1000:6.1f} {spread(cpu):>22} "
+                f"{max(cpu) * 1000:7.1f} {beside:>18}"
+            )
+
+
+def _medians(by_round: list[list[Pressed]]) -> list[float]:
+    return [statistics.median(each.cpu for each in pressed) for pressed in by_round]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description="Trees of pages beside the smallest Textual app.")
+    parser.add_argument("--rounds", type=int, default=5, help="times each program is started")
+    parser.add_argument("--keys", type=int, default=12, help="times each key is pressed in a round")
+    parser.add_argument("--counts", default="10000,100000", help="pages in a tree")
+    return parser
+
+
+if __name__ == "__main__":
+    main()
