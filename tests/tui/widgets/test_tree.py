@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from octavo.tui.widgets import tree as tree_module
 from octavo.tui.widgets.lines import Lines
+from octavo.tui.widgets.outline import Outline
 from octavo.tui.widgets.tree import Node, Tree
 from tests.tui.widgets.scratch import HOSTILE, Scratch, at, check_picture, harmless, lines, shown
 
@@ -201,7 +201,7 @@ async def test_a_deep_tree_is_no_recursion() -> None:
         tree.show([node])
         assert tree.reveal("leaf")
         await pilot.press("h", "k", "=", "-")
-        assert [node.key for node in tree_module._path([node], "leaf") or ()][-1] == "leaf"
+        assert Outline([node]).path("leaf")[-1].key == "leaf"
 
 
 async def test_what_is_hostile_is_text() -> None:

@@ -234,7 +234,6 @@ class Lines(Explained, Surface, can_focus=True):
         self._ask_for_more()
 
     def _refresh_cursor(self, index: int) -> None:
-        self._memo.pop(index, None)
         if index < len(self._firsts):
             top = self._firsts[index] - self.scroll_offset.y + self._head
             self.refresh(Region(0, top, self.size.width, self._height))

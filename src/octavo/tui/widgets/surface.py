@@ -19,6 +19,8 @@ from octavo.tui.widgets.states import Waiting, failed, filtered_out, nothing, pa
 _MOST_SAID = 3
 """Lines that say what could not be refreshed: the list is more."""
 _KEPT_STRIPS = 2000
+_SHADES = ("", "lit", "blurred")
+"""How an item is drawn: without the cursor, with it, with it while something else has the focus."""
 
 
 class Surface(ScrollView, inherit_bindings=False):
@@ -77,7 +79,7 @@ class Surface(ScrollView, inherit_bindings=False):
         self._between: dict[int, tuple[Content, Content]] = {}
         self._line_count = 0
         self._unfiltered = 0
-        self._memo: dict[int, list[Strip]] = {}
+        self._memo: dict[tuple[int, str], list[Strip]] = {}
         self._waiting: Waiting | None = None
         self._failure: tuple[str, str] | None = None
         self._foot: list[Content] = []
@@ -166,7 +168,9 @@ class Surface(ScrollView, inherit_bindings=False):
         if key is None:
             self._refresh_all()
         elif key in self.keys:
-            self._memo.pop(self.keys.index(key), None)
+            index = self.keys.index(key)
+            for shade in _SHADES:
+                self._memo.pop((index, shade), None)
             self.refresh()
 
     def _lay_out_again(self) -> None:
@@ -245,11 +249,12 @@ class Surface(ScrollView, inherit_bindings=False):
         return self._item_strips(index, width)[within]
 
     def _item_strips(self, index: int, width: int) -> list[Strip]:
-        kept = self._memo.get(index)
+        is_cursor = index == self.cursor and self.can_stop_at(index)
+        shade = "" if not is_cursor else "lit" if self.has_focus or self.always_lit else "blurred"
+        kept = self._memo.get((index, shade))
         if kept is not None:
             return kept
-        is_cursor = index == self.cursor and self.can_stop_at(index)
-        blurred = "" if self.has_focus or self.always_lit else "-blurred"
+        blurred = "-blurred" if shade == "blurred" else ""
         base = self.get_visual_style(f"line--cursor{blurred}") if is_cursor else self.visual_style
         bar = Content.styled("▌", self.part(f"line--bar{blurred}")) if is_cursor else Content(" ")
         lines = self.draw_item(index, width - 1)
@@ -257,7 +262,7 @@ class Surface(ScrollView, inherit_bindings=False):
         strips += [self._strip(bar, width, base)] * (self._height - len(strips))
         if len(self._memo) >= _KEPT_STRIPS:
             self._memo.clear()
-        self._memo[index] = strips
+        self._memo[index, shade] = strips
         return strips
 
     def part(self, name: str) -> Style:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import ClassVar
 
@@ -11,26 +10,11 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 
-from octavo.tui.widgets.content import Words, marked, safe, spread
+from octavo.tui.widgets.content import marked, safe, spread
 from octavo.tui.widgets.lines import Lines
+from octavo.tui.widgets.outline import Node, Outline, holds
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Node:
-    """One node as it is shown. `kind` is "page", "group", "link", "section" (a rule that is no stop) or any other."""
-
-    key: Hashable
-    label: Words
-    children: Sequence[Node] = ()
-    kind: str = "page"
-    count: int = 0
-    """What is open here, such as threads; shown in the colour of people talking. 0 is not shown."""
-    sign: Words = ""
-    """An emoji or a sign of change before the label."""
-    right: Words = ""
-    """A word at the right end, before the count."""
-    dim: bool = False
-    """Hidden, or not what is looked for."""
+__all__ = ["Node", "Tree"]
 
 
 class Tree(Lines):
@@ -70,12 +54,11 @@ class Tree(Lines):
         super().__init__(empty=empty, hint=hint, name=name, id=id, classes=classes)
         self.can_filter = True
         self._fold_below = fold_below
-        self._roots: Sequence[Node] = ()
+        self._outline = Outline(())
         self._folded: dict[Hashable, bool] = {}
         self._shown: list[tuple[int, Node]] = []
-        self._matches: frozenset[Hashable] = frozenset()
-        self._size_of_all = 0
-        self._indices: dict[Hashable, int] = {}
+        self._hits: tuple[tuple[str, ...], list[int]] | None = None
+        """The words of the filter, and the places of the nodes that hold them."""
 
     @property
     def node(self) -> Node | None:
@@ -90,16 +73,15 @@ class Tree(Lines):
     def show(self, roots: Sequence[Node], *, folded: Mapping[Hashable, bool] | None = None) -> None:
         """Show `roots` instead of what was shown. `folded` brings back what an earlier tree's `folded` said."""
         self.settled()
-        self._roots = roots
+        self._outline, self._hits = Outline(roots), None
         if folded is not None:
             self._folded = dict(folded)
-        self._size_of_all = sum(node.kind != "section" for _, node in _walk(roots, lambda depth, node: True))
         self._arrange()
 
     def reveal(self, key: Hashable) -> bool:
         """Unfold what is above the node called `key` and go to it. False when there is none."""
-        path = _path(self._roots, key)
-        if path is None:
+        path = self.path(key)
+        if not path:
             return False
         for node in path[:-1]:
             self._folded[node.key] = False
@@ -108,14 +90,21 @@ class Tree(Lines):
 
     def path(self, key: Hashable) -> tuple[Node, ...]:
         """The node called `key` with what it stands under, outermost first. Empty when there is none."""
-        return tuple(_path(self._roots, key) or ())
+        return self._outline.path(key)
 
     def apply_filter(self, query: str) -> None:
-        if not query and self.kept_key is not None and (path := _path(self._roots, self.kept_key)):
-            self._folded.update((node.key, False) for node in path[:-1])
+        if not query and self.kept_key is not None:
+            self._folded.update((node.key, False) for node in self.path(self.kept_key)[:-1])
         self._arrange()
-        if self._matches and self.key not in self._matches:
-            self.look_at(next(index for index, (_, node) in enumerate(self._shown) if node.key in self._matches))
+        if self._hits is not None and self._hits[1] and not self._is_hit(self._shown[self.cursor][1]):
+            self.look_at(next(index for index, (_, node) in enumerate(self._shown) if self._is_hit(node)))
+
+    async def action_filter(self) -> None:
+        await super().action_filter()
+        self._outline.prepare()
+
+    def _is_hit(self, node: Node) -> bool:
+        return bool(self.words) and node.kind != "section" and holds(node, self.words)
 
     def _is_folded(self, depth: int, node: Node) -> bool:
         by_hand = self._folded.get(node.key)
@@ -124,18 +113,22 @@ class Tree(Lines):
         return self._fold_below is not None and depth >= self._fold_below
 
     def _arrange(self) -> None:
-        words = self.words
+        outline, words = self._outline, self.words
         if words:
-            self._shown = []
-            self._matches = frozenset(_matching(self._roots, words, self._shown))
+            among = (
+                self._hits[1]
+                if self._hits is not None and " ".join(words).startswith(" ".join(self._hits[0]))
+                else None
+            )
+            self._hits = (words, outline.matching(words, among))
+            self._shown, keys = outline.with_above(self._hits[1])
         else:
-            self._matches = frozenset()
-            self._shown = list(_walk(self._roots, lambda depth, node: not self._is_folded(depth, node)))
-        keys = [node.key for _, node in self._shown]
-        sections = [index for index, (_, node) in enumerate(self._shown) if node.kind == "section"]
-        if not sections:
-            self.lay_out(keys, unfiltered=self._size_of_all)
+            self._hits = None
+            self._shown, keys = outline.without_below(self._is_folded)
+        if not outline.has_sections:
+            self.lay_out(keys, unfiltered=outline.count)
             return
+        sections = [index for index, (_, node) in enumerate(self._shown) if node.kind == "section"]
         # A free line before each section.
         firsts: list[int] = []
         between: dict[int, tuple[Content, Content]] = {}
@@ -147,11 +140,11 @@ class Tree(Lines):
             firsts=firsts,
             between=between,
             line_count=len(keys) + len(sections),
-            unfiltered=self._size_of_all,
+            unfiltered=outline.count,
         )
 
     def matching(self) -> int:
-        return len(self._matches) if self.query_text else len(self._shown)
+        return len(self._hits[1]) if self._hits is not None else len(self._shown)
 
     def can_stop_at(self, index: int) -> bool:
         return self._shown[index][1].kind != "section"
@@ -165,7 +158,7 @@ class Tree(Lines):
         if node.kind == "section":
             rule = "─" * max(1, width - label.cell_length - 4)
             return [(Content("─ ") + label + Content(f" {rule}")).stylize_before(muted)]
-        if node.key in self._matches:
+        if self._is_hit(node):
             label = marked(label, self.words, self.part("line--hit"))
         sign = safe(node.sign)
         if sign:
@@ -173,7 +166,7 @@ class Tree(Lines):
         if node.kind == "group":
             label = label.stylize_before(self.part("line--heading"))
         left = Content.styled("  " * depth + self._twisty(depth, node), muted) + sign + label
-        if node.dim or (self.words and node.key not in self._matches):
+        if node.dim or (self.words and not self._is_hit(node)):
             left = left.stylize_before(muted)
         return [spread(left, self._end(node), width - 1) + Content(" ")]
 
@@ -225,11 +218,11 @@ class Tree(Lines):
 
     def action_unfold(self) -> None:
         if self.node is not None:
-            self._set_folds((each for _, each in _walk([self.node], lambda depth, node: True)), False)
+            self._set_folds(self._outline.inner(self.node.key), False)
 
     def action_fold(self) -> None:
         if self.node is not None:
-            self._set_folds((each for _, each in _walk([self.node], lambda depth, node: True)), True)
+            self._set_folds(self._outline.inner(self.node.key), True)
 
     def toggle(self) -> None:
         """Fold or unfold the node the cursor is on."""
@@ -250,41 +243,3 @@ class Tree(Lines):
             self.toggle()
         elif not again or node.kind != "group":
             super().clicked(index, x, again=again)
-
-
-def _walk(roots: Sequence[Node], goes_in: Callable[[int, Node], bool]) -> Iterator[tuple[int, Node]]:
-    """Every node with its depth, in the order they are drawn, and what is below those `goes_in` says yes to."""
-    stack = [(0, node) for node in reversed(roots)]
-    while stack:
-        depth, node = stack.pop()
-        yield depth, node
-        if node.children and goes_in(depth, node):
-            stack += [(depth + 1, child) for child in reversed(node.children)]
-
-
-def _matching(roots: Sequence[Node], words: tuple[str, ...], shown: list[tuple[int, Node]]) -> Iterator[Hashable]:
-    """The keys of the nodes whose label holds every word. `shown` gets them and what is above them, in order."""
-    above: list[tuple[int, Node]] = []
-    for depth, node in _walk(roots, lambda depth, node: True):
-        while above and above[-1][0] >= depth:
-            above.pop()
-        label = node.label if isinstance(node.label, str) else node.label.plain
-        label = label.lower()
-        if node.kind != "section" and all(word in label for word in words):
-            shown += above
-            above.clear()
-            shown.append((depth, node))
-            yield node.key
-        else:
-            above.append((depth, node))
-
-
-def _path(roots: Sequence[Node], key: Hashable) -> list[Node] | None:
-    path: list[tuple[int, Node]] = []
-    for depth, node in _walk(roots, lambda depth, node: True):
-        while path and path[-1][0] >= depth:
-            path.pop()
-        path.append((depth, node))
-        if node.key == key:
-            return [each for _, each in path]
-    return None

@@ -1,0 +1,69 @@
+"""A tree as one row of nodes: what its slices leave out is what going through it leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.tui.widgets.outline import Node, Outline
+
+LABELS = ("Start", "Guides", "Guide to payments", "Pay", "")
+
+
+def _nodes(shapes: Sequence[object], name: str = "") -> list[Node]:
+    return [
+        Node(f"{name}{place}", LABELS[(len(name) + place) % len(LABELS)], _nodes(shape, f"{name}{place}."))
+        for place, shape in enumerate(shapes)
+        if isinstance(shape, list)
+    ]
+
+
+def _walk(nodes: Sequence[Node], folded: frozenset[object], depth: int = 0) -> Iterator[tuple[int, Node]]:
+    for node in nodes:
+        yield depth, node
+        if node.key not in folded:
+            yield from _walk(node.children, folded, depth + 1)
+
+
+shapes: st.SearchStrategy[list[object]] = st.recursive(
+    st.just([]), lambda below: st.lists(below, max_size=4), max_leaves=25
+)
+
+
+@given(shapes, st.data())
+def test_nothing_below_a_folded_node_is_shown(shape: list[object], data: st.DataObject) -> None:
+    roots = _nodes(shape)
+    every = list(_walk(roots, frozenset()))
+    folded = frozenset(data.draw(st.sets(st.sampled_from([node.key for _, node in every])))) if every else frozenset()
+    shown, keys = Outline(roots).without_below(lambda depth, node: node.key in folded)
+    assert shown == list(_walk(roots, folded))
+    assert keys == [node.key for _, node in shown]
+
+
+@given(shapes, st.sampled_from([("gui",), ("pay",), ("guide", "to"), ("x",), ("",)]))
+def test_what_matches_is_shown_with_what_it_stands_under(shape: list[object], words: tuple[str, ...]) -> None:
+    roots = _nodes(shape)
+    every = list(_walk(roots, frozenset()))
+    outline = Outline(roots)
+    hits = outline.matching(words)
+    assert [every[place] for place in hits] == [
+        row for row in every if all(word in str(row[1].label).lower() for word in words)
+    ]
+    assert outline.matching(words, outline.matching([words[0][:1]])) == hits
+    wanted = {node.key for place in hits for node in outline.path(every[place][1].key)}
+    assert outline.with_above(hits)[0] == [row for row in every if row[1].key in wanted]
+
+
+@given(shapes)
+def test_a_node_is_known_with_what_is_above_and_below_it(shape: list[object]) -> None:
+    roots = _nodes(shape)
+    outline = Outline(roots)
+    for _, node in _walk(roots, frozenset()):
+        path = outline.path(node.key)
+        assert path[-1] is node
+        assert all(child in parent.children for parent, child in pairwise(path))
+        assert outline.inner(node.key) == [each for _, each in _walk([node], frozenset()) if each.children]
+    assert outline.path("none") == ()
