@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from octavo.documents.blocks import Document
 from octavo.documents.parse import Reading, parse
 from octavo.documents.tags import TagScanner
+from tests.documents.blow_ups import BLOW_UPS
 
 FRAGMENTS = [
     *(
@@ -160,40 +161,7 @@ def read_in_stretches(page: str, stretch: int) -> Document:
     return reading.document
 
 
-HOSTILE: dict[str, Callable[[int], str]] = {
-    "open tags": lambda n: "{% hint %}\n" * n,
-    "tags without end": lambda n: '{% x a="\n' * n,
-    "quotes in a tag": lambda n: '{% x a="' + '" ' * n + " %}",
-    "tags in text": lambda n: "x {% a " * n,
-    "closing tags": lambda n: "{% endhint %}\n" * n,
-    "tabs within tabs": lambda n: '{% tabs %}{% tab title="a" %}\nx\n' * n,
-    "quotes within quotes": lambda n: ">" * n + " a",
-    "lists within lists": lambda n: "".join("  " * (i % 50) + "* a\n" for i in range(n)),
-    "brackets": lambda n: "[" * n,
-    "images": lambda n: "![" * n,
-    "half links": lambda n: "[a](b " * n,
-    "stars": lambda n: "**a _b " * n,
-    "open elements": lambda n: "<a b='" * n,
-    "open quotes": lambda n: '<a "<' * n,
-    "comments": lambda n: "a <!-- " * n,
-    "paragraphs": lambda n: "<p>x\n" * n,
-    "open tables": lambda n: "<table>\n\n" * n,
-    "cells": lambda n: "<table>" + "<td>" * n + "</table>",
-    "open details": lambda n: "<details>\n\n<summary>a</summary>\n\n" * n,
-    "open figures": lambda n: "<figure>\n\n" * n,
-    "wide table": lambda n: "|a" * n + "\n" + "|-" * n + "\n" + "|b" * n,
-    "formulas": lambda n: "$$a\n" * n,
-    "entities": lambda n: "&#x" * n,
-    "footnotes": lambda n: "".join(f"a[^{i}]\n\n[^{i}]: a\n\n" for i in range(n // 8)),
-    "addresses": lambda n: "http://a" + ")" * n,
-    "emoji": lambda n: ":a" * n,
-    "spaces": lambda n: "<a" + " " * n + "\t" * n,
-    "conflicts": lambda n: "<<<<<<< main\na\n=======\nb\n>>>>>>> #1\n" * n,
-    "open conflicts": lambda n: "<<<<<<< main\na\n" * n,
-}
-
-
-@pytest.mark.parametrize("page", HOSTILE.values(), ids=HOSTILE.keys())
+@pytest.mark.parametrize("page", BLOW_UPS.values(), ids=BLOW_UPS.keys())
 def test_work_grows_with_the_page(page: Callable[[int], str]) -> None:
     small, large = page(300), page(1200)
     growth = len(large) / len(small)

@@ -8,6 +8,7 @@ from typing import Any
 from markdown_it.token import Token
 
 from octavo.documents.blocks import Diagnostic, Run
+from octavo.documents.caps import MARKS
 from octavo.documents.containers import ALWAYS_OPEN, BRANCHES, PARENTS, begin, wrap_in_parent
 from octavo.documents.ends import Ends
 from octavo.documents.html_blocks import HtmlReader
@@ -117,7 +118,11 @@ class Builder:
         self.tree.add(self._draft("divider"))
 
     def _html(self, token: Token) -> None:
-        HtmlReader(self.tree, token.content, self._lines[0]).read()
+        if token.content.count("<") <= MARKS:
+            HtmlReader(self.tree, token.content, self._lines[0]).read()
+            return
+        self.tree.note(self._lines[0], "Too much HTML at once: shown as source.")
+        self.tree.add(self._draft("code", {"language": "html", "source": True}, token.content.rstrip("\n")))
 
     def _tag_token(self, token: Token) -> None:
         self._tag(token.meta["tag"])

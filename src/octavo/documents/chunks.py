@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
@@ -14,6 +14,7 @@ from markdown_it.rules_core.text_join import text_join
 from markdown_it.token import Token
 
 from octavo.documents.blocks import Diagnostic
+from octavo.documents.caps import IN_BLOCK, LOOKS, TooMuch, has_too_many_marks, in_page, parts
 from octavo.documents.html import Finder, Placeholders
 from octavo.documents.rules import footnotes_at_the_end, parser
 from octavo.documents.tags import Tag, TagScanner
@@ -43,8 +44,16 @@ class _Window:
     start: int
     length: int
     source_length: int
+    looks: int
+    """How often lines may still be looked at."""
     is_short: bool = False
     """Whether something goes on beyond the window: what was read of it is wrong."""
+
+    def look(self) -> None:
+        """Count a look at a line."""
+        self.looks -= 1
+        if self.looks < 0:
+            raise TooMuch
 
     def at(self, position: int) -> Tag | None:
         """As `TagScanner.at`."""
@@ -68,6 +77,16 @@ class _Window:
         return min(place - self.start, self.length)
 
 
+class _State(StateBlock):
+    """The block parser at work, as long as a block has no more parts than are laid out."""
+
+    def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
+        """Add a token."""
+        if len(self.tokens) >= IN_BLOCK:
+            raise TooMuch
+        return super().push(ttype, tag, nesting)
+
+
 class _Definitions(dict[str, Any]):
     """What is defined once stays as it is: a stretch may be read twice."""
 
@@ -81,7 +100,10 @@ class Chunks:
 
     def __init__(self, source: str, stretch: int = STRETCH) -> None:
         self._source, self._stretch = source, stretch
+        self._looks = max(LOOKS, len(source) // 10)
         self.diagnostics: list[Diagnostic] = []
+        self.rest = len(source)
+        """Where the page goes on that is too much to be laid out. Known at the end."""
         self._tags, self._finder = TagScanner(source), Finder(source)
         self._formula_ends = [match.start() for match in _FORMULA_END.finditer(source)] if "$$" in source else []
         self._footnotes: dict[str, Any] = {"refs": _Definitions(), "list": {}}
@@ -97,22 +119,27 @@ class Chunks:
 
     def steps(self) -> Iterator[Chunk | None]:
         """The blocks, and None where one may pause."""
-        at = line = 0
-        while at < len(self._source):
-            blocks, end, end_line = self._stretch_from(at, line, self.diagnostics)
+        at = line = taken = 0
+        while at < len(self._source) and taken < in_page(len(self._source)):
+            try:
+                blocks, end, end_line = self._stretch_from(at, line, self.diagnostics)
+            except TooMuch:
+                break
             yield None
             if self._last_definition > end and any("[" in token.content for tokens, _ in blocks for token in tokens):
                 yield from self._read_definitions(end, end_line)
             for tokens, block_end in blocks:
                 for token in tokens:
                     if token.type == "inline":
-                        token.children = token.children or []
-                        parser().inline.parse(token.content, parser(), self._env, token.children)
+                        self._read_words(token)
+                        taken += parts(token.children or ())
                         yield None
+                taken += parts(tokens)
                 text_join(StateCore("", parser(), self._env, tokens))
                 if kept := self._without_notes(tokens):
                     yield Chunk(kept, block_end)
             at, line = end, end_line
+        self.rest = min(at, len(self._source))
         if self._notes or self._footnotes["list"]:
             state = StateCore("", parser(), self._env, self._notes)
             footnotes_at_the_end(state)
@@ -120,10 +147,24 @@ class Chunks:
             if state.tokens:
                 yield Chunk(state.tokens, len(self._source))
 
+    def _read_words(self, token: Token) -> None:
+        token.children = []
+        if has_too_many_marks(token.content):
+            token.children.append(Token("platform_source", "", 0, content=token.content.replace("\n", " ")))
+            line = token.map[0] if token.map else 0
+            self.diagnostics.append(Diagnostic(line, "Too many marks in one paragraph: shown as source."))
+        else:
+            parser().inline.parse(token.content, parser(), self._env, token.children)
+
     def _read_definitions(self, at: int, line: int) -> Iterator[None]:
         """What words lead to may be said further down."""
-        while at < self._last_definition:
-            _, at, line = self._stretch_from(at, line, [])
+        taken = 0
+        while at < self._last_definition and taken < in_page(len(self._source)):
+            try:
+                blocks, at, line = self._stretch_from(at, line, [])
+            except TooMuch:
+                break
+            taken += sum(parts(tokens) for tokens, _ in blocks)
             yield None
         self._last_definition = -1
 
@@ -146,26 +187,36 @@ class Chunks:
     ) -> tuple[list[tuple[list[Token], int]], int, int]:
         """The blocks in a stretch of the source that are whole in it, and how many characters and lines they take."""
         source, env = self._source[start:end], self._env
-        window = _Window(self._tags, self._finder, start, len(source), len(self._source))
+        window = _Window(self._tags, self._finder, start, len(source), len(self._source), self._looks)
         env |= {"tags": window, "finder": window, "window": window, "formula_ends": self._formulas_from(start, end)}
         said: list[Diagnostic] = []
         env["diagnostics"] = said
-        state = StateBlock(source, parser(), env, [])
+        state = _State(source, parser(), env, [])
         rules = parser().block.ruler.getRules("")
         blocks: list[tuple[list[Token], int]] = []
         at = state.skipEmptyLines(0)
-        done = 0
+        done = taken = 0
         while at < state.lineMax:
             defined = len(env["references"]), len(self._footnotes["refs"])
             state.tokens, state.line = [], at
-            for rule in rules:
-                if rule(state, at, state.lineMax, False):
-                    break
+            is_too_much = False
+            try:
+                any(rule(state, at, state.lineMax, False) for rule in rules)
+            except TooMuch:
+                is_too_much = True
+            self._looks = window.looks
             following = state.skipEmptyLines(state.line)
-            if end < len(self._source) and (window.is_short or following >= state.lineMax):
+            taken += parts(state.tokens)
+            if (
+                is_too_much
+                or (blocks and taken > IN_BLOCK)
+                or (end < len(self._source) and (window.is_short or following >= state.lineMax))
+            ):
                 for known, count in zip((env["references"], self._footnotes["refs"]), defined, strict=True):
                     while len(known) > count:
                         known.popitem()
+                if is_too_much and not blocks:
+                    raise TooMuch
                 break
             at = done = following
             for token in state.tokens:

@@ -27,6 +27,7 @@ _UNSEEN_IN_ADDRESSES = dict.fromkeys(map(ord, "\t\n\r"))
 _COLOR = re.compile(r"[$#\w().,% -]{1,40}")
 
 _DEEPEST_TABLE = 8
+_LONGEST_ATTRIBUTES = 20_000
 
 VOID = frozenset({"br", "img", "hr", "source", "input", "wbr", "col", "track", "link", "meta"})
 """Elements without content."""
@@ -88,7 +89,7 @@ def _element(match: re.Match[str]) -> Element:
     raw, name = match["attrs"], match["name"].lower()
     attrs: dict[str, str] = {}
     if raw and raw != "/":
-        for key, double, single, bare in _ATTRIBUTE.findall(raw):
+        for key, double, single, bare in _ATTRIBUTE.findall(raw, 0, _LONGEST_ATTRIBUTES):
             attrs.setdefault(key.lower(), decode(double or single or bare))
     return Element(name, attrs, bool(match["closing"]), raw.endswith("/") or name in VOID)
 

@@ -12,6 +12,9 @@ from octavo.documents import emoji
 from octavo.documents.blocks import NOTHING, Run
 from octavo.documents.html import HEADINGS, Element, address, colors, squeeze
 
+DEEPEST = 40
+"""Elements nested deeper in words change nothing."""
+
 _MARKS = {
     **dict.fromkeys(("strong", "b", "th", "dt", *HEADINGS), "bold"),
     **dict.fromkeys(("em", "i", "var", "cite", "dfn"), "italic"),
@@ -56,6 +59,7 @@ class Ink:
         self.runs: list[Run] = []
         self.anchors: list[str] = []
         self._open: list[_Open] = []
+        self._surplus: list[str] = []
         self._unseen = 0
         self._dark: str | None = None
         self._marks: frozenset[str] = frozenset()
@@ -150,6 +154,9 @@ class Ink:
 
     def pop(self, name: str) -> None:
         """Leave the innermost open element called `name`, if there is one."""
+        if self._surplus and self._surplus[-1] == name:
+            self._surplus.pop()
+            return
         for index in range(len(self._open) - 1, -1, -1):
             if self._open[index].name == name:
                 del self._open[index:]
@@ -234,6 +241,9 @@ class Ink:
         return _Open("a", link=link)
 
     def _push(self, opened: _Open) -> None:
+        if len(self._open) >= DEEPEST:
+            self._surplus.append(opened.name)
+            return
         self._open.append(opened)
         if opened.mark:
             self._marks |= {opened.mark}

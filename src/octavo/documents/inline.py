@@ -96,6 +96,7 @@ _WRITERS: dict[str, Callable[[Ink, Token], None]] = {
     "image": _image,
     "platform_math": lambda ink, token: ink.special("math", token.content),
     "platform_tag_in_text": lambda ink, token: ink.special("expression", token.content),
+    "platform_source": lambda ink, token: ink.special("text", token.content),
     "footnote_ref": _footnote,
     "footnote_anchor": lambda ink, token: None,
 }

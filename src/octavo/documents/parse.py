@@ -14,15 +14,13 @@ from octavo.api.safety import text as safe
 from octavo.documents import front_matter
 from octavo.documents.blocks import Block, Diagnostic, Document
 from octavo.documents.build import Builder
+from octavo.documents.caps import LARGEST, MOST_LINES
 from octavo.documents.chunks import STRETCH, Chunks
 from octavo.documents.conflicts import Markers, markers
 from octavo.documents.ends import Ends
 from octavo.documents.folding import Sealer
+from octavo.documents.tree import Draft
 
-LARGEST = 5_000_000
-"""Pages of more characters, or of more lines than `_MOST_LINES`, are shown as source."""
-
-_MOST_LINES = 200_000
 _NAME = re.compile(r'["\\{%}]')
 
 
@@ -77,7 +75,7 @@ class Reading:
 
     def _read(self, stretch: int) -> Iterator[None]:
         source = self.source
-        if len(source) > LARGEST or source.count("\n") > _MOST_LINES:
+        if len(source) > LARGEST or source.count("\n") > MOST_LINES:
             self._document = _as_source(source)
             self.blocks += self._document.blocks
             return
@@ -103,7 +101,15 @@ class Reading:
         for _, tokens in waiting:
             builder.add(tokens)
             yield
-        self.blocks += self._sealer.take(builder.tree.finish(source.count("\n") + 1).children)
+        last = source.count("\n") + 1
+        unfinished = builder.tree.finish(last).children
+        if beyond := body[chunks.rest :].lstrip("\n"):
+            first = body.count("\n", 0, len(body) - len(beyond))
+            rest = source.split("\n", first)[-1].rstrip("\n")
+            said.append(Diagnostic(first, "From here on the page is too much to be laid out: shown as source."))
+            attrs = {"language": "markdown", "source": True}
+            unfinished = [*unfinished, Draft("code", attrs, text=rest, first=first, last=last)]
+        self.blocks += self._sealer.take(unfinished)
 
 
 def _as_source(source: str) -> Document:

@@ -15,6 +15,7 @@ from mdit_py_plugins.footnote import footnote_plugin
 from mdit_py_plugins.footnote.index import footnote_tail
 
 from octavo.documents.blocks import Diagnostic
+from octavo.documents.caps import CELLS, ROW
 from octavo.documents.containers import is_known
 from octavo.documents.html import ENTITY_OF_NOTHING
 from octavo.documents.html_rule import html_block
@@ -64,20 +65,34 @@ def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     last = start
     while last < end and (state.isEmpty(last) or state.sCount[last] >= state.blkIndent):
         last += 1
-    token = state.push("code_block", "code", 0)
-    token.content = state.getLines(start, last, state.blkIndent, True)
-    token.map = [start, last]
-    token.meta = {"source": True}
-    state.env["diagnostics"].append(Diagnostic(start, "Too many levels inside one another: shown as source."))
-    state.line = last
+    _push_source(state, start, last, "Too many levels inside one another: shown as source.")
     return True
+
+
+def _push_source(state: StateBlock, start: int, end: int, why: str) -> None:
+    token = state.push("code_block", "code", 0)
+    token.content = state.getLines(start, end, state.blkIndent, True)
+    token.map = [start, end]
+    token.meta = {"source": True}
+    state.env["diagnostics"].append(Diagnostic(start, why))
+    state.line = end
 
 
 def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Tables as they are everywhere, but that cells beyond the last column stay in it: nobody meant them to go."""
-    first = len(state.tokens)
-    if not table(state, start, end, silent):
+    if not table(state, start, end, True):
         return False
+    if silent:
+        return True
+    first, columns = len(state.tokens), state.src.count("|", state.bMarks[start], state.eMarks[start])
+    limit = min(end, start + 2 + max(1, CELLS // max(1, columns)))
+    if len(state.src) > ROW:
+        too_long = (line for line in range(start, limit) if state.eMarks[line] - state.bMarks[line] > ROW)
+        limit = next(too_long, limit)
+    if not table(state, start, limit, False):
+        return False
+    if state.line == limit < end and not state.isEmpty(limit):
+        _rest_of_table(state, limit, end)
     columns = 0
     for token in state.tokens[first:]:
         if token.type == "th_open":
@@ -95,7 +110,16 @@ def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     return True
 
 
+def _rest_of_table(state: StateBlock, start: int, end: int) -> None:
+    """The rows of a table that are too many to be laid out."""
+    last = start
+    while last < end and not state.isEmpty(last) and state.sCount[last] >= state.blkIndent:
+        last += 1
+    _push_source(state, start, last, "Too many cells in one table: the rest is shown as source.")
+
+
 def _tag(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    state.env["window"].look()
     position = state.bMarks[start] + state.tShift[start]
     if not state.src.startswith("{%", position) or state.is_code_block(start):
         return False

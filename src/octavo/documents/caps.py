@@ -1,0 +1,54 @@
+"""How much of a page is laid out. Time and memory grow with what is counted here, and real pages stay far below: what
+is beyond is shown as source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from markdown_it.token import Token
+
+LARGEST = 5_000_000
+"""Pages of more characters, or of more lines than `MOST_LINES`, are shown as source."""
+
+MOST_LINES = 200_000
+
+IN_BLOCK = 60_000
+"""The parts (tokens of the parser) of one block of the top level. The page is source from a block on that has more."""
+
+LOOKS = 60_000
+"""How often lines are looked at to read a page, or a tenth of its length: within many quotes a line is looked at once
+for each. Where these are used up, the rest of the page is source."""
+
+CELLS = 20_000
+"""The cells of a table in markdown. The rows after them are source."""
+
+ROW = 20_000
+"""The characters of a row of a table in markdown."""
+
+MARKS = 10_000
+"""The characters that may be marks in one paragraph, or brackets in one stretch of HTML."""
+
+_MARK = re.compile(r"[*_\[\]<`&$:{~\\!\n]")
+
+
+class TooMuch(Exception):
+    """A block has more parts than are laid out."""
+
+
+def in_page(length: int) -> int:
+    """The parts of a page of that many characters. It is source after the block with the last of them."""
+    return max(70_000, length // 20)
+
+
+def parts(tokens: Iterable[Token]) -> int:
+    """How much is to be laid out of a block: tags and HTML take longer than other tokens."""
+    return sum(
+        4 if token.type == "platform_tag" else 1 + 3 * token.content.count("<") if token.type == "platform_html" else 1
+        for token in tokens
+    )
+
+
+def has_too_many_marks(words: str) -> bool:
+    """Whether a paragraph holds more marks than are read."""
+    return len(words) > MARKS and len(_MARK.findall(words)) > MARKS
