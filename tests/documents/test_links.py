@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import astuple
+
 import pytest
 
 from octavo.documents import anchors
@@ -164,3 +167,9 @@ def test_a_page_with_pages_below_it_lies_in_its_own_folder() -> None:
     places = Places(pages={"setup": "top", "guides/setup": "below", "guides": "g"})
     assert resolve("setup.md", "guides/", places) == ToPage("below")
     assert resolve("setup.md", "guides", places) == ToPage("top")
+
+
+@pytest.mark.parametrize("href", ["a%1b.md", "#a%9B", ".gitbook/assets/a%07.png", "/%1b", "a.md#%00", "/s/space/%1B"])
+def test_what_percent_signs_stand_for_is_safe_to_show(href: str) -> None:
+    target = resolve(href, "a", Places(pages={"a": "a"}, files=None))
+    assert not re.search(r"[\x00-\x1f\x7f-\x9f]", "".join(map(str, astuple(target))))

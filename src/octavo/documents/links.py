@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from urllib.parse import unquote, urlsplit
 
+from octavo.api.safety import address
+
 SCHEMES = frozenset({"http", "https", "mailto"})
 """Addresses of other schemes are never opened."""
 
@@ -154,8 +156,8 @@ def resolve(href: str, page_path: str, places: Places) -> Target:
     if "broken-reference" in href.lower() or href.startswith(("/broken/", "broken/")):
         return _gone(href)
     path, _, anchor = href.partition("#")
-    path = unquote(path.partition("?")[0])
-    anchor = unquote(anchor)
+    path = _decoded(path.partition("?")[0])
+    anchor = _decoded(anchor)
     if not path:
         return ToAnchor(anchor)
     if path.startswith("/"):
@@ -180,7 +182,7 @@ def _absolute(href: str, scheme: str, places: Places) -> Target:
     if host in APP_HOSTS or f"{scheme}://{parts.netloc}" in places.origins:
         if parts.path.startswith("/broken/"):
             return _gone(parts.path)
-        if target := _in_app(parts.path, unquote(parts.fragment) or None, places):
+        if target := _in_app(parts.path, _decoded(parts.fragment) or None, places):
             return target
     if not parts.netloc.isascii():
         # Letters that look like others are not shown, and not handed on: a name server has another name for them.
@@ -190,7 +192,12 @@ def _absolute(href: str, scheme: str, places: Places) -> Target:
 
 def steps(path: str) -> list[str]:
     """The steps of the path of an address."""
-    return [unquote(part) for part in path.split("/") if part]
+    return [_decoded(part) for part in path.split("/") if part]
+
+
+def _decoded(part: str) -> str:
+    """A part of an address with the letters that stand behind its percent signs, safe to show: `%1B` stands for escape."""
+    return address(unquote(part))
 
 
 def _in_app(path: str, anchor: str | None, places: Places) -> Target | None:

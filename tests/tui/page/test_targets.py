@@ -95,6 +95,23 @@ async def test_a_page_shows_titles_at_once_and_what_is_elsewhere_when_it_is_foun
         assert "PDF, 1.2 MB" in rows
 
 
+async def test_no_address_brings_control_characters_into_the_page() -> None:
+    page = (
+        '{% content-ref url="a%1b.md" %}\n[a%1b.md](a%1b.md)\n{% endcontent-ref %}\n\n![](a%1b.png)\n\n'
+        '{% file src=".gitbook/assets/a%1b.pdf" %}\n\n{% embed url="https://e%1b.org/%1b" %}\n\n[a%1b](a%1b.md)\n\n'
+        '<table data-view="cards"><thead><tr><th></th><th data-hidden data-card-target data-type="content-ref"></th>'
+        '<th data-hidden data-card-cover data-type="files"></th></tr></thead><tbody><tr><td></td>'
+        '<td><a href="a%1b.md">a</a></td><td><a href="a%1b.png">a</a></td></tr></tbody></table>\n'
+    )
+    app = PaneApp(view())
+    async with app.run_test(size=(100, 40)) as pilot:
+        app.pane.show_markdown(page, key="k")
+        await pilot.pause()
+        shown = screen(app.pane).replace("\n", "")
+        assert "a␛" in shown
+        assert all(letter.isprintable() for letter in shown)
+
+
 def test_links_of_a_page_with_pages_below_it_start_in_its_own_folder() -> None:
     assert targets("guides").target("set-up.md") == links.ToPage("setup")
     assert targets("setup").target("../") == links.ToPage("home")

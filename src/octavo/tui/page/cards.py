@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from urllib.parse import unquote
-
 from rich.style import Style
 
 from octavo.documents.blocks import Block, Column
 from octavo.tui.page.lines import Line, Piece, Spot, box
 from octavo.tui.page.look import PLAIN, Look
+from octavo.tui.page.media import file_name
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.tables import cell_pieces, columns_of
 from octavo.tui.page.wrap import wrap
@@ -31,8 +30,8 @@ def cards(setting: Setting, block: Block, width: int) -> list[Line]:
     for start in range(0, len(block.children), count):
         group = block.children[start : start + count]
         bodies = [_body(card, columns, wide - 4, setting) for card in group]
-        height = max(map(len, bodies))
-        framed = [_framed(body, card, wide, height, look) for body, card in zip(bodies, group, strict=True)]
+        height = max(len(lines) for lines, _ in bodies)
+        framed = [_framed(*body, card, wide, height, look) for body, card in zip(bodies, group, strict=True)]
         for row in zip(*framed, strict=True):
             pieces: list[Piece] = []
             for line in row:
@@ -41,12 +40,15 @@ def cards(setting: Setting, block: Block, width: int) -> list[Line]:
     return out
 
 
-def _body(card: Block, columns: list[tuple[int, Column]], width: int, setting: Setting) -> list[list[Piece]]:
-    """The cells of a card one below the other. An icon that stands alone goes before the words below it."""
+def _body(
+    card: Block, columns: list[tuple[int, Column]], width: int, setting: Setting
+) -> tuple[list[list[Piece]], int]:
+    """The cells of a card one below the other, and how many lines its title takes. An icon that stands alone goes
+    before the words below it."""
     look = setting.look
     lines: list[list[Piece]] = []
     icons: list[Piece] = []
-    titled = False
+    titled = 0
     for index, column in columns:
         if index >= len(card.children):
             continue
@@ -57,41 +59,35 @@ def _body(card: Block, columns: list[tuple[int, Column]], width: int, setting: S
         if all(run.kind in ("icon", "emoji") for run in runs):
             icons += [*pieces, Piece(" ", PLAIN, None, True)]
             continue
-        titled = True
         lines += wrap([*icons, *pieces], width)
-        icons = []
+        titled, icons = titled or len(lines), []
     if icons:
         lines += wrap(icons, width)
     if not lines and card.attrs.get("target"):
         target = str(card.attrs["target"])
         named = setting.targets.named(target) if setting.targets is not None else None
-        words = (named.words if named is not None else "") or _name(target).removesuffix(".md")
+        words = (named.words if named is not None else "") or file_name(target).removesuffix(".md")
         lines = wrap([Piece(words, look.strong)], width)
-    return lines
+        titled = len(lines)
+    return lines, titled
 
 
-def _name(address: str) -> str:
-    path = address.split("?")[0].split("#")[0].rstrip("/")
-    return " ".join(unquote(path.rsplit("/", 1)[-1]).split()) or address
-
-
-def _framed(lines: list[list[Piece]], card: Block, wide: int, height: int, look: Look) -> list[Line]:
+def _framed(lines: list[list[Piece]], titled: int, card: Block, wide: int, height: int, look: Look) -> list[Line]:
     target, cover = card.attrs.get("target"), card.attrs.get("cover")
     spot = Spot("link", str(target)) if target else None
     title = []
     if cover:
-        words = f"{look.glyphs.picture} {_name(str(cover))}"
+        words = f"{look.glyphs.picture} {file_name(str(cover))}"
         title = [Piece(words, look.muted + Style(italic=True), Spot("image", str(cover)), True)]
     foot = [Piece(look.glyphs.into, look.accent, spot, True)] if spot else []
     rows = []
     for at, line in enumerate([*lines, *[[] for _ in range(height - len(lines))]]):
-        title_line = at == 0 and spot is not None
         rows.append(
             Line(
                 [
                     piece
                     if piece.spot or spot is None or not piece.text.strip()
-                    else piece._replace(spot=spot, style=piece.style + look.link if title_line else piece.style)
+                    else piece._replace(spot=spot, style=piece.style + look.link if at < titled else piece.style)
                     for piece in line
                 ]
             )
