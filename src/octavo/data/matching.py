@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Any
 
-from octavo.api import text
+from octavo.api import safety
 from octavo.api.comments import Comment, Reaction, Reply, Update, UpdateReply
 from octavo.api.operation import Operation
 
@@ -17,7 +17,7 @@ _CODE_POINTS = re.compile(r"[0-9a-fA-F]{2,6}(-[0-9a-fA-F]{2,6})*")
 
 def normal(words: str) -> str:
     """A body as every server gives it back: made safe, composed, trimmed, with plain new lines."""
-    return unicodedata.normalize("NFC", text.text(words)).strip()
+    return unicodedata.normalize("NFC", safety.text(words)).strip()
 
 
 def same_words(one: str, other: str) -> bool:
