@@ -161,7 +161,15 @@ def read_in_stretches(page: str, stretch: int) -> Document:
     return reading.document
 
 
-@pytest.mark.parametrize("page", BLOW_UPS.values(), ids=BLOW_UPS.keys())
+ALWAYS = {"open tags", "tags without end", "tags in text", "quotes within quotes", "lists within lists", "brackets"}
+ALWAYS |= {"stars", "open elements", "cells", "open details", "wide table", "footnotes", "spaces", "quotes that deepen"}
+ALWAYS |= {"items", "html spans", "definitions and uses", "surplus cells"}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, id=name, marks=() if name in ALWAYS else pytest.mark.long) for name, page in BLOW_UPS.items()],
+)
 def test_work_grows_with_the_page(page: Callable[[int], str]) -> None:
     small, large = page(300), page(1200)
     growth = len(large) / len(small)

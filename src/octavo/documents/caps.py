@@ -44,7 +44,7 @@ def in_page(length: int) -> int:
 def parts(tokens: Iterable[Token]) -> int:
     """How much is to be laid out of a block: tags and HTML take longer than other tokens."""
     return sum(
-        4 if token.type == "platform_tag" else 1 + 3 * token.content.count("<") if token.type == "platform_html" else 1
+        6 if token.type == "platform_tag" else 1 + 3 * token.content.count("<") if token.type == "platform_html" else 1
         for token in tokens
     )
 

@@ -159,7 +159,7 @@ class Chunks:
     def _read_definitions(self, at: int, line: int) -> Iterator[None]:
         """What words lead to may be said further down."""
         taken = 0
-        while at < self._last_definition and taken < in_page(len(self._source)):
+        while at < self._last_definition and taken < in_page(len(self._source)) // 2:
             try:
                 blocks, at, line = self._stretch_from(at, line, [])
             except TooMuch:
@@ -209,7 +209,7 @@ class Chunks:
             taken += parts(state.tokens)
             if (
                 is_too_much
-                or (blocks and taken > IN_BLOCK)
+                or (blocks and taken > IN_BLOCK // 4)
                 or (end < len(self._source) and (window.is_short or following >= state.lineMax))
             ):
                 for known, count in zip((env["references"], self._footnotes["refs"]), defined, strict=True):

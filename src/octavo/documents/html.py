@@ -85,6 +85,12 @@ def element(raw: str) -> Element | None:
     return _element(match) if match and match["name"] else None
 
 
+def element_end(text: str, position: int) -> int | None:
+    """Where the tag ends that begins at a position, if there is one."""
+    match = _PIECE.match(text, position)
+    return match.end() if match and match["name"] else None
+
+
 def _element(match: re.Match[str]) -> Element:
     raw, name = match["attrs"], match["name"].lower()
     attrs: dict[str, str] = {}

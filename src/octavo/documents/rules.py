@@ -17,7 +17,7 @@ from mdit_py_plugins.footnote.index import footnote_tail
 from octavo.documents.blocks import Diagnostic
 from octavo.documents.caps import CELLS, ROW
 from octavo.documents.containers import is_known
-from octavo.documents.html import ENTITY_OF_NOTHING
+from octavo.documents.html import ENTITY_OF_NOTHING, element_end
 from octavo.documents.html_rule import html_block
 from octavo.documents.tags import Tag, TagScanner
 
@@ -202,10 +202,25 @@ def _placeholder(state: StateInline, silent: bool) -> bool:
     if not state.src.startswith("<", state.pos):
         return False
     end = state.env["placeholders"].end_at(state.src, state.pos)
-    if end is None or end > state.posMax:
+    if end is None:
+        return _long_element(state, silent)
+    if end > state.posMax:
         return False
     if not silent:
         state.pending += state.src[state.pos : end]
+    state.pos = end
+    return True
+
+
+def _long_element(state: StateInline, silent: bool) -> bool:
+    """An element so long that to read it as markdown-it does takes too much memory."""
+    if state.src.find(">", state.pos, state.pos + ROW) >= 0:
+        return False
+    end = element_end(state.src, state.pos)
+    if end is None or end > state.posMax:
+        return False
+    if not silent:
+        state.push("html_inline", "", 0).content = state.src[state.pos : end]
     state.pos = end
     return True
 
