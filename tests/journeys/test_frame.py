@@ -77,7 +77,7 @@ async def test_the_tree_is_seen_when_it_has_the_keys_whatever_is_beside_the_page
         await run.press("enter", "O")
         await run.see("OUTLINE")
         assert "Your first tide" not in run.text
-        await run.press("escape")
+        await run.press("escape", "escape")
         await run.see("Your first tide")
 
 

@@ -124,10 +124,11 @@ async def test_outline_and_threads_stand_beside_the_page(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter")
         await run.see("OUTLINE", "THREADS  2 open")
-        await run.press("O")
+        await run.press("O", "O")
         await run.gone("OUTLINE")
-        await run.press("O")
+        await run.press("O", "/", *"read", "enter", "enter")
         await run.see("OUTLINE")
+        await run.until(lambda: "read" in run.app.screen.query_one(PageView).current_anchor, "jump to the heading")
         await run.press("z")
         await run.gone("OUTLINE", "Your first tide table")
         await run.press("z")

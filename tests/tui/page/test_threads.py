@@ -122,6 +122,19 @@ async def test_the_heading_one_reads_below_is_known() -> None:
         assert found == ["top", "first", "first", "first", "inner"]
 
 
+async def test_at_the_end_the_last_heading_is_the_one_one_reads_below() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 12)) as pilot:
+        app.pane.show(parse("\n\n".join(f"## H{number}\n\nwords" for number in range(5))), title="Top", key="p")
+        await pilot.press(*"jjjjjjjjjjjjjjjjjjjjjjjjj")
+        assert app.pane.current_anchor == "h4"
+        await pilot.press("left_parenthesis")
+        await pilot.press("g", "G")
+        assert (bar_at(app.pane), app.pane.current_anchor) == (["words"], "h4")
+        await pilot.press("left_parenthesis", "left_parenthesis")
+        assert app.pane.current_anchor == "h3", "the cursor, where one put it"
+
+
 async def test_the_heading_that_is_the_title_is_at_the_top() -> None:
     app = PaneApp(PageView())
     page = "# Top\n\n" + "\n\n".join(f"paragraph {number}" for number in range(60))

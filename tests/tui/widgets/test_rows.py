@@ -6,6 +6,7 @@ import pytest
 from textual.content import Content
 from textual.events import MouseScrollDown
 
+from octavo.tui.widgets.filter import FilterInput
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Column, Heading, Row, Rows
 from tests.tui.widgets.scratch import (
@@ -303,6 +304,19 @@ async def test_the_filter_line() -> None:
         await pilot.pause()
         assert at(listed) == 29, "enter kept it"
         assert not lines(app)[0].startswith(" /")
+
+
+async def test_what_is_typed_faster_than_it_is_shown_stays_in_order() -> None:
+    listed = rows()
+    app = Listening(listed)
+    async with app.run_test(size=(60, 8)) as pilot:
+        listed.show(things(31))
+        await pilot.press("/")
+        line = app.query_one(FilterInput)
+        for letter in "thing 12":  # without a turn of the loop between
+            line.insert_text_at_cursor(letter)
+        await pilot.pause()
+        assert (line.value, listed.query_text) == ("thing 12", "thing 12")
 
 
 async def test_a_click_puts_the_cursor_and_a_second_one_opens() -> None:

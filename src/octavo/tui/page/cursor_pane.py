@@ -152,6 +152,11 @@ class CursorPane(SelectingPane):
             start = self.galley.top(unit)
             self.galley.between(start, start + 2 * self.rows)
 
+    def action_scroll_edge(self, end: int) -> None:
+        super().action_scroll_edge(end)
+        if on_show := self.stops_on_show():
+            self.put_cursor(on_show[-1 if end else 0], bring=None)
+
     def action_move_cursor(self, step: int) -> None:
         here = self.cursor_stop()
         if here is not None:

@@ -39,10 +39,16 @@ class Marked(Stateful):
 
     @property
     def current_anchor(self) -> str:
-        """The anchor of the last heading at or above the block under the cursor; empty where there is none."""
+        """The anchor of the last heading at or above the block under the cursor; empty where there is none.
+
+        At the end of a page one scrolled to, it is that of the last block: nothing more can come to the top.
+        """
         document, here = self.document, self.cursor_stop()
         if document is None or here is None:
             return ""
+        if 0 < self.scroll_offset.y >= self.galley.total - self.rows:
+            on_show = self.stops_on_show()
+            here = on_show[-1] if on_show and on_show[0][3] is here[3] else here
         if self._anchors is None or self._anchors[0] is not document:
             self._anchors = (document, anchors_above(document))
         return self._anchors[1].get(here[3].key, "")

@@ -48,8 +48,8 @@ class ContentScreen(Discussing, Travelling, SpaceViews):
     )
     CSS_PATH = "content.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "up", "Spaces", tooltip="From the page to the tree, from the tree to the spaces", id="content.up"),
-        Binding("O", "outline", "Outline", tooltip="Outline and threads beside the page, on or off", id="content.outline"),
+        Binding("escape", "up", "Spaces", tooltip="From the outline to the page, from there to the tree, from the tree to the spaces", id="content.up"),
+        Binding("O", "outline", "Outline", tooltip="Go to the outline beside the page (/ filters it); from there: hide it", id="content.outline"),
         Binding("J", "read_on(1)", "Next page", show=False, tooltip="Open the next page of the tree", id="content.next_page"),
         Binding("K", "read_on(-1)", "Page before", show=False, tooltip="Open the page before in the tree", id="content.previous_page"),
         Binding("z", "zoom", "Zoom", show=False, tooltip="Only the page, or all panes", id="content.zoom"),
@@ -319,6 +319,7 @@ class ContentScreen(Discussing, Travelling, SpaceViews):
 
     @on(Lines.Chosen, "#outline")
     def _heading_chosen(self, message: Lines.Chosen) -> None:
+        self.aside.outline.set_filter("")
         self.view.go_to_anchor(str(message.key))
         self.view.focus()
 
@@ -343,14 +344,20 @@ class ContentScreen(Discussing, Travelling, SpaceViews):
     # Actions
 
     def action_up(self) -> None:
-        if self.focused is self.view or self.aside.has_focus_within:
+        if self.aside.has_focus_within:
+            self.view.focus()
+        elif self.focused is self.view:
             self.pages_tree.focus()
         elif self.focused is self.pages_tree:
             self.nav.choose("spaces", self.space, focus=True)
 
     def action_outline(self) -> None:
-        self.toggle_class("-aside")
+        beside = (self.has_class("-wide") or self.has_class("-huge")) != self.has_class("-aside")
+        leave = self.aside.has_focus_within
         self.remove_class("-zoomed")
+        if leave or not beside:
+            self.toggle_class("-aside")
+        (self.view if leave else self.aside.outline).focus()
 
     def action_zoom(self) -> None:
         self.toggle_class("-zoomed")

@@ -39,7 +39,11 @@ class Aside(Vertical):
 
     def compose(self) -> ComposeResult:
         outline: Rows[Heading] = Rows(
-            self._draw_heading, key=lambda heading: heading.anchor, empty="No headings.", id="outline"
+            self._draw_heading,
+            key=lambda heading: heading.anchor,
+            search=lambda heading: heading.title,
+            empty="No headings.",
+            id="outline",
         )
         threads: Rows[Comment] = Rows(
             self._draw_thread,
@@ -64,8 +68,11 @@ class Aside(Vertical):
 
     def show(self, document: Document, threads: Iterable[Comment] | None, page: Page) -> None:
         """Show what belongs to `page`. Threads are None while nobody knows them."""
+        other = page.id != self._page
+        if other:
+            self.outline.set_filter("")
         self.outline.show([heading for heading in document.headings if heading.level <= 3])
-        if page.id != self._page:
+        if other:
             self._page = page.id
             self.outline.action_first()
             self.threads.action_first()

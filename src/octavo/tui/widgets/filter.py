@@ -119,7 +119,8 @@ class FilterLine(Horizontal):
     @on(Input.Changed)
     def _type(self, message: Input.Changed) -> None:
         message.stop()
-        self._use(message.value)
+        # What was typed since this message counts too: a filter that is older than the line would be put back into it.
+        self._use(self._input.value)
 
     @on(FilterInput.Left)
     def _done(self, message: FilterInput.Left) -> None:
