@@ -14,7 +14,7 @@ from markdown_it.rules_core.text_join import text_join
 from markdown_it.token import Token
 
 from octavo.documents.blocks import Diagnostic
-from octavo.documents.caps import IN_BLOCK, LOOKS, TooMuch, has_too_many_marks, in_page, parts
+from octavo.documents.caps import IN_BLOCK, LOOKS, TooMuch, has_too_many_marks, parts
 from octavo.documents.html import Finder, Placeholders
 from octavo.documents.rules import footnotes_at_the_end, parser
 from octavo.documents.tags import Tag, TagScanner
@@ -98,8 +98,9 @@ class _Definitions(dict[str, Any]):
 class Chunks:
     """The blocks of a source, in order. `steps` are to be gone through to the end; none takes long."""
 
-    def __init__(self, source: str, stretch: int = STRETCH) -> None:
-        self._source, self._stretch = source, stretch
+    def __init__(self, source: str, stretch: int, most: int) -> None:
+        """`most`: about how many parts are read."""
+        self._source, self._stretch, self._most = source, stretch, most
         self._looks = max(LOOKS, len(source) // 10)
         self.diagnostics: list[Diagnostic] = []
         self.rest = len(source)
@@ -120,7 +121,7 @@ class Chunks:
     def steps(self) -> Iterator[Chunk | None]:
         """The blocks, and None where one may pause."""
         at = line = taken = 0
-        while at < len(self._source) and taken < in_page(len(self._source)):
+        while at < len(self._source) and taken < self._most:
             try:
                 blocks, end, end_line = self._stretch_from(at, line, self.diagnostics)
             except TooMuch:
@@ -159,7 +160,7 @@ class Chunks:
     def _read_definitions(self, at: int, line: int) -> Iterator[None]:
         """What words lead to may be said further down."""
         taken = 0
-        while at < self._last_definition and taken < in_page(len(self._source)) // 2:
+        while at < self._last_definition and taken < self._most // 2:
             try:
                 blocks, at, line = self._stretch_from(at, line, [])
             except TooMuch:

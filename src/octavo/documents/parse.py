@@ -14,7 +14,7 @@ from octavo.api.safety import text as safe
 from octavo.documents import front_matter
 from octavo.documents.blocks import Block, Diagnostic, Document
 from octavo.documents.build import Builder
-from octavo.documents.caps import LARGEST, MOST_LINES
+from octavo.documents.caps import LARGEST, MOST_LINES, in_page
 from octavo.documents.chunks import STRETCH, Chunks
 from octavo.documents.conflicts import Markers, markers
 from octavo.documents.ends import Ends
@@ -82,7 +82,7 @@ class Reading:
         self._yaml, start = front_matter.split(source)
         body = "\n" * source.count("\n", 0, start) + source[start:] if start else source
         body = _with_conflict_tags(body)
-        chunks, ends, said = Chunks(body, stretch), Ends(body), self._diagnostics
+        chunks, ends, said = Chunks(body, stretch, in_page(len(source))), Ends(body), self._diagnostics
         chunks.diagnostics = said
         builder = Builder(said, ends)
         waiting: deque[tuple[int, list[Token]]] = deque()
