@@ -33,6 +33,8 @@ class Arriving(Opening):
     _shown = 0
     """How many blocks of what is being read are on show."""
     _to_end = False
+    _left: list[Block] | None = None
+    """The blocks of pages that were left and are not let go yet: to let go of a long page takes long."""
 
     # What a subclass says
 
@@ -71,18 +73,31 @@ class Arriving(Opening):
         """What was being read is not wanted any more."""
         self._reading = None
 
+    def leave(self) -> None:
+        """The page on show is not shown any more."""
+        if self.document is not None:
+            self._left = [*(self._left or ()), *self.document.blocks]
+        self._anchors = None
+
+    def _let_go(self, seconds: float) -> bool:
+        """Let go of pages that were left, for so long. True when none is left."""
+        until = time.perf_counter() + seconds
+        while self._left and time.perf_counter() < until:
+            del self._left[-4:]
+        return not self._left
+
     @property
     def _grows(self) -> bool:
         return self._reading is not None and not self.is_whole
 
     @property
     def has_work(self) -> bool:
-        return self._reading is not None or super().has_work
+        return self._reading is not None or bool(self._left) or super().has_work
 
     def work(self, seconds: float) -> bool:
-        if (reading := self._reading) is None:
-            return super().work(seconds)
         until = time.perf_counter() + seconds
+        if (reading := self._reading) is None:
+            return super().work(seconds) and self._let_go(until - time.perf_counter())
         self.paint_ahead(seconds)
         left = until - time.perf_counter()
         if left > 0 and reading.read(left) and self._grows:

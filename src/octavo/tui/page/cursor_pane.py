@@ -19,6 +19,9 @@ Bring = Literal["near", "top", "third"]
 """Where lines are brought: on show by as little as it takes; below the first row; a third down the pane, unless they
 are all in its upper two thirds already."""
 
+_KEPT_STOPS = 100
+"""How many units keep their stops: they keep their lines with them."""
+
 
 class CursorPane(SelectingPane):
     """A pane with a cursor on a block."""
@@ -73,6 +76,8 @@ class CursorPane(SelectingPane):
         lines = self.galley.lines(unit)
         known = self._stops.get(unit)
         if known is None or known[0] is not lines:
+            if len(self._stops) >= _KEPT_STOPS:
+                self._stops.clear()
             known = self._stops[unit] = (lines, [(unit, first, last, block) for first, last, block in stops(lines)])
         return known[1]
 

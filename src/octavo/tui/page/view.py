@@ -123,6 +123,8 @@ class PageView(Tabling, Arriving):
             return
         self.settled()
         anchor = self._anchor() if same else None
+        if not same:
+            self.leave()
         self.document, self._head, self.is_whole = document, head, whole
         if not same:
             self.key, self.folds, self.cursor, self.shows_source = key, Folds(), None, False
@@ -189,6 +191,7 @@ class PageView(Tabling, Arriving):
         """Show nothing."""
         self.settled()
         self.stop_reading()
+        self.leave()
         self.document, self.key, self._marked = None, "", ThreadMarks()
         self.reset()
 
