@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 import random
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from email.utils import format_datetime
 
 import pytest
@@ -246,13 +246,3 @@ def test_the_budget_fills_up_again_and_not_further(time: Time) -> None:
     assert [budget.take() for _ in range(2)] == [True, False]
     time.seconds += 3600
     assert sum(budget.take() for _ in range(20)) == 10
-
-
-def test_the_last_requests_are_left_to_a_person() -> None:
-    reset = NOON + timedelta(seconds=30)
-    assert policy.pause_ahead(Limits(100, 5, reset), NOON) == 30.0
-    assert policy.pause_ahead(Limits(100, 6, reset), NOON) == 0.0
-    assert policy.pause_ahead(Limits(100, 5, None), NOON) == 0.0
-    assert policy.pause_ahead(Limits(100, 5, NOON - timedelta(seconds=1)), NOON) == 0.0
-    assert policy.pause_ahead(Limits(100, 5, datetime.max.replace(tzinfo=UTC)), NOON) == policy.LONGEST_ASKED
-    assert policy.pause_ahead(None, NOON) == 0.0

@@ -38,15 +38,13 @@ from octavo.client.flights import Flights
 from octavo.client.in_process import Application, InProcessCarrier
 from octavo.client.origin import origin_of
 from octavo.client.paging import walk
-from octavo.client.policy import READS, Budget, Unsendable, limits, pause_ahead
+from octavo.client.policy import READS, Budget, Unsendable, limits
 
 T = TypeVar("T")
 Item = TypeVar("Item")
 
 AT_ONCE = 6
-AHEAD_AT_ONCE = 2
 DEADLINE = 30.0
-AHEAD_DEADLINE = 120.0
 REMEMBERED = 200
 AGENT = f"octavo/{__version__}"
 
@@ -89,7 +87,6 @@ class Client:
         self._closed = False
         self._building = asyncio.Lock()
         self._slots = asyncio.Semaphore(AT_ONCE)
-        self._slots_ahead = asyncio.Semaphore(AHEAD_AT_ONCE)
         self._flights = Flights()
         if key is not None:
             redaction.remember(key.get_secret_value())
@@ -100,23 +97,13 @@ class Client:
             return await self._flights.join((type(op), _request(op).url), lambda: self._answer(op))
         return await self._answer(op)
 
-    async def ahead(self, op: Operation[T]) -> T:
-        """The same for what nobody waits for yet: two at a time, and none when few requests are left."""
-        key = (type(op), _request(op).url)
-        if SPECS[type(op)].method in READS and self._flights.has(key):
-            return await self(op)
-        async with self._slots_ahead:
-            if pause := pause_ahead(self.limits, self._around.now()):
-                await self._around.sleep(pause)
-            return await self._answer(op, deadline=max(AHEAD_DEADLINE, self._deadline))
-
     async def raw(self, op: Operation[Any]) -> Any:
         """The answer as JSON has it, with what we know nothing of. None when there is nothing in it."""
 
         async def read(body: bytes | None) -> Any:
             return await answers.parsed(body or b"", self._around.host)
 
-        return await self._send(op, self._deadline, PAGE_CAP, read)
+        return await self._send(op, PAGE_CAP, read)
 
     def each(self, op: Listing[Item]) -> AsyncIterator[Item]:
         """Every item of a list, each once, fetching pages as they are needed. Raises PaginationError as well."""
@@ -164,22 +151,20 @@ class Client:
                 await self._carrier.aclose()
                 self._carrier = None
 
-    async def _answer(self, op: Operation[T], *, deadline: float | None = None) -> T:
+    async def _answer(self, op: Operation[T]) -> T:
         spec = SPECS[type(op)]
 
         async def read(body: bytes | None) -> T:
             answer: T = await answers.read_as(spec, body, self._around.host)
             return answer
 
-        return await self._send(op, deadline or self._deadline, answers.cap(spec), read)
+        return await self._send(op, answers.cap(spec), read)
 
-    async def _send(
-        self, op: Operation[Any], deadline: float, cap: int, read: Callable[[bytes | None], Awaitable[T]]
-    ) -> T:
+    async def _send(self, op: Operation[Any], cap: int, read: Callable[[bytes | None], Awaitable[T]]) -> T:
         """What `read` makes of the body, which is None when the status says there is none."""
         sent = outgoing(op, self._agent)
         async with self._slots:
-            exchange = Exchange(sent, route_of(op), deadline, self._around, cap=cap)
+            exchange = Exchange(sent, route_of(op), self._deadline, self._around, cap=cap)
             try:
                 return await read(await exchange.run(await self._ready()))
             except ApiError as error:

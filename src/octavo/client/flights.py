@@ -22,10 +22,6 @@ class Flights:
         self._open: dict[Hashable, _Flight] = {}
         self._all: set[asyncio.Task[Any]] = set()
 
-    def has(self, key: Hashable) -> bool:
-        """Whether there is one to join."""
-        return key in self._open
-
     async def join(self, key: Hashable, start: Callable[[], Awaitable[T]]) -> T:
         """What the flight called `key` brings; `start` begins it when there is none."""
         flight = self._open.get(key)

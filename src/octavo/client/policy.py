@@ -29,8 +29,6 @@ A_YEAR = 365 * 86400.0
 """Longer than any wait that is meant; what is asked beyond it may not fit a calendar."""
 SPREAD = 0.5
 """Seconds over which those who were told the same moment come back."""
-FEW_LEFT = 5
-"""Remaining requests at which nobody asks ahead any more."""
 
 _SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,6})?")
 _EPOCH = re.compile(r"[0-9]{9,11}")
@@ -133,13 +131,6 @@ def limits(headers: Mapping[str, str], now: datetime) -> Limits | None:
         return None
     reset = _reset(headers)
     return Limits(limit, remaining, reset and now + (reset - _server_time(headers, now)))
-
-
-def pause_ahead(known: Limits | None, now: datetime) -> float:
-    """Seconds those who ask ahead should wait, so that the last requests are left to a person."""
-    if known is None or known.remaining is None or known.reset is None or known.remaining > FEW_LEFT:
-        return 0.0
-    return min(LONGEST_ASKED, _seconds(known.reset - now))
 
 
 def _may_pass(error: ApiError) -> bool:

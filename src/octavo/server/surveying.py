@@ -76,7 +76,6 @@ class Survey:
         self._space = world.store.get(f"/spaces/{revision['space']}")
         self.pages = {page["id"]: page for page in trees.walk(revision["pages"])}
         self._places = places_of(revision)
-        self._targets: dict[tuple[str, str], Target] = {}
 
     def found(self, page_id: str | None = None) -> list[Found]:
         """What the pages link to, or one of them."""

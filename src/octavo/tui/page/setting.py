@@ -161,8 +161,3 @@ def gap(before: Block, block: Block) -> int:
         return 0
     is_section = block.kind == "heading" and block.attrs.get("level", 2) <= 2
     return 2 if is_section and before.kind not in ("heading", "divider") else 1
-
-
-def labelled(label: str, style: Style) -> list[Piece]:
-    """A word that the app says, not the page."""
-    return [Piece(label, style, None, True)]
