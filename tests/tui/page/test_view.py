@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from textual.selection import Selection
 from textual.widgets import Static
 
 from octavo.documents.parse import parse
@@ -371,6 +372,38 @@ async def test_a_long_page_shows_its_beginning_before_it_is_read() -> None:
         assert len(view.document.blocks) > begun
         assert "Paragraph 199" in screen(view)
         assert [type(each) for each in app.said] == [PageView.Loaded]
+
+
+ARRIVING = LONG * 10 + "\n\n## The last of all\n\nA needle.\n"
+
+
+async def test_what_is_asked_of_a_page_that_is_still_being_read_is_found_once_it_is_there() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        view = app.pane
+        view.show_markdown(ARRIVING, title="Long", key="p")
+        assert not view.is_whole
+        assert not view.go_to_anchor("the-last-of-all")
+        assert view.find("needle") == 0
+        while not view.is_whole:
+            await pilot.pause()
+        assert view.finding == "1 found"
+        assert "The last of all" in screen(view)
+
+
+async def test_a_selection_of_all_of_a_page_that_is_still_being_read_is_copied_whole() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        view = app.pane
+        view.show_markdown(ARRIVING, title="Long", key="p")
+        assert not view.is_whole
+        copied = view.get_selection(Selection(None, None))
+        assert copied is not None
+        assert copied[0].endswith("A needle.")
+        assert copied[0].count("says a little.") == 2000
+        while not view.is_whole:
+            await pilot.pause()
+        assert view.document == parse(ARRIVING)
 
 
 async def test_only_what_is_looked_at_is_set() -> None:

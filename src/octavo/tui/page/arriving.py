@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from textual.selection import Selection
+
 from octavo.documents.blocks import Block, Document
 from octavo.tui.page.layout import units
 from octavo.tui.page.opening import Opening
@@ -138,6 +140,12 @@ class Arriving(Opening):
             self.document = self._reading.document
             self._shown = len(self.document.blocks)
         return self.document.blocks if self.document is not None else ()
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        if self._grows and self._reading is not None and selection.end is None:
+            self._reading.read()  # what is copied is all that was selected
+            self._grow(self._reading)
+        return super().get_selection(selection)
 
     # Moving
 

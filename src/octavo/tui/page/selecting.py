@@ -10,7 +10,7 @@ from octavo.tui.page.ahead import AheadPane
 from octavo.tui.page.lines import cells
 from octavo.tui.page.painting import restyled, words_between
 
-_MOST_LINES = 20_000
+_MOST_LINES = 200_000
 
 
 class SelectingPane(AheadPane):
