@@ -43,7 +43,8 @@ class PageApp(App[None]):
 
     def on_mount(self) -> None:
         self.view.focus()
-        self.call_after_refresh(keep_looks_short)
+        if not self.is_headless:
+            self.call_after_refresh(keep_looks_short)
         if self.path.is_file():
             self.view.show_markdown(self.path.read_text("utf-8"), key=self.path.name)
 
@@ -62,7 +63,8 @@ class Probed(PageApp):
 
     def on_mount(self) -> None:
         self.view.focus()
-        self.call_after_refresh(keep_looks_short)
+        if not self.is_headless:
+            self.call_after_refresh(keep_looks_short)
         self.run_worker(self._probe())
         self.run_worker(self._read())
 

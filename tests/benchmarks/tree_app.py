@@ -54,7 +54,8 @@ class TreeApp(App[None]):
     def on_mount(self) -> None:
         self.pages.show(made_pages(self.count))
         self.pages.focus()
-        self.call_after_refresh(keep_looks_short)
+        if not self.is_headless:
+            self.call_after_refresh(keep_looks_short)
 
 
 def main() -> None:
