@@ -324,18 +324,6 @@ async def test_limits_are_remembered(connect: Connect) -> None:
         assert client.limits == known
 
 
-async def test_who_asks_ahead_leaves_the_last_requests_to_a_person(connect: Connect, time: Time) -> None:
-    headers = [("x-ratelimit-remaining", "4"), ("x-ratelimit-reset", str(int(NOON.timestamp()) + 30))]
-    headers += [("date", "Mon, 04 May 2026 12:00:00 GMT")]
-    async with Peer(always(reply(200, MIA, headers), reply(200, MIA))) as peer:
-        client = connect(peer.origin)
-        await client(ME)
-        await client(ME)
-        assert time.slept == []
-        await client.ahead(ME)
-        assert time.slept == [30.0]
-
-
 async def test_activity_tells_what_was_asked_and_no_values(connect: Connect) -> None:
     seen: list[Activity] = []
     async with Peer(always(reply(200, MIA), reply(503), reply(404))) as peer:
