@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen
+from threading import Lock, Thread
 
 _KEPT_FROM_THEM = ("OCTAVO_API_KEY",)
 _BOUNDED = Path(__file__).parent / "bounded"
@@ -36,52 +37,75 @@ async def ask(program: str, given: bytes, *, seconds: float, memory: int, most: 
     It is ended after `seconds`, after `most` bytes of output, and when nobody waits any more; it may take `memory`
     bytes, where the system can see to that. Raises OSError when no process can be started.
     """
-    child = await start(program, memory=memory, seconds=int(seconds) + 1)
-    output, late = bytearray(), False
+    talk = _Talk(program, memory, seconds)
+    # In a thread and not over pipes of the event loop, which a loop that ends at once leaves open.
+    over = asyncio.get_running_loop().run_in_executor(None, talk.hold, given, most)
     try:
-        async with asyncio.timeout(seconds):
-            await asyncio.gather(_give(child, given), _take(child, output, most))
-            await child.wait()
-    except TimeoutError:
-        late = True
+        done, _ = await asyncio.wait({over}, timeout=seconds)
+    except asyncio.CancelledError:
+        over.cancel()
+        raise
     finally:
-        _end(child)
-        await child.wait()
-    return Told(bytes(output[:most]), late or len(output) > most)
+        talk.end()
+    output = await over
+    return Told(output[:most], not done or len(output) > most)
 
 
-async def start(program: str, *, memory: int, seconds: int) -> Process:
+class _Talk:
+    """A program that is given something and says something, until anybody ends it."""
+
+    def __init__(self, program: str, memory: int, seconds: float) -> None:
+        self._program, self._memory, self._seconds = program, memory, int(seconds) + 1
+        self._lock = Lock()
+        self._child: Popen[bytes] | None = None
+        self._is_ended = False
+
+    def hold(self, given: bytes, most: int) -> bytes:
+        """What it says, and a little more than `most` bytes at most. Blocks until it is gone. Raises OSError."""
+        with self._lock:
+            if self._is_ended:
+                return b""
+            child = self._child = start(self._program, memory=self._memory, seconds=self._seconds)
+        output = bytearray()
+        with child:  # its pipes are closed, and it is waited for
+            giving = Thread(target=_give, args=(child, given), daemon=True, name="octavo-giving")
+            giving.start()
+            assert child.stdout is not None, "It was asked for"
+            while len(output) <= most and (chunk := child.stdout.read(_CHUNK)):
+                output += chunk
+            if len(output) > most:
+                child.kill()
+            giving.join()
+        return bytes(output)
+
+    def end(self) -> None:
+        """Let it be gone, or never begin."""
+        with self._lock:
+            self._is_ended = True
+            if self._child is not None:
+                self._child.kill()
+
+
+def start(program: str, *, memory: int, seconds: int) -> Popen[bytes]:
     """A program of `bounded/` in a process that knows nothing of ours: no environment, no folder, no terminal.
 
     `seconds` are of the processor, for one that outlives us. Raises OSError.
     """
-    return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-I", "-X", "utf8", str(_BOUNDED / "__main__.py"), program, str(memory), str(seconds)),
+    return Popen(
+        (sys.executable, "-I", "-X", "utf8", str(_BOUNDED / "__main__.py"), program, str(memory), str(seconds)),
         stdin=PIPE,
         stdout=PIPE,
         stderr=DEVNULL,
         env={},
         cwd="/",
         start_new_session=True,
+        bufsize=0,
     )
 
 
-def _end(child: Process) -> None:
-    with suppress(ProcessLookupError):
-        child.kill()
-
-
-async def _give(child: Process, given: bytes) -> None:
+def _give(child: Popen[bytes], given: bytes) -> None:
     assert child.stdin is not None, "It was asked for"
-    with suppress(BrokenPipeError, ConnectionResetError):  # it has seen enough
-        child.stdin.write(given)
-        await child.stdin.drain()
-    child.stdin.close()
-
-
-async def _take(child: Process, output: bytearray, most: int) -> None:
-    assert child.stdout is not None, "It was asked for"
-    while len(output) <= most and (chunk := await child.stdout.read(_CHUNK)):
-        output += chunk
-    if len(output) > most:
-        _end(child)
+    rest = memoryview(given)
+    with suppress(OSError), child.stdin:  # it has seen enough
+        while rest:
+            rest = rest[child.stdin.write(rest) or 0 :]

@@ -144,7 +144,7 @@ def test_settings_and_remarks_are_not_drawn() -> None:
 
 async def test_the_program_that_draws_is_told_nothing_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OCTAVO_API_KEY", "gb_api_secret")
-    child = await children.start("draw_diagram", memory=diagrams.MEMORY, seconds=1)
+    child = children.start("draw_diagram", memory=diagrams.MEMORY, seconds=1)
     environ = await asyncio.to_thread(Path(f"/proc/{child.pid}/environ").read_bytes)
-    await child.communicate(b"")
+    await asyncio.to_thread(child.communicate, b"")
     assert b"secret" not in environ

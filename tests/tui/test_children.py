@@ -1,0 +1,63 @@
+"""Programs of our own that work on what outsiders wrote: they are gone, pipes and all, however one stops waiting."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from octavo.tui import children
+
+PLENTY = 512 << 20
+SMALL = json.dumps({"source": "flowchart LR\n  A --> B", "ascii": True}).encode()
+
+
+def ours() -> dict[str, str]:
+    """The processes that we started and that are still there, and the pipes we hold."""
+    tasks = Path(f"/proc/{os.getpid()}/task").iterdir()
+    found = {pid: "process" for task in tasks for pid in (task / "children").read_text().split()}
+    for each in os.listdir("/proc/self/fd"):
+        path = f"/proc/self/fd/{each}"
+        if os.path.lexists(path) and os.readlink(path).startswith("pipe:"):
+            found[os.readlink(path)] = each
+    return found
+
+
+def ask(given: bytes = SMALL, seconds: float = 20) -> Coroutine[Any, Any, children.Told]:
+    return children.ask("draw_diagram", given, seconds=seconds, memory=PLENTY, most=1 << 20)
+
+
+@pytest.mark.parametrize("after", [0, 0.001, 0.02])
+def test_nothing_is_left_when_all_ends_while_it_runs(after: float) -> None:
+    async def leave() -> None:
+        waiting = asyncio.create_task(ask(b" " * (4 << 20)))
+        await asyncio.sleep(after)
+        assert not waiting.done()
+
+    before = ours()
+    asyncio.run(leave())
+    assert ours() == before
+
+
+async def test_it_can_be_stopped_and_asked_again() -> None:
+    before = ours()
+    for after in (0, 0.01):
+        waiting = asyncio.create_task(ask())
+        await asyncio.sleep(after)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+    assert b"A" in (await ask()).output
+    assert ours() == before
+
+
+async def test_what_is_late_is_ended_with_what_it_said() -> None:
+    before = ours()
+    told = await ask(seconds=0)
+    assert told == children.Told(b"", late=True)
+    assert ours() == before
