@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from octavo.documents.parse import parse
 from octavo.tui.page.view import PageView
+from octavo.tui.screens.content import ContentScreen
 from octavo.tui.screens.search import SearchScreen
 from octavo.tui.widgets.aside import Aside
 from tests.journeys.stage import Stage
@@ -170,3 +172,10 @@ async def test_the_outline_follows_the_reading_until_one_goes_into_it(stage: Sta
         run.app.screen.query_one(PageView).action_scroll_edge(0)
         await run.settle()
         assert aside.outline.key == chosen
+        screen = run.app.screen
+        assert isinstance(screen, ContentScreen)
+        assert screen.page is not None
+        screen.view.focus()
+        aside.show(parse("# Top\n\n## Shown\n\n#### Too deep\n\nwords"), None, screen.page)
+        aside.follow("too-deep")
+        assert aside.outline.key == "shown", "the heading above one that the outline does not show"

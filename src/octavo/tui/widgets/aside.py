@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from octavo.tui.app import Octavo
 
 
+DEEPEST = 3
+"""The level of the deepest headings in an outline."""
+
+
 class Aside(Vertical):
     """The right column of a page. Its two lists send `Lines.Chosen`: `#outline` an anchor, `#threads` a comment id."""
 
@@ -36,6 +40,11 @@ class Aside(Vertical):
     """
 
     _page = ""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._shown_as: dict[str, str] = {}
+        """For the anchor of each heading that of the last one at or above it that the outline shows."""
 
     def compose(self) -> ComposeResult:
         outline: Rows[Heading] = Rows(
@@ -71,7 +80,12 @@ class Aside(Vertical):
         other = page.id != self._page
         if other:
             self.outline.set_filter("")
-        self.outline.show([heading for heading in document.headings if heading.level <= 3])
+        shown = [heading for heading in document.headings if heading.level <= DEEPEST]
+        self._shown_as, above = {}, ""
+        for heading in document.headings:
+            above = heading.anchor if heading.level <= DEEPEST else above
+            self._shown_as[heading.anchor] = above
+        self.outline.show(shown)
         if other:
             self._page = page.id
             self.outline.action_first()
@@ -85,12 +99,13 @@ class Aside(Vertical):
         self.query_one("#facts", Static).update(Content("\n".join(fact for fact in facts if fact)))
 
     def follow(self, anchor: str) -> None:
-        """Show in the outline where one reads: at the heading of this anchor, or above the first. The keys in it come first."""
+        """Show in the outline where one reads: at the heading of this anchor, at the one above it where it is too deep
+        to be shown, or above the first. The keys in it come first."""
         if self.outline.has_focus:
             return
-        if anchor and anchor in self.outline.keys:
-            self.outline.go_to(anchor)
-        elif not anchor:
+        if shown := self._shown_as.get(anchor):
+            self.outline.go_to(shown)
+        elif not anchor or anchor in self._shown_as:
             self.outline.action_first()
 
     def clear(self) -> None:
