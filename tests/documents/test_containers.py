@@ -79,6 +79,10 @@ CASES = {
         '{% prompt description="D" icon="i" defaultExpanded="full” %}\n```\nsay\n```\n{% endprompt %}',
         "prompt [description=D icon=i expanded=full]\n  code 'say'",
     ),
+    "prompt with one curly quote": (
+        '{% prompt description="D" defaultExpanded="full” openInAIProviders="true" %}\n```\nsay\n```\n{% endprompt %}',
+        "prompt [description=D expanded=full providers=True]\n  code 'say'",
+    ),
     "code wrapper": (
         '{% code title="a.py" overflow="wrap" lineNumbers="true" expandable="true" %}\n```python\nx = 1\n```\n{% endcode %}',
         "code [language=python title=a.py numbers=True expandable=True wrap=True] 'x = 1'",
@@ -106,6 +110,14 @@ CASES = {
     ),
     "openapi schemas": (
         '{% openapi-schemas spec="pets" schemas="A,B" grouped="true" %}\n{% endopenapi-schemas %}',
+        "openapi [variant=schemas spec=pets schemas=('A', 'B') grouped=True]",
+    ),
+    "openapi webhook": (
+        '{% openapi-webhook spec="pets" name="born" method="POST" %}\n[OpenAPI pets](u)\n{% endopenapi-webhook %}',
+        "openapi [variant=webhook spec=pets method=post name=born] <|OpenAPI pets→u>",
+    ),
+    "attribute without a value": (
+        '{% openapi-schemas spec="pets" schemas="A, B" grouped %}',
         "openapi [variant=schemas spec=pets schemas=('A', 'B') grouped=True]",
     ),
     "legacy openapi": (
@@ -140,6 +152,10 @@ CASES = {
     "condition": (
         "{% if visitor.claims.beta %}\na\n{% else %}\nb\n{% endif %}",
         "if [expression=visitor.claims.beta]\n  paragraph a\n  else\n    paragraph b",
+    ),
+    "condition with the end of a tag in a text": (
+        '{% if visitor.name == "a %}" %}\na\n{% endif %}',
+        'if [expression=visitor.name == "a %}"]\n  paragraph a',
     ),
     "integration with quotes and blank lines": (
         '{% @mermaid/diagram content="graph TB\n A("x") --> B["y"]\n\n %% note" %}\n\nafter',

@@ -33,6 +33,7 @@ from tests.documents.outline import inline
             'x <span data-gb-custom-inline data-tag="emoji" data-code="1f4a1">💡</span>',
             "x  <emoji;code=1f4a1|💡>",
         ),
+        ('x <span data-gb-custom-inline data-tag="emoji" data-code="1f4a1"></span>', "x  <emoji;code=1f4a1|💡>"),
         ('<i class="fa-github">:github:</i> x', "<icon;name=github|>  x"),
         (
             '<mark style="color:red;background-color:$info">m</mark>',

@@ -172,3 +172,46 @@ def test_texts_of_strangers_are_safe_and_short(hostile: str) -> None:
     found = Interface({"paths": {"/a": {"get": {"summary": hostile, "description": hostile}}}}).operation("get", "/a")
     assert found is not None
     assert all(part.isprintable() and len(part) <= 4000 for part in (found.summary, found.description))
+
+
+def of(operation: dict[str, Any], **more: Any) -> Interface:
+    return Interface({"paths": {"/a": {"get": operation}}, **more})
+
+
+def sent(schema: dict[str, Any], **schemas: Any) -> Interface:
+    body = {"content": {"application/json": {"schema": schema}}}
+    return of({"requestBody": body}, components={"schemas": schemas})
+
+
+def refers(name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+LETTERS = "abcdefgh"
+BOMBS = {
+    "places": of({"parameters": [{"in": [], "name": {}, "schema": {"type": "string"}}] * 90_000}),
+    "servers": of(
+        {
+            "servers": [
+                {
+                    "url": "{a}" * 99,
+                    "variables": {each: {"default": f"{{{chr(ord(each) + 1)}}}" * 99} for each in LETTERS},
+                }
+            ]
+        }
+    ),
+    "parts": sent(refers("A0"), **{f"A{at}": {"allOf": [refers(f"A{at + 1}")] * 150} for at in range(8)}),
+    "values": sent(
+        {"properties": {f"p{at}": refers("A") for at in range(200)}},
+        A={"default": {"a": ["x" * 999] * 9_999}, "type": ["a"] * 99_999, "description": "é" * 999_999},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_description_that_grows_beyond_bounds_is_read_no_further(name: str) -> None:
+    found = BOMBS[name].operation("get", "/a")
+    assert found is not None
+    assert len(found.server) <= 2000
+    assert len(found.parameters) <= 1
+    assert all(len(field.note) < 500 for body in found.bodies if body.schema for field in body.schema.children)

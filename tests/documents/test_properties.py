@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from octavo.documents.blocks import Document
+from octavo.documents.blocks import Document, words
 from octavo.documents.parse import Reading, parse
 from octavo.documents.tags import TagScanner
 from tests.documents.blow_ups import BLOW_UPS
@@ -136,13 +136,50 @@ def _everything(document: Document) -> str:
     return " ".join(parts)
 
 
-@given(st.text(alphabet="{%}- \n=\"'“”ab@/_\\&", max_size=80))
-def test_any_tag_is_scanned(text: str) -> None:
-    tag = TagScanner("{% x " + text).at(0)
+TAGGED = st.text(alphabet="{%}- \n=\"'“”ab@/_\\\\&", max_size=80)
+
+
+@given(TAGGED | st.text(max_size=40), TAGGED | st.text(max_size=40))
+def test_any_tag_is_scanned(before: str, text: str) -> None:
+    source = before + "{% x " + text
+    tag = TagScanner(source).at(len(before))
     if tag is not None:
-        assert tag.end <= len(text) + 5
+        written = source[len(before) : tag.end]
+        assert written.startswith("{% x")
+        assert written.endswith("%}")
         assert tag.name.startswith("x")
-        assert ("{% x " + text)[: tag.end].endswith("%}")
+        # Nothing in it goes: it is its name, what stands after that, and white space.
+        assert written.removesuffix("%}").rstrip("-").removeprefix("{% ").removeprefix(tag.name).strip(" \n-") == (
+            tag.raw.strip(" \n-")
+        )
+
+
+@given(TAGGED)
+def test_words_around_what_may_be_a_tag_are_kept(text: str) -> None:
+    said = _everything(parse(f"first\n\n{{% x {text}\n\nlast"))
+    assert "first" in said
+    assert "last" in said
+
+
+VALUES = st.text(alphabet="ab %}{\n=/'()", max_size=20).filter(lambda value: "=" not in value)
+
+
+@given(st.dictionaries(st.sampled_from(["a", "b-c", "d:e", "f_g"]), VALUES, max_size=3), st.sampled_from(["", "-"]))
+def test_a_tag_ends_where_no_value_goes_on(values: dict[str, str], dash: str) -> None:
+    written = " ".join(f'{name}="{value}"' for name, value in values.items())
+    source = f"{{%{dash} x {written} {dash}%}} after %}}"
+    tag = TagScanner(source).at(0)
+    assert tag is not None
+    assert source[tag.end :] == " after %}"
+    assert tag.arguments == values
+
+
+@given(st.lists(st.sampled_from(['"w"', "(w)", '["w"]', "w", "\n\n", "``` w", "%% w"]), max_size=8))
+def test_values_may_hold_quotes_of_their_own(parts: list[str]) -> None:
+    value = "graph " + " ".join(parts) + " ."
+    tag = TagScanner(f'{{% @a/b content="{value}" url="u" %}} after').at(0)
+    assert tag is not None
+    assert tag.arguments == {"content": value, "url": "u"}
 
 
 @settings(max_examples=200)
@@ -183,6 +220,47 @@ def test_work_grows_with_the_page(page: Callable[[int], str]) -> None:
 def test_a_tag_whose_end_is_too_far_is_words() -> None:
     document = parse('{% x a="\n' * 20_000 + "%}")
     assert any("does not end" in diagnostic.message for diagnostic in document.diagnostics)
+
+
+NESTS: dict[str, Callable[[int], str]] = {
+    "quotes": lambda n: "> " * n + "deep",
+    "lists": lambda n: "".join("  " * i + "* a\n" for i in range(n)) + "  " * n + "deep",
+    "lists and quotes": lambda n: "* > " * n + "deep",
+    "links": lambda n: "[" * n + "deep" + "](b)" * n,
+    "images": lambda n: "![" * n + "deep" + "](b)" * n,
+    "emphasis": lambda n: "**a _b " * n + "deep" + " b_ a**" * n,
+    "elements": lambda n: "<b>" * n + "deep" + "</b>" * n,
+    "divisions": lambda n: "<div>\n\n" * n + "deep\n\n" + "</div>\n\n" * n,
+    "tables": lambda n: "<table><tr><td>" * n + "deep" + "</td></tr></table>" * n,
+    "tags": lambda n: "{% hint %}\n" * n + "deep\n" + "{% endhint %}\n" * n,
+    "tags in lists": lambda n: "".join("  " * i + "* {% hint %}\n" for i in range(n)) + "  " * n + "deep",
+    "footnotes": lambda n: "[^a]\n\n" + "[^a]: " * n + "deep",
+}
+
+
+@pytest.mark.parametrize("page", NESTS.values(), ids=NESTS.keys())
+def test_the_deepest_words_are_kept(page: Callable[[int], str]) -> None:
+    for depth in (30, 34, 45, 300):
+        assert any(
+            "deep" in (block.text or words(block.runs) or str(block.attrs)) for block in parse(page(depth)).walk()
+        )
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "".join(f"* word{number}\n" for number in range(20_000)),
+        "".join(f"{{% hint %}}\nword{number}\n{{% endhint %}}\n" for number in range(20_000)),
+        " ".join(f"*word{number}*" for number in range(20_000)),
+        "".join(f"<td>word{number}</td>" for number in range(20_000)).join(("<table><tr>", "</tr></table>")),
+    ],
+    ids=["items", "tags", "marks", "cells"],
+)
+def test_what_is_too_much_is_shown_as_source(page: str) -> None:
+    document = parse(page)
+    assert any("shown as source" in each.message for each in document.diagnostics)
+    found = set(re.findall(r"word\d+", "\n".join(block.plain() for block in document.blocks)))
+    assert len(found) == 20_000
 
 
 def _calls(page: str) -> int:

@@ -22,6 +22,12 @@ def test_cells_beyond_the_last_column_stay_in_it() -> None:
     assert [cell.plain() for cell in quote.children[0].children[0].children] == ["1", "x || y"]
 
 
+def test_a_table_of_too_many_cells_ends_in_source() -> None:
+    table, source = parse("| A | B |\n|---|---|\n" + "| 1 | last |\n" * 8_000).blocks
+    assert len(table.children) > 7_000
+    assert (source.attrs["source"], source.text.count("last")) == (True, 8_000 - len(table.children))
+
+
 def test_html_table_with_types() -> None:
     (table,) = parse(
         '<table data-full-width="true" data-search><thead><tr><th width="120">Name</th>'
@@ -69,7 +75,7 @@ def test_cards() -> None:
 
 def test_highlighted_code() -> None:
     (code,) = parse(
-        '<pre class="language-js" data-title="a.js" data-overflow="wrap" data-line-numbers><code class="lang-js">one &#x3C;b>\n'
+        '<pre class="language-js" data-full-width="true" data-title="a.js" data-overflow="wrap" data-line-numbers><code class="lang-js">one &#x3C;b>\n'
         '<strong>two\n</strong>three <a data-footnote-ref href="#user-content-fn-1">x</a>\n</code></pre>'
     ).blocks
     assert code.text == "one <b>\ntwo\nthree x"
@@ -78,6 +84,7 @@ def test_highlighted_code() -> None:
         "title": "a.js",
         "wrap": True,
         "numbers": True,
+        "full_width": True,
         "highlighted": (1,),
         "notes": ((2, "1"),),
     }

@@ -20,9 +20,6 @@ LOOKS = 60_000
 """How often lines are looked at to read a page, or a tenth of its length: within many quotes a line is looked at once
 for each. Where these are used up, the rest of the page is source."""
 
-CELLS = 20_000
-"""The cells of a table in markdown. The rows after them are source."""
-
 ROW = 20_000
 """The characters of a row of a table in markdown."""
 
@@ -39,6 +36,11 @@ class TooMuch(Exception):
 def in_page(length: int) -> int:
     """The parts of a page of that many characters. It is source after the block with the last of them."""
     return max(70_000, length // 20)
+
+
+def rows(columns: int) -> int:
+    """The rows of a table in markdown. Those after them are source."""
+    return max(1, (IN_BLOCK - 1000) // (2 + 3 * columns))
 
 
 def parts(tokens: Iterable[Token]) -> int:

@@ -62,9 +62,9 @@ def _given(tag: Tag, **names: str) -> dict[str, Any]:
 def _flags(tag: Tag, **names: str) -> dict[str, Any]:
     """The attributes that say yes or no, where they are given."""
     return {
-        ours: tag.arguments[theirs].lower() not in ("false", "0", "no")
+        ours: tag.arguments.get(theirs, "true").lower() not in ("false", "0", "no")
         for ours, theirs in names.items()
-        if theirs in tag.arguments
+        if theirs in tag.arguments or theirs in tag.words
     }
 
 

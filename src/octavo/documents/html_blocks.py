@@ -273,6 +273,8 @@ def _html_code(inner: str, pre: Element) -> Draft:
     for name, given in (("numbers", "data-line-numbers"), ("expandable", "data-expandable")):
         if given in pre.attrs:
             attrs[name] = pre.attrs[given] != "false"
+    if pre.attrs.get("data-full-width") == "true":
+        attrs["full_width"] = True
     if highlighted:
         attrs["highlighted"] = tuple(sorted(highlighted))
     if notes:

@@ -170,8 +170,10 @@ class Ink:
 
     def _names_icon(self, text: str) -> bool:
         """Whether the words in an icon only say its name, for those who cannot see it."""
-        inside = bool(self._open) and self._open[-1].kind == "icon"
-        return inside and _ICON_NAME.fullmatch(text.strip()) is not None
+        if not self._open or self._open[-1].kind != "icon":
+            return False
+        shown = self.runs[-1].text if self.runs and self.runs[-1].kind == "emoji" else ""
+        return text.strip() == shown or _ICON_NAME.fullmatch(text.strip()) is not None
 
     def _write(self, text: str, kind: str, link: str | None, attrs: Mapping[str, Any]) -> None:
         if not text:
@@ -219,7 +221,11 @@ class Ink:
             self.special("icon", "", {"name": icon})
             return _Open(name, kind="icon", attrs={"name": icon})
         if name == "span" and given.get("data-tag") == "emoji":
-            return _Open(name, kind="emoji", attrs={"code": given.get("data-code", "")})
+            code = given.get("data-code", "")
+            if not (character := emoji.of_code(code)):
+                return _Open(name, kind="emoji", attrs={"code": code})
+            self.special("emoji", character, {"code": code})
+            return _Open(name, kind="icon")
         if name == "code" and "expression" in given.get("class", ""):
             return _Open(name, kind="expression")
         if name == "mark" or (name == "span" and given.get("style")):

@@ -18,6 +18,7 @@ from octavo.documents.schemas import (
     Field,
     Schemas,
     example,
+    first_of,
     line_of,
     list_of,
     object_of,
@@ -25,7 +26,7 @@ from octavo.documents.schemas import (
 )
 
 METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "trace")
-_LONGEST_CURL = 6000
+_LONGEST_CURL, _LONGEST_URL = 6000, 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +126,9 @@ class Interface:
         self, method: str, path: str, item: Mapping[str, Any], said: Mapping[str, Any], *, sent: bool = False
     ) -> Operation:
         reading = Schemas(Definitions(self.spec))
-        given = [self._resolved(each) for each in (*list_of(item.get("parameters")), *list_of(said.get("parameters")))]
-        by_name = {(each.get("in"), each.get("name")): each for each in given[:MOST_ITEMS]}
+        named = [each for place in (item, said) for each in list_of(place.get("parameters"))[:MOST_ITEMS]]
+        given = [self._resolved(each) for each in named[:MOST_ITEMS]]
+        by_name = {(line_of(each.get("in")), line_of(each.get("name"))): each for each in given}
         parameters = [
             _parameter(reading, each) for each in by_name.values() if each.get("in") not in ("body", "formData")
         ]
@@ -134,7 +136,7 @@ class Interface:
         bodies += tuple(self._old_body(reading, list(by_name.values()), said))
         responses = [
             self._response(reading, status, self._resolved(each))
-            for status, each in list(object_of(said.get("responses")).items())[:MOST_ITEMS]
+            for status, each in first_of(said.get("responses")).items()
         ]
         server = "" if sent else self._server(item, said)
         security = self._security(said)
@@ -173,8 +175,10 @@ class Interface:
         for place in (*reversed(places), self.spec):
             for server in list_of(place.get("servers")):
                 url = line_of(object_of(server).get("url"))
-                for name, variable in object_of(object_of(server).get("variables")).items():
-                    url = url.replace(f"{{{line_of(name)}}}", line_of(object_of(variable).get("default")))
+                for name, variable in first_of(object_of(server).get("variables")).items():
+                    # What one brings may hold the names of others: it grows without end if it may.
+                    default = line_of(object_of(variable).get("default"))
+                    url = url.replace(f"{{{line_of(name)}}}", default)[:_LONGEST_URL]
                 if url:
                     return url.rstrip("/")
         if host := line_of(self.spec.get("host")):
@@ -185,7 +189,7 @@ class Interface:
     def _security(self, said: Mapping[str, Any]) -> tuple[str, ...]:
         wanted = said["security"] if "security" in said else self.spec.get("security")
         return tuple(
-            " and ".join(self._scheme(line_of(name)) for name in each) or "nobody need say who they are"
+            " and ".join(self._scheme(line_of(name)) for name in first_of(each)) or "nobody need say who they are"
             for each in list_of(wanted)[:MOST_ITEMS]
             if isinstance(each, dict)
         )
@@ -249,7 +253,7 @@ def _with_curl(
     address = f"{made.server or 'https://…'}{made.path}" + (f"?{'&'.join(query)}" if query else "")
     words = [f"curl{'' if made.method == 'get' else f' -X {made.method.upper()}'} {_quoted(address)}"]
     wanted = list_of(said["security"] if "security" in said else of.spec.get("security"))
-    for name in next((each for each in wanted if isinstance(each, dict)), {}):
+    for name in first_of(next((each for each in wanted if isinstance(each, dict)), {})):
         scheme = of.scheme(line_of(name))
         if scheme.get("type") == "http" and scheme.get("scheme") == "bearer":
             words.append('-H "Authorization: Bearer $TOKEN"')

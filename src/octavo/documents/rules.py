@@ -15,7 +15,7 @@ from mdit_py_plugins.footnote import footnote_plugin
 from mdit_py_plugins.footnote.index import footnote_tail
 
 from octavo.documents.blocks import Diagnostic
-from octavo.documents.caps import CELLS, ROW
+from octavo.documents.caps import ROW, rows
 from octavo.documents.containers import is_known
 from octavo.documents.html import ENTITY_OF_NOTHING, element_end
 from octavo.documents.html_rule import html_block
@@ -84,8 +84,8 @@ def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         return False
     if silent:
         return True
-    first, columns = len(state.tokens), state.src.count("|", state.bMarks[start], state.eMarks[start])
-    limit = min(end, start + 2 + max(1, CELLS // max(1, columns)))
+    first, pipes = len(state.tokens), state.src.count("|", state.bMarks[start], state.eMarks[start])
+    limit = min(end, start + 2 + rows(max(1, pipes - 1)))
     if len(state.src) > ROW:
         too_long = (line for line in range(start, limit) if state.eMarks[line] - state.bMarks[line] > ROW)
         limit = next(too_long, limit)

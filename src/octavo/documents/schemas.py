@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 from urllib.parse import unquote
 
@@ -14,7 +15,10 @@ from octavo.api.safety import text as safe_text
 DEEPEST, MOST_FIELDS, MOST_ITEMS = 7, 400, 200
 """How deep schemas are followed, how many fields one operation shows, and how many items any list has."""
 _LONGEST = 4000
-_MOST_STEPS = 20
+_MOST_STEPS, _MOST_PARTS = 20, 1000
+"""References that are followed one after the other, and parts of schemas that one operation puts together."""
+_A_FEW, _SHORT = 12, 100
+"""Items of a value that is quoted, and letters of each and of all."""
 _MADE_OF = frozenset({"$ref", "properties", "oneOf", "anyOf", "allOf", "items", "enum"})
 
 
@@ -51,7 +55,7 @@ class Definitions:
 
     def _at(self, name: str) -> Any:
         place: Any = self.spec
-        if not name.startswith("#/"):
+        if not name.startswith("#/") or len(name) > _LONGEST:
             return None
         for step in name[2:].split("/"):
             step = unquote(step).replace("~1", "/").replace("~0", "~")
@@ -65,6 +69,8 @@ class Schemas:
 
     of: Definitions
     count: int = 0
+    parts: int = 0
+    """Parts that were put together: what refers to many that refer to many is never at its end."""
 
     def field(self, name: str, schema: Any, required: bool, above: tuple[str, ...] = (), depth: int = 0) -> Field:
         """A schema under a name, with what is in it."""
@@ -113,15 +119,16 @@ class Schemas:
         if not parts or depth > DEEPEST:
             return said
         out = {key: value for key, value in said.items() if key != "allOf"}
-        properties, required = dict(object_of(out.get("properties"))), list(list_of(out.get("required")))
+        properties, required = first_of(out.get("properties")), list(list_of(out.get("required"))[:MOST_ITEMS])
         for part in parts[:MOST_ITEMS]:
+            self.parts += 1
             found, names = self.of.follow(part)
-            if set(names) & set(above):
+            if self.parts > _MOST_PARTS or set(names) & set(above):
                 continue
             found = self._merged(found, (*above, *names), depth + 1)
-            properties |= object_of(found.get("properties"))
-            required += list_of(found.get("required"))
-            for key, value in found.items():
+            properties |= first_of(found.get("properties"))
+            required += list_of(found.get("required"))[:MOST_ITEMS]
+            for key, value in first_of(found).items():
                 out.setdefault(key, value)
         if properties:
             out |= {"properties": properties, "required": required}
@@ -129,7 +136,9 @@ class Schemas:
 
     def _kind(self, said: Mapping[str, Any], called: str) -> str:
         kinds = said.get("type")
-        names = [line_of(each) for each in kinds] if isinstance(kinds, list) else [line_of(kinds)] if kinds else []
+        names = (
+            [line_of(each) for each in kinds[:_A_FEW]] if isinstance(kinds, list) else [line_of(kinds)] if kinds else []
+        )
         if said.get("nullable") is True and "null" not in names:
             names.append("null")
         kind = " or ".join(names)
@@ -161,25 +170,26 @@ class Schemas:
 
 def _inner(said: Mapping[str, Any]) -> list[tuple[str, Any, bool]]:
     """What a schema is made of: name, schema, whether it must be there."""
-    wanted = {each for each in list_of(said.get("required")) if isinstance(each, str)}
-    inner = [(line_of(name), each, name in wanted) for name, each in object_of(said.get("properties")).items()]
+    wanted = {each for each in list_of(said.get("required"))[:_MOST_PARTS] if isinstance(each, str)}
+    inner = [(line_of(name), each, name in wanted) for name, each in first_of(said.get("properties")).items()]
     if isinstance(said.get("additionalProperties"), dict) and said["additionalProperties"]:
         inner.append(("any other name", said["additionalProperties"], False))
     for key in ("oneOf", "anyOf"):
-        inner += [(f"{'or ' if number else ''}", each, False) for number, each in enumerate(list_of(said.get(key)))]
+        choices = list_of(said.get(key))[:MOST_ITEMS]
+        inner += [("or " if number else "", each, False) for number, each in enumerate(choices)]
     return inner[:MOST_ITEMS]
 
 
 def _note(said: Mapping[str, Any]) -> str:
     parts = []
     if values := list_of(said.get("enum")):
-        shown = ", ".join(_said(each) for each in values[:12])
-        parts.append(f"one of {shown}" + (f" and {len(values) - 12} more" if len(values) > 12 else ""))
+        shown = ", ".join(_said(each) for each in values[:_A_FEW])
+        parts.append(f"one of {shown}" + (f" and {len(values) - _A_FEW} more" if len(values) > _A_FEW else ""))
     if "const" in said:
         parts.append(f"always {_said(said['const'])}")
     if "default" in said:
         default = said["default"]
-        words = ", ".join(map(_said, default[:12])) if isinstance(default, list) else _said(default)
+        words = ", ".join(map(_said, default[:_A_FEW])) if isinstance(default, list) else _said(default)
         parts.append(f"{words} when left out" if words else "nothing when left out")
     for key, words in _LIMITS:
         value = said.get(key)
@@ -225,7 +235,26 @@ def example(schema: Field, depth: int = 0) -> Any:
 
 
 def _said(value: Any) -> str:
-    return line_of(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))[:100]
+    said = value if isinstance(value, str) else json.dumps(_shortened(value), ensure_ascii=False, default=str)
+    return line_of(said)[:_SHORT]
+
+
+def _shortened(value: Any, depth: int = 0) -> Any:
+    """A value with no more in it than is quoted of it."""
+    if isinstance(value, str):
+        return value[:_SHORT]
+    if depth > DEEPEST:
+        return "…"
+    if isinstance(value, dict):
+        return {key[:_SHORT]: _shortened(each, depth + 1) for key, each in islice(value.items(), _A_FEW)}
+    if isinstance(value, list):
+        return [_shortened(each, depth + 1) for each in value[:_A_FEW]]
+    return value
+
+
+def first_of(value: Any) -> dict[str, Any]:
+    """As much of an object as is shown of any."""
+    return dict(islice(object_of(value).items(), MOST_ITEMS))
 
 
 def object_of(value: Any) -> dict[str, Any]:
@@ -237,10 +266,12 @@ def list_of(value: Any) -> list[Any]:
 
 
 def line_of(value: Any) -> str:
+    if isinstance(value, dict | list):
+        return ""
     return (
         safe_line(value)[:500] if isinstance(value, str) else safe_line(str(value))[:100] if value is not None else ""
     )
 
 
 def text_of(value: Any) -> str:
-    return safe_text(value)[:_LONGEST].strip() if isinstance(value, str) else ""
+    return safe_text(value[: 2 * _LONGEST])[:_LONGEST].strip() if isinstance(value, str) else ""

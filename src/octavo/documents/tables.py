@@ -173,7 +173,7 @@ class HtmlTable:
         if index >= len(head):
             return Column()
         cell, attrs = head[index], head[index].element.attrs
-        width = attrs.get("width", "").removesuffix("px")
+        width = attrs.get("width", "").removesuffix("px").partition(".")[0]
         limit = attrs.get("data-max", "")
         options = self._options.get(index, {})
         return Column(

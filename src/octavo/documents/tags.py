@@ -1,7 +1,7 @@
 """The tags of platform markdown: `{% name key="value" %}`.
 
 Values stand in quotes of any kind, or bare; they may span lines and hold quotes of their own, so a quote ends a
-value only where another attribute or the end of the tag follows it.
+value only where another attribute or the end of the tag follows it, perhaps after words that have no value.
 """
 
 from __future__ import annotations
@@ -20,10 +20,13 @@ _KEY = re.compile(r"[A-Za-z_@:][\w:.-]*")
 _END = re.compile(r"-?%\}")
 _BLANK = re.compile(r"[ \t\n]*+")
 _BARE = re.compile(r"(?:(?!-?%\})[^ \t\n])+")
-_CLOSERS = {'"': '"', "'": "'", "\u201c": '\u201d\u201c"', "\u201d": '\u201d\u201c"'}
+_CLOSERS = {'"': '"\u201d', "'": "'", "\u201c": '\u201d\u201c"', "\u201d": '\u201d\u201c"'}
 _QUOTE = {opener: re.compile(f"[{closers}]") for opener, closers in _CLOSERS.items()}
-_AFTER_VALUE = re.compile(r"[ \t\n]*+(?:-?%\}|[A-Za-z_@:][\w:.-]*=)")
+_AFTER_VALUE = re.compile(
+    r"(?:[ \t\n]++[A-Za-z][\w:.-]*+(?=[ \t\n]|-?%\})){0,4}+[ \t\n]*+(?:-?%\}|[A-Za-z_@:][\w:.-]*=)"
+)
 _ESCAPED = re.compile(r"\\([\\_*\[\](){}`#+.!|\"'<>~$-])")
+_ENDS_IN_TEXTS = 4
 _CONDITIONS = ("if", "elseif", "elif", "unless")
 
 
@@ -78,7 +81,7 @@ class TagScanner:
 def _read(source: str, name: str, position: int, limit: int) -> Tag | None:
     start = position
     if name in _CONDITIONS:
-        end = source.find("%}", position, limit)
+        end = _end_of_expression(source, position, limit)
         expression = safe(source[position:end].strip(" -\n\t"))
         return Tag(name, {"expression": expression}, (), source[position:end], end + 2)
     arguments: dict[str, str] = {}
@@ -96,6 +99,22 @@ def _read(source: str, name: str, position: int, limit: int) -> Tag | None:
             arguments.setdefault(key, value)
         elif value:
             words.append(value)
+
+
+def _end_of_expression(source: str, position: int, limit: int) -> int:
+    """Where the tag of a condition ends: at the first end that stands in no text of the expression."""
+    first = end = source.find("%}", position, limit)
+    for _ in range(_ENDS_IN_TEXTS):
+        if all(source.count(quote, position, end) % 2 == 0 for quote in "\"'"):
+            return end
+        if (end := source.find("%}", end + 2, min(limit, _line_end(source, first)))) < 0:
+            break
+    return first
+
+
+def _line_end(source: str, position: int) -> int:
+    end = source.find("\n", position)
+    return end if end >= 0 else len(source)
 
 
 def _skip_blanks(source: str, position: int, limit: int) -> int:
