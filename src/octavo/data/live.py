@@ -90,6 +90,11 @@ class Live:
         value: T = await self._ask(self._answer(op))
         return value
 
+    async def known(self, op: Operation[T]) -> T:
+        """What is known, asked for only when nothing is: for what never changes, or may be of yesterday. Raises ApiError."""
+        value = self.peek(op).value
+        return value if value is not None else await self.fetch(op)
+
     async def more(self, op: Listing[Any]) -> None:
         """Append the next page to the list on show. From then on a refresh reads as many pages again."""
         answer = self._answer(op)

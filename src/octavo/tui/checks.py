@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from octavo.api import change_requests, content, reviews, spaces
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import Forbidden, NotFound
-from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
+from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.api.reviews import Review
 from octavo.api.spaces import Space
 from octavo.data.live import Live
 from octavo.tui import ages
+from octavo.tui.pages import page_as_written, page_there, text_of
 from octavo.tui.widgets.facts import Fact
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ async def forecast(
     base = RevisionRef(space_id=at.space_id, revision_id=change_request.base)
     try:
         three = await asyncio.gather(
-            _revision(live, base), live.fetch(content.Get(at=at.space)), live.fetch(content.Get(at=at))
+            live.known(content.Get(at=base)), live.fetch(content.Get(at=at.space)), live.fetch(content.Get(at=at))
         )
     except (NotFound, Forbidden):
         return Forecast(is_known=False)
@@ -105,26 +106,11 @@ async def forecast(
     return Forecast(tuple(found), len(unsettled) - len(read))
 
 
-async def _revision(live: Live, at: RevisionRef) -> content.Revision:
-    op = content.Get(at=at)
-    known = live.peek(op).value
-    return known if known is not None else await live.fetch(op)
-
-
 async def _texts(live: Live, base: RevisionRef, at: ChangeRequestRef, page_id: str) -> tuple[str, str, str]:
-    return await asyncio.gather(_text(live, base, page_id), _text(live, at.space, page_id), _text(live, at, page_id))
-
-
-async def _text(live: Live, at: ContentRef, page_id: str) -> str:
-    """The markdown of a page there, empty when there is no such page."""
-    op = content.GetPage(at=at, page_id=page_id, format="markdown")
-    if isinstance(at, RevisionRef) and (known := live.peek(op).value) is not None:
-        return known.markdown or ""
-    try:
-        page = await live.fetch(op)
-    except NotFound:
-        return ""
-    return page.markdown or ""
+    old, theirs, ours = await asyncio.gather(
+        *(page_there(live, page_as_written(place, page_id)) for place in (base, at.space, at))
+    )
+    return text_of(old), text_of(theirs), text_of(ours)
 
 
 def _state(change_request: ChangeRequest) -> Fact:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from octavo.api.content import Page
@@ -13,25 +14,33 @@ from octavo.tui import clipboard, navigating
 if TYPE_CHECKING:
     from octavo.tui.app import Octavo
     from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
+    from octavo.tui.page.view import PageView
     from octavo.tui.screens.content import ContentScreen
 
 
 def follow(screen: ContentScreen, message: LinkFollowed) -> None:
     """Follow what was opened on the page on show."""
     app = screen.octavo
+    if message.kind == "page":
+        _open_address(app, "" if app.session.is_here else _address_of_page(screen.page), "page")
+    elif not open_part(app, screen.view, message, lambda followed: follow(screen, followed)):
+        _follow(screen, message)
+
+
+def open_part(app: Octavo, view: PageView, message: LinkFollowed, follow: Callable[[LinkFollowed], None]) -> bool:
+    """Show a note or a picture of the page, or search for what it says. False when a link is to be followed."""
     match message.kind:
         case "ask" | "search":
             navigating.search(app, message.href)
         case "note":
-            _show_note(screen, message.href)
-        case "page":
-            _open_address(app, "" if is_here(app) else _address_of_page(screen.page), "page")
+            _show_note(app, view, message.href, follow)
         case "image" if not message.outside:
             from octavo.tui.screens.picture import look_at  # few pages are looked at so closely
 
-            look_at(screen, message.href)
+            look_at(app, view, message.href)
         case _:
-            _follow(screen, message)
+            return False
+    return True
 
 
 def _follow(screen: ContentScreen, message: LinkFollowed) -> None:
@@ -98,7 +107,7 @@ def follow_link_page(screen: ContentScreen, page: Page) -> None:
 def copy_address(screen: ContentScreen, message: AddressWanted) -> None:
     """Copy where a link leads, or the address of the page on show."""
     if message.kind == "page":
-        address, what = "" if is_here(screen.octavo) else _address_of_page(screen.page), "page"
+        address, what = "" if screen.octavo.session.is_here else _address_of_page(screen.page), "page"
     else:
         address, what = address_of(screen, message.href), "link"
     if address:
@@ -114,7 +123,7 @@ def address_of(screen: ContentScreen, href: str) -> str:
     match target:
         case links.ToUrl(url=url):
             return url
-        case _ if is_here(screen.octavo):
+        case _ if screen.octavo.session.is_here:
             return ""
         case links.ToPage(page=name, anchor=anchor):
             found = screen.pages.find(name) if screen.pages is not None else None
@@ -138,13 +147,8 @@ def _address_of_page(page: Page | None) -> str:
     return (page.urls.app or page.urls.published or "") if page is not None else ""
 
 
-def is_here(app: Octavo) -> bool:
-    """Whether the platform is in this program, so that no browser comes to its pages."""
-    return app.session.kind != "server"
-
-
 def _no_address(app: Octavo, what: str) -> str:
-    if is_here(app):
+    if app.session.is_here:
         return f"This {what} has no address that a browser could open: all this is only in Octavo, on this machine."
     return f"The server gives no address for this {what}."
 
@@ -161,9 +165,7 @@ def _open_address(app: Octavo, address: str, what: str, *, words: str = "") -> N
 
 def _target(screen: ContentScreen, href: str) -> links.Target:
     targets = screen.view.sources.targets
-    if targets is not None:
-        return targets.target(href)
-    return links.resolve(href, "", navigating.places(screen.pages, screen.space.id if screen.space else None))
+    return targets.target(href) if targets is not None else links.resolve(href, "", links.Places(files=None))
 
 
 async def _save_file(app: Octavo, at: ContentRef, target: links.ToFile) -> None:
@@ -193,17 +195,16 @@ async def _open_site(app: Octavo, target: links.ToSite) -> None:
     _open_address(app, site.urls.published or site.urls.app or "", "site", words=site.title)
 
 
-def _show_note(screen: ContentScreen, label: str) -> None:
+def _show_note(app: Octavo, view: PageView, label: str, follow: Callable[[LinkFollowed], None]) -> None:
     from octavo.tui.screens.note import NoteSheet
 
-    view = screen.view
     note = view.note(label)
     if note is None:
-        screen.octavo.say(f"This page has no note {label}.", tone="care")
+        app.say(f"This page has no note {label}.", tone="care")
         return
 
     def decided(followed: LinkFollowed | None) -> None:
         if followed is not None:
-            follow(screen, followed)
+            follow(followed)
 
-    screen.octavo.push_screen(NoteSheet(note, view.sources), decided)
+    app.push_screen(NoteSheet(note, view.sources), decided)

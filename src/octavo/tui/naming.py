@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from textual.color import Color
 
 from octavo.api import change_requests, collections, content, spaces
 from octavo.api.content import File
 from octavo.api.errors import ApiError, Forbidden, NotFound
-from octavo.api.operation import Operation
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, CollectionRef, ContentRef, OrganizationRef, SiteRef, SpaceRef
 from octavo.documents import links
@@ -22,19 +21,8 @@ if TYPE_CHECKING:
     from octavo.documents.interfaces import Interface
     from octavo.tui.screens.content import ContentScreen
 
-T = TypeVar("T")
-
 MOST_FILES = 1000
 """How many files of a space are read to find one by its name."""
-
-
-def page_to_read(at: ContentRef, page_id: str) -> content.GetPage:
-    """What is asked for a page that is read: with what it includes in its place, where the server can give that.
-
-    Its links stay as they are written, for that is what one copies and sees as its source: pages and files are known
-    by their paths and names as well as by their ids.
-    """
-    return content.GetPage(at=at, page_id=page_id, format="markdown", dereferenced="reusable-contents")
 
 
 def name_targets(screen: ContentScreen) -> None:
@@ -80,22 +68,22 @@ async def find(live: Live, asked: Asked, organization: Organization | None) -> N
                 return await _space(live, target)
             case links.ToChangeRequest(space=space, number=number):
                 at = ChangeRequestRef(space_id=space, change_request_id=str(number))
-                found = await _ask(live, change_requests.Get(at=at))
+                found = await live.known(change_requests.Get(at=at))
                 return Named(f"#{number} {found.subject or 'Untitled'}", where=f"change request, {found.status}")
             case links.ToFile(name=name):
                 file = await file_of(live, asked.at, target)
                 return Named(file.name or name, where=about(file)) if file is not None else Named(trouble=_NO_FILE)
             case links.ToCollection(collection=name):
-                collection = await _ask(live, collections.Get(at=CollectionRef(collection_id=name)))
+                collection = await live.known(collections.Get(at=CollectionRef(collection_id=name)))
                 return Named(collection.title or "Untitled", where="collection")
             case links.ToSite(site=name, organization=within):
                 within = within or (organization.id if organization is not None else None)
                 if within is None:
                     return None
-                site = await _ask(live, sites.Get(at=SiteRef(organization_id=within, site_id=name)))
+                site = await live.known(sites.Get(at=SiteRef(organization_id=within, site_id=name)))
                 return Named(site.title or "Untitled", where="site")
             case links.ToUser(user=name):
-                user = await _ask(live, users.Get(user_id=name))
+                user = await live.known(users.Get(user_id=name))
                 return Named(f"@{user.display_name or name}", where="person")
     except (NotFound, Forbidden):
         return Named(trouble=f"The {_CALLED.get(type(target), 'page')} is gone, or you may not see it.")
@@ -115,18 +103,13 @@ _CALLED: dict[type[object], str] = {
 }
 
 
-async def _ask(live: Live, op: Operation[T]) -> T:
-    known: T | None = live.peek(op).value
-    return known if known is not None else await live.fetch(op)
-
-
 async def _space(live: Live, target: links.ToSpace) -> Named:
     at = SpaceRef(space_id=target.space)
-    space = await _ask(live, spaces.Get(at=at))
+    space = await live.known(spaces.Get(at=at))
     where = space.title or "Untitled"
     if target.page is None:
         return Named(where, emoji(space.emoji), "space")
-    tree = await _ask(live, content.ListPages(at=at))
+    tree = await live.known(content.ListPages(at=at))
     wanted = target.page.strip("/")
     page = next((page for page in tree.walk() if wanted in (page.id, page.path)), None)
     if page is None:
@@ -137,8 +120,8 @@ async def _space(live: Live, target: links.ToSpace) -> Named:
 async def file_of(live: Live, at: ContentRef, target: links.ToFile) -> File | None:
     """The file of a link, by its id or its name. Raises ApiError."""
     if target.file:
-        return await _ask(live, content.GetFile(at=at, file_id=target.file))
-    files = await _ask(live, content.ListFiles(at=at, limit=MOST_FILES))
+        return await live.known(content.GetFile(at=at, file_id=target.file))
+    files = await live.known(content.ListFiles(at=at, limit=MOST_FILES))
     return next((file for file in files.items if file.name == target.name), None)
 
 
@@ -159,7 +142,7 @@ async def interface(live: Live, at: OrganizationRef, slug: str) -> Interface:
     from octavo.documents.interfaces import Interface
 
     try:
-        found = await _ask(live, openapi.GetLatestContent(at=at, spec_slug=slug))
+        found = await live.known(openapi.GetLatestContent(at=at, spec_slug=slug))
     except NotFound:
         return Interface(
             trouble=f"This organization has no specification {slug}, or none of its versions could be read."

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from octavo.api.change_requests import ChangeRequest, Get
-from octavo.api.content import PageTree
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.documents import links
-from octavo.tui.page.targets import Ground
 
 if TYPE_CHECKING:
     from octavo.tui.app import Octavo
@@ -25,23 +23,11 @@ SOON = 10.0
 """Seconds in which a program that cannot open an address says so by ending."""
 
 
-def places(tree: PageTree | None, space: str | None) -> links.Places:
-    """What links on a page of this tree may lead to."""
-    return Ground(tree or PageTree(), SpaceRef(space_id=space or "none")).places
-
-
-def page_path(tree: PageTree | None, page_id: str) -> str:
-    """Where a page lies, as its relative links see it."""
-    return Ground(tree or PageTree(), SpaceRef(space_id="none")).path(page_id)
-
-
 def show_change_request(app: Octavo, at: ChangeRequestRef) -> None:
     """Read a change request by its place, then show it."""
 
     async def show() -> None:
-        op = Get(at=at)
-        known = app.session.live.peek(op).value
-        open_change_request(app, known if known is not None else await app.session.live.fetch(op), at.space)
+        open_change_request(app, await app.session.live.known(Get(at=at)), at.space)
 
     app.background(show())
 

@@ -62,6 +62,11 @@ class Session:
     left_out: Callable[[], Awaitable[Sequence[str]]] | None = None
     """What of a folder could not be loaded as it is, each in the words of a sentence, once that is known."""
 
+    @property
+    def is_here(self) -> bool:
+        """Whether the platform is in this program, so that no browser comes to its pages."""
+        return self.kind != "server"
+
 
 @dataclass(frozen=True)
 class SignedIn:

@@ -90,7 +90,9 @@ class Walk:
             at = self._next
             try:
                 # Revisions hold whole trees: too much to be kept for the line each is here.
-                revision, changed = await asyncio.gather(self._live.send(content.Get(at=at)), self._changes(at))
+                revision, changed = await asyncio.gather(
+                    self._live.send(content.Get(at=at)), self._live.known(content.ListChanges(at=at, limit=1000))
+                )
             except NotFound:  # what came before is not shown to everybody
                 self._next = None
                 return
@@ -101,11 +103,6 @@ class Walk:
             made = any(change.type == "page_created" for change in self._of_page(changed))
             self._next = self._ref(revision.parents[0]) if revision.parents and not made else None
             yield version
-
-    async def _changes(self, at: RevisionRef) -> Changes:
-        op = content.ListChanges(at=at, limit=1000)
-        known = self._live.peek(op).value
-        return known if known is not None else await self._live.fetch(op)
 
     def _ref(self, revision: str) -> RevisionRef:
         return RevisionRef(space_id=self._space.id, revision_id=revision)

@@ -16,8 +16,8 @@ from textual.widgets import Static
 from octavo.api import change_requests, comments, content, reviews
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
-from octavo.api.content import Change, Changes, Page
-from octavo.api.errors import ApiError, NotFound
+from octavo.api.content import Change, Changes
+from octavo.api.errors import ApiError
 from octavo.api.operation import ListPage
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
 from octavo.api.reviews import RequestedReviewer, Review
@@ -29,6 +29,7 @@ from octavo.tui import standing
 from octavo.tui.checks import name, sign
 from octavo.tui.discussing import Discussing
 from octavo.tui.page.diff_view import DiffView
+from octavo.tui.pages import page_as_written, page_there, text_of
 from octavo.tui.proposing import Proposing
 from octavo.tui.rail import thread_lines
 from octavo.tui.reading import anchored, open_counts, under
@@ -239,11 +240,14 @@ class ChangeRequestScreen(Discussing, Proposing):
         if self._change_request.revision:
             now = RevisionRef(space_id=self._space.space_id, revision_id=self._change_request.revision)
         try:
-            before, after = await asyncio.gather(self._page(base, change.page.id), self._page(now, change.page.id))
+            pages = await asyncio.gather(
+                *(page_there(self.live, page_as_written(at, change.page.id)) for at in (base, now))
+            )
         except ApiError as error:
             self.view.fail(f"{name(change)} did not load", str(error))
             self._shown = ""
             return
+        before, after = map(text_of, pages)
         old, new = await asyncio.to_thread(lambda: (parse(before), parse(after)))
         found = await asyncio.to_thread(diff, old, new)
         if key == self._shown:
@@ -251,16 +255,6 @@ class ChangeRequestScreen(Discussing, Proposing):
             self.view.show(found, old=before, new=after, title=name(change), key=key)
             self._draw_threads()
             self._say_where()
-
-    async def _page(self, at: ContentRef, page_id: str) -> str:
-        """The markdown of a page there; nothing when it is not there. What a revision says never changes."""
-        op = content.GetPage(at=at, page_id=page_id, format="markdown")
-        known: Page | None = self.live.peek(op).value if isinstance(at, RevisionRef) else None
-        try:
-            page = known if known is not None else await self.live.fetch(op)
-        except NotFound:
-            return ""
-        return page.markdown or ""
 
     def _draw_threads(self) -> None:
         if self._sides is not None:

@@ -21,10 +21,11 @@ from octavo.tui.discussing import Discussing
 from octavo.tui.emoji import emoji
 from octavo.tui.following_links import copy_address, follow, follow_link_page
 from octavo.tui.history import Visit
-from octavo.tui.naming import name_targets, page_to_read
+from octavo.tui.naming import name_targets
 from octavo.tui.page.opening import Standing
 from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
 from octavo.tui.page.view import PageView
+from octavo.tui.pages import page_to_read
 from octavo.tui.reading import anchored, neighbour, open_counts, under
 from octavo.tui.space_views import SpaceViews
 from octavo.tui.travelling import Travelling

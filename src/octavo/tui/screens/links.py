@@ -19,10 +19,11 @@ from octavo.api.links import Link, Location
 from octavo.api.operation import ListPage
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
-from octavo.documents.links import Broken, Places, resolve
-from octavo.tui import clipboard, navigating
+from octavo.documents.links import Broken
+from octavo.tui import clipboard
 from octavo.tui.ages import plural
 from octavo.tui.locations import go_to, key_of, part_of, title_of, trails
+from octavo.tui.page.targets import Ground, Targets, in_a_line
 from octavo.tui.screen import View
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Heading, Row, Rows
@@ -84,7 +85,7 @@ class LinksScreen(View):
         self._places: dict[str, list[Place]] = {}
         self._tree: PageTree | None = None
         self._trails: dict[str, str] = {}
-        self._known = Places()
+        self._ground = Ground(PageTree(), space.ref)
 
     def body(self) -> Iterable[Widget]:
         rows: Rows[Place] = Rows(
@@ -148,7 +149,7 @@ class LinksScreen(View):
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
         if snapshot.value is not None and snapshot.value is not self._tree:
             self._tree, self._trails = snapshot.value, trails(snapshot.value)
-            self._known = navigating.places(snapshot.value, self.space.id)
+            self._ground = Ground(snapshot.value, self.space.ref)
             self._draw_list()
 
     def _draw_list(self) -> None:
@@ -231,13 +232,9 @@ class LinksScreen(View):
             case "broken" if each.is_part:
                 return "Broken: the page shows what is kept elsewhere under this name, and nothing there has it."
             case "broken":
-                found = resolve(
-                    each.address,
-                    navigating.page_path(self._tree, self._page_of(each)),
-                    self._known,
-                )
+                found = Targets(self._ground, self._page_of(each)).target(each.address)
                 reason = found.reason if isinstance(found, Broken) else "It leads to nothing that is there."
-                return f"Broken: {reason[:1].lower()}{reason[1:]}"
+                return f"Broken: {in_a_line(reason)}."
             case "in-app":
                 return "It gives an address of the app. As a link to the page it would follow when the page moves."
             case "outside":

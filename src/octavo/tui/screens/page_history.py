@@ -17,21 +17,23 @@ from textual.widgets import Static
 from octavo.api import content
 from octavo.api.comments import Comment
 from octavo.api.content import Page, PageTree
-from octavo.api.errors import ApiError, NotFound
-from octavo.api.places import ContentRef, RevisionRef
+from octavo.api.errors import ApiError
+from octavo.api.places import ContentRef
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.documents import links
 from octavo.documents.blocks import Block
 from octavo.documents.diff import diff
 from octavo.documents.parse import parse
-from octavo.tui import following_links, navigating
+from octavo.tui import clipboard, following_links
 from octavo.tui.ages import long_age, plural, short_age
 from octavo.tui.discussing import Discussing
 from octavo.tui.emoji import emoji
 from octavo.tui.page.diff_view import DiffView
-from octavo.tui.page.page_parts import LinkFollowed
+from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
+from octavo.tui.page.targets import Ground, Targets
 from octavo.tui.page.view import PageView
+from octavo.tui.pages import page_as_written, page_there, page_to_read, text_of
 from octavo.tui.versions import Version, Walk
 from octavo.tui.widgets.content import joined
 from octavo.tui.widgets.lines import Lines
@@ -40,6 +42,7 @@ from octavo.tui.widgets.summary import ASK_AFTER
 
 Side = Literal["", "now", "before"]
 """What the version on show is compared with, if it is."""
+_NO_ADDRESS = "A page of a revision has no address of its own. esc goes back to the page as it is."
 
 
 class PageHistoryScreen(Discussing):
@@ -105,7 +108,10 @@ class PageHistoryScreen(Discussing):
         self.action_more()
 
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
-        self._tree = snapshot.value or self._tree
+        if (tree := snapshot.value) is not None and tree is not self._tree:
+            view, self._tree = self.query_one("#page", PageView), tree
+            view.sources.targets = Targets(Ground(tree, self.space.ref), self.page_id)
+            view.reset()
 
     # The revisions
 
@@ -166,7 +172,7 @@ class PageHistoryScreen(Discussing):
     async def _read(self, version: Version) -> None:
         view = self.query_one("#page", PageView)
         try:
-            page = await self._page(version.at)
+            page = await page_there(self.live, page_to_read(version.at, self.page_id))
         except ApiError as error:
             view.clear()
             view.fail("This revision did not load", str(error))
@@ -184,33 +190,23 @@ class PageHistoryScreen(Discussing):
 
     async def _compare(self, version: Version, side: Side) -> None:
         view = self.query_one("#diff", DiffView)
-        others: tuple[ContentRef | None, ContentRef | None] = (
+        sides: tuple[ContentRef | None, ContentRef] = (
             (version.at, self.space.ref) if side == "now" else (version.before, version.at)
         )
         try:
-            pages = await asyncio.gather(*(self._page(at) for at in others))
+            pages = await asyncio.gather(*(self._as_written(at) for at in sides))
         except ApiError as error:
             view.clear()
             view.fail("This revision did not load", str(error))
             return
-        old, new = ((page.markdown or "") if page is not None else "" for page in pages)
+        old, new = map(text_of, pages)
         found = await asyncio.to_thread(lambda: diff(parse(old), parse(new)))
         title = next((page.title for page in reversed(pages) if page is not None), self.title_now)
         view.show(found, old=old, new=new, title=title, key=f"{side} {version.revision}")
         self._say_where()
 
-    async def _page(self, at: ContentRef | None) -> Page | None:
-        """The page there, if it is there. What a revision says never changes."""
-        if at is None:
-            return None
-        op = content.GetPage(at=at, page_id=self.page_id, format="markdown")
-        if isinstance(at, RevisionRef) and (known := self.live.peek(op).value) is not None:
-            return known
-        try:
-            page: Page = await self.live.fetch(op)
-        except NotFound:
-            return None
-        return page
+    async def _as_written(self, at: ContentRef | None) -> Page | None:
+        return await page_there(self.live, page_as_written(at, self.page_id)) if at is not None else None
 
     def _draw_banner(self) -> None:
         version, banner = self.rows.item, self.query_one("#banner", Static)
@@ -241,14 +237,33 @@ class PageHistoryScreen(Discussing):
 
     @on(LinkFollowed)
     def _link_followed(self, message: LinkFollowed) -> None:
-        known = navigating.places(self._tree, self.space.id)
-        match links.resolve(message.href, navigating.page_path(self._tree, self.page_id), known):
+        view = self.query_one("#page", PageView)
+        if message.kind == "page":
+            self.octavo.say(_NO_ADDRESS, tone="care")
+        elif not following_links.open_part(self.octavo, view, message, self._link_followed):
+            self._follow(view, message)
+
+    def _follow(self, view: PageView, message: LinkFollowed) -> None:
+        targets = view.sources.targets
+        if targets is None:
+            self.octavo.say("The pages of this space are still loading: try again in a moment.", tone="care")
+            return
+        match targets.target(message.href):
             case links.ToPage(page=page_id, anchor=anchor):
                 self.octavo.open_space(self.space.id, page_id, anchor or "")
             case links.ToAnchor(anchor=anchor):
-                self.query_one("#page", PageView).go_to_anchor(anchor)
+                view.go_to_anchor(anchor)
             case target:
-                following_links.leave(self.octavo, target)
+                following_links.leave(self.octavo, target, words=message.words, at=self.space.ref)
+
+    @on(AddressWanted)
+    def _address_wanted(self, message: AddressWanted) -> None:
+        targets = self.query_one("#page", PageView).sources.targets
+        target = targets.target(message.href) if targets is not None and message.kind != "page" else None
+        if isinstance(target, links.ToUrl):
+            clipboard.copy(self.octavo, target.url, "Copied the address of the link.")
+        else:
+            self.octavo.say(_NO_ADDRESS, tone="care")
 
     # What Discussing asks: nobody comments on what was
 

@@ -31,7 +31,7 @@ from octavo.tui.widgets.keybar import KeyBar
 
 if TYPE_CHECKING:
     from octavo.tui.app import Octavo
-    from octavo.tui.screens.content import ContentScreen
+    from octavo.tui.page.view import PageView
 
 SETTLED = 0.15
 """Seconds after which a terminal that was resized has its size."""
@@ -248,7 +248,7 @@ class PictureScreen(Dialog[None]):
             return "Only a picture on another site waits to be loaded."
         if action in ("browse", "save") and self.place is None:
             return "It is not known where this picture is."
-        if action == "browse" and self.place and not self.place.host and self.octavo.session.kind != "server":
+        if action == "browse" and self.place and not self.place.host and self.octavo.session.is_here:
             return "This library is in Octavo itself, where no browser can ask for it. w saves the picture."
         return super().why_not(action, parameters)
 
@@ -281,13 +281,13 @@ class PictureScreen(Dialog[None]):
         self.dismiss(None)
 
 
-def look_at(screen: ContentScreen, src: str) -> None:
-    """Show the picture that the page on show calls `src`, and the way to its others."""
-    targets, document = screen.view.sources.targets, screen.view.document
+def look_at(app: Octavo, view: PageView, src: str) -> None:
+    """Show the picture that the page in a view calls `src`, and the way to its others."""
+    targets, document = view.sources.targets, view.document
     if targets is None or document is None:
         return
     pictures = pictured(document.blocks)
     index = next((index for index, each in enumerate(pictures) if src in (each.src, each.dark)), None)
     if index is None:
         pictures, index = (Pictured(src),), 0
-    screen.app.push_screen(PictureScreen(pictures, targets, index))
+    app.push_screen(PictureScreen(pictures, targets, index))
