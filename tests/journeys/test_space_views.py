@@ -36,7 +36,7 @@ async def test_from_a_file_to_where_it_is_used_and_from_a_broken_link_to_its_pla
         await run.press("enter", "G", "enter")
         await run.see("Harbour API › Help › Release notes")
         await run.press("L")
-        await run.see("Broken 8", "Plan a berth", "✗ tide-clock.md", "there is no page at tide-clock.md")
+        await run.see("Broken 1", "Plan a berth", "✗ tide-clock.md", "there is no page at tide-clock.md")
         await run.press("enter")
         await run.see("Harbour API › How to › Guides › Plan a berth", "▌")
         await run.press("B")
