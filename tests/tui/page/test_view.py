@@ -272,6 +272,27 @@ async def test_the_source_is_shown_and_left_at_the_same_place() -> None:
         assert "First paragraph with a link" in screen(app.pane)
 
 
+async def test_the_source_is_that_of_the_block_under_the_cursor() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 12)) as pilot:
+        app.pane.show(parse(LONG + "\n\n<details>\n<summary>More</summary>\n\n* one **two**\n\n</details>\n"), key="p")
+        for there, written in (
+            ("Paragraph 150 says a little.", "Paragraph 150 says a little."),
+            ("two", "* one **two**"),
+        ):
+            app.pane.action_find()
+            await pilot.press(*there, "enter", "escape")
+            where = app.pane.cursor_stop()
+            await pilot.press("backslash", "y")
+            assert app.clipboard == written
+            assert written in screen(app.pane)
+            await pilot.press("backslash")
+            assert app.pane.cursor_stop() == where
+            assert there in screen(app.pane)
+        await pilot.press("backslash", "g", "backslash")
+        assert "Section 0" in screen(app.pane), "where one went in the source"
+
+
 async def test_the_measure_grows() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(140, 12)) as pilot:

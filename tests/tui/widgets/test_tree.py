@@ -175,6 +175,8 @@ async def test_a_filter_keeps_what_is_above_and_goes_to_the_first_match() -> Non
         await pilot.press("/", *"nothing like it")
         await pilot.pause()
         assert "0 of 16 match" in shown(app)
+        tree.reveal("glossary")
+        assert (at(tree), tree.query_text) == ("glossary", ""), "what is revealed is seen"
 
 
 async def test_a_click_on_the_mark_folds() -> None:

@@ -171,7 +171,7 @@ def stops(lines: Sequence[Line], first: int = 0) -> list[tuple[int, int, Block]]
     out: list[tuple[int, int, Block]] = []
     for number, line in enumerate(lines, first):
         block = line.block
-        if block is None or block.kind in ("page-title", "source"):
+        if block is None or block.kind == "page-title" or (block.kind == "source" and not block.attrs):
             continue
         if out and out[-1][2] is block:
             out[-1] = (out[-1][0], number, block)

@@ -34,16 +34,24 @@ class AddressWanted(Message):
         self.kind = kind
 
 
-def source_blocks(source: str) -> list[Block]:
-    """The source of a page, cut into blocks of lines; the longest lines are cut too."""
+def source_blocks(source: str, of: Block | None = None) -> list[Block]:
+    """The source of a page, cut into blocks of lines; the longest lines are cut too. The lines of the block `of` are one
+    with its key, on which a cursor can be."""
     out: list[Block] = []
     first = number = length = 0
     rows: list[str] = []
+    start, end = of.lines if of is not None else (-1, -1)
 
     def put() -> None:
-        out.append(Block("source", text="\n".join(rows), lines=(first, number), key=f"source-{len(out)}"))
+        if of is not None and first == start and not any(block.key == of.key for block in out):
+            out.append(Block("source", {"of": of.kind}, text="\n".join(rows), lines=(first, number), key=of.key))
+        else:
+            out.append(Block("source", text="\n".join(rows), lines=(first, number), key=f"source-{len(out)}"))
 
     for row in source.split("\n"):
+        if rows and number in (start, end):
+            put()
+            first, length, rows = number, 0, []
         for part in (row,) if len(row) <= _SOURCE_LENGTH else _cut(row):
             if rows and (len(rows) >= _SOURCE_LINES or length + len(part) > _SOURCE_LENGTH):
                 put()

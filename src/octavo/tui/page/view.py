@@ -64,6 +64,8 @@ class PageView(Tabling, Arriving):
         self.document: Document | None = None
         self.folds = Folds()
         self.shows_source = False
+        self._source_of: Block | None = None
+        """The block whose source the cursor is on."""
         self._head: tuple[str, str] = ("", "")
         self._measure = 0
         self.sources = Sources()
@@ -338,7 +340,9 @@ class PageView(Tabling, Arriving):
             unit, place = self.galley.at(self.scroll_offset.y)
             block = self.galley.units[unit].part or self.galley.units[unit].block
             line = block.lines[0] + (place if self.shows_source else 0)
+        on_show = next((stop[3] for stop in self.stops_on_show() if self.cursor_stop() == stop), None)
         self.shows_source = not self.shows_source
+        self._source_of = on_show if self.shows_source else None
         self.cursor = None
         self.content_changed()
         self._finder = None
@@ -346,12 +350,26 @@ class PageView(Tabling, Arriving):
         at = next((index for index, (_, end) in enumerate(spans) if end > line), 0)
         self.reset(anchor=Anchor(at))
         self.content_changed()
+        if on_show is not None:
+            self._stand_on(on_show.key)
         self.tell()
+
+    def _stand_on(self, key: str) -> None:
+        """Put the cursor on the block called `key`, from the page in its source or back."""
+        if not self.shows_source:
+            self.go_to_block(key, bring="third")
+            return
+        for unit, each in enumerate(self.galley.units):
+            if each.block.key == key:
+                self.put_cursor(self.stops_of(unit)[0], bring="third")
+                return
 
     def _blocks(self) -> list[Block]:
         if self.document is None:
             return []
-        return source_blocks(self.document.source) if self.shows_source else self._page_blocks(self.document)
+        if self.shows_source:
+            return source_blocks(self.document.source, self._source_of)
+        return self._page_blocks(self.document)
 
     def wide_at(self, stop: Stop) -> Iterable[Block]:
         return (stop[3],)

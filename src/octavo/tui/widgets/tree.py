@@ -79,10 +79,13 @@ class Tree(Lines):
         self._arrange()
 
     def reveal(self, key: Hashable) -> bool:
-        """Unfold what is above the node called `key` and go to it. False when there is none."""
+        """Unfold what is above the node called `key` and go to it, without a filter that hides it. False when there is
+        none."""
         path = self.path(key)
         if not path:
             return False
+        if key not in self.keys:
+            self.set_filter("")
         for node in path[:-1]:
             self._folded[node.key] = False
         self._arrange()
