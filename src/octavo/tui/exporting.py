@@ -19,6 +19,7 @@ from octavo.api.places import SpaceRef
 from octavo.api.spaces import Space
 from octavo.data.saving import IsThere, NotSaved, destination, safe_name, save, save_folder
 from octavo.tui.ages import plural
+from octavo.tui.file_facts import size_in_words
 from octavo.tui.screens.chooser import Choice
 from octavo.tui.screens.confirm import Confirm, Confirmed, Field
 from octavo.tui.screens.picker import Picker
@@ -53,8 +54,8 @@ def save_file(app: Octavo, file: File) -> None:
     if not url:
         app.say(f"The server gives no address for {file.name or 'this file'}, so it cannot be saved.", tone="care")
         return
-    kind = f"{size_in_words(file.size)}" if file.size else ""
-    export = Export(file.name or "the file", file.name, lambda: app.session.download(url, MOST), intro=kind)
+    size = size_in_words(file.size) if file.size else ""
+    export = Export(file.name or "the file", file.name, lambda: app.session.download(url, MOST), intro=size)
     ask_where(app, export)
 
 
@@ -217,15 +218,3 @@ def short_path(path: Path) -> str:
     """`path` with ~ for home."""
     home = os.path.expanduser("~")
     return f"~{str(path)[len(home) :]}" if home != "/" and path.is_relative_to(home) else str(path)
-
-
-def size_in_words(size: int) -> str:
-    """`812 bytes`, `3.4 kB`, `12 MB`."""
-    if size < 1000:
-        return "1 byte" if size == 1 else f"{size} bytes"
-    amount = float(size)
-    for unit in ("kB", "MB", "GB"):
-        amount /= 1000
-        if amount < 999.5 or unit == "GB":
-            break
-    return f"{amount:.1f} {unit}" if amount < 9.95 else f"{amount:.0f} {unit}"

@@ -13,6 +13,7 @@ from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, CollectionRef, ContentRef, OrganizationRef, SiteRef, SpaceRef
 from octavo.documents import links
 from octavo.tui.emoji import emoji
+from octavo.tui.file_facts import in_short
 from octavo.tui.page.late import Late
 from octavo.tui.page.targets import Asked, Ground, Named, Targets, origins
 
@@ -72,7 +73,7 @@ async def find(live: Live, asked: Asked, organization: Organization | None) -> N
                 return Named(f"#{number} {found.subject or 'Untitled'}", where=f"change request, {found.status}")
             case links.ToFile(name=name):
                 file = await file_of(live, asked.at, target)
-                return Named(file.name or name, where=about(file)) if file is not None else Named(trouble=_NO_FILE)
+                return Named(file.name or name, where=in_short(file)) if file is not None else Named(trouble=_NO_FILE)
             case links.ToCollection(collection=name):
                 collection = await live.known(collections.Get(at=CollectionRef(collection_id=name)))
                 return Named(collection.title or "Untitled", where="collection")
@@ -123,17 +124,6 @@ async def file_of(live: Live, at: ContentRef, target: links.ToFile) -> File | No
         return await live.known(content.GetFile(at=at, file_id=target.file))
     files = await live.known(content.ListFiles(at=at, limit=MOST_FILES))
     return next((file for file in files.items if file.name == target.name), None)
-
-
-def about(file: File) -> str:
-    """The kind and the size of a file: `PDF, 1.2 MB`, and how many pixels a picture has."""
-    from octavo.tui.exporting import size_in_words
-
-    name, dot, ending = file.name.rpartition(".")
-    kind = ending.upper() if dot and name and len(ending) < 6 else file.content_type.partition("/")[2]
-    sides = file.dimensions
-    pixels = f"{sides.width:.0f} × {sides.height:.0f}" if sides is not None else ""
-    return ", ".join(part for part in (kind, pixels, size_in_words(file.size) if file.size else "") if part)
 
 
 async def interface(live: Live, at: OrganizationRef, slug: str) -> Interface:

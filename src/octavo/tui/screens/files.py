@@ -22,7 +22,8 @@ from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.tui import clipboard
 from octavo.tui.ages import plural
-from octavo.tui.exporting import save_file, size_in_words
+from octavo.tui.exporting import save_file
+from octavo.tui.file_facts import kind_of, pixels_of, size_in_words
 from octavo.tui.locations import go_to, key_of, title_of, trails
 from octavo.tui.screen import View
 from octavo.tui.screens.chooser import Choice
@@ -33,7 +34,6 @@ from octavo.tui.widgets.rows import Column, Row, Rows
 from octavo.tui.widgets.summary import ASK_AFTER
 
 ORDERS = {"name": "by name", "size": "largest first", "kind": "by kind", "used": "least used first"}
-_KINDS = {"svg+xml": "SVG", "jpeg": "JPEG", "plain": "text", "octet-stream": "", "markdown": "Markdown", "mpeg": "MPEG"}
 
 
 class FilesScreen(View):
@@ -175,8 +175,7 @@ class FilesScreen(View):
         if file is None:
             about.update("")
             return
-        sides = file.dimensions
-        facts = (kind_of(file), f"{sides.width:g} × {sides.height:g}" if sides else "", size_in_words(file.size))
+        facts = (kind_of(file), pixels_of(file), size_in_words(file.size))
         about.update(
             Content("\n").join(
                 [
@@ -264,13 +263,3 @@ class FilesScreen(View):
             self.rows.focus()
         else:
             self.app.pop_screen()
-
-
-def kind_of(file: File) -> str:
-    """What a file is, in a word or two: `PNG image`, `PDF`, `CSV text`."""
-    family, _, kind = file.content_type.partition(";")[0].strip().lower().partition("/")
-    ending = file.name.rpartition(".")[2][:8].upper() if "." in file.name else ""
-    name = _KINDS.get(kind, kind.removeprefix("x-").upper() if len(kind) <= 6 else "") or ending
-    if family in ("image", "audio", "video", "text", "font") and name.lower() != family:
-        return f"{name} {family}".strip()
-    return name or family or "file"

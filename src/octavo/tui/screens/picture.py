@@ -19,7 +19,8 @@ from textual.widgets import Static
 
 from octavo.api.errors import ApiError
 from octavo.tui import graphics
-from octavo.tui.exporting import Export, ask_where, size_in_words
+from octavo.tui.exporting import Export, ask_where
+from octavo.tui.file_facts import format_of, size_in_words
 from octavo.tui.navigating import open_outside
 from octavo.tui.page.media import file_name
 from octavo.tui.page.pictures import Pictured, Small, half_blocks, pictured
@@ -229,9 +230,8 @@ class PictureScreen(Dialog[None]):
         if not width and file is not None and file.dimensions is not None:
             width, height = round(file.dimensions.width), round(file.dimensions.height)
         size = len(self._data) if self._data is not None else file.size if file is not None else 0
-        _, dot, ending = file_name(self.src).rpartition(".")
         parts = [
-            made.format or (ending.upper() if dot and len(ending) < 6 else ""),
+            made.format or (format_of(file) if file is not None else ""),
             f"{width} × {height} pixels" if width else "",
             size_in_words(size) if size else "",
             f"the first of {made.frames} frames" if made.frames > 1 else "",
