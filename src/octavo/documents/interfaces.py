@@ -156,7 +156,7 @@ class Interface:
 
     def _response(self, reading: Schemas, status: str, said: Mapping[str, Any]) -> Response:
         bodies = tuple(replace(body, description="") for body in _bodies(reading, said))
-        return Response(line_of(status), text_of(said.get("description")), bodies)
+        return Response(line_of(status), reading.words(said.get("description")), bodies)
 
     def _old_body(self, reading: Schemas, given: list[Mapping[str, Any]], said: Mapping[str, Any]) -> Iterator[Body]:
         """Bodies as version 2.0 has them: among the parameters."""
@@ -165,7 +165,10 @@ class Interface:
             if each.get("in") == "body":
                 schema = reading.field("", each.get("schema"), each.get("required") is True)
                 yield Body(
-                    media or "application/json", schema, each.get("required") is True, text_of(each.get("description"))
+                    media or "application/json",
+                    schema,
+                    each.get("required") is True,
+                    reading.words(each.get("description")),
                 )
         form = [_parameter(reading, each).field for each in given if each.get("in") == "formData"]
         if form:
@@ -226,7 +229,7 @@ def _parameter(schemas: Schemas, said: Mapping[str, Any]) -> Parameter:
     content = next(iter(object_of(said.get("content")).values()), None)
     schema = object_of(content).get("schema", schema) if content is not None else schema
     made = schemas.field(line_of(said.get("name")), schema, said.get("required") is True)
-    description = text_of(said.get("description")) or made.description
+    description = schemas.words(said.get("description")) or made.description
     children = made.children if schema is not said else ()
     return Parameter(
         line_of(said.get("in")),
@@ -235,7 +238,7 @@ def _parameter(schemas: Schemas, said: Mapping[str, Any]) -> Parameter:
 
 
 def _bodies(schemas: Schemas, said: Mapping[str, Any]) -> Iterator[Body]:
-    required, description = said.get("required") is True, text_of(said.get("description"))
+    required, description = said.get("required") is True, schemas.words(said.get("description"))
     for media, content in list(object_of(said.get("content")).items())[:8]:
         schema = object_of(content).get("schema")
         yield Body(

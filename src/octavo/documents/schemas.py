@@ -71,6 +71,16 @@ class Schemas:
     count: int = 0
     parts: int = 0
     """Parts that were put together: what refers to many that refer to many is never at its end."""
+    room: int = 40_000
+    """Letters of descriptions that may still be read: each is a page of its own to set."""
+
+    def words(self, value: Any) -> str:
+        """A description; its beginning when many long ones were read before."""
+        found = text_of(value)
+        if len(found) > self.room:
+            found = line_of(found[:_SHORT])
+        self.room -= len(found)
+        return found
 
     def field(self, name: str, schema: Any, required: bool, above: tuple[str, ...] = (), depth: int = 0) -> Field:
         """A schema under a name, with what is in it."""
@@ -79,7 +89,7 @@ class Schemas:
             return Field(name, "any" if schema else "nothing", required)
         said, names = self.of.follow(schema)
         called = names[-1].rpartition("/")[2] if names else line_of(said.get("title"))
-        description = text_of(object_of(schema).get("description") or said.get("description"))
+        description = self.words(object_of(schema).get("description") or said.get("description"))
         deprecated = said.get("deprecated") is True
         if set(names) & set(above):
             return Field(line_of(name), line_of(called), required, description, "", deprecated, more="as above")
