@@ -58,6 +58,14 @@ def name_targets(screen: ContentScreen) -> None:
         view.reset()  # what is on show was set with the names there were
 
 
+def name_again(screen: ContentScreen) -> None:
+    """Ask anew what could not be found when it was asked: the network may be back, or the file."""
+    sources = screen.view.sources
+    sources.titles = sources.interfaces = sources.thumbnails = sources.targets = None
+    name_targets(screen)
+    screen.view.reset()
+
+
 async def find(live: Live, asked: Asked, organization: Organization | None) -> Named | None:
     """What a link leads to. None when nobody can say now; with a trouble when it leads nowhere."""
     from octavo.api import sites, users  # what few pages link to is loaded when one does

@@ -21,7 +21,7 @@ from octavo.tui.discussing import Discussing
 from octavo.tui.emoji import emoji
 from octavo.tui.following_links import copy_address, follow, follow_link_page
 from octavo.tui.history import Visit
-from octavo.tui.naming import name_targets
+from octavo.tui.naming import name_again, name_targets
 from octavo.tui.page.opening import Standing
 from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
 from octavo.tui.page.view import PageView
@@ -270,6 +270,7 @@ class ContentScreen(Discussing, Travelling, SpaceViews):
         if self.page is not None and self.view.document is not None and self._in_view:
             threads = self.page_threads()
             self.view.set_threads(anchored(self.view.document, threads))
+            self.aside.outline.empty = "No headings." if self.view.is_whole else "Still reading this page …"
             self.aside.show(self.view.document, threads if self._threads_known else None, self.page)
         if trouble := self._troubles.get("threads"):
             self.aside.fail_threads(trouble)
@@ -343,6 +344,10 @@ class ContentScreen(Discussing, Travelling, SpaceViews):
         copy_address(self, message)
 
     # Actions
+
+    def action_refresh(self) -> None:
+        super().action_refresh()
+        name_again(self)
 
     def action_up(self) -> None:
         if self.aside.has_focus_within:
