@@ -72,17 +72,6 @@ def toggle_resolved(app: Octavo, at: Discussion, comment: Comment) -> None:
         app.queue(Queued(op, "reopen the thread"), said="Thread reopened")
 
 
-def resolve_all(app: Octavo, threads: Sequence[tuple[Discussion, Comment]]) -> None:
-    """Resolve the open ones of several threads together."""
-    writes = [
-        Queued(comments.Update(at=at, comment_id=comment.id, resolved=True), "resolve the thread")
-        for at, comment in threads
-        if comment.is_open
-    ]
-    if writes:
-        app.queue(*writes, said=f"{plural(len(writes), 'thread')} resolved")
-
-
 def react(app: Octavo, at: Discussion, comment: Comment, to: Comment | Reply, chosen: str) -> None:
     """React with an emoji, or take the reaction back when it is there already."""
     mine = chosen in my_reactions(app, to)

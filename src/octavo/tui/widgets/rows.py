@@ -207,10 +207,6 @@ class Rows(Lines, Generic[T]):
         every = frozenset(self.keys)
         self._tick(frozenset() if every <= self.ticked else self.ticked | every)
 
-    def untick(self) -> None:
-        """Tick nothing."""
-        self._tick(frozenset())
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in ("tick", "tick_all") and not self._can_tick:
             return False
