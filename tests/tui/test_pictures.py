@@ -12,7 +12,7 @@ from PIL import Image
 
 from octavo.documents.parse import parse
 from octavo.tui.page.pictures import Small, half_blocks, pictured
-from octavo.tui.pictures import small
+from octavo.tui.pictures import read_answer, small
 
 GROUND = (20, 22, 27)
 needs_resvg = pytest.mark.skipif(find_spec("resvg_py") is None, reason="drawings need the extra `images`")
@@ -78,8 +78,9 @@ async def test_a_drawing_is_drawn_and_takes_nothing_from_this_machine(tmp_path: 
     drawing = '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8">{}</svg>'
     seen = await small(drawing.format('<rect width="8" height="8" fill="#ff0000"/>').encode(), 8, 4, GROUND)
     assert set(seen.pixels[::3]) == {255}
-    hidden = await small(drawing.format(f'<image href="{path}" width="8" height="8"/>').encode(), 8, 4, GROUND)
-    assert hidden.pixels == bytes(GROUND) * (hidden.columns * hidden.rows)
+    for way in (f'href="{path}"', f'hrehref="x"f="{path}"'):
+        hidden = await small(drawing.format(f'<image {way} width="8" height="8"/>').encode(), 8, 4, GROUND)
+        assert hidden.pixels == bytes(GROUND) * (hidden.columns * hidden.rows)
 
 
 @needs_resvg
@@ -94,6 +95,16 @@ async def test_a_drawing_is_drawn_and_takes_nothing_from_this_machine(tmp_path: 
 )
 async def test_a_hostile_drawing_is_given_up(drawing: bytes) -> None:
     assert (await small(drawing, 60, 20, GROUND)).trouble
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [b"", b"no\n", b"[" * 99_999 + b"\n", b"[1]\n", b'{"size": [1, 1], "width": 1e999}\nabc', b'{"size": [0, 0]}\n'],
+)
+def test_whatever_the_program_that_decodes_says_is_a_picture_or_none(answer: bytes) -> None:
+    found = read_answer(answer)
+    assert found.trouble
+    assert not found.pixels
 
 
 def test_two_pixels_are_a_cell_and_equal_cells_one_piece() -> None:

@@ -6,13 +6,14 @@ import asyncio
 import json
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import Any
 from urllib.parse import urlsplit
+
+from pydantic import BaseModel, NonNegativeInt
 
 from octavo.api.content import File
 from octavo.api.errors import ApiError
 from octavo.api.places import ContentRef
-from octavo.api.safety import line as safe_line
+from octavo.api.text import SafeLine
 from octavo.documents import links
 from octavo.tui import children
 from octavo.tui.naming import file_of
@@ -29,6 +30,7 @@ DECODING, MEMORY = 5.0, 768 << 20
 MOST_CELLS = 8_000
 """Of a picture in half blocks: more take longer to paint than one wants to wait for a key."""
 _HEAD = 4096
+_TOO_MUCH, _NOT_ALL = "decoding it takes more memory than a picture may", "not all of it could be decoded"
 
 
 class NotShown(Exception):
@@ -108,23 +110,36 @@ async def small(data: bytes, columns: int, rows: int, ground: tuple[int, int, in
         return Small(trouble=f"The program that decodes it could not be started ({error.strerror}).")
     if told.late:
         return Small(trouble=f"Decoding it took longer than {DECODING:g} s, and was given up.")
-    return _read(told.output)
+    return read_answer(told.output)
 
 
-def _read(output: bytes) -> Small:
+class _About(BaseModel):
+    """What the program that decodes says of a picture. It worked on what strangers wrote, and may say anything."""
+
+    trouble: SafeLine = ""
+    format: SafeLine = ""
+    width: NonNegativeInt = 0
+    height: NonNegativeInt = 0
+    frames: NonNegativeInt = 1
+    size: tuple[NonNegativeInt, NonNegativeInt] = (0, 0)
+
+
+def read_answer(output: bytes) -> Small:
+    """What the program that decodes says, as a picture; or why there is none."""
     head, found, pixels = output.partition(b"\n")
-    about: dict[str, Any] = (
-        json.loads(head) if found else {"trouble": "decoding it takes more memory than a picture may"}
-    )
-    trouble = safe_line(str(about.get("trouble") or ""))
-    columns, rows = about.get("size") or (0, 0)
-    if not trouble and len(pixels) != columns * rows * 3:
-        trouble = "not all of it could be decoded"
+    try:
+        about = _About.model_validate_json(head) if found else _About(trouble=_TOO_MUCH)
+    except ValueError:
+        about = _About(trouble=_NOT_ALL)
+    columns, rows = about.size
+    trouble = about.trouble
+    if not trouble and (not pixels or len(pixels) != columns * rows * 3):
+        trouble = _NOT_ALL
     read = Small(
-        format=str(about.get("format") or ""),
-        width=int(about.get("width") or 0),
-        height=int(about.get("height") or 0),
-        frames=int(about.get("frames") or 1),
+        format=about.format,
+        width=about.width,
+        height=about.height,
+        frames=about.frames,
         trouble=f"It is not shown: {trouble}." if trouble else "",
     )
     return read if trouble else replace(read, columns=columns, rows=rows, pixels=pixels)

@@ -124,6 +124,11 @@ async def test_a_drawing_holds_no_terminal_sequences() -> None:
     assert not any((char < " " and char != "\n") or "\x7f" <= char < "\xa0" for char in said)
 
 
+@pytest.mark.parametrize("answer", [b"warning: odd\n", b"[1]\n", b"[" * 99_999 + b"\n", b"\xff\n"])
+def test_what_the_program_says_beside_drawings_is_not_believed(answer: bytes) -> None:
+    assert list(diagrams.read_drawings(b'"a"\n' + answer + b'"b"\n')) == [("a",)]
+
+
 @pytest.mark.parametrize(
     ("source", "why"),
     [

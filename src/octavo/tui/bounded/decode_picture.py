@@ -17,7 +17,8 @@ MOST_PIXELS = 24_000_000
 LARGER = 4
 """How many times its size a small picture is shown."""
 _ELSEWHERE = re.compile(rb"""href\s*=\s*(?:"(?!#|data:)[^"]*"|'(?!#|data:)[^']*')""", re.IGNORECASE)
-"""What a drawing takes from other files: this machine's are none of its business."""
+"""What a drawing takes from other files: this machine's are none of its business. Something has to stand in its place,
+else what is before and behind it may become the same again."""
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "AVIF", "ICO", "TIFF")
 
 
@@ -72,7 +73,7 @@ def _drawn(data: bytes, asked: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     try:
         if b"<!entity" in data.lower():
             raise ValueError  # what it says can then not be told from its letters
-        text = _ELSEWHERE.sub(b"", data).decode("utf-8", "replace")
+        text = _ELSEWHERE.sub(b"none=''", data).decode("utf-8", "replace")
         drawn = resvg_py.svg_to_bytes(svg_string=text, width=min(4_000, asked["width"] * 2))
         image = Image.open(io.BytesIO(drawn), formats=("PNG",))
         if image.width * image.height > MOST_PIXELS:

@@ -106,7 +106,7 @@ async def find(diagram: Diagram) -> Drawn:
         told = await children.ask("draw_diagram", given, seconds=SECONDS, memory=MEMORY, most=MOST)
     except OSError as error:
         return Drawn(problem=f"the program that draws could not be started ({error.strerror}).")
-    drawings = tuple(_read_drawings(told.output))
+    drawings = tuple(read_drawings(told.output))
     if drawings:
         return Drawn(drawings)
     return Drawn(
@@ -114,9 +114,16 @@ async def find(diagram: Diagram) -> Drawn:
     )
 
 
-def _read_drawings(output: bytes) -> Iterable[tuple[str, ...]]:
+def read_drawings(output: bytes) -> Iterable[tuple[str, ...]]:
+    """The drawings that the program told of, each as its lines, as far as it is to be believed."""
     for row in output.split(b"\n")[:-1]:
-        lines = [line.rstrip() for line in safe_text(str(json.loads(row))).expandtabs(4).split("\n")]
+        try:
+            drawing = json.loads(row)
+        except (ValueError, RecursionError):  # what worked on what strangers wrote may say anything
+            return
+        if not isinstance(drawing, str):
+            return
+        lines = [line.rstrip() for line in safe_text(drawing).expandtabs(4).split("\n")]
         while lines and not lines[-1]:
             lines.pop()
         if lines and len(lines) <= TALLEST and max(map(cells, lines)) <= WIDEST:
