@@ -17,8 +17,10 @@ from octavo.documents import trees
 from octavo.documents.trees import Pages
 from octavo.server import loader
 from octavo.server.behaviour import revisions
+from octavo.server.folders import Folder
 from octavo.server.loader import Loaded
 from octavo.server.store import Json
+from octavo.server.summaries import entries
 from octavo.server.world import World
 from tests.server.asking import Ask
 from tests.server.writing import Desk, insert, update
@@ -102,6 +104,14 @@ def test_a_summary_gives_the_tree(world: World) -> None:
         ("../../../etc/passwd.md", "leads"),
         ("missing/page.md", "is"),
     ]
+
+
+@pytest.mark.long
+def test_a_summary_of_many_thousand_pages_is_read_to_its_end(folder: Path) -> None:
+    pages = [f"* [Group {group}](g{group}.md)\n" + "  * [Page](page.md)\n" * 99 for group in range(100)]
+    found = entries(Folder(folder, folder), "# Table of contents\n\n" + "".join(pages), Path("SUMMARY.md"))
+    assert [each.title for each in found] == [f"Group {group}" for group in range(100)]
+    assert {len(each.children) for each in found} == {99}
 
 
 def test_pages_say_what_their_files_do_without_the_front_matter(world: World) -> None:

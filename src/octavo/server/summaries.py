@@ -12,6 +12,9 @@ from octavo.documents.parse import parse
 from octavo.server.folders import Entry, Folder
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+_ITEM = re.compile(r"(?:[*+-]|\d{1,9}[.)])[ \t]")
+_STRETCH = 2_000
+"""Lines that are parsed at once: of a list of many thousand pages no more would be laid out than of a page."""
 _PAGES = {".md", ".markdown", ".mdx", ""}
 
 
@@ -20,7 +23,7 @@ def entries(folder: Folder, text: str, summary: Path) -> list[Entry]:
     reading = _Reading(folder, summary)
     root: list[Entry] = []
     into = root
-    for block in _open(parse(text).blocks):
+    for block in _open(block for stretch in _stretches(text) for block in parse(stretch).blocks):
         if block.kind == "heading" and block.attrs.get("level", 1) > 1:
             group = Entry("group", _words(block.runs) or "Untitled group")
             root.append(group)
@@ -31,6 +34,17 @@ def entries(folder: Folder, text: str, summary: Path) -> list[Entry]:
             into += reading.items(block)
     reading.settle(root)
     return [entry for entry in root if entry.kind != "group" or entry.children]
+
+
+def _stretches(text: str) -> Iterator[str]:
+    """A text in stretches of lines, each but the first beginning with an item of the outermost list."""
+    lines = text.splitlines(keepends=True)
+    start = 0
+    for number, line in enumerate(lines):
+        if number - start >= _STRETCH and _ITEM.match(line):
+            yield "".join(lines[start:number])
+            start = number
+    yield "".join(lines[start:])
 
 
 def _open(blocks: Iterable[Block]) -> Iterator[Block]:

@@ -7,6 +7,7 @@ from textual.selection import Selection
 from textual.widgets import Static
 
 from octavo.documents.parse import parse
+from octavo.tui.page import arriving
 from octavo.tui.page.reader import Reader
 from octavo.tui.page.view import PageView
 from tests.tui.page.panes import PaneApp, bar_at, links, screen
@@ -393,6 +394,18 @@ async def test_a_long_page_shows_its_beginning_before_it_is_read() -> None:
         assert len(view.document.blocks) > begun
         assert "Paragraph 199" in screen(view)
         assert [type(each) for each in app.said] == [PageView.Loaded]
+
+
+async def test_a_title_is_shown_once_though_nothing_is_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arriving, "FIRST", 0.0)
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show_markdown("# Long\n\n" + LONG * 10, title="Long", key="p")
+        assert app.pane.document is not None
+        assert not app.pane.document.blocks
+        while "Section 0" not in screen(app.pane):
+            await pilot.pause()
+        assert screen(app.pane).count("Long") == 1
 
 
 ARRIVING = LONG * 10 + "\n\n## The last of all\n\nA needle.\n"

@@ -232,7 +232,7 @@ class PageView(Tabling, Arriving):
         if not blocks:
             return []
         if title:
-            if blocks[0] is self._left_out(document):
+            if blocks[0] is self._left_out(self.document or document):  # what was read since may be all there is
                 del blocks[0]
             blocks.insert(0, Block("page-title", runs=(Run(title),), text=description))
         return blocks
