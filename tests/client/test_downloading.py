@@ -31,6 +31,8 @@ async def test_what_is_at_home_is_asked_for_with_the_key_and_followed(connect: C
         ("http://127.0.0.1:9/x", "without encryption"),
         ("https://127.0.0.1:9/x", "of a private network"),
         ("https://[::1]/x", "of a private network"),
+        ("https://[fec0::1]/x", "of a private network"),
+        ("https://[", "that is none"),
         ("https://169.254.169.254/latest", "of a private network"),
         ("https://user:word@example.com/x", "name or password"),
         ("file:///etc/passwd", "that is none"),

@@ -15,6 +15,8 @@ def is_public(address: str) -> bool:
             inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(str(inner))
+        if ip.is_site_local:
+            return False
     return ip.is_global and not ip.is_multicast
 
 

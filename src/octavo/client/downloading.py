@@ -28,8 +28,10 @@ async def download(
     url: str, most: int, *, origin: str, carrier: Carrier, agent: str, ca_file: Path | None
 ) -> AsyncGenerator[bytes, None]:
     """The bytes at `url`, as they come. `carrier` asks `origin`. Raises ApiError, also when they are more than `most`."""
+    base = url
     for _ in range(HOPS + 1):
-        parts = _parts(url)
+        parts = _parts(base, url)
+        base = parts.geturl()
         home = _triple(parts) == triple(origin)
         asked = carrier if home else await _carrier_to(parts, ca_file)
         headers = {"accept": "*/*", "accept-encoding": "identity", "user-agent": agent}
@@ -42,7 +44,7 @@ async def download(
                             yield chunk
                     return
                 await body.discard(answer)
-                url = urljoin(url, location)
+                url = location
         finally:
             if not home:
                 await asked.aclose()
@@ -83,10 +85,12 @@ def _triple(parts: SplitResult) -> tuple[str, str, int]:
     return triple(f"{parts.scheme}://{parts.netloc}")
 
 
-def _parts(url: str) -> SplitResult:
+def _parts(base: str, url: str) -> SplitResult:
+    """The parts of `url`, an address that may be relative to `base`. Raises BadResponse."""
     try:
-        parts = urlsplit(url)
+        parts = urlsplit(urljoin(base, url))
         _triple(parts)
+        target(parts)
     except ValueError:
         raise BadResponse("The server gives an address for it that is none. Refresh what is on show.") from None
     if "@" in parts.netloc:
