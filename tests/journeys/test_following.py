@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from octavo.api import openapi
 from octavo.tui.screens.content import ContentScreen
 from tests.journeys.stage import Stage
 
@@ -13,7 +14,10 @@ async def test_a_page_is_read_with_all_it_refers_to_and_found_again_as_it_was_le
         assert isinstance(content, ContentScreen)
         assert content.pages is not None
         levels = next(page for page in content.pages.walk() if page.path == "look-up/reference/levels")
+        run.platform.refuse_next(openapi.GetLatestContent, 403, "Not today.")
         run.app.open_space("harbour-api", levels.id)
+        await run.see("The specification harbour cannot be read: Not")
+        await run.press("r")
         await run.see("▸ GET  /stations/{station}/levels  Measured l")
         content.view.focus()
         await run.press("enter")
