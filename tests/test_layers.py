@@ -44,6 +44,8 @@ HOME = {
     "reportlab": {"server"},
     "PIL": {"server", "tui"},
     "termaid": {"tui"},
+    "resvg_py": {"tui"},
+    "textual_image": {"tui"},
     "sqlite3": {"data", "server"},
     "markdown_it": {"documents"},
     "mdit_py_plugins": {"documents"},
