@@ -270,8 +270,8 @@ class ContentScreen(Discussing, Travelling, SpaceViews):
         if self.page is not None and self.view.document is not None and self._in_view:
             threads = self.page_threads()
             self.view.set_threads(anchored(self.view.document, threads))
-            self.aside.outline.empty = "No headings." if self.view.is_whole else "Still reading this page …"
-            self.aside.show(self.view.document, threads if self._threads_known else None, self.page)
+            known = threads if self._threads_known else None
+            self.aside.show(self.view.document, known, self.page, whole=self.view.is_whole)
         if trouble := self._troubles.get("threads"):
             self.aside.fail_threads(trouble)
 

@@ -51,7 +51,7 @@ class Aside(Vertical):
             self._draw_heading,
             key=lambda heading: heading.anchor,
             search=lambda heading: heading.title,
-            empty="No headings.",
+            empty="",
             id="outline",
         )
         threads: Rows[Comment] = Rows(
@@ -75,8 +75,9 @@ class Aside(Vertical):
     def threads(self) -> Rows[Comment]:
         return self.query_one("#threads", Rows)
 
-    def show(self, document: Document, threads: Iterable[Comment] | None, page: Page) -> None:
-        """Show what belongs to `page`. Threads are None while nobody knows them."""
+    def show(self, document: Document, threads: Iterable[Comment] | None, page: Page, *, whole: bool = True) -> None:
+        """Show what belongs to `page`. Threads are None while nobody knows them; `whole`: all of it is read."""
+        self.outline.empty = "No headings." if whole else "Still reading this page."
         other = page.id != self._page
         if other:
             self.outline.set_filter("")
@@ -110,8 +111,8 @@ class Aside(Vertical):
 
     def clear(self) -> None:
         """Show nothing: its page is gone, and the next is not there yet."""
+        self.outline.empty = self.threads.empty = self.threads.hint = ""
         self.outline.show([])
-        self.threads.empty = self.threads.hint = ""
         self.threads.show([])
         for name in ("#threads-title", "#facts"):
             self.query_one(name, Static).update("THREADS" if name == "#threads-title" else "")
