@@ -172,7 +172,7 @@ class Platform:
         if self.delay:
             await asyncio.sleep(self.delay)
         if self.fail and self._chance.random() < self.fail:
-            raise Refused(503, "The platform was told to fail now and then. Try again.")
+            raise Refused(503, "The platform was told to fail now and then.")
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
