@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from octavo.tui.page.lines import cells
-from octavo.tui.page.maths import DEPTH, LIMIT, SUBSCRIPTS, SUPERSCRIPTS, Reader, scripted, unescaped
+from octavo.tui.page.maths import SUBSCRIPTS, SUPERSCRIPTS, Reader, scripted, unescaped
 
 _FRACTIONS = frozenset({"frac", "dfrac", "cfrac"})
 _STACKED = {"sum": "∑", "prod": "∏", "coprod": "∐", "bigcup": "⋃", "bigcap": "⋂", "bigoplus": "⨁"} | {
@@ -36,7 +36,9 @@ _FENCES = {
     "Vmatrix": ("‖", "‖"),
     "cases": ("{", ""),
 }
-_MOST_ROWS = 40
+_MOST_ROWS, _LONGEST, _DEEPEST = 40, 2000, 10
+"""Rows of a formula, signs of its source and how deep its parts stand in each other: what is more has no room anywhere,
+and takes long to find that out."""
 
 
 class Box(NamedTuple):
@@ -52,7 +54,7 @@ class Box(NamedTuple):
 
 def formula(source: str, width: int) -> list[str] | None:
     """The rows of a formula; None when it has no room, or nothing in it is to be stacked."""
-    if len(source) > LIMIT:
+    if len(source) > _LONGEST:
         return None
     rows = _Setter(unescaped(" ".join(source.split()))).grid(0)
     box = _aligned(rows)
@@ -219,7 +221,7 @@ class _Setter(Reader):
             self._at += 1
         if self.at_end():
             return Box(("",))
-        if depth >= DEPTH:
+        if depth >= _DEEPEST:
             return Box((self._atom(depth),))
         command, _, _, char = self._lexemes[self._at]
         if char == "{":

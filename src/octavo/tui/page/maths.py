@@ -302,7 +302,7 @@ class Reader:
             return f"{_held(over)}/{_held(under)}{apart}"
         if name == "sqrt":
             root = ""
-            if self._at < len(self._lexemes) and self._peek() == "[":
+            if depth < DEPTH and self._at < len(self._lexemes) and self._peek() == "[":
                 self._at += 1
                 root = self.sequence(depth + 1, "]")
             return f"{root.translate(SUPERSCRIPTS)}√{_held(self._argument(depth).strip())}"
