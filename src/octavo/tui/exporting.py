@@ -20,6 +20,7 @@ from octavo.api.spaces import Space
 from octavo.data.saving import IsThere, NotSaved, destination, safe_name, save, save_folder
 from octavo.tui.ages import plural
 from octavo.tui.file_facts import size_in_words
+from octavo.tui.pages import page_as_written, text_of
 from octavo.tui.screens.chooser import Choice
 from octavo.tui.screens.confirm import Confirm, Confirmed, Field
 from octavo.tui.screens.picker import Picker
@@ -101,8 +102,8 @@ async def _markdown(app: Octavo, at: SpaceRef, page_id: str) -> AsyncIterator[by
 
 
 async def _page(app: Octavo, at: SpaceRef, page_id: str) -> bytes:
-    page = await app.session.live.send(content.GetPage(at=at, page_id=page_id, format="markdown"))
-    return (page.markdown or "").encode("utf-8", "replace")
+    page: Page = await app.session.live.send(page_as_written(at, page_id))
+    return text_of(page).encode("utf-8", "replace")
 
 
 async def _pdf(app: Octavo, op: pdf.Get) -> AsyncGenerator[bytes, None]:

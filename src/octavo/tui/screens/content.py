@@ -18,14 +18,13 @@ from octavo.api.places import SpaceRef
 from octavo.data.live import Snapshot
 from octavo.documents.blocks import Block
 from octavo.tui.discussing import Discussing
-from octavo.tui.emoji import emoji
 from octavo.tui.following_links import copy_address, follow, follow_link_page
 from octavo.tui.history import Visit
 from octavo.tui.naming import name_again, name_targets
 from octavo.tui.page.opening import Standing
 from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
 from octavo.tui.page.view import PageView
-from octavo.tui.pages import page_to_read
+from octavo.tui.pages import page_to_read, show_page
 from octavo.tui.reading import anchored, neighbour, open_counts, under
 from octavo.tui.space_views import SpaceViews
 from octavo.tui.travelling import Travelling
@@ -217,12 +216,7 @@ class ContentScreen(Discussing, Travelling, SpaceViews):
         if snapshot.value is not None:
             self.page = snapshot.value
             name_targets(self)
-            self.view.show_markdown(
-                snapshot.value.markdown or "",
-                title=f"{emoji(snapshot.value.emoji)} {snapshot.value.title}".strip(),
-                description=snapshot.value.description,
-                key=self._page_key,
-            )
+            show_page(self.view, snapshot.value, self._page_key)
             self._draw_threads()
             self._go_to_anchor()
             if self.octavo.picturing is not None:

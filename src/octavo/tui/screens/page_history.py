@@ -28,12 +28,11 @@ from octavo.documents.parse import parse
 from octavo.tui import clipboard, following_links
 from octavo.tui.ages import long_age, plural, short_age
 from octavo.tui.discussing import Discussing
-from octavo.tui.emoji import emoji
 from octavo.tui.page.diff_view import DiffView
 from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
 from octavo.tui.page.targets import Ground, Targets
 from octavo.tui.page.view import PageView
-from octavo.tui.pages import page_as_written, page_there, page_to_read, text_of
+from octavo.tui.pages import page_as_written, page_there, page_to_read, show_page, text_of
 from octavo.tui.versions import Version, Walk
 from octavo.tui.widgets.content import joined
 from octavo.tui.widgets.lines import Lines
@@ -181,12 +180,7 @@ class PageHistoryScreen(Discussing):
             view.clear()
             view.fail("The page is not in this revision", "It was deleted in it, or was not there yet.")
             return
-        view.show_markdown(
-            page.markdown or "",
-            title=f"{emoji(page.emoji)} {page.title}".strip(),
-            description=page.description,
-            key=f"{version.revision} {self.page_id}",
-        )
+        show_page(view, page, f"{version.revision} {self.page_id}")
 
     async def _compare(self, version: Version, side: Side) -> None:
         view = self.query_one("#diff", DiffView)
