@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from octavo.api import openapi
+from octavo.api.content import Page, PageTree
+from octavo.tui.following_links import follow
+from octavo.tui.page.page_parts import LinkFollowed
 from octavo.tui.screens.content import ContentScreen
 from tests.journeys.stage import Stage
 
@@ -43,3 +46,19 @@ async def test_a_page_is_read_with_all_it_refers_to_and_found_again_as_it_was_le
         await run.see("▾ GET", "IN THE PATH")
         await run.press("Y")
         await run.hear("This page has no address that a browser could open")
+
+
+async def test_links_that_lead_in_a_circle_or_to_no_name_of_a_file_are_said_to(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.until(lambda: isinstance(run.app.screen, ContentScreen) and run.app.screen.page is not None)
+        screen = run.app.screen
+        assert isinstance(screen, ContentScreen)
+        follow(screen, LinkFollowed("/files/..%2F..%2Forgs", False, "file"))
+        await run.hear("There is no file ../../orgs in this space.")
+        follow(screen, LinkFollowed("/files/..%2F..%2Forgs.png", False, "image"))
+        await run.see("There is no file ../../orgs.png in this")
+        await run.press("escape")
+        target = {"kind": "page", "page": "round"}
+        screen.pages = PageTree(pages=[Page(id="round", title="Round", type="link", target=target)])
+        screen.open_page("round")
+        await run.hear("Round leads to Round, which is only a link itself.")

@@ -88,6 +88,10 @@ def follow_link_page(screen: ContentScreen, page: Page) -> None:
     target = page.target if isinstance(page.target, dict) else {}
     match target.get("kind"):
         case "page" | "anchor" if not target.get("space"):
+            found = screen.pages.find(str(target.get("page"))) if screen.pages is not None else None
+            if found is not None and found.type == "link":  # it may lead back
+                screen.octavo.say(f"{page.title} leads to {found.title}, which is only a link itself.", tone="care")
+                return
             screen.open_page(str(target.get("page")), anchor=str(target.get("anchor") or ""))
         case "page" | "anchor":
             screen.octavo.open_space(str(target.get("space")), str(target.get("page")), str(target.get("anchor") or ""))

@@ -127,9 +127,13 @@ async def _space(live: Live, target: links.ToSpace) -> Named:
 
 
 async def file_of(live: Live, at: ContentRef, target: links.ToFile) -> File | None:
-    """The file of a link, by its id or its name. Raises ApiError."""
+    """The file of a link, by its id or its name. None for an id that is none. Raises ApiError."""
     if target.file:
-        return await live.known(content.GetFile(at=at, file_id=target.file))
+        try:
+            op = content.GetFile(at=at, file_id=target.file)
+        except ValueError:
+            return None
+        return await live.known(op)
     files = await live.known(content.ListFiles(at=at, limit=MOST_FILES))
     return next((file for file in files.items if file.name == target.name), None)
 
