@@ -14,10 +14,10 @@ from time import perf_counter
 
 import pytest
 
-from octavo.documents.changes import new_side, old_side
 from octavo.documents.diff import diff
 from octavo.documents.parse import parse
 from tests.documents.audit import lost, misplaced, raw_tags, source_words
+from tests.documents.sides import new_side, old_side
 
 PAGES = sorted((Path(__file__).parents[1] / "tui" / "page" / "pages").glob("*.md"))
 CORPUS = Path(os.environ.get("OCTAVO_CORPUS", "/nonexistent"))

@@ -20,14 +20,13 @@ from octavo.documents.changes import (
     Setting,
     Table,
     Words,
-    new_side,
-    old_side,
 )
 from octavo.documents.diff import diff
 from octavo.documents.parse import parse
 from octavo.documents.sequences import stretches
 from octavo.documents.source_diff import source_diff
 from octavo.documents.word_diff import compare, compare_lines
+from tests.documents.sides import new_side, old_side
 from tests.documents.test_properties import pages
 
 

@@ -1,7 +1,6 @@
 """What changed between two pages, in the order a reader meets it.
 
-Entries that stand for both sides hold the blocks of both, so that either page can be rebuilt: see `old_side` and
-`new_side`.
+Entries that stand for both sides hold the blocks of both, so that either page can be rebuilt from them.
 """
 
 from __future__ import annotations
@@ -231,30 +230,6 @@ def leaves(entries: Iterable[Entry]) -> Iterator[Entry]:
             yield from leaves(entry.parts.entries)
         else:
             yield entry
-
-
-def old_side(entries: Iterable[Entry]) -> list[Block]:
-    """The blocks of the page as it was."""
-    found: list[Block] = []
-    for entry in entries:
-        match entry:
-            case Same(old=blocks) | Restructured(old=blocks):
-                found += blocks
-            case Removed(block=block) | Changed(old=block) | Moved(old=block, arrives=False):
-                found.append(block)
-    return found
-
-
-def new_side(entries: Iterable[Entry]) -> list[Block]:
-    """The blocks of the page as it is."""
-    found: list[Block] = []
-    for entry in entries:
-        match entry:
-            case Same(new=blocks) | Restructured(new=blocks):
-                found += blocks
-            case Added(block=block) | Changed(new=block) | Moved(new=block, arrives=True):
-                found.append(block)
-    return found
 
 
 def _short(value: str | None) -> str:
