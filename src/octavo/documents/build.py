@@ -13,6 +13,7 @@ from octavo.documents.containers import ALWAYS_OPEN, BRANCHES, PARENTS, begin, w
 from octavo.documents.ends import Ends
 from octavo.documents.html_blocks import HtmlReader
 from octavo.documents.inline import segments
+from octavo.documents.pauses import breathe
 from octavo.documents.tables import pipe_table
 from octavo.documents.tags import Tag
 from octavo.documents.tree import Draft, Tree
@@ -41,6 +42,7 @@ class Builder:
         """Build what the tokens of a block of the top level say. The ends of the tags in it are known."""
         self._tokens, self._index = tokens, 0
         while self._index < len(self._tokens):
+            breathe()
             token = self._tokens[self._index]
             if token.map:
                 self._lines = (token.map[0], token.map[1])

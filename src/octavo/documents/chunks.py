@@ -11,11 +11,13 @@ from typing import Any, Literal, NamedTuple
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_core.text_join import text_join
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 from octavo.documents.blocks import Diagnostic
 from octavo.documents.caps import IN_BLOCK, LOOKS, TooMuch, has_too_many_marks, parts
 from octavo.documents.html import Finder, Placeholders
+from octavo.documents.pauses import breathe
 from octavo.documents.rules import footnotes_at_the_end, parser
 from octavo.documents.tags import Tag, TagScanner
 
@@ -51,6 +53,7 @@ class _Window:
 
     def look(self) -> None:
         """Count a look at a line."""
+        breathe()
         self.looks -= 1
         if self.looks < 0:
             raise TooMuch
@@ -82,8 +85,18 @@ class _State(StateBlock):
 
     def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
         """Add a token."""
+        breathe()
         if len(self.tokens) >= IN_BLOCK:
             raise TooMuch
+        return super().push(ttype, tag, nesting)
+
+
+class _Words(StateInline):
+    """The parser of words at work."""
+
+    def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
+        """Add a token."""
+        breathe()
         return super().push(ttype, tag, nesting)
 
 
@@ -96,7 +109,7 @@ class _Definitions(dict[str, Any]):
 
 
 class Chunks:
-    """The blocks of a source, in order. `steps` are to be gone through to the end; none takes long."""
+    """The blocks of a source, in order (`blocks`, to be gone through to the end)."""
 
     def __init__(self, source: str, stretch: int, most: int) -> None:
         """`most`: about how many parts are read."""
@@ -118,25 +131,23 @@ class Chunks:
         if "]:" in source:
             self._last_definition = max((match.end() for match in _DEFINITION.finditer(source)), default=-1)
 
-    def steps(self) -> Iterator[Chunk | None]:
-        """The blocks, and None where one may pause."""
+    def blocks(self) -> Iterator[Chunk]:
+        """The blocks."""
         at = line = taken = 0
         while at < len(self._source) and taken < self._most:
             try:
                 blocks, end, end_line = self._stretch_from(at, line, self.diagnostics)
             except TooMuch:
                 break
-            yield None
             if self._last_definition > end and any("[" in token.content for tokens, _ in blocks for token in tokens):
-                yield from self._read_definitions(end, end_line)
+                self._read_definitions(end, end_line)
             for tokens, block_end in blocks:
                 for token in tokens:
                     if token.type == "inline":
                         self._read_words(token)
                         taken += parts(token.children or ())
-                        yield None
+                        text_join(StateCore("", parser(), self._env, [token]))
                 taken += parts(tokens)
-                text_join(StateCore("", parser(), self._env, tokens))
                 if kept := self._without_notes(tokens):
                     yield Chunk(kept, block_end)
             at, line = end, end_line
@@ -155,9 +166,12 @@ class Chunks:
             line = token.map[0] if token.map else 0
             self.diagnostics.append(Diagnostic(line, "Too many marks in one paragraph: shown as source."))
         else:
-            parser().inline.parse(token.content, parser(), self._env, token.children)
+            state = _Words(token.content, parser(), self._env, token.children)
+            parser().inline.tokenize(state)
+            for rule in parser().inline.ruler2.getRules(""):
+                rule(state)
 
-    def _read_definitions(self, at: int, line: int) -> Iterator[None]:
+    def _read_definitions(self, at: int, line: int) -> None:
         """What words lead to may be said further down."""
         taken = 0
         while at < self._last_definition and taken < self._most // 2:
@@ -166,7 +180,6 @@ class Chunks:
             except TooMuch:
                 break
             taken += sum(parts(tokens) for tokens, _ in blocks)
-            yield None
         self._last_definition = -1
 
     def _stretch_from(

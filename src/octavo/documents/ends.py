@@ -9,6 +9,7 @@ from itertools import takewhile
 from markdown_it.token import Token
 
 from octavo.documents.containers import ALWAYS_OPEN
+from octavo.documents.pauses import breathe
 from octavo.documents.tags import Tag
 
 _REACH = 60
@@ -34,6 +35,7 @@ class Ends:
     def add(self, tokens: Sequence[Token]) -> None:
         """Look for tags in what comes next."""
         for index, token in enumerate(tokens, self._count):
+            breathe()
             for each in token.children or () if token.type == "inline" else (token,):
                 if each.type == "platform_tag":
                     self._see(each.meta["tag"], index)

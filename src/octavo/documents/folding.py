@@ -12,6 +12,7 @@ from octavo.documents.anchors import Anchors
 from octavo.documents.blocks import NOTHING, Block, Heading, Run, words
 from octavo.documents.containers import PARENTS
 from octavo.documents.ink import trimmed
+from octavo.documents.pauses import breathe
 from octavo.documents.tree import Draft
 
 _TASK = re.compile(r"\[([ xX])\](?:\s+|$)")
@@ -39,6 +40,7 @@ def _folded(draft: Draft) -> Draft:
 
 def _fold(draft: Draft) -> list[Draft]:
     """What a draft becomes: itself, others, or nothing."""
+    breathe()
     folder = _FOLDERS.get(draft.kind) or (_fold_series if draft.kind in _CHILD_OF else None)
     folded = _folded(draft)
     return folder(folded) if folder else [folded]
@@ -249,6 +251,7 @@ class Sealer:
         return digest if number == 1 else f"{digest}-{number}"
 
     def _sealed(self, draft: Draft) -> tuple[Block, str]:
+        breathe()
         children = [self._sealed(child) for child in draft.children]
         identity = _identity(draft, children[0][1] if children else "")
         digest = blake2b(identity.encode("utf-8", "replace"), digest_size=6).hexdigest()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from octavo.api.safety import text as safe
+from octavo.documents.pauses import breathe
 
 _PIECE = re.compile(
     r"""<!--(?:.*?-->|.*)"""
@@ -73,6 +74,7 @@ class Piece:
 def pieces(raw: str, start: int = 0, end: int | None = None) -> Iterator[Piece]:
     """The tags and texts of `raw`, in order. Comments are left out."""
     for match in _PIECE.finditer(raw, start, len(raw) if end is None else end):
+        breathe()
         if match["name"]:
             yield Piece(match.start(), match.end(), _element(match))
         elif not match[0].startswith("<!--"):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-import time
 from collections import deque
-from collections.abc import Iterator
 
 from markdown_it.token import Token
 
@@ -19,6 +17,7 @@ from octavo.documents.chunks import STRETCH, Chunks
 from octavo.documents.conflicts import Markers, markers
 from octavo.documents.ends import Ends
 from octavo.documents.folding import Sealer
+from octavo.documents.pauses import Pausing
 from octavo.documents.tree import Draft
 
 _NAME = re.compile(r'["\\{%}]')
@@ -39,23 +38,31 @@ class Reading:
         self.source = safe(markdown)
         self.blocks: list[Block] = []
         """The blocks that are read. None of them changes any more."""
-        self.is_done = False
         self._diagnostics: list[Diagnostic] = []
         self._sealer = Sealer()
+        self._headings = 0
+        """How many headings there are in the blocks that are read."""
         self._yaml = ""
         self._document: Document | None = None
-        self._steps = self._read(stretch)
+        self._stretch, self._enough = stretch, math.inf
+        self._work = Pausing(self._read)
 
-    def read(self, seconds: float = math.inf) -> bool:
-        """Read on for about so long. True when there are more blocks than before, or all."""
+    @property
+    def is_done(self) -> bool:
+        """Whether all of it is read."""
+        return self._work.is_done
+
+    def read(self, seconds: float = math.inf, blocks: float = math.inf) -> bool:
+        """Read on for about so long, or until so many blocks are read. True when there are more than before, or all."""
         if self.is_done:
             return False
-        until, count = time.perf_counter() + seconds, len(self.blocks)
-        for _ in self._steps:
-            if time.perf_counter() >= until:
-                return len(self.blocks) > count
-        self.is_done = True
-        return True
+        count, self._enough = len(self.blocks), blocks
+        self._work.go_on(seconds)
+        return self._work.is_done or len(self.blocks) > count
+
+    def end(self) -> None:
+        """Read no more of it."""
+        self._work.end()
 
     @property
     def document(self) -> Document:
@@ -63,7 +70,7 @@ class Reading:
         known = self._document
         if known is not None and (self.is_done or len(known.blocks) == len(self.blocks)):
             return known
-        headings = tuple(self._sealer.headings)
+        headings = tuple(self._sealer.headings[: None if self.is_done else self._headings])
         metadata = front_matter.read(self._yaml)
         title = metadata.get("title") if isinstance(metadata.get("title"), str) else None
         title = title or next((heading.title for heading in headings if heading.level == 1), "")
@@ -73,7 +80,7 @@ class Reading:
             self._document = document
         return document
 
-    def _read(self, stretch: int) -> Iterator[None]:
+    def _read(self) -> None:
         source = self.source
         if len(source) > LARGEST or source.count("\n") > MOST_LINES:
             self._document = _as_source(source)
@@ -82,25 +89,24 @@ class Reading:
         self._yaml, start = front_matter.split(source)
         body = "\n" * source.count("\n", 0, start) + source[start:] if start else source
         body = _with_conflict_tags(body)
-        chunks, ends, said = Chunks(body, stretch, in_page(len(source))), Ends(body), self._diagnostics
+        chunks, ends, said = Chunks(body, self._stretch, in_page(len(source))), Ends(body), self._diagnostics
         chunks.diagnostics = said
         builder = Builder(said, ends)
         waiting: deque[tuple[int, list[Token]]] = deque()
         count = 0
-        for chunk in chunks.steps():
-            if chunk is not None:
-                ends.add(chunk.tokens)
-                waiting.append((count, chunk.tokens))
-                count += len(chunk.tokens)
-                first_open = ends.first_open(chunk.end)
-                while waiting and (first_open is None or waiting[0][0] + len(waiting[0][1]) <= first_open):
-                    builder.add(waiting.popleft()[1])
-                    self.blocks += self._sealer.take(builder.tree.take_finished())
-                    yield
-            yield
+        for chunk in chunks.blocks():
+            ends.add(chunk.tokens)
+            waiting.append((count, chunk.tokens))
+            count += len(chunk.tokens)
+            first_open = ends.first_open(chunk.end)
+            while waiting and (first_open is None or waiting[0][0] + len(waiting[0][1]) <= first_open):
+                builder.add(waiting.popleft()[1])
+                self.blocks += self._sealer.take(builder.tree.take_finished())
+                self._headings = len(self._sealer.headings)
+                if len(self.blocks) >= self._enough:
+                    self._work.pause()
         for _, tokens in waiting:
             builder.add(tokens)
-            yield
         last = source.count("\n") + 1
         unfinished = builder.tree.finish(last).children
         if beyond := body[chunks.rest :].lstrip("\n"):

@@ -13,6 +13,7 @@ from octavo.documents.blocks import Column, Run, words
 from octavo.documents.html import Element, Piece, pieces
 from octavo.documents.ink import Ink
 from octavo.documents.inline import runs_of
+from octavo.documents.pauses import breathe
 from octavo.documents.tree import Draft
 
 _ALIGN = re.compile(r"text-align:\s*(\w+)")
@@ -29,6 +30,7 @@ def pipe_table(tokens: Sequence[Token]) -> Draft:
     columns: list[Column] = []
     table = Draft("table")
     for token in tokens:
+        breathe()
         first, last = token.map or (0, 0)
         if token.type == "tr_open" and columns:
             table.children.append(Draft("row", first=first, last=last))

@@ -18,6 +18,8 @@ AT_ONCE = 4_000
 """Pages of fewer characters are read before anything of them is shown."""
 BLOCKS, FIRST = 12, 0.012
 """Of a longer one so many are read first, as far as they can be in so many seconds."""
+ALONE = 0.012
+"""Seconds of work at a time while nothing is on show that one could move in."""
 Head = tuple[str, str]
 """The title and the description of a page."""
 
@@ -53,15 +55,14 @@ class Arriving(Opening):
         """Show the beginning of a page, all of it soon. What is on show of the same `key` stays until all is read."""
         from octavo.documents.parse import Reading  # the parser takes 30 ms to load, and no frame needs it
 
-        self._reading, self._to_end = None, False
+        self.stop_reading()
+        self._to_end = False
         reading = Reading(markdown)
         at_once = len(markdown) < AT_ONCE
         if at_once:
             reading.read()
         elif key != self.key or self.document is None:
-            until = time.perf_counter() + FIRST
-            while len(reading.blocks) < BLOCKS and time.perf_counter() < until:
-                reading.read(0)
+            reading.read(FIRST, BLOCKS)
         if reading.is_done:
             self._show(reading.document, head, key, whole=True)
             self.all_read(reading.document)
@@ -73,7 +74,12 @@ class Arriving(Opening):
 
     def stop_reading(self) -> None:
         """What was being read is not wanted any more."""
+        if self._reading is not None:
+            self._reading.end()
         self._reading = None
+
+    def on_unmount(self) -> None:
+        self.stop_reading()
 
     def leave(self) -> None:
         """The page on show is not shown any more."""
@@ -97,6 +103,8 @@ class Arriving(Opening):
         return self._reading is not None or bool(self._left) or super().has_work
 
     def work(self, seconds: float) -> bool:
+        if self._reading is not None and not len(self.galley):
+            seconds = max(seconds, ALONE)
         until = time.perf_counter() + seconds
         if (reading := self._reading) is None:
             return super().work(seconds) and self._let_go(until - time.perf_counter())
