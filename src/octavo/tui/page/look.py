@@ -65,7 +65,6 @@ class Glyphs:
     more: str = "…"
     between: str = "·"
     minus: str = "−"
-    plus: str = "+"
     note: str = "†"
     left: str = "‹"
     right: str = "›"

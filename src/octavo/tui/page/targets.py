@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from octavo.api.content import Page, PageTree
     from octavo.api.places import ContentRef
     from octavo.documents import links
-    
+
 _UNSAID = frozenset({"", "broken-reference", "mention"})
 
 
@@ -63,8 +63,6 @@ class Ground:
         """What links may lead to."""
         from octavo.documents import links  # it takes 10 ms to load, and only links need it
 
-        from octavo.documents import links  # it takes 10 ms to load, and only links need it
-
         by_path: dict[str, str] = {}
         for page in self.pages.values():
             if page.path is not None:
@@ -102,16 +100,12 @@ class Targets:
         """Where `href` leads."""
         from octavo.documents import links  # it takes 10 ms to load, and only links need it
 
-        from octavo.documents import links  # it takes 10 ms to load, and only links need it
-
         if href not in self._met:
             self._met[href] = links.resolve(href, self.ground.path(self.page_id), self.ground.places)
         return self._met[href]
 
     def named(self, href: str) -> Named | None:
         """What `href` leads to, if that is known by now and has a name."""
-        from octavo.documents import links  # it takes 10 ms to load, and only links need it
-
         from octavo.documents import links  # it takes 10 ms to load, and only links need it
 
         match self.target(href):
@@ -130,8 +124,6 @@ class Targets:
 
     def leads(self, href: str) -> Leads:
         """What kind of place `href` leads to."""
-        from octavo.documents import links  # it takes 10 ms to load, and only links need it
-
         from octavo.documents import links  # it takes 10 ms to load, and only links need it
 
         match self.target(href):
