@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import os
 import stat
 from collections.abc import AsyncIterator
@@ -116,3 +117,24 @@ async def test_a_folder_is_written_whole_with_plain_names_each_once(tmp_path: Pa
     assert written == {"new/a.md", "new/A-2.md", "new/file/file/b.md", "new/a-3.md"}
     with pytest.raises(IsThere):
         await save_folder(tmp_path / "new", files())
+
+
+async def test_what_is_given_up_at_any_time_leaves_nothing(tmp_path: Path) -> None:
+    async def endless() -> AsyncIterator[bytes]:
+        while True:
+            yield b"x" * (1 << 18)
+            await asyncio.sleep(0)
+
+    async def files() -> AsyncIterator[tuple[tuple[str, ...], bytes]]:
+        async for chunk in endless():
+            yield ("a.md",), chunk[:9]
+
+    for turn in range(12):
+        for work in (save(tmp_path / "file", endless()), save_folder(tmp_path / "folder", files())):
+            saving = asyncio.create_task(work)
+            for _ in range(turn):
+                await asyncio.sleep(0)
+            saving.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await saving
+    assert list(tmp_path.iterdir()) == []

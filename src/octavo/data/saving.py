@@ -7,14 +7,17 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import TypeVar
+
+T = TypeVar("T")
 
 NAME_BYTES = 120
 _AT_ONCE = 1 << 18
-_UNFIT = re.compile(r'[\x00-\x1f\x7f-\x9f/\\:*?"<>|\ufffd]+')
+_UNFIT = re.compile(r'[\x00-\x1f\x7f-\x9f/\\:*?"<>|\ufffd\ud800-\udfff]+')
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
 
@@ -63,22 +66,26 @@ async def save(path: Path, chunks: AsyncIterator[bytes], *, replace: bool = Fals
     """
     if not replace and await asyncio.to_thread(os.path.lexists, path):
         raise _is_there(path)
+    made: list[tuple[int, str]] = []
     try:
-        handle, written = await asyncio.to_thread(tempfile.mkstemp, dir=path.parent, prefix=".octavo-", suffix=".part")
-        size, waiting = 0, bytearray()
         try:
-            with os.fdopen(handle, "wb") as file:
-                async for chunk in chunks:
-                    waiting += chunk
-                    size += len(chunk)
-                    if len(waiting) >= _AT_ONCE:
-                        await asyncio.to_thread(file.write, bytes(waiting))
-                        waiting.clear()
-                await asyncio.to_thread(_finish, file, bytes(waiting))
-            await asyncio.to_thread(_put, written, path, replace)
+            await _to_its_end(lambda: made.append(tempfile.mkstemp(dir=path.parent, prefix=".octavo-", suffix=".part")))
+            handle, written = made[0]
+            size, waiting = 0, bytearray()
+            async for chunk in chunks:
+                waiting += chunk
+                size += len(chunk)
+                if len(waiting) >= _AT_ONCE:
+                    await _to_its_end(partial(_write_all, handle, bytes(waiting)))
+                    waiting.clear()
+            await _to_its_end(partial(_write_all, handle, bytes(waiting)))
+            await _to_its_end(partial(os.fsync, handle))
+            await _to_its_end(partial(_put, written, path, replace))
         finally:
-            with suppress(FileNotFoundError):
-                os.unlink(written)
+            for handle, written in made:
+                os.close(handle)
+                with suppress(FileNotFoundError):
+                    os.unlink(written)
     except OSError as error:
         if isinstance(error, NotSaved):
             raise
@@ -94,30 +101,47 @@ async def save_folder(path: Path, files: AsyncIterator[tuple[tuple[str, ...], by
     """
     if await asyncio.to_thread(os.path.lexists, path):
         raise _is_there(path)
-    taken: set[tuple[str, ...]] = set()
+    taken: dict[tuple[str, ...], int] = {}
+    made: list[str] = []
     try:
-        making = Path(await asyncio.to_thread(tempfile.mkdtemp, dir=path.parent, prefix=".octavo-"))
         try:
+            await _to_its_end(lambda: made.append(tempfile.mkdtemp(dir=path.parent, prefix=".octavo-")))
             async for steps, content in files:
                 plain = _free(tuple(safe_name(step) for step in steps), taken)
-                await asyncio.to_thread(_write, making.joinpath(*plain), content)
-            await asyncio.to_thread(os.rename, making, path)
+                await _to_its_end(partial(_write, Path(made[0], *plain), content))
+            await _to_its_end(partial(os.rename, made[0], path))
         finally:
-            await asyncio.to_thread(shutil.rmtree, making, ignore_errors=True)
+            for making in made:
+                await _to_its_end(partial(shutil.rmtree, making, ignore_errors=True))
     except OSError as error:
         raise NotSaved(f"{path} was not written: {error.strerror or error}. Name another place.") from error
     return len(taken)
 
 
-def _free(steps: tuple[str, ...], taken: set[tuple[str, ...]]) -> tuple[str, ...]:
-    """`steps`, or the like that is not taken: names may differ in what file systems do not tell apart."""
+async def _to_its_end(step: Callable[[], T]) -> T:
+    """What a step in a thread returns. One that has begun is waited for even when nobody wants it any more: until then
+    it is not known what it leaves behind."""
+    work = asyncio.get_running_loop().run_in_executor(None, step)
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        await asyncio.wait({work})
+        raise
+
+
+def _free(steps: tuple[str, ...], taken: dict[tuple[str, ...], int]) -> tuple[str, ...]:
+    """`steps`, or the like that is not taken: names may differ in what file systems do not tell apart. `taken` says of
+    each name how often it was wanted."""
     *folder, name = steps
     stem, dot, ending = name.partition(".")
-    for number in range(1, len(taken) + 2):
-        steps = (*folder, name if number == 1 else f"{stem}-{number}{dot}{ending}")
-        if (key := tuple(step.casefold() for step in steps)) not in taken:
-            taken.add(key)
-            break
+    wanted = tuple(step.casefold() for step in steps)
+    key, number = wanted, taken.get(wanted, 0)
+    while key in taken:
+        number += 1
+        steps = (*folder, f"{stem}-{number}{dot}{ending}")
+        key = tuple(step.casefold() for step in steps)
+    taken[wanted] = number or 1
+    taken[key] = 1
     return steps
 
 
@@ -126,10 +150,10 @@ def _write(path: Path, content: bytes) -> None:
     path.write_bytes(content)
 
 
-def _finish(file: BinaryIO, rest: bytes) -> None:
-    file.write(rest)
-    file.flush()
-    os.fsync(file.fileno())
+def _write_all(handle: int, content: bytes) -> None:
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(handle, rest) :]
 
 
 def _put(written: str, path: Path, replace: bool) -> None:
