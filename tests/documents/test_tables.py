@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from octavo.documents.blocks import words
 from octavo.documents.parse import parse
 
@@ -93,3 +95,10 @@ def test_highlighted_code() -> None:
 def test_words_between_cells_are_kept() -> None:
     document = parse("<table><caption>Cap</caption><tr><td>a</td></tr>stray</table>")
     assert document.blocks[0].plain() == "Capstray"
+
+
+@pytest.mark.parametrize("most", ["0109999999999", "010" + "9" * 5000, "21", "0", "²"])
+def test_nobody_gives_a_billion_stars(most: str) -> None:
+    head = f'<th data-type="rating" data-max="{most}">Stars</th>'
+    table = parse(f"<table><thead><tr>{head}</tr></thead><tbody><tr><td>3</td></tr></tbody></table>").blocks[0]
+    assert table.attrs["columns"][0].max == 5

@@ -185,7 +185,7 @@ class HtmlTable:
             width=int(width) if width.isdecimal() and len(width) < 6 else None,
             hidden="data-hidden" in attrs,
             role=next((role for name, role in _ROLES.items() if name in attrs), None),
-            max=int(limit) if limit.isdecimal() and 0 < int(limit[:3]) <= 20 else 5,
+            max=int(limit) if limit.isdecimal() and len(limit) < 3 and 0 < int(limit) <= 20 else 5,
             options=options,
         )
 
