@@ -278,3 +278,8 @@ def test_lines_point_into_the_source() -> None:
     assert found["table"][0].startswith("<table>")
     assert found["table"][-1].endswith("</table>")
     assert document.title == "T"
+
+
+def test_a_list_starts_with_a_number_that_people_write() -> None:
+    starts = [parse(f'<ol start="{start}"><li>a</li></ol>').blocks[0].attrs["start"] for start in ("7", "9" * 5000)]
+    assert starts == [7, 1]

@@ -225,7 +225,11 @@ def _container_kind(element: Element) -> tuple[str, dict[str, Any]]:
         return "hint", {"style": given.get("data-style") or "info"}
     if name in ("ul", "ol"):
         start = given.get("start", "1")
-        return "list", {"ordered": name == "ol", "start": int(start) if start.isdecimal() else 1, "tight": True}
+        return "list", {
+            "ordered": name == "ol",
+            "start": int(start) if start.isdecimal() and len(start) < 10 else 1,
+            "tight": True,
+        }
     if name in _LISTS:
         return _LISTS[name], {}
     attrs: dict[str, Any] = {key: given[key] for key in ("align", "dir") if given.get(key)}

@@ -160,7 +160,10 @@ def _heading(node: _Node) -> Draft:
 
 def _list(node: _Node) -> Draft:
     start = node.data.get("start", 1)
-    attrs: dict[str, Any] = {"ordered": node.kind == "list-ordered", "start": start if isinstance(start, int) else 1}
+    attrs: dict[str, Any] = {
+        "ordered": node.kind == "list-ordered",
+        "start": start if isinstance(start, int) and 0 <= start < 10**9 else 1,
+    }
     draft = Draft("list", attrs)
     for item in node.within():
         if item.kind != "list-item":
