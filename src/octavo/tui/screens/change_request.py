@@ -86,7 +86,7 @@ class ChangeRequestScreen(Discussing, Proposing):
                 yield Static("PAGES", classes="pane-title", id="changes-title")
                 yield rows
                 yield Static("", id="standing")
-            yield DiffView(id="diff")
+            yield DiffView(ascii=self.octavo.settings.ascii, id="diff")
             yield Static("", id="words")
 
     @property

@@ -71,7 +71,7 @@ class ContentScreen(Discussing, Travelling, SpaceViews):
         with Horizontal():
             yield Navigation(id="nav", classes="hairline")
             with Vertical(id="reading"):
-                yield PageView(id="page")
+                yield PageView(ascii=self.octavo.settings.ascii, id="page")
             yield Aside(id="aside")
 
     @property

@@ -88,8 +88,8 @@ class PageHistoryScreen(Discussing):
                 yield rows
             with Vertical(id="version"):
                 yield Static("", id="banner")
-                yield PageView(id="page")
-                yield DiffView(id="diff")
+                yield PageView(ascii=self.octavo.settings.ascii, id="page")
+                yield DiffView(ascii=self.octavo.settings.ascii, id="diff")
 
     @property
     def rows(self) -> Rows[Version]:
