@@ -6,7 +6,8 @@ Each round starts anew, in turn, under a pseudo terminal: hello.py; Textual's ow
 the page view alone (page_app.py): real pages of 190 KB in one when OCTAVO_CORPUS names a folder with `pages/*.md`, and
 made ones. Keys are pressed twice, at once while the page is still being read, and once it is; beside them keys in an
 app of ready-made lines (floor.py). Then all pages of the corpus are read to their ends in one app that watches how long
-its event loop does not come round. `--stock` also measures Textual's Markdown with a made page of that many characters.
+its event loop does not come round, and so are pages that are one long block each. `--stock` also measures Textual's
+Markdown with a made page of that many characters.
 
 Medians of each, and of the ratios inside each round; trust processor time and ratios. The first round is thrown away.
 """
@@ -27,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.benchmarks.figures import compile_all, percentile, ratios, spread
 from tests.benchmarks.terminal import Painted, Pressed, Terminal, peak_memory
-from tests.benchmarks.texts import TITLE, made_page, real_page
+from tests.benchmarks.texts import TITLE, long_blocks, made_page, real_page
 
 HERE = Path(__file__).resolve().parent
 PYTHON = sys.executable
@@ -65,6 +66,11 @@ def main() -> None:
         print("\n".join(_report(shown)))
         if corpus := os.environ.get("OCTAVO_CORPUS"):
             print("\n".join(_stalls(Path(corpus, "pages"), Path(folder, "stalls.json"), options.size)))
+        blocks = Path(folder, "blocks")
+        blocks.mkdir()
+        for name, text in long_blocks().items():
+            _written(blocks / f"{name}.md", text)
+        print("\n".join(_stalls(blocks, Path(folder, "blocks.json"), options.size, most=len(long_blocks()))))
         for name, path in files.items():
             if path.stat().st_size <= _READ_TO_THE_END:
                 print("\n".join(_stalls(path, Path(folder, f"{name}.json"), options.size)))
@@ -156,14 +162,14 @@ def _medians(by_round: list[list[Pressed]]) -> list[float]:
     return [statistics.median(each.cpu for each in pressed) for pressed in by_round]
 
 
-def _stalls(pages: Path, figures: Path, size: str) -> Iterator[str]:
+def _stalls(pages: Path, figures: Path, size: str, most: int = 8) -> Iterator[str]:
     columns, rows = (int(part) for part in size.split("x"))
     with Terminal((PYTHON, str(HERE / "page_app.py"), str(pages), str(figures)), columns=columns, rows=rows) as app:
         app.end(600.0)
     found = sorted(json.loads(figures.read_text("utf-8")).items(), key=lambda item: -item[1]["stall"])
     yield ""
     yield f"longest time the event loop did not come round, {pages.name}: {len(found)} pages"
-    for name, each in found[:8]:
+    for name, each in found[:most]:
         yield f"{each['stall'] * 1000:7.1f} ms, 99 % {each['p99'] * 1000:5.1f} ms, {each['size']:8} characters: {name}"
 
 

@@ -42,6 +42,33 @@ def real_page(size: int) -> str:
     raise FileNotFoundError(f"{folder} does not hold {size} characters of pages")
 
 
+def long_blocks() -> dict[str, str]:
+    """Pages that are one long block each, by what it is."""
+    rows = "".join(f"| {_sentence(each, 3)} | {each} | {_sentence(each, 6)} |\n" for each in range(3000))
+    table = f"| Name | Count | What it is |\n| --- | ---: | --- |\n{rows}"
+    cells = "".join(f"<tr><td>{_sentence(each, 3)}</td><td>{_sentence(each, 6)}</td></tr>\n" for each in range(1200))
+    paragraphs = "".join(f"{_sentence(each, 30)}\n\n" for each in range(1000))
+    steps = (
+        f"{{% step %}}\n## {_sentence(each, 3)}\n\n{_sentence(each, 30)}\n{{% endstep %}}\n" for each in range(300)
+    )
+    code = "".join(f"    {_sentence(each, 1)} = {each}  # {_sentence(each, 5)}\n" for each in range(995))
+    return {
+        "list": "".join(f"* {_sentence(each, 12)} **{_sentence(each, 2)}**\n" for each in range(2200)),
+        "loose list": "".join(f"{each}. {_sentence(each, 12)}\n\n   {_sentence(each, 9)}\n\n" for each in range(1200)),
+        "quote": "".join(f"> {_sentence(each, 30)}\n>\n" for each in range(1100)),
+        "table": table,
+        "table in HTML": f"<table><tbody>{cells}</tbody></table>\n",
+        "table in a hint": f'{{% hint style="info" %}}\n{table[: len(table) // 2]}\n\n{{% endhint %}}\n',
+        "code": f"```python\n{code}```\n",
+        "paragraph": " ".join(_sentence(each, 40) for each in range(3300)) + "\n",
+        "links": " ".join(f"[{_sentence(each, 2)}](page-{each}.md)" for each in range(2400)) + "\n",
+        "hint": f'{{% hint style="info" %}}\n{paragraphs}{{% endhint %}}\n',
+        "expandable": f"<details open>\n\n<summary>Much</summary>\n\n{paragraphs}</details>\n",
+        "tabs": f'{{% tabs %}}\n{{% tab title="One" %}}\n{paragraphs}{{% endtab %}}\n{{% endtabs %}}\n',
+        "steps": f"{{% stepper %}}\n{''.join(steps)}{{% endstepper %}}\n",
+    }
+
+
 def _sentence(number: int, words: int) -> str:
     return " ".join(_WORDS[(number * 7 + place * (3 + number % 5)) % len(_WORDS)] for place in range(words))
 
