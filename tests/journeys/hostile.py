@@ -58,6 +58,33 @@ _PAGE = """# {0}
 
 $${0}$$
 
+$$
+\\frac{{{0}}}{{\\sqrt[{0}]{{x}}}}
+$$
+
+```mermaid
+graph LR
+  A["{0}"] --> B["%1b]52;c;aGk=%07"]
+```
+
+[](gone%1b]52;c;aGk=%07.md) [%9b31m](/files/x%1b]0;y%07) ![](%1b]0;y%07.png) note[^1]
+
+{{% content-ref url="gone%1b]0;y%07.md" %}}
+[gone%1b]0;y%07.md](gone%1b]0;y%07.md)
+{{% endcontent-ref %}}
+
+{{% openapi-operation spec="%1b{0}" path="/%1b{0}" method="{0}" %}}
+[%1b](https://example.com/%1b]0;y%07.yaml)
+{{% endopenapi-operation %}}
+
+{{% include "../%1b]0;y%07.md" %}}
+
+<figure><img src="x%1b]0;y%07.png" alt="{0}"><figcaption><p>{0}</p></figcaption></figure>
+
+<table data-view="cards"><thead><tr><th>{0}</th><th data-card-target data-type="content-ref"></th></tr></thead><tbody><tr><td></td><td><a href="gone%1b]0;y%07.md">%9b</a></td></tr></tbody></table>
+
+[^1]: {0}
+
 """
 
 ROUTES: dict[str, Sequence[str]] = {
