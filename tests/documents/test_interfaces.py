@@ -217,3 +217,12 @@ def test_a_description_that_grows_beyond_bounds_is_read_no_further(name: str) ->
     fields = [field for body in found.bodies if body.schema for field in body.schema.children]
     assert all(len(field.note) < 500 for field in fields)
     assert sum(len(field.description) for field in fields) < 70_000
+
+
+def test_no_command_is_made_of_a_method_and_no_option_of_a_server() -> None:
+    method = "get;touch${ifs}x"
+    hostile = Interface({"paths": {"-oX": {method: {}, "get": {"servers": [{"url": "-K/etc/x"}]}}}})
+    assert hostile.operation(method, "-oX") is None
+    found = hostile.operation("get", "-oX")
+    assert found is not None
+    assert shlex.split(found.curl) == ["curl", "https://…-oX"]

@@ -95,7 +95,8 @@ class Interface:
             found = next((item for key, item in paths.items() if _shape(key) == _shape(path)), None)
             path = next((key for key in paths if _shape(key) == _shape(path)), path)
         item = self._resolved(found)
-        said = item.get(method.lower())
+        # It becomes a word of a command: whoever wrote the page and the description could make a command of it.
+        said = item.get(method.lower()) if method.lower() in METHODS else None
         return self._operation(method, path, item, said) if isinstance(said, dict) else None
 
     def webhook(self, name: str, method: str) -> Operation | None:
@@ -253,7 +254,8 @@ def _with_curl(
 ) -> Operation:
     """An operation with a command that sends it."""
     query = [f"{quote(each.field.name)}=" for each in made.parameters if each.place == "query" and each.field.required]
-    address = f"{made.server or 'https://…'}{made.path}" + (f"?{'&'.join(query)}" if query else "")
+    server = "https://…" if made.server.startswith("-") else made.server or "https://…"  # no option of the command
+    address = f"{server}{made.path}" + (f"?{'&'.join(query)}" if query else "")
     words = [f"curl{'' if made.method == 'get' else f' -X {made.method.upper()}'} {_quoted(address)}"]
     wanted = list_of(said["security"] if "security" in said else of.spec.get("security"))
     for name in first_of(next((each for each in wanted if isinstance(each, dict)), {})):
