@@ -292,6 +292,9 @@ async def test_the_source_is_that_of_the_block_under_the_cursor() -> None:
             assert there in screen(app.pane)
         await pilot.press("backslash", "g", "backslash")
         assert "Section 0" in screen(app.pane), "where one went in the source"
+        app.pane.show(parse(PAGE), title="Retries", key="q")
+        await pilot.press("g", "backslash", "backslash")
+        assert screen(app.pane).lstrip().startswith("Retries"), "the title, which no source has"
 
 
 async def test_the_measure_grows() -> None:

@@ -335,7 +335,7 @@ class PageView(Tabling, Arriving):
     def action_source(self) -> None:
         if self.document is None:
             return
-        line = 0
+        line, at_top = 0, self.scroll_offset.y == 0
         if len(self.galley):
             unit, place = self.galley.at(self.scroll_offset.y)
             block = self.galley.units[unit].part or self.galley.units[unit].block
@@ -350,6 +350,8 @@ class PageView(Tabling, Arriving):
         at = next((index for index, (_, end) in enumerate(spans) if end > line), 0)
         self.reset(anchor=Anchor(at))
         self.content_changed()
+        if at_top:
+            self.go(0)
         if on_show is not None:
             self._stand_on(on_show.key)
         self.tell()
