@@ -81,7 +81,8 @@ graph LR
 
 <figure><img src="x%1b]0;y%07.png" alt="{0}"><figcaption><p>{0}</p></figcaption></figure>
 
-<table data-view="cards"><thead><tr><th>{0}</th><th data-card-target data-type="content-ref"></th></tr></thead><tbody><tr><td></td><td><a href="gone%1b]0;y%07.md">%9b</a></td></tr></tbody></table>
+<table data-view="cards"><thead><tr><th>{0}</th><th data-card-target data-type="content-ref"></th></tr></thead>
+<tbody><tr><td></td><td><a href="gone%1b]0;y%07.md">%9b</a></td></tr></tbody></table>
 
 [^1]: {0}
 
