@@ -11,6 +11,7 @@ from octavo.tui.page.inline import icon
 from octavo.tui.page.lines import Line, Piece, Spot, cells, fit, indented, on, padded, rule, width_of
 from octavo.tui.page.look import PLAIN
 from octavo.tui.page.setting import Setting
+from octavo.tui.page.slices import cut_of, whole_of
 from octavo.tui.page.wrap import wrap
 
 NARROWEST_COLUMN, COLUMN_GAP = 30, 3
@@ -25,7 +26,11 @@ def hint(setting: Setting, block: Block, width: int) -> list[Line]:
     children = block.children
     bar = [Piece(look.glyphs.bar + " ", style + look.surface, None, True)]
     inner = width - 3
-    if children and children[0].kind == "heading":
+    cut = cut_of(block)
+    head: list[Line] = []
+    if cut is not None and not cut.is_first:
+        pass
+    elif children and children[0].kind == "heading":
         head = setting.words(children[0].runs, inner - 2, style + Style(bold=True))
         for line in head:
             line.block = children[0]
@@ -36,7 +41,7 @@ def hint(setting: Setting, block: Block, width: int) -> list[Line]:
     else:
         head = [Line([Piece(f"{sign} {name}", style + Style(bold=True), None, True)])]
     tinted, setting.tinted = setting.tinted, True
-    body = setting.flow(children, inner)
+    body = setting.flow(children, inner, above=cut.above if cut is not None else None)
     setting.tinted = tinted
     out = []
     for line in [*head, *body]:
@@ -50,6 +55,11 @@ def tabs(setting: Setting, block: Block, width: int) -> list[Line]:
     if not block.children:
         return []
     chosen = setting.folds.chosen(block)
+    cut = cut_of(block)
+    body = setting.flow_in(block.children[chosen], width)
+    body += [rule(width, look)] if cut is None or cut.is_last else []
+    if cut is not None and not cut.is_first:
+        return body
     titles = []
     for index, tab in enumerate(block.children):
         title = " ".join(str(tab.attrs.get("title") or f"Tab {index + 1}").split())
@@ -77,21 +87,25 @@ def tabs(setting: Setting, block: Block, width: int) -> list[Line]:
         out.append(Line([*under, Piece(glyphs.across * (width - width_of(under)), look.line, None, True)]))
     else:
         out.append(rule(width, look))
-    body = setting.flow(block.children[chosen].children, width)
-    return [*out, *body, rule(width, look)]
+    return [*out, *body]
 
 
 def stepper(setting: Setting, block: Block, width: int) -> list[Line]:
     """Numbered steps on a rail."""
     look, glyphs = setting.look, setting.look.glyphs
-    digits = len(str(len(block.children)))
+    cut, count = cut_of(block), len(whole_of(block).children)
+    digits = len(str(count))
     out: list[Line] = []
     blank = " " * (digits - 1)
-    for number, step in enumerate(block.children, 1):
+    for number, step in enumerate(block.children, 1 + (cut.start if cut is not None else 0)):
         children = step.children
-        head: list[Line] = [Line([])]
+        step_cut = cut_of(step)
+        goes_on = step_cut is not None and not step_cut.is_first
+        head: list[Line] = [] if goes_on else [Line([])]
         inner = width - digits - 4
-        if children and children[0].kind == "heading":
+        if goes_on:
+            pass
+        elif children and children[0].kind == "heading":
             head = setting.words(children[0].runs, inner, look.strong)
             for line in head:
                 line.block = children[0]
@@ -99,14 +113,14 @@ def stepper(setting: Setting, block: Block, width: int) -> list[Line]:
         elif children and children[0].kind == "paragraph":
             head = setting.flow(children[:1], inner)
             children = children[1:]
-        body = setting.flow(children, inner)
-        lines = [*head, *([Line([])] if body else []), *body]
-        last = number == len(block.children)
+        body = setting.flow(children, inner, above=step_cut.above if step_cut is not None else None)
+        lines = [*head, *([Line([])] if body and not goes_on else []), *body]
+        last = number == count
         mark = [Piece(f" {str(number).rjust(digits)} ", look.button, None, True), Piece(" ", PLAIN, None, True)]
         side = " " if last else glyphs.down
         rail = [Piece(f" {blank}{side}  ", look.line, None, True)]
-        out += indented(lines, mark, rail)
-        if not last:
+        out += indented(lines, rail if goes_on else mark, rail)
+        if not last and (step_cut is None or step_cut.is_last):
             out.append(Line([Piece(f" {blank}{side}", look.line, None, True)]))
     return out
 
@@ -150,22 +164,28 @@ def expandable(setting: Setting, block: Block, width: int) -> list[Line]:
     """A title; below it, when it is open, what it holds."""
     look, glyphs = setting.look, setting.look.glyphs
     is_open = setting.folds.is_open(block)
+    rail = [Piece(glyphs.down + " ", look.line, None, True)]
+    body = indented(setting.flow_in(block, width - 2), rail, rail) if is_open else []
+    if (cut := cut_of(block)) is not None and not cut.is_first:
+        return body
     spot = Spot("fold", block.key)
     title = setting.inline(block.runs, look.strong) or [Piece("Details", look.strong)]
     title = [piece if piece.spot else piece._replace(spot=spot) for piece in title]
     sign = Piece(f"{glyphs.opened if is_open else glyphs.closed} ", look.accent, spot, True)
     head = indented([Line(line) for line in wrap(title, width - 2)], [sign], [Piece("  ", PLAIN, None, True)])
-    if not is_open:
-        return head
-    rail = [Piece(glyphs.down + " ", look.line, None, True)]
-    return [*head, *indented(setting.flow(block.children, width - 2), rail, rail)]
+    return [*head, *body]
 
 
 def updates(setting: Setting, block: Block, width: int) -> list[Line]:
     """What happened when, newest as the page has it."""
     out: list[Line] = []
     style = str(block.attrs.get("format") or "full")
-    for index, update in enumerate(block.children):
+    cut = cut_of(block)
+    for index, update in enumerate(block.children, cut.start if cut is not None else 0):
+        update_cut = cut_of(update)
+        if update_cut is not None and not update_cut.is_first:
+            out += setting.flow_in(update, width)
+            continue
         if index:
             out.append(Line([]))
         out += one_update(setting, update, width, style)
@@ -182,7 +202,7 @@ def one_update(setting: Setting, update: Block, width: int, style: str) -> list[
     used = width_of(head) + 1
     if used < width - 4:
         head += [Piece(" ", PLAIN, None, True), Piece(glyphs.across * (width - used), look.line, None, True)]
-    lines = [Line(head, update), Line([]), *setting.flow(update.children, width)]
+    lines = [Line(head, whole_of(update)), Line([]), *setting.flow(update.children, width)]
     return lines
 
 

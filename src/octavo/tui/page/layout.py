@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from octavo.documents.blocks import Block
 from octavo.tui.page import (
@@ -20,6 +20,7 @@ from octavo.tui.page.lines import Hot, Line, hots_of, squeezed
 from octavo.tui.page.look import Look
 from octavo.tui.page.page_parts import too_big
 from octavo.tui.page.setting import NARROWEST, Folds, Setting, gap
+from octavo.tui.page.slices import cut_of, slices
 
 
 def _interface(setting: Setting, block: Block, width: int) -> list[Line]:
@@ -70,8 +71,6 @@ _SETTERS: dict[str, Callable[[Setting, Block, int], list[Line]]] = {
 }
 _TIGHT = 2 * NARROWEST
 """In less room than this, what stands deep may have pushed the lines beyond it: they lose some of their indent."""
-_CUT = {"list": 40, "updates": 1, "footnotes": 60}
-"""Kinds that are set a few children at a time when there are many: how many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +105,13 @@ def set_block(setting: Setting, block: Block, width: int) -> list[Line]:
     lines = setter(setting, block, width)
     if width < _TIGHT:
         lines = [line if line.width <= width else squeezed(line, width) for line in lines]
+    own: Block | None = block
+    if (cut := cut_of(block)) is not None:
+        # One stands on a long block where it begins, and on what is in it.
+        own = cut.whole if cut.is_first or not block.children else None
     for line in lines:
-        if line.block is None:
-            line.block = block
+        if line.block is None or line.block is block:
+            line.block = own
     return lines
 
 
@@ -120,31 +123,22 @@ def units(blocks: Iterable[Block], before: Block | None = None) -> list[Unit]:
     """Blocks of the top level of a page as units, with the blank lines between them; `before`: the block above them."""
     out: list[Unit] = []
     for block in blocks:
-        if (slices := too_big(block)) is not None:
-            out += units(slices, before)
+        if (parts := too_big(block)) is not None:
+            out += units(parts, before)
             continue
         space = 0 if before is None or block.kind == "source" else gap(before, block)
         before = block
-        size = _CUT.get(block.kind, 0)
-        if not size or len(block.children) < 2 * size:
+        parts = slices(block)
+        if len(parts) == 1:
             out.append(Unit(block, space))
-            continue
-        between = 1 if block.kind != "list" or prose.is_loose(block) else 0
-        ordered = bool(block.attrs.get("ordered"))
-        begin = int(block.attrs.get("start") or 1)
-        for start in range(0, len(block.children), size):
-            attrs = {**block.attrs, "start": begin + start} if ordered else block.attrs
-            part = replace(block, children=block.children[start : start + size], attrs=attrs)
-            out.append(Unit(block, between if start else space, part))
+        else:
+            out += [Unit(block, space if part is parts[0] else 0, part) for part in parts]
     return out
 
 
 def set_unit(setting: Setting, unit: Unit, width: int) -> list[Line]:
     """The lines of a unit with the blank ones above it."""
     lines = set_block(setting, unit.part or unit.block, width)
-    if unit.part is not None:
-        for line in lines:
-            line.block = unit.block if line.block is unit.part else line.block
     return [Line([]) for _ in range(unit.gap)] + lines if lines else []
 
 
@@ -156,14 +150,13 @@ def guess(unit: Unit, width: int) -> int:
         return unit.gap + length // max(width, 1) + 1 + (block.kind == "heading" and block.attrs.get("level", 2) <= 2)
     if block.kind == "code":
         return unit.gap + block.text.count("\n") + 3
-    if block.kind == "expandable":
-        return unit.gap + 1
+    if block.kind == "expandable" and not block.attrs.get("open"):
+        return unit.gap + (unit.part is None or bool(block.runs))
     if block.kind == "tabs" and block.children:
         tallest = max(child.lines[1] - child.lines[0] for child in block.children)
         return unit.gap + 3 + tallest
-    last = block.children[-1] if block.children else block
-    first = block.children[0] if unit.part is not None else block
-    return unit.gap + max(1, last.lines[1] - first.lines[0])
+    last = block.children[-1] if block.children and unit.part is None else block
+    return unit.gap + max(1, last.lines[1] - block.lines[0])
 
 
 def stops(lines: Sequence[Line], first: int = 0) -> list[tuple[int, int, Block]]:

@@ -13,6 +13,7 @@ from octavo.tui.page.lines import Line, Piece, indented, padded, rule
 from octavo.tui.page.look import PLAIN
 from octavo.tui.page.maths import in_one_line
 from octavo.tui.page.setting import Setting
+from octavo.tui.page.slices import cut_of, whole_of
 from octavo.tui.page.wrap import wrap
 
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
@@ -78,9 +79,11 @@ def _aligned(lines: list[Line], block: Block, width: int) -> list[Line]:
 def list_of(setting: Setting, block: Block, width: int) -> list[Line]:
     """A list, hanging from its bullets or numbers."""
     look, glyphs = setting.look, setting.look.glyphs
+    cut, whole = cut_of(block), whole_of(block)
     first = int(block.attrs.get("start") or 1)
     ordered = bool(block.attrs.get("ordered"))
-    digits = len(str(first + len(block.children) - 1)) + 1 if ordered else 1
+    digits = len(str(first + len(whole.children) - 1)) + 1 if ordered else 1
+    first += cut.start if cut is not None else 0
     level = setting.list_depth
     bullet = glyphs.bullets[level % len(glyphs.bullets)]
     loose = is_loose(block)
@@ -88,6 +91,7 @@ def list_of(setting: Setting, block: Block, width: int) -> list[Line]:
     out: list[Line] = []
     setting.list_depth = level + 1
     for number, item in enumerate(block.children, first):
+        item_cut, own = cut_of(item), whole_of(item)
         if item.kind == "task":
             done = bool(item.attrs.get("checked"))
             mark, style = (glyphs.done, look.success) if done else (glyphs.todo, look.text)
@@ -95,11 +99,15 @@ def list_of(setting: Setting, block: Block, width: int) -> list[Line]:
         else:
             mark, style = (f"{number}.".rjust(digits), look.muted) if ordered else (bullet, look.muted)
         indent = margin + len(mark) + 1
-        body = setting.flow(item.children, width - indent, tight=not loose) or [Line([])]
+        above = item_cut.above if item_cut is not None else None
+        body = setting.flow(item.children, width - indent, tight=not loose, above=above) or [Line([])]
+        goes_on = item_cut is not None and not item_cut.is_first
+        if goes_on:
+            mark, style = " " * len(mark), PLAIN
         for line in body:
             if line.block is None or line.block.kind == "paragraph":
-                line.block = item
-        if out and loose:
+                line.block = own
+        if loose and not goes_on and (out or (cut is not None and cut.start)):
             out.append(Line([]))
         hanging = [Piece(" " * indent, PLAIN, None, True)]
         if item.children and item.children[0].kind == "paragraph" and runs_from_right(item.children[0]):
@@ -114,6 +122,7 @@ def list_of(setting: Setting, block: Block, width: int) -> list[Line]:
 
 def is_loose(block: Block) -> bool:
     """Whether the items of a list have blank lines between them."""
+    block = whole_of(block)
     if block.attrs.get("tight", True) is False:
         return True
     return any(
@@ -126,7 +135,7 @@ def is_loose(block: Block) -> bool:
 def quote(setting: Setting, block: Block, width: int) -> list[Line]:
     """A quotation behind a bar."""
     bar = [Piece(setting.look.glyphs.down + " ", setting.look.muted, None, True)]
-    return indented(setting.flow(block.children, width - 2), bar, bar)
+    return indented(setting.flow_in(block, width - 2), bar, bar)
 
 
 def divider(setting: Setting, block: Block, width: int) -> list[Line]:
@@ -156,8 +165,9 @@ def math(setting: Setting, block: Block, width: int) -> list[Line]:
 def footnotes(setting: Setting, block: Block, width: int) -> list[Line]:
     """The notes at the end of a page."""
     look = setting.look
-    out = [rule(min(width, 20), look)]
-    for number, note in enumerate(block.children, 1):
+    cut = cut_of(block)
+    out = [] if cut is not None and not cut.is_first else [rule(min(width, 20), look)]
+    for number, note in enumerate(block.children, 1 + (cut.start if cut is not None else 0)):
         label = str(note.attrs.get("label") or number)
         mark = f"[{label}] " if look.ascii or not label.isdigit() else raised(label) + " "
         body = setting.flow(note.children, width - len(mark)) or [Line([])]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.style import Style
 
@@ -13,6 +13,7 @@ from octavo.documents.blocks import Block, Run
 from octavo.tui.page.inline import inline
 from octavo.tui.page.lines import Line, Piece
 from octavo.tui.page.look import Look
+from octavo.tui.page.slices import cut_of
 from octavo.tui.page.wrap import wrap
 
 if TYPE_CHECKING:
@@ -120,13 +121,18 @@ class Setting:
     depth: int = 0
     list_depth: int = 0
     sources: Sources | None = None
+    shapes: dict[tuple[int, int], Any] = field(default_factory=dict)
+    """How wide the columns of tables are that are set in slices, by the identity of the table and its room."""
 
-    def flow(self, blocks: Iterable[Block], width: int, *, tight: bool = False) -> list[Line]:
-        """Blocks one below the other, with a blank line between them unless they stand tight."""
+    def flow(
+        self, blocks: Iterable[Block], width: int, *, tight: bool = False, above: Block | None = None
+    ) -> list[Line]:
+        """Blocks one below the other, with a blank line between them unless they stand tight. `above`: one that stands
+        above them in another slice."""
         width = max(width, NARROWEST)
         self.depth += 1
         out: list[Line] = []
-        before: Block | None = None
+        before = above
         for block in blocks:
             lines = self.set_block(self, block, width)
             if not lines:
@@ -136,6 +142,11 @@ class Setting:
             before = block
         self.depth -= 1
         return out
+
+    def flow_in(self, block: Block, width: int) -> list[Line]:
+        """The children of a block, or of a slice of one, one below the other."""
+        cut = cut_of(block)
+        return self.flow(block.children, width, above=cut.above if cut is not None else None)
 
     def words(self, runs: Iterable[Run], width: int, style: Style | None = None) -> list[Line]:
         """Runs as wrapped lines."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from heapq import nlargest
 from itertools import accumulate, zip_longest
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from octavo.tui.page.inline import inline, unbroken
 from octavo.tui.page.lines import Line, Piece, Spot, cells, cut, fit, off_side, on, padded
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
+from octavo.tui.page.slices import cut_of, whole_of
 from octavo.tui.page.wrap import wrap
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 GAP = 3
 NARROW, MOST_COLUMNS, MOST_CELLS = 10, 200, 20_000
 _LONG_WORD = 18
+_FIRST_ROWS, _LONGEST_ROWS = 60, 8
+"""The widths of a table that is set in slices are told by so many rows: its first, and the longest in each column."""
 _MANY_ROWS = 8
 """Rows of a longer table lie on two grounds, even when each is one line."""
 _PIXELS = 8
@@ -202,42 +206,72 @@ def _narrowed(natural: list[int], least: list[int], room: int) -> list[int]:
 def table(setting: Setting, block: Block, width: int) -> list[Line]:
     """A table."""
     look, glyphs = setting.look, setting.look.glyphs
-    if not columns_of(block):
+    cut_at, whole = cut_of(block), whole_of(block)
+    if not columns_of(whole):
         return []
     room = setting.wide(width)
-    set_table = grid(block, look, width - 2, setting.targets)
-    if set_table.width > width - 2 and room > width:
+    if cut_at is None:
+        set_table, airy = _shaped(setting, block, width, room)
+    else:
         set_table = grid(block, look, room - 2, setting.targets)
-    elif room > width and any(_wraps(row, set_table.widths) for row in set_table.body):
-        set_table = grid(block, look, min(room, 100) - 2, setting.targets)
+        shape, airy = setting.shapes.get((id(whole), width)) or _shaped(setting, _telling(whole), width, room)
+        setting.shapes[id(whole), width] = (shape, airy)
+        set_table.widths = shape.widths
+        set_table.head = set_table.head if cut_at.is_first else []
     full = max(width, min(set_table.width + 2, room))
     over = max(0, set_table.width - (full - 2))
     pan = setting.folds.pan(block.key, over)
     across = min(set_table.width, full - 2)
     blank = Piece(" ", PLAIN, None, True)
     hair = [blank, Piece(glyphs.across * across, look.line, None, True)]
-    airy = any(_wraps(row, set_table.widths) for row in set_table.body)
-    striped = (airy or len(set_table.body) > _MANY_ROWS) and bool(look.surface) and not setting.tinted
+    striped = (airy or len(whole.children) > _MANY_ROWS) and bool(look.surface) and not setting.tinted
 
     def shown(row: list[list[Piece]]) -> list[list[Piece]]:
         return [[blank, *(cut(line, pan, pan + full - 2) if over else line)] for line in row_lines(row, set_table)]
 
     out = [Line(line, block) for row in set_table.head for line in shown(row)]
-    out.append(Line(hair, block))
-    for index, (row, row_block) in enumerate(zip(set_table.body, set_table.rows, strict=True)):
+    if cut_at is None or cut_at.is_first:
+        out.append(Line(hair, block))
+    first = cut_at.start if cut_at is not None else 0
+    for index, (row, row_block) in enumerate(zip(set_table.body, set_table.rows, strict=True), first):
         lines = shown(row)
         if striped and index % 2:
             lines = [padded(on(look.surface, line), across + 2, look.surface) for line in lines]
         elif airy and not striped and index:
-            out.append(Line(hair, out[-1].block))
+            out.append(Line(hair, out[-1].block if out else row_block))
         out += [Line(line, row_block) for line in lines]
     if set_table.cut_rows:
         said = f"{glyphs.more} {set_table.cut_rows} more rows in the source"
         out.append(Line([blank, Piece(said, look.muted, None, True)], block))
-    if over:
+    if over and (cut_at is None or cut_at.is_last):
         off = off_side(*set_table.off(pan, full - 2), glyphs)
         out.append(Line(fit([Piece(off.rjust(full - 1), look.muted, None, True)], full), block))
     return out
+
+
+def _shaped(setting: Setting, block: Block, width: int, room: int) -> tuple[Grid, bool]:
+    """The table in the room it gains from, and whether any of its rows takes several lines."""
+    look, targets = setting.look, setting.targets
+    set_table = grid(block, look, width - 2, targets)
+    if set_table.width > width - 2 and room > width:
+        set_table = grid(block, look, room - 2, targets)
+    elif room > width and any(_wraps(row, set_table.widths) for row in set_table.body):
+        set_table = grid(block, look, min(room, 100) - 2, targets)
+    return set_table, any(_wraps(row, set_table.widths) for row in set_table.body)
+
+
+def _telling(block: Block) -> Block:
+    """A long table with only those of its rows that say how wide its columns are: the first, and the longest of each."""
+    told = set(range(min(_FIRST_ROWS, len(block.children))))
+    by_column: list[list[tuple[int, int]]] = []
+    for place, row in enumerate(block.children):
+        for at, cell in enumerate(row.children):
+            if at == len(by_column):
+                by_column.append([])
+            by_column[at].append((sum([len(run.text) for run in cell.runs]), place))
+    for lengths in by_column[:MOST_COLUMNS]:
+        told.update(place for _, place in nlargest(_LONGEST_ROWS, lengths))
+    return replace(block, children=tuple(block.children[place] for place in sorted(told)))
 
 
 def _wraps(row: list[list[Piece]], widths: list[int]) -> bool:

@@ -1,0 +1,74 @@
+"""Long blocks that are set in slices look as they do in the whole."""
+
+import pytest
+from rich.style import Style
+
+from octavo.documents.parse import parse
+from octavo.tui.page.layout import lay_out, set_block, units
+from octavo.tui.page.lines import Line
+from octavo.tui.page.look import Look
+from octavo.tui.page.setting import Folds, Setting
+from octavo.tui.page.slices import whole_of
+from octavo.tui.themes import themes
+
+LOOK = Look.of(themes()[0].to_color_system().generate(), ascii=False, mono=False)
+ROWS = "".join(f"| row {number} | {'some words of a cell ' * (1 + number % 7)} | {number} |\n" for number in range(150))
+TABLE = f"| Name | What it is | Count |\n| --- | --- | ---: |\n{ROWS}"
+PARTS = "".join(f"Part {number}\n\n{'## Title' if number % 9 == 5 else '* one'}\n\n" for number in range(60))
+STEPS = "".join(f"{{% step %}}\n## Step {number}\n\nDo it.\n{{% endstep %}}\n" for number in range(30))
+ITEMS = "".join(f"{number}. item {number}\n" for number in range(8, 140))
+BLOCKS = {
+    "list": ITEMS,
+    "loose list": ITEMS.replace("\n", "\n\n"),
+    "list in an item": "* before\n* holds\n\n" + "".join(f"  {line}\n" for line in ITEMS.splitlines()) + "* after\n",
+    "tasks": "* [x] done\n* [ ] to do\n" * 60,
+    "quote": "".join(f"> {line}\n" for line in PARTS.splitlines()),
+    "hint": f'{{% hint style="warning" %}}\n{PARTS}{{% endhint %}}\n',
+    "hint with a title": f'{{% hint style="info" %}}\n## Its title\n\n{PARTS}{{% endhint %}}\n',
+    "hints in a hint": "{% hint %}\nfirst\n\n{% hint %}\n" + PARTS + "{% endhint %}\n\nlast\n{% endhint %}\n",
+    "expandable": f"<details open>\n<summary>Much</summary>\n\n{PARTS}</details>\n",
+    "tabs": f'{{% tabs %}}\n{{% tab title="A" %}}\n{PARTS}{{% endtab %}}\n{{% tab title="B" %}}\nb\n{{% endtab %}}\n{{% endtabs %}}',
+    "steps": f"{{% stepper %}}\n{STEPS}{{% endstepper %}}\n",
+    "a long step": f"{{% stepper %}}\n{{% step %}}\n## One\n\n{PARTS}{{% endstep %}}\n{STEPS}{{% endstepper %}}\n",
+    "table": TABLE,
+    "wide table": TABLE.replace("some words of a cell", "somewordsofacellthat"),
+    "table in a hint": f"{{% hint %}}\nwords\n\n{TABLE}\nwords\n{{% endhint %}}\n",
+    "updates": "{% updates %}\n"
+    + "".join(f'{{% update date="2026-01-{day:02}" %}}\nwords\n\n{PARTS}{{% endupdate %}}\n' for day in (1, 2))
+    + "{% endupdates %}\n",
+}
+
+
+def painted(lines: list[Line]) -> list[list[tuple[str, Style]]]:
+    return [[(piece.text, piece.style) for piece in line.pieces] for line in lines]
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, id=name) for name, page in BLOCKS.items()])
+def test_slices_look_as_the_whole(page: str) -> None:
+    block = next(iter(parse(page).blocks))
+    for width, room in ((40, 40), (76, 110)):
+        in_slices = lay_out([block], width, LOOK, room=room)
+        whole = set_block(Setting(LOOK, Folds(), set_block, room=room), block, width)
+        assert [line.text for line in in_slices.lines] == [line.text for line in whole]
+        assert painted(in_slices.lines) == painted(whole)
+    assert len(units([block])) > 2
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, id=name) for name, page in BLOCKS.items()])
+def test_one_stands_on_blocks_of_the_page_not_on_slices(page: str) -> None:
+    block = next(iter(parse(page).blocks))
+    known = {id(each) for each in block.walk()}
+    stops = [each for _, _, each in lay_out([block], 76, LOOK).block_lines]
+    assert all(id(each) in known for each in stops)
+    parts = [unit.part for unit in units([block]) if unit.part is not None]
+    assert all(whole_of(part) is block for part in parts)
+    leaves = {id(each) for part in parts for each in part.walk() if not each.children}
+    assert leaves >= {id(each) for each in block.walk() if not each.children and each.kind != "tab"}
+
+
+def test_a_long_paragraph_keeps_its_words_and_is_set_a_while_at_a_time() -> None:
+    said = " ".join(f"word{number} **strong{number}** and more" for number in range(2000))
+    (block,) = parse(said).blocks
+    lines = lay_out([block], 76, LOOK).lines
+    assert " ".join(line.text for line in lines).split() == said.replace("*", "").split()
+    assert len(units([block])) > 5
