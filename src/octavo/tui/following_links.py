@@ -174,7 +174,7 @@ def _target(screen: ContentScreen, href: str) -> links.Target:
 
 async def _save_file(app: Octavo, at: ContentRef, target: links.ToFile) -> None:
     from octavo.tui.exporting import save_file
-    from octavo.tui.naming import file_of
+    from octavo.tui.linked_files import file_of
 
     try:
         file = await file_of(app.session.live, at, target)

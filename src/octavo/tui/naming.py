@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from textual.color import Color
 
 from octavo.api import change_requests, collections, content, spaces
-from octavo.api.content import File
 from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.organizations import Organization
-from octavo.api.places import ChangeRequestRef, CollectionRef, ContentRef, OrganizationRef, SiteRef, SpaceRef
+from octavo.api.places import ChangeRequestRef, CollectionRef, OrganizationRef, SiteRef, SpaceRef
 from octavo.documents import links
 from octavo.tui.emoji import emoji
 from octavo.tui.file_facts import in_short
+from octavo.tui.linked_files import file_of
 from octavo.tui.page.late import Late
 from octavo.tui.page.targets import Asked, Ground, Named, Targets, origins
 
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from octavo.data.live import Live
     from octavo.documents.interfaces import Interface
     from octavo.tui.screens.content import ContentScreen
-
-MOST_FILES = 1000
-"""How many files of a space are read to find one by its name."""
 
 
 def name_targets(screen: ContentScreen) -> None:
@@ -124,18 +121,6 @@ async def _space(live: Live, target: links.ToSpace) -> Named:
     if page is None:
         return Named(trouble=f"There is no page {target.page} in {where}.")
     return Named(page.title or "Untitled", emoji(page.emoji), f"{where} › {page.path}" if page.path else where)
-
-
-async def file_of(live: Live, at: ContentRef, target: links.ToFile) -> File | None:
-    """The file of a link, by its id or its name. None for an id that is none. Raises ApiError."""
-    if target.file:
-        try:
-            op = content.GetFile(at=at, file_id=target.file)
-        except ValueError:
-            return None
-        return await live.known(op)
-    files = await live.known(content.ListFiles(at=at, limit=MOST_FILES))
-    return next((file for file in files.items if file.name == target.name), None)
 
 
 async def interface(live: Live, at: OrganizationRef, slug: str) -> Interface:

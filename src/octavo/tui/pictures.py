@@ -16,7 +16,7 @@ from octavo.api.places import ContentRef
 from octavo.api.text import SafeLine
 from octavo.documents import links
 from octavo.tui import children
-from octavo.tui.naming import file_of
+from octavo.tui.linked_files import file_of
 from octavo.tui.page.late import Late
 from octavo.tui.page.media import file_name
 from octavo.tui.page.pictures import Small, Thumb

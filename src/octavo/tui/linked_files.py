@@ -1,0 +1,24 @@
+"""Files of a space, as links and pictures of its pages name them."""
+
+from __future__ import annotations
+
+from octavo.api import content
+from octavo.api.content import File
+from octavo.api.places import ContentRef
+from octavo.data.live import Live
+from octavo.documents import links
+
+MOST_FILES = 1000
+"""How many files of a space are read to find one by its name."""
+
+
+async def file_of(live: Live, at: ContentRef, target: links.ToFile) -> File | None:
+    """The file of a link, by its id or its name. None for an id that is none. Raises ApiError."""
+    if target.file:
+        try:
+            op = content.GetFile(at=at, file_id=target.file)
+        except ValueError:
+            return None
+        return await live.known(op)
+    files = await live.known(content.ListFiles(at=at, limit=MOST_FILES))
+    return next((file for file in files.items if file.name == target.name), None)
