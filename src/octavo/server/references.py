@@ -20,6 +20,8 @@ DEEPEST = 4
 """How deep content that includes content is followed."""
 _MOST_ADDED = 1 << 20
 """Characters that includes may bring: what is included many times grows fast."""
+_COST = 256
+"""Characters that each include counts for beside its own."""
 _LIKE_A_FILE = ".gitbook/includes"
 """Where a repository keeps reusable content: what the links in it are relative to."""
 _FENCED = re.compile(r"(^[ \t>]{0,20}(```+|~~~+)[^\n]*\n.*?(?:^[ \t>]{0,20}\2[ \t]*$|\Z))", re.MULTILINE | re.DOTALL)
@@ -50,6 +52,9 @@ def _expanded(store: Store, text: str, folder: str, revision: Json, within: tupl
         item = reusable(revision, _target(tag.arguments, tag.words)) if tag is not None else None
         if tag is None or item is None or item["id"] in within or len(within) >= DEEPEST or not item.get("text"):
             continue
+        if room[0] <= 0:
+            break
+        room[0] -= _COST  # what brings nothing, many times in many times, takes long too
         body = _expanded(store, store.text(item["text"]).strip("\n"), "", revision, (*within, item["id"]), room)
         body = relinked(body, lambda address: _moved(address, folder)) if not within else body
         if len(body) > room[0]:
