@@ -215,6 +215,10 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
         """The unit that has the block called `key`, or else `near`."""
         return near
 
+    def together(self, unit: int) -> range:
+        """The units that are slices of the block of this one."""
+        return range(unit, unit + 1)
+
     def _show_line(self, line: int) -> None:
         if line + self.size.height > self.virtual_size.height:
             self._sync()
@@ -223,13 +227,15 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
         self.scroll_to(y=max(0, line), animate=False, immediate=True, force=True)
 
     def change(self, unit: int) -> None:
-        """One unit looks different now."""
-        self.galley.forget(unit)
+        """One unit looks different now, with the other slices of its block."""
+        for each in self.together(unit):
+            self.galley.forget(each)
         self.galley.lines(unit)
         self.relaid()
         self._changes += 1
         self._sync()
         self.refresh()
+        self.refine_soon()
 
     def repaint(self) -> None:
         """What lies over the lines is different now."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rich.style import Style
@@ -14,6 +14,7 @@ from octavo.tui.page.lines import Hot, Line
 from octavo.tui.page.marked import Marked
 from octavo.tui.page.painting import painted, restyled
 from octavo.tui.page.setting import trail
+from octavo.tui.page.slices import Cut, cut_of
 from octavo.tui.page.sources import Sources
 
 if TYPE_CHECKING:
@@ -29,8 +30,7 @@ class Tabling(Marked):
 
     def path_to(self, stop: Stop) -> list[Block]:
         """The blocks around the one of a stop, outermost first, and that itself."""
-        unit = self.galley.units[stop[0]]
-        return trail(unit.part or unit.block, stop[3].key) or [stop[3]]
+        return trail(self.galley.units[stop[0]].block, stop[3].key) or [stop[3]]
 
     def table_of(self, stop: Stop) -> Block | None:
         """The table of which the stop is a row."""
@@ -74,7 +74,11 @@ class Tabling(Marked):
             return None
         unit, place = self.galley.at(top)
         lines = self.galley.lines(unit)
-        kinds = [line.block.kind if line.block is not None else "" for line in lines[: place + 1]]
+        kinds = _kinds(lines[: place + 1])
+        if set(kinds) == {"row"}:
+            unit = self._first_slice(unit)
+            lines = self.galley.lines(unit)
+            kinds = _kinds(lines)
         if not kinds or kinds[-1] != "row" or "table" not in kinds:
             return None
         rule = max(at for at, kind in enumerate(kinds) if kind == "table")
@@ -82,6 +86,22 @@ class Tabling(Marked):
         if names < 0 or lines[names].block is not table or set(kinds[rule + 1 :]) != {"row"}:
             return None
         return None if names and lines[names - 1].block is table else (unit, lines[names])
+
+    def _first_slice(self, unit: int) -> int:
+        """The unit with the head of the table that a unit begins within."""
+        inner = self._table_in(unit)
+        if inner is None:
+            return unit
+        slices = ((each, self._table_in(each)) for each in self.together(unit))
+        return next((each for each, cut in slices if cut and cut.is_first and cut.whole is inner.whole), unit)
+
+    def _table_in(self, unit: int) -> Cut | None:
+        """Where in a table lies the slice of it that a unit begins with."""
+        block = self.galley.units[unit].part
+        while block is not None and block.kind != "table":
+            at = self.folds.chosen(block) if block.kind == "tabs" else 0
+            block = block.children[at] if block.children else None
+        return cut_of(block) if block is not None else None
 
     def before_painting(self) -> None:
         super().before_painting()
@@ -112,3 +132,7 @@ class Tabling(Marked):
         top, line = self.scroll_offset.y, self.galley.top(unit) + first
         if line == top and line and self._head_at(top) is not None:
             self._show_line(top - 1)
+
+
+def _kinds(lines: Sequence[Line]) -> list[str]:
+    return [line.block.kind if line.block is not None else "" for line in lines]

@@ -250,10 +250,19 @@ class PageView(Tabling, Arriving):
                 return unit
         return near
 
+    def together(self, unit: int) -> range:
+        units, first, last = self.galley.units, unit, unit
+        while first and units[first - 1].block is units[unit].block:
+            first -= 1
+        while last + 1 < len(units) and units[last + 1].block is units[unit].block:
+            last += 1
+        return range(first, last + 1)
+
     def margin_of(self, unit: int) -> int:
         kept = self._margins.get(unit)
         if kept is None:
-            widest = max((line.width for line in self.galley.lines(unit)), default=0)
+            first = self.together(unit)[0]  # slices of a table stand below one another, and the first has its head
+            widest = max((line.width for line in self.galley.lines(first)), default=0)
             wide = widest > self.measure
             kept = self._margins[unit] = min(self.margin, max(2, self._width - widest - MARK)) if wide else self.margin
         return kept
