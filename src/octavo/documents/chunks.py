@@ -143,6 +143,7 @@ class Chunks:
                 self._read_definitions(end, end_line)
             for tokens, block_end in blocks:
                 for token in tokens:
+                    breathe()
                     if token.type == "inline":
                         self._read_words(token)
                         taken += parts(token.children or ())
