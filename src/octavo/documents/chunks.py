@@ -235,6 +235,7 @@ class Chunks:
                 break
             at = done = following
             for token in state.tokens:
+                breathe()
                 if token.map:
                     token.map = [token.map[0] + first, token.map[1] + first]
             blocks.append((state.tokens, start + min(len(source), state.eMarks[state.line - 1])))

@@ -9,6 +9,7 @@ from markdown_it.token import Token
 from octavo.documents.blocks import Run
 from octavo.documents.html import element
 from octavo.documents.ink import Ink
+from octavo.documents.pauses import breathe
 from octavo.documents.tags import Tag
 
 _ELEMENTS = {"strong": "strong", "em": "em", "s": "s", "link": "a"}
@@ -43,6 +44,7 @@ def runs_of(tokens: Sequence[Token] | None) -> tuple[Run, ...]:
 
 def write(ink: Ink, token: Token) -> None:
     """Write one inline token."""
+    breathe()
     if writer := _WRITERS.get(token.type):
         writer(ink, token)
     elif token.type.endswith("_open"):

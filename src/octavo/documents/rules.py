@@ -19,6 +19,7 @@ from octavo.documents.caps import ROW, rows
 from octavo.documents.containers import is_known
 from octavo.documents.html import ENTITY_OF_NOTHING, element_end
 from octavo.documents.html_rule import html_block
+from octavo.documents.pauses import breathe
 from octavo.documents.tags import Tag, TagScanner
 
 DEEPEST = 32
@@ -95,6 +96,7 @@ def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         _rest_of_table(state, limit, end)
     columns = 0
     for token in state.tokens[first:]:
+        breathe()
         if token.type == "th_open":
             columns += 1
         elif token.type == "tr_open" and token.map:
