@@ -52,6 +52,7 @@ def page_nodes(pages: Sequence[Page], counts: Mapping[str, int]) -> list[Node]:
             count=counts.get(page.id, 0),
             sign=emoji(page.emoji),
             dim=page.hidden,
+            path=page.path or "",
         )
         for page in pages
     ]

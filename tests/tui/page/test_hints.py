@@ -113,7 +113,9 @@ async def test_scrolling_takes_the_letters_away() -> None:
     [
         ("a link", 2, 1, 1),
         ("  link", 2, 2, 0),
-        ("x link", 2, 2, 1),
+        ("x link", 2, 2, 2),
+        ("x  link", 3, 2, 1),
+        ("x  link", 3, 3, 2),
         ("x,link", 2, 1, 2),
         ("link", 0, 1, 0),
         (" one  two ", 5, 1, 5),

@@ -67,3 +67,11 @@ def test_a_node_is_known_with_what_is_above_and_below_it(shape: list[object]) ->
         assert all(child in parent.children for parent, child in pairwise(path))
         assert outline.inner(node.key) == [each for _, each in _walk([node], frozenset()) if each.children]
     assert outline.path("none") == ()
+
+
+def test_a_page_is_found_by_its_address_too() -> None:
+    outline = Outline([Node("g", "Guides", [Node("q", "First steps", path="guides/quick-start")], path="guides")])
+    assert outline.matching(("quick",)) == [1]
+    assert outline.matching(("guides",)) == [0], "the pages below a group have its path, and are not meant"
+    assert outline.matching(("guides/qu",)) == [1]
+    assert outline.matching(("guides/",), []) == [1], "a slash finds more than the words before it did"

@@ -214,3 +214,19 @@ async def test_what_is_hostile_is_text() -> None:
         await pilot.pause()
         assert shown(app).count("[@click=app.quit]x[/]") == 2
         assert harmless(lines(app))
+
+
+async def test_however_little_room_there_is_what_is_typed_is_seen() -> None:
+    tree = Tree()
+    app = Listening(tree)
+    async with app.run_test(size=(27, 12)) as pilot:
+        tree.show(SPACE)
+        await pilot.press("/", *"retri")
+        await pilot.pause()
+        assert " / retri" in shown(app) and "2 of 16 match" in shown(app)
+        await pilot.press(*"es 2023")
+        await pilot.pause()
+        assert " / retries 2023" in shown(app) and "1 of 16" in shown(app)
+        await pilot.press(*" and more")
+        await pilot.pause()
+        assert " / retries 2023 and more" in shown(app)

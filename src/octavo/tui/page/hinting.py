@@ -90,7 +90,10 @@ def _free(line: Line) -> Iterator[bool]:
 
 
 def place_of(free: Sequence[bool], start: int, size: int) -> int:
-    """Where a label of `size` cells goes: right before the first word from `start` on, as far as there are free cells."""
+    """Where a label of `size` cells goes: right before the first word from `start` on, as far as there are free cells. When
+    it covers the beginning of that word it leaves a blank after the word before: words stay apart."""
     first = next((cell for cell in range(start, min(start + size, len(free))) if not free[cell]), start + size)
     room = next((room for room in range(size) if first - room < 1 or not free[first - room - 1]), size)
+    if 0 < room < size and first - room >= 1 and not free[first - room - 1]:
+        room -= 1
     return first - room

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -85,6 +86,7 @@ class FilterLine(Horizontal):
         """`use` is called with each filter that is typed, `leave` when the line is done with: is its filter kept?"""
         super().__init__()
         self._use, self._leave = use, leave
+        self._matches = ""
         self._input = FilterInput()
         self._input.can_focus = False  # until it is opened: a hidden line must not take the first focus
 
@@ -113,8 +115,20 @@ class FilterLine(Horizontal):
             self.open(focus=False)
         elif not self._input.has_focus:
             self.close()
+        self._matches = matches if query else ""
+        self._count()
+
+    def on_resize(self) -> None:
+        self._count()
+
+    def _count(self) -> None:
+        """Say how many match in as many words as leave room for what is typed."""
+        room = self.size.width - 3 - cell_len(self._input.value) - 1 - 2
+        short = self._matches.removesuffix(" match")
+        said = next((each for each in (self._matches, short, short.replace(" of ", "/")) if len(each) <= room), "")
         for count in self.query(".filter--count").results(Static):
-            count.update(Content(matches if query else ""))
+            count.update(Content(said))
+            count.display = bool(said)
 
     @on(Input.Changed)
     def _type(self, message: Input.Changed) -> None:

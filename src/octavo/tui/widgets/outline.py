@@ -29,6 +29,8 @@ class Node:
     """A word at the right end, before the count."""
     dim: bool = False
     """Hidden, or not what is looked for."""
+    path: str = ""
+    """Where it stands among addresses: a filter finds it by the last part of that too, and by all of it after a `/`."""
 
 
 class Outline:
@@ -117,7 +119,9 @@ class Outline:
         return self._labels
 
     def matching(self, words: Sequence[str], among: Sequence[int] | None = None) -> list[int]:
-        """The places of the nodes whose label holds every word, only those `among` these places if any are given."""
+        """The places of the nodes that hold every word, only those `among` these places if any are given."""
+        if any("/" in word for word in words):
+            return [place for place, (_, node) in enumerate(self._rows) if holds(node, words)]
         labels = self.prepare()
         places: Sequence[int] = range(len(labels)) if among is None else among
         for word in words:
@@ -135,13 +139,14 @@ class Outline:
 
 
 def holds(node: Node, words: Sequence[str]) -> bool:
-    """Whether the label of a node holds every word. Words are in lower case."""
+    """Whether the label of a node, or its path, holds every word. Words are in lower case."""
     label = _label(node)
-    return all(word in label for word in words)
+    return all(word in label or ("/" in word and word in f"/{node.path}".lower()) for word in words)
 
 
 def _label(node: Node) -> str:
-    """The label in lower case; a section, which nobody looks for, has none."""
+    """The label and the last part of the path in lower case; a section, which nobody looks for, has none."""
     if node.kind == "section":
         return ""
-    return (node.label if isinstance(node.label, str) else node.label.plain).lower()
+    label = (node.label if isinstance(node.label, str) else node.label.plain).lower()
+    return f"{label}\n{node.path.rpartition('/')[2].lower()}" if node.path else label
