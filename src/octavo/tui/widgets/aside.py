@@ -61,6 +61,7 @@ class Aside(Vertical):
             empty="",
             id="threads",
         )
+        threads.can_focus = False  # until there are any: where there is nothing, tab does not stop
         yield Static("OUTLINE", classes="pane-title")
         yield outline
         yield Static("THREADS", classes="pane-title", id="threads-title")
@@ -113,20 +114,26 @@ class Aside(Vertical):
         """Show nothing: its page is gone, and the next is not there yet."""
         self.outline.empty = self.threads.empty = self.threads.hint = ""
         self.outline.show([])
-        self.threads.show([])
+        self._list_threads([])
         for name in ("#threads-title", "#facts"):
             self.query_one(name, Static).update("THREADS" if name == "#threads-title" else "")
 
     def show_threads(self, threads: Sequence[Comment]) -> None:
         """Show what people say of the page."""
         self.threads.empty, self.threads.hint = "Nobody has commented here.", "c comments on a block"
-        self.threads.show(threads)
+        self._list_threads(threads)
         still_open = sum(thread.is_open for thread in threads)
         done = len(threads) - still_open
         title = Content.assemble(
-            "THREADS  ", (f"{still_open} open" if still_open else "", "$octavo-note"), f"  {done} done" if done else ""
+            "THREADS", (f" {still_open} open" if still_open else "", "$octavo-note"), f" {done} done" if done else ""
         )
         self.query_one("#threads-title", Static).update(title)
+
+    def _list_threads(self, threads: Sequence[Comment]) -> None:
+        if not threads and self.threads.has_focus:
+            self.outline.focus()
+        self.threads.can_focus = bool(threads)
+        self.threads.show(threads)
 
     def fail_threads(self, sentence: str) -> None:
         """Say that the threads did not load, or are not fresh."""
