@@ -11,8 +11,8 @@ from typing import Generic, TypeVar
 from octavo.tui.page.lines import Line
 
 U = TypeVar("U")
-KEPT = 600
-"""How many units keep their lines. All keep their heights."""
+KEPT, KEPT_LINES = 600, 4000
+"""How many units keep their lines, and how many lines they keep, but for the last set. All keep their heights."""
 
 
 class Galley(Generic[U]):
@@ -26,6 +26,8 @@ class Galley(Generic[U]):
         self._exact = bytearray(len(units))
         self._tops: list[int] | None = None
         self._lines: OrderedDict[int, list[Line]] = OrderedDict()
+        self._count = 0
+        """How many lines are kept."""
 
     def __len__(self) -> int:
         return len(self.units)
@@ -73,8 +75,9 @@ class Galley(Generic[U]):
             self._lines.move_to_end(index)
             return found
         lines = self._lines[index] = self._set_unit(self.units[index])
-        if len(self._lines) > KEPT:
-            self._lines.popitem(last=False)
+        self._count += len(lines)
+        while len(self._lines) > KEPT or (self._count > KEPT_LINES and len(self._lines) > 1):
+            self._count -= len(self._lines.popitem(last=False)[1])
         if len(lines) != self._heights[index]:
             self._heights[index] = len(lines)
             self._tops = None
@@ -83,7 +86,7 @@ class Galley(Generic[U]):
 
     def forget(self, index: int) -> None:
         """Set a unit anew when it is looked at next."""
-        self._lines.pop(index, None)
+        self._count -= len(self._lines.pop(index, ()))
         self._exact[index] = 0
 
     def between(self, start: int, end: int) -> list[tuple[int, int, Line]]:
