@@ -9,6 +9,7 @@ from textual.selection import Selection
 
 from octavo.documents.blocks import Block, Document
 from octavo.tui.page.layout import units
+from octavo.tui.page.lines import Line
 from octavo.tui.page.opening import Opening
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ class Arriving(Opening):
     _shown = 0
     """How many blocks of what is being read are on show."""
     _to_end = False
-    _left: list[Block] | None = None
-    """The blocks of pages that were left and are not let go yet: to let go of a long page takes long."""
+    _left: list[Block | list[Line]] | None = None
+    """The blocks and lines of pages that were left and are not let go yet: to let go of a long page takes long."""
 
     # What a subclass says
 
@@ -84,7 +85,7 @@ class Arriving(Opening):
     def leave(self) -> None:
         """The page on show is not shown any more."""
         if self.document is not None:
-            self._left = [*(self._left or ()), *self.document.blocks]
+            self._left = [*(self._left or ()), *self.document.blocks, *self.galley.kept]
         self._anchors = None
 
     def _let_go(self, seconds: float) -> bool:

@@ -19,8 +19,8 @@ Bring = Literal["near", "top", "third"]
 """Where lines are brought: on show by as little as it takes; below the first row; a third down the pane, unless they
 are all in its upper two thirds already."""
 
-_KEPT_STOPS = 100
-"""How many units keep their stops: they keep their lines with them."""
+_KEPT_STOPS, _KEPT_BARRED = 100, 300
+"""How many units keep their stops, which keep their lines with them, and how many lines their strips with the bar."""
 
 
 class CursorPane(SelectingPane):
@@ -68,6 +68,8 @@ class CursorPane(SelectingPane):
         look = self.look
         style = self.ground + (look.accent if self.has_focus else look.muted)
         barred = over(strip, max(0, self.margin_of(unit) - 2), look.glyphs.bar, style)
+        if len(self._barred) >= _KEPT_BARRED:
+            self._barred.clear()
         self._barred[id(line)] = (strip, barred)
         return barred
 

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from octavo.tui.page.lines import Line
 
 U = TypeVar("U")
-KEPT, KEPT_LINES = 600, 4000
+KEPT, KEPT_LINES = 600, 2500
 """How many units keep their lines, and how many lines they keep, but for the last set. All keep their heights."""
 
 
@@ -88,6 +88,11 @@ class Galley(Generic[U]):
         """Set a unit anew when it is looked at next."""
         self._count -= len(self._lines.pop(index, ()))
         self._exact[index] = 0
+
+    @property
+    def kept(self) -> list[list[Line]]:
+        """The lines of each unit that keeps them."""
+        return list(self._lines.values())
 
     def between(self, start: int, end: int) -> list[tuple[int, int, Line]]:
         """The lines from `start` to before `end`: unit, place in it, line. What is met for the first time is set."""
