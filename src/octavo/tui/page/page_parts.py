@@ -34,22 +34,33 @@ class AddressWanted(Message):
         self.kind = kind
 
 
-def source_blocks(source: str, of: Block | None = None) -> list[Block]:
-    """The source of a page, cut into blocks of lines; the longest lines are cut too. The lines of the block `of` are one
-    with its key, on which a cursor can be."""
+def source_blocks(source: str, blocks: Iterable[Block] = (), of: Block | None = None) -> list[Block]:
+    """The source of a page, cut into blocks of lines; the longest lines are cut too. A cursor can be on those of `blocks`
+    and of `of`, one of them or within one: they have their keys, as far as they are in one piece."""
     out: list[Block] = []
     first = number = length = 0
     rows: list[str] = []
-    start, end = of.lines if of is not None else (-1, -1)
+    tops = {block.lines[0]: block for block in blocks if block.lines[0] < block.lines[1]}
+    owners = [*tops.values(), *([of] if of is not None else [])]
+    begin = {block.lines[0]: block for block in owners}
+    edges = {edge for block in owners for edge in block.lines}
+    top: Block | None = None
+    known: set[str] = set()
 
     def put() -> None:
-        if of is not None and first == start and not any(block.key == of.key for block in out):
-            out.append(Block("source", {"of": of.kind}, text="\n".join(rows), lines=(first, number), key=of.key))
-        else:
-            out.append(Block("source", text="\n".join(rows), lines=(first, number), key=f"source-{len(out)}"))
+        nonlocal top
+        top, owner = tops.get(first, top), begin.get(first)
+        if owner is None and top is not None and first < top.lines[1]:
+            owner = top
+        key = owner.key if owner is not None and owner.lines[0] == first else ""
+        if not key or key in known:
+            key = f"source-{len(out)}"
+        known.add(key)
+        attrs = {"of": owner.kind} if owner is not None else {}
+        out.append(Block("source", attrs, text="\n".join(rows), lines=(first, number), key=key))
 
     for row in source.split("\n"):
-        if rows and number in (start, end):
+        if rows and number in edges:
             put()
             first, length, rows = number, 0, []
         for part in (row,) if len(row) <= _SOURCE_LENGTH else _cut(row):

@@ -379,7 +379,7 @@ class PageView(Tabling, Arriving):
         if self.document is None:
             return []
         if self.shows_source:
-            return source_blocks(self.document.source, self._source_of)
+            return source_blocks(self.document.source, self.document.blocks, self._source_of)
         return self._page_blocks(self.document)
 
     def wide_at(self, stop: Stop) -> Iterable[Block]:
