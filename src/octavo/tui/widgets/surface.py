@@ -80,6 +80,9 @@ class Surface(ScrollView, inherit_bindings=False):
         self._line_count = 0
         self._unfiltered = 0
         self._memo: dict[tuple[int, str], list[Strip]] = {}
+        self._filters: tuple[object, ...] = ()
+        self._ready: dict[int, tuple[Strip, Strip]] = {}
+        """Strips by their identity, and what the filters of the app make of them."""
         self._waiting: Waiting | None = None
         self._failure: tuple[str, str] | None = None
         self._foot: list[Content] = []
@@ -215,13 +218,37 @@ class Surface(ScrollView, inherit_bindings=False):
     def render_lines(self, crop: Region) -> list[Strip]:
         if self.styles.gutter.totals != (0, 0) or self.opacity < 1:
             return super().render_lines(crop)
-        strips = [self.render_line(y) for y in crop.line_range]
-        background = self.background_colors[1]
-        for line_filter in self.get_line_filters():
-            strips = [strip.apply_filter(line_filter, background) for strip in strips]
+        strips = self._filtered(self._lines(crop.line_range))
         if crop.column_span != (0, self.size.width):
             strips = [strip.crop(*crop.column_span) for strip in strips]
         return strips
+
+    def _lines(self, rows: range) -> list[Strip]:
+        """Rows of the widget. Each frame asks for all of them, also of what has not changed."""
+        if not self.keys:
+            return [self.render_line(y) for y in rows]
+        width, head = self.scrollable_content_region.width, self._head
+        end, first = min(self.size.height - len(self._foot), head + self._line_count), self.scroll_offset.y - head
+        return [self._body_line(first + y, width) if head <= y < end else self.render_line(y) for y in rows]
+
+    def _filtered(self, strips: list[Strip]) -> list[Strip]:
+        """Strips as the terminal can show them. Those of items are kept, so what becomes of them is known."""
+        background, filters = self.background_colors[1], self.get_line_filters()
+        if not filters:
+            return strips
+        key = (background, *filters)
+        if key != self._filters or len(self._ready) >= _KEPT_STRIPS:
+            self._filters, self._ready = key, {}
+        out = []
+        for strip in strips:
+            known = self._ready.get(id(strip))
+            if known is None or known[0] is not strip:
+                ready = strip
+                for line_filter in filters:
+                    ready = ready.apply_filter(line_filter, background)
+                known = self._ready[id(strip)] = (strip, ready)
+            out.append(known[1])
+        return out
 
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
