@@ -113,6 +113,23 @@ async def test_the_head_of_a_long_table_stays_and_hides_no_cursor() -> None:
         assert "After." in screen(app.pane)
 
 
+async def test_a_table_set_in_slices_keeps_its_head_and_opens_every_row() -> None:
+    rows = "".join(f"| name {number} | value {number} |\n" for number in range(400))
+    app = PaneApp(PageView())
+    async with app.run_test(size=(60, 12)) as pilot:
+        app.pane.show(parse(f"| Name | Value |\n| --- | --- |\n{rows}"), key="p")
+        assert len(app.pane.galley) > 4
+        await pilot.press("G")
+        shown = screen(app.pane).split("\n")
+        assert shown[0].split() == ["Name", "Value"]
+        assert shown[0].index("Value") == shown[5].index("value")
+        assert "value 399" in screen(app.pane)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert "name 399" in screen(sheet(app))
+        assert "400 of 400" in "\n".join(str(each.render()) for each in app.screen.query(Static))
+
+
 def test_merged_cells_leave_their_columns_to_no_other() -> None:
     rows = [line.text.split() for line in lay_out(parse(MERGED).blocks, 60, Look.plain()).lines]
     assert rows[0] == ["A", "B", "C"]
@@ -133,6 +150,14 @@ def test_a_width_is_heeded_where_columns_have_to_give_way(width: int) -> None:
     markdown = f'<table><thead><tr><th width="{width * 8}">A</th><th>B</th></tr></thead><tbody><tr><td>{words}</td><td>{words}</td></tr></tbody></table>'
     head = lay_out(parse(markdown).blocks, 80, Look.plain()).lines[0].text
     assert head.index("B") == (14 if width < 20 else 41)
+
+
+@pytest.mark.parametrize(("width", "moves"), [(60, False), (44, False), (30, True)])
+def test_long_words_are_broken_before_a_table_has_to_be_moved(width: int, moves: bool) -> None:
+    markdown = "| Name | Type | Default | Meaning |\n|-|-|-|-|\n| state | string | active,degraded,silent | Separated states |\n"
+    lines = [line.text for line in lay_out(parse(markdown).blocks, width, Look.plain()).lines]
+    assert any("›" in line for line in lines) is moves
+    assert all(word in "".join(lines) for word in ("degraded,", "silent", "states")) is not moves
 
 
 def test_a_table_of_any_shape_fits_and_loses_no_word() -> None:

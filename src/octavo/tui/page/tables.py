@@ -164,7 +164,15 @@ def fitted(
         for low, wide, hint in zip_longest(least, natural, hints[: len(least)], fillvalue=0)
     ]
     widths = _narrowed(_narrowed(natural, hinted, room), least, room)
+    if _over(widths, room) > 0:
+        # Rather long words in two than a table to move, where that is enough.
+        tight = _narrowed(widths, [min(width, NARROW) for width in widths], room)
+        widths = tight if _over(tight, room) <= 0 else widths
     return Grid(head, body, aligns, widths)
+
+
+def _over(widths: list[int], room: int) -> int:
+    return sum(widths) + GAP * (len(widths) - 1) - room
 
 
 def _natural(pieces: list[Piece]) -> int:
@@ -178,7 +186,7 @@ def _least(rows: list[list[list[Piece]]], at: int, natural: int) -> int:
         return natural
     longest = NARROW
     for row in rows:
-        for word in re.split(r"[ \n/\-_.]", "".join([piece.text for piece in row[at]])):
+        for word in re.split(r"[ \n/\-_.,]", "".join([piece.text for piece in row[at]])):
             if len(word) > longest:
                 longest = max(longest, min(cells(word), _LONG_WORD))
     return min(natural, longest)
@@ -187,7 +195,7 @@ def _least(rows: list[list[list[Piece]]], at: int, natural: int) -> int:
 def _narrowed(natural: list[int], least: list[int], room: int) -> list[int]:
     """Widths that fit: the widest columns give way first, none below its least."""
     widths = list(natural)
-    over = sum(widths) + GAP * (len(widths) - 1) - room
+    over = _over(widths, room)
     while over > 0:
         wide = [index for index, width in enumerate(widths) if width > least[index]]
         if not wide:
