@@ -9,7 +9,9 @@ from octavo.tui.page.lines import Line
 from octavo.tui.page.look import Look
 from octavo.tui.page.setting import Folds, Setting
 from octavo.tui.page.slices import whole_of
+from octavo.tui.page.view import PageView
 from octavo.tui.themes import themes
+from tests.tui.page.panes import PaneApp, screen
 
 LOOK = Look.of(themes()[0].to_color_system().generate(), ascii=False, mono=False)
 ROWS = "".join(f"| row {number} | {'some words of a cell ' * (1 + number % 7)} | {number} |\n" for number in range(150))
@@ -72,3 +74,19 @@ def test_a_long_paragraph_keeps_its_words_and_is_set_a_while_at_a_time() -> None
     lines = lay_out([block], 76, LOOK).lines
     assert " ".join(line.text for line in lines).split() == said.replace("*", "").split()
     assert len(units([block])) > 5
+
+
+async def test_an_expandable_set_in_slices_opens_and_closes() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show(parse(f"{BLOCKS['expandable'].replace(' open', '')}\nAfter all."), key="p")
+        closed = screen(app.pane)
+        assert "Part 0" not in closed
+        assert "After all." in closed
+        await pilot.press("tab", "enter")
+        assert "Part 0" in screen(app.pane)
+        await pilot.press("G")
+        assert "Part 59" in screen(app.pane)
+        assert "After all." in screen(app.pane)
+        await pilot.press("g", "tab", "enter")
+        assert screen(app.pane) == closed
