@@ -21,7 +21,7 @@ from octavo.tui.commands import Explaining
 from octavo.tui.crash import report_crash
 from octavo.tui.known import Known
 from octavo.tui.session import Doors, Session
-from octavo.tui.themes import palettes, themes
+from octavo.tui.themes import themes
 from octavo.tui.warming import AFTER, warm_up
 from octavo.tui.widgets.notices import NoticeBoard, Tone
 from octavo.tui.writes import Queued, Writes
@@ -332,26 +332,22 @@ class Octavo(Explaining[int]):
 
     def action_palette(self) -> None:
         from octavo.tui.screens.palette import PaletteScreen
+        from octavo.tui.trying_on import TryingOn
 
-        self.push_screen(PaletteScreen(self.screen))
+        self.push_screen(PaletteScreen(self.screen, TryingOn(self, self._remember_theme)))
 
     def action_theme(self) -> None:
         from octavo.tui.screens.chooser import Choice
         from octavo.tui.screens.picker import Picker
+        from octavo.tui.trying_on import TryingOn
 
-        before = self.theme
-        known = sorted(self.available_themes, key=lambda name: (name not in palettes(), name))
+        themes = TryingOn(self, self._remember_theme)
+        choices = [Choice(name, name, right="now" if name == themes.before else "") for name in themes.names]
+        self.push_screen(Picker("Theme", choices, look=themes.try_on, now=themes.before), themes.keep)
 
-        def chosen(name: str | None) -> None:
-            self.theme = name or before
-            if name is not None and self._session is not None:
-                self.session.state.remember("theme", name)
-
-        def try_on(name: str) -> None:
-            self.theme = name
-
-        choices = [Choice(name, name, right="now" if name == before else "") for name in known]
-        self.push_screen(Picker("Theme", choices, look=try_on, now=before), chosen)
+    def _remember_theme(self, name: str) -> None:
+        if self._session is not None:
+            self.session.state.remember("theme", name)
 
     def action_search(self) -> None:
         from octavo.tui.screens.search import SearchScreen

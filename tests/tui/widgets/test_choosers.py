@@ -9,6 +9,7 @@ from octavo.tui.commands import Explained
 from octavo.tui.screens.chooser import Choice
 from octavo.tui.screens.help import HelpScreen
 from octavo.tui.screens.palette import PaletteScreen
+from octavo.tui.trying_on import TryingOn
 from octavo.tui.screens.picker import Picker
 from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown
 
@@ -50,7 +51,7 @@ class App(Scratch):
     ]
 
     async def action_palette(self) -> None:
-        await self.push_screen(PaletteScreen(self.screen))
+        await self.push_screen(PaletteScreen(self.screen, TryingOn(self)))
 
     async def action_help(self) -> None:
         await self.push_screen(HelpScreen(self.screen))
@@ -68,6 +69,21 @@ async def test_the_palette_runs_a_command_where_it_was_opened() -> None:
         assert page.done == ["thread"]
         assert not isinstance(app.screen, PaletteScreen)
         assert page.has_focus
+
+
+async def test_a_theme_is_tried_on_in_the_palette_and_kept_with_enter() -> None:
+    app = App(Page())
+    async with app.run_test(size=(90, 18)) as pilot:
+        before = app.theme
+        await pilot.press(":", *"light")
+        await pilot.pause()
+        assert app.theme == "light" != before
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.theme == before
+        await pilot.press(":", *"theme light", "enter")
+        await pilot.pause()
+        assert app.theme == "light"
 
 
 async def test_a_command_that_cannot_run_says_why_and_the_palette_stays() -> None:

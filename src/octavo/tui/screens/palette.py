@@ -1,4 +1,4 @@
-"""The command palette: everything that can be done where it was opened, by name."""
+"""The command palette: everything that can be done where it was opened, by name, and the colours to choose."""
 
 from __future__ import annotations
 
@@ -9,23 +9,24 @@ from textual.screen import Screen
 
 from octavo.tui.commands import Command, active_commands
 from octavo.tui.screens.chooser import Choice, Chooser
+from octavo.tui.trying_on import TryingOn
 
 _NOT_HERE = ("app.palette",)
 
 
-class PaletteScreen(Chooser[None, Command]):
-    """Lists the commands of the screen below. Enter closes it and runs one there."""
+class PaletteScreen(Chooser[None, Command | str]):
+    """Lists the commands of the screen below, then the themes by name. Enter closes it and runs a command there, or keeps
+    the theme: one that the cursor is on is tried on."""
 
     PLACEHOLDER: ClassVar[str] = "What do you want to do?"
     FOOT: ClassVar[str] = "enter runs it · esc close"
 
-    def __init__(self, below: Screen[Any]) -> None:
+    def __init__(self, below: Screen[Any], themes: TryingOn) -> None:
         super().__init__("Commands")
-        self._below = below
+        self._below, self._themes = below, themes
 
-    def choices(self) -> Sequence[Choice[Command]]:
-        commands = active_commands(self._below)
-        return [
+    def choices(self) -> Sequence[Choice[Command | str]]:
+        commands: list[Choice[Command | str]] = [
             Choice(
                 command,
                 command.title,
@@ -34,10 +35,25 @@ class PaletteScreen(Chooser[None, Command]):
                 group=command.context.upper(),
                 off=command.reason or "",
             )
-            for command in commands
+            for command in active_commands(self._below)
             if command.id not in _NOT_HERE
         ]
+        now = self._themes.before
+        themes: list[Choice[Command | str]] = [
+            Choice(name, f"Theme {name}", right="now" if name == now else "", group="THEMES")
+            for name in self._themes.names
+        ]
+        return [*commands, *themes]
 
-    def take(self, choice: Choice[Command]) -> None:
+    def looked_at(self, choice: Choice[Command | str]) -> None:
+        self._themes.try_on(choice.value if isinstance(choice.value, str) else None)
+
+    def take(self, choice: Choice[Command | str]) -> None:
+        self._themes.keep(choice.value if isinstance(choice.value, str) else None)
         self.dismiss(None)
-        self.app.call_later(choice.value.run)
+        if isinstance(choice.value, Command):
+            self.app.call_later(choice.value.run)
+
+    def action_close(self) -> None:
+        self._themes.keep(None)
+        super().action_close()
