@@ -35,6 +35,8 @@ class Known:
         self.spaces: Snapshot[ListPage[Space]] = Snapshot()
         self.frame_changed: Signal[None] = Signal(app, "frame")
         """Something the frame shows is different."""
+        self._link_state = ""
+        """What was last said of the connection."""
         self.organization_changed: Signal[Organization] = Signal(app, "organization")
         self.spaces_changed: Signal[None] = Signal(app, "spaces")
         self._app = app
@@ -100,14 +102,18 @@ class Known:
         if self._session is None:
             return "not signed in", "$octavo-muted"
         asked = [each for each in self._session.activity() if not each.given_up]
-        failed = [each for each in asked if each.status is None]
-        answered = [each for each in asked if each.status is not None]
-        if failed and (not answered or failed[-1].moment > answered[-1].moment):
-            since = answered[-1].moment if answered else failed[0].moment
-            return f"○ offline {short_age(since)}", "$warning"
-        if not answered:
+        if not asked:
             return "● saved", "$octavo-muted"
-        return f"● live {short_age(answered[-1].moment)}", "$success"
+        if not (wrong := _wrong(asked[-1].status)):
+            return f"● live {short_age(asked[-1].moment)}", "$success"
+        last_good = next((each.moment for each in reversed(asked) if not _wrong(each.status)), asked[0].moment)
+        return f"○ {wrong} {short_age(last_good)}", "$warning"
+
+    def look_at_link(self) -> None:
+        """Something was asked: say it when the connection is in another state since."""
+        if (state := self.link[1]) != self._link_state:
+            self._link_state = state
+            self._frame()
 
     def on_its_way(self, message_id: str) -> str:
         """`sending`, or `not sent` when the server refused it. Empty for what the server has."""
@@ -178,6 +184,13 @@ class Known:
             self.tell_unreadable(snapshot.value.unreadable)
         self.spaces_changed.publish(None)
         self._frame()
+
+
+def _wrong(status: int | None) -> str:
+    """What an answer, or that there was none, says is wrong with the connection. Nothing, when it is good."""
+    if status is None:
+        return "offline"
+    return "failing" if status >= 500 else "key refused" if status == 401 else ""
 
 
 def _spaces_of(organization: Organization) -> ListSpaces:
