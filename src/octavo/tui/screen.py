@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from textual import on
 from textual.app import ComposeResult
+from textual.binding import BindingsMap
+from textual.dom import DOMNode
 from textual.events import DescendantFocus
 from textual.screen import Screen
 from textual.widget import Widget
@@ -18,6 +20,7 @@ from octavo.data.live import Live, Snapshot
 from octavo.tui.commands import Explained
 from octavo.tui.frame import StatusBar, TopBar
 from octavo.tui.widgets.keybar import KeyBar
+from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.notices import Notices
 
 if TYPE_CHECKING:
@@ -57,6 +60,7 @@ class Following:
     def _shown(self, show: Callable[[Snapshot[T]], None], snapshot: Snapshot[T]) -> None:
         if self._octavo().ending:
             return  # there is nothing left to show it in
+        self._octavo().known.look_at_link()
         if isinstance(snapshot.value, ListPage) and snapshot.value.unreadable:
             self._octavo().known.tell_unreadable(snapshot.value.unreadable)
         show(snapshot)
@@ -133,6 +137,21 @@ class View(Explained, Screen[None]):
         # Textual renders screens that are held back too, and drops the picture. At the start that is time lost.
         if not self.octavo.opening:
             super()._compositor_refresh()
+
+    @property
+    def keys_go_on_to(self) -> Widget | None:
+        """The pane that gets the keys nothing else has while a list beside it has the focus."""
+        return None
+
+    @property
+    def _binding_chain(self) -> list[tuple[DOMNode, BindingsMap]]:
+        chain, pane = super()._binding_chain, self.keys_go_on_to
+        if pane is not None and isinstance(self.focused, Lines):
+            bindings = pane._bindings.copy()
+            if self.app._keymap:
+                bindings.apply_keymap(self.app._keymap)
+            chain.insert(len(chain) - 1, (pane, bindings))
+        return chain
 
     def follow(self, slot: str, op: Operation[T] | None, show: Callable[[Snapshot[T]], None] | None = None) -> None:
         """Show the answer to `op` now and whenever it changes, instead of what `slot` followed before."""

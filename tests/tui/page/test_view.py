@@ -297,6 +297,25 @@ async def test_the_source_is_that_of_the_block_under_the_cursor() -> None:
         assert screen(app.pane).lstrip().startswith("Retries"), "the title, which no source has"
 
 
+async def test_in_the_source_one_steps_by_block() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 40)) as pilot:
+        app.pane.show(parse(PAGE), title="Retries", key="p")
+        await pilot.press("g", "backslash")
+        steps = []
+        for key in ("right_parenthesis", "right_parenthesis", "left_parenthesis"):
+            await pilot.press(key)
+            steps.append(bar_at(app.pane)[0])
+        assert steps == ["5 ## Schedule", "7 Second paragraph.", "5 ## Schedule"]
+
+
+async def test_a_page_of_nothing_but_its_name_and_addresses_says_that_it_is_empty() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 12)):
+        app.pane.show(parse("# Retries\n\n[here]: https://example.org\n"), title="Retries", key="p")
+        assert "This page is empty." in screen(app.pane)
+
+
 async def test_the_measure_grows() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(140, 12)) as pilot:

@@ -143,6 +143,8 @@ class Reader(FindPane):
 
     def show_hints(self, hots: list[Hot], *, outside: bool = False) -> None:
         """Put letters at what can be opened; `outside`: in the browser, whatever case is typed."""
+        if not self.has_focus:
+            self.focus()  # the letters are typed here
         self._hints = Hints(hots, upper=outside)
         self.repaint()
 

@@ -234,6 +234,8 @@ class PageView(Tabling, Arriving):
         if title:
             if blocks[0] is self._left_out(self.document or document):  # what was read since may be all there is
                 del blocks[0]
+                if not blocks and not description and self.is_whole:
+                    return []
             blocks.insert(0, Block("page-title", runs=(Run(title),), text=description))
         return blocks
 

@@ -86,6 +86,11 @@ class ContentScreen(Discussing, Travelling, SpaceViews):
     def aside(self) -> Aside:
         return self.query_one("#aside", Aside)
 
+    @property
+    def keys_go_on_to(self) -> PageView | None:
+        hidden = self.has_class("-tiny") and (self.has_class("-on-left") or self.has_class("-aside"))
+        return None if hidden else self.view
+
     # Where one is
 
     @property

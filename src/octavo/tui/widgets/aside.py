@@ -35,7 +35,7 @@ class Aside(Vertical):
         #threads { min-height: 4; max-height: 1fr; }
         #facts { height: auto; color: $octavo-muted; padding: 0 1; margin-top: 1; }
         .pane-title { margin-top: 0; }
-        #threads-title { margin-top: 1; }
+        #threads-title { margin-top: 1; text-wrap: nowrap; text-overflow: ellipsis; }
     }
     """
 
@@ -125,7 +125,7 @@ class Aside(Vertical):
         still_open = sum(thread.is_open for thread in threads)
         done = len(threads) - still_open
         title = Content.assemble(
-            "THREADS", (f" {still_open} open" if still_open else "", "$octavo-note"), f" {done} done" if done else ""
+            "THREADS", (f"  {still_open} open" if still_open else "", "$octavo-note"), f" {done} done" if done else ""
         )
         self.query_one("#threads-title", Static).update(title)
 
