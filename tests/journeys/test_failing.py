@@ -117,7 +117,7 @@ FIRST_LOADS: list[tuple[str, type[Operation[Any]], tuple[str, ...], str, str]] =
     ("content", spaces.List, (), "Spaces did not load", "Harbour API › Welcome"),
     ("content", content.ListPages, (), "Pages did not load", "Harbour API › Welcome"),
     ("content", content.GetPage, (), "Welcome did not load", "how deep is the water now"),
-    ("content", comments.List, (), "Threads did not load", "Nobody has commented here"),
+    ("content", comments.List, (), "Threads did not load", "Nobody has commented"),
     ("home", organizations.List, (), "Organizations did not load", "SPACES OF SALTMARSH INSTRUMENTS"),
     ("home", spaces.List, (), "Spaces did not load", "Limpet manual"),
     ("changes", change_requests.ListOfOrganization, (), "Change requests did not load", "Battery figures"),

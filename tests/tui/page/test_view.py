@@ -478,3 +478,12 @@ async def test_a_page_looks_as_it_was_approved(size: tuple[int, int]) -> None:
         app.pane.set_threads({document.blocks[1].key: 2})
         await pilot.pause()
         check(f"view-{size[0]}", screen(app.pane) + "\n")
+
+
+async def test_the_block_under_the_cursor_says_where_it_stands_for_nothing_to_cover_it() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 8)) as pilot:
+        app.pane.show(parse("One.\n\nTwo\nlines.\n\n" + LONG), title="", key="p")
+        await pilot.press("right_parenthesis")
+        rows = [y for y in range(8) if app.pane.render_line(y).text.strip().startswith("▌")]
+        assert [*range(app.pane.cursor_region.y, app.pane.cursor_region.bottom)] == rows

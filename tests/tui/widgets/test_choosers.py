@@ -9,8 +9,8 @@ from octavo.tui.commands import Explained
 from octavo.tui.screens.chooser import Choice
 from octavo.tui.screens.help import HelpScreen
 from octavo.tui.screens.palette import PaletteScreen
-from octavo.tui.trying_on import TryingOn
 from octavo.tui.screens.picker import Picker
+from octavo.tui.trying_on import TryingOn
 from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown
 
 PEOPLE = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Literal
 
+from textual.geometry import Region
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block
@@ -103,6 +104,16 @@ class CursorPane(SelectingPane):
                 if stop[3] is block or (block.key and stop[3].key == block.key):
                     return stop
         return next(iter(self.stops_on_show()), None)
+
+    @property
+    def cursor_region(self) -> Region:
+        """Where the block under the cursor stands on the screen: what nothing may cover."""
+        here = self.cursor_stop()
+        if here is None:
+            return Region()
+        top = self.galley.top(here[0]) - self.scroll_offset.y
+        block = Region(self.region.x, self.region.y + top + here[1], self.size.width, here[2] - here[1] + 1)
+        return block.intersection(self.region)
 
     def stops_on_show(self) -> list[Stop]:
         """The blocks that have a line on show."""

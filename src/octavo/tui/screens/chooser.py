@@ -71,7 +71,8 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
 
     def compose(self) -> ComposeResult:
         self._choices = self.choices()
-        self._column = min(max((safe(each.title).cell_length for each in self._choices), default=0), _TITLE_MOST)
+        titles = [safe(each.title).cell_length for each in self._choices if each.detail or each.off]
+        self._column = min(max(titles, default=0), _TITLE_MOST)
         with Frame() as frame:
             frame.name_it(self._title, self.FOOT)
             if prose := self.prose():

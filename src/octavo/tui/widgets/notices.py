@@ -122,7 +122,7 @@ class Notices(Widget):
         self,
         board: NoticeBoard,
         *,
-        bottom: int = 3,
+        bottom: int = 2,
         top: int = 2,
         beside: type[Widget] | None = None,
         id: str | None = None,
