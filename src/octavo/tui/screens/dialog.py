@@ -43,7 +43,7 @@ class Dialog(Explained, ModalScreen[ScreenResultType]):
 
     def on_mount(self) -> None:
         if isinstance(self.app, SaysThings) and not self.query(Notices):
-            self.mount(Notices(self.app.notices, bottom=1, top=0, beside=Frame))
+            self.mount(Notices(self.app.notices, top=0, beside=Frame))
 
     @on(Notices.UndoWanted)
     async def _undo(self) -> None:
