@@ -148,3 +148,14 @@ async def test_a_first_load_that_fails_is_said_in_its_place_and_r_tries_again(
         await run.press("r")
         await run.see(then)
         await run.gone(sentence)
+
+
+async def test_the_frame_says_that_what_is_asked_fails_until_it_does_not(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.see("● live", "how deep is the water now")
+        run.platform.refuse_next(content.GetPage, 500, "The platform stumbled.", times=50)
+        await run.press("j", "j", "enter")
+        await run.see("Quickstart did not load", "○ failing")
+        run.accept()
+        await run.press("r")
+        await run.see("From nothing to a water level", "● live")
