@@ -147,12 +147,13 @@ def key_bar(screen: Screen[Any]) -> list[Command]:
     """The commands for one line of keys, most likely first.
 
     The ids in the `KEYBAR` of the screen and of what has focus come first. Then the first key of what has focus, the
-    keys of the places around it, the rest of its own, and the app's.
+    keys of the places around it, the rest of its own, those of a pane beside it, and the app's.
     """
     focused: DOMNode | None = screen.focused
     wanted: list[str] = [*getattr(focused, "KEYBAR", ()), *getattr(screen, "KEYBAR", ())]
     shown = [command for command in active_commands(screen) if command.shown or command.id in wanted]
     first = next((command.id for command in shown if command.node is focused), None)
+    around = focused.ancestors if focused is not None else [screen]
 
     def rank(command: Command) -> tuple[int, int]:
         if command.id in wanted:
@@ -161,7 +162,9 @@ def key_bar(screen: Screen[Any]) -> list[Command]:
             return (1, 0)
         if command.node is screen.app:
             return (4, 0)
-        return (3, 0) if command.node is focused else (2, 0)
+        if command.node is focused:
+            return (3, 0)
+        return (2, 0) if command.node in around else (3, 1)
 
     return sorted(shown, key=rank)
 
