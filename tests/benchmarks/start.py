@@ -11,6 +11,7 @@ Starts, in turn, each round anew and under a pseudo terminal:
                page read last are on the first screen, which is drawn by the app and answers keys
 - picture      the same with the picture of that screen that the run before kept: it is shown while the app is loaded,
                and what is typed under it waits. Until the app draws, it is `demo` and a few milliseconds
+- 190 KB, 1 MB a second start of `octavo open FOLDER`, where the page read last has so many characters; no picture
 
 and presses keys in the demo and in an app of ready-made lines (floor.py). The table gives medians, and the median of
 the ratios taken inside each round, which is what holds on a busy machine: wall time doubles when others work,
@@ -38,13 +39,16 @@ import octavo
 from octavo.first_picture import PREFIX
 from tests.benchmarks.figures import compile_all, ratios, spread
 from tests.benchmarks.terminal import Painted, Pressed, Terminal, peak_memory
+from tests.benchmarks.texts import TITLE, made_page
 
 HERE = Path(__file__).resolve().parent
 PYTHON = sys.executable
 OCTAVO = (PYTHON, "-m", "octavo")
 CTRL_Q = b"\x11"
 PAGE = "The Harbour API answers"
-TREE = "Your first tide table"
+TREE = "Your first tide"
+BEGINNING = "Part 0"
+LONG = {"190 KB": 190_000, "1 MB": 1_000_000}
 
 
 @dataclass
@@ -97,6 +101,11 @@ class Bench:
         pressed = [each for key in keys if (each := terminal.press(key)) is not None]
         self.pressed.setdefault(name, []).append(pressed)
 
+    def forget_picture(self) -> None:
+        """Let the next start show nothing before it draws."""
+        for picture in self.cache.glob(f"{PREFIX}*"):
+            picture.unlink()
+
     def forget(self) -> None:
         """Begin again with nothing: what was measured was for warming up."""
         self.started.clear()
@@ -112,20 +121,27 @@ def main() -> None:
         environ = {f"OCTAVO_{name}_DIR": f"{folder}/{name.lower()}" for name in ("CONFIG", "DATA", "STATE", "CACHE")}
         bench = Bench({**environ, "HOME": folder}, Path(folder, "cache"), columns, rows)
         _first_start(bench)
+        folders = {name: Path(folder, f"of {name}") for name in LONG}
+        for name, of_pages in folders.items():
+            of_pages.mkdir()
+            (of_pages / "README.md").write_text(made_page(LONG[name]), "utf-8")
+            _first_start(bench, of_pages)
         for number in range(options.rounds + 1):
-            _round(bench, options.keys)
+            _round(bench, options.keys, folders)
             if number == 0:
                 bench.forget()
             print(f"round {number} of {options.rounds}", file=sys.stderr)
     print("\n".join(_report(bench)))
 
 
-def _round(bench: Bench, keys: int) -> None:
+def _round(bench: Bench, keys: int, folders: dict[str, Path]) -> None:
     bench.start("python", (PYTHON, "-c", "print('HELLO'); input()"), "HELLO")
     bench.start("version", (*OCTAVO, "--version"), octavo.__version__)
     bench.start("hello", (PYTHON, str(HERE / "hello.py")), "HELLO, TERMINAL", quit_with=CTRL_Q)
-    for picture in bench.cache.glob(f"{PREFIX}*"):
-        picture.unlink()
+    for name, of_pages in folders.items():
+        bench.forget_picture()
+        bench.start(name, (*OCTAVO, "open", str(of_pages)), TITLE, BEGINNING, quit_with=CTRL_Q)
+    bench.forget_picture()
     bench.start("demo", (*OCTAVO, "demo"), PAGE, TREE, quit_with=CTRL_Q, then=lambda demo: _keys(bench, demo, keys))
     bench.start("picture", (*OCTAVO, "demo"), PAGE, TREE, quit_with=CTRL_Q)
     with bench.running(PYTHON, str(HERE / "floor.py")) as floor:
@@ -149,12 +165,13 @@ def _keys(bench: Bench, demo: Terminal, keys: int) -> None:
     bench.press("switch views", demo, [b"3", b"2"] * max(keys // 4, 1))
 
 
-def _first_start(bench: Bench) -> None:
-    """Let the demo set out its library, and read until all that the first screen shows is kept."""
-    with bench.running(*OCTAVO, "demo") as demo:
-        demo.wait_for(PAGE, TREE, "live")
-        demo.settle(2.0)
-        demo.quit(CTRL_Q)
+def _first_start(bench: Bench, folder: Path | None = None) -> None:
+    """Let the demo set out its library, or open a folder, and read until all that the first screen shows is kept."""
+    command, texts = (("demo",), (PAGE, TREE, "live")) if folder is None else (("open", str(folder)), (BEGINNING,))
+    with bench.running(*OCTAVO, *command) as first:
+        first.wait_for(*texts)
+        first.settle(2.0)
+        first.quit(CTRL_Q)
 
 
 def _report(bench: Bench) -> Iterator[str]:
