@@ -111,7 +111,7 @@ class Known:
 
     def look_at_link(self) -> None:
         """Something was asked: say it when the connection is in another state since."""
-        if (state := self.link[1]) != self._link_state:
+        if self._session is not None and (state := self.link[1]) != self._link_state:
             self._link_state = state
             self._frame()
 

@@ -85,6 +85,8 @@ class ActivityScreen(Dialog[None]):
         self.rows.focus()
 
     def _show(self) -> None:
+        if not self.octavo.has_session:
+            return  # it ended meanwhile
         session = self.octavo.session
         lines: list[Line] = [(entry.id, entry) for entry in session.outbox.entries]
         asked = list(enumerate(session.activity()))
