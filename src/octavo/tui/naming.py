@@ -19,7 +19,7 @@ from octavo.tui.page.targets import Asked, Ground, Named, Targets, origins
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
-    from octavo.documents.interfaces import Interface
+    from octavo.documents.openapi import Specification
     from octavo.tui.screens.content import ContentScreen
 
 
@@ -29,10 +29,10 @@ def name_targets(screen: ContentScreen) -> None:
     if space is None or tree is None or page is None:
         return
     sources, octavo = view.sources, screen.octavo
-    if sources.interfaces is None or sources.interfaces_of != space.organization:
+    if sources.specifications is None or sources.specifications_of != space.organization:
         at = OrganizationRef(organization_id=space.organization)
-        sources.interfaces = Late(lambda slug: interface(octavo.session.live, at, slug))
-        sources.interfaces_of = space.organization
+        sources.specifications = Late(lambda slug: specification(octavo.session.live, at, slug))
+        sources.specifications_of = space.organization
     if sources.titles is None:
         sources.titles = Late(lambda asked: find(octavo.session.live, asked, octavo.known.organization))
     if octavo.settings.thumbnails and sources.thumbnails is None:
@@ -58,7 +58,7 @@ def name_targets(screen: ContentScreen) -> None:
 def name_again(screen: ContentScreen) -> None:
     """Ask anew what could not be found when it was asked: the network may be back, or the file."""
     sources = screen.view.sources
-    sources.titles = sources.interfaces = sources.thumbnails = sources.targets = None
+    sources.titles = sources.specifications = sources.thumbnails = sources.targets = None
     name_targets(screen)
     screen.view.reset()
 
@@ -123,20 +123,20 @@ async def _space(live: Live, target: links.ToSpace) -> Named:
     return Named(page.title or "Untitled", emoji(page.emoji), f"{where} › {page.path}" if page.path else where)
 
 
-async def interface(live: Live, at: OrganizationRef, slug: str) -> Interface:
+async def specification(live: Live, at: OrganizationRef, slug: str) -> Specification:
     """What an organization has filed under `slug`, read; or why it cannot be."""
     from octavo.api import openapi
-    from octavo.documents.interfaces import Interface
+    from octavo.documents.openapi import Specification
 
     try:
         found = await live.known(openapi.GetLatestContent(at=at, spec_slug=slug))
     except NotFound:
-        return Interface(
+        return Specification(
             trouble=f"This organization has no specification {slug}, or none of its versions could be read."
         )
     except (ApiError, ValueError) as error:
-        return Interface(trouble=f"The specification {slug} cannot be read: {error}")
-    return Interface(spec) if (spec := _whole(found.filesystem)) else Interface(trouble=_NOT_ONE.format(slug))
+        return Specification(trouble=f"The specification {slug} cannot be read: {error}")
+    return Specification(spec) if (spec := _whole(found.filesystem)) else Specification(trouble=_NOT_ONE.format(slug))
 
 
 _NOT_ONE = "What is filed as {} is no description of an interface that can be shown."

@@ -32,7 +32,7 @@ _MODULES = (
     "tui.widgets.preview",
     "tui.merging",
     "tui.page.highlight",
-    "tui.page.interfaces",
+    "tui.page.openapi",
     "tui.page.operations",
     "tui.page.records",
 )

@@ -7,7 +7,7 @@ import pytest
 from octavo.api.content import Page, PageTree
 from octavo.api.places import SpaceRef
 from octavo.documents import links
-from octavo.documents.interfaces import Interface
+from octavo.documents.openapi import Specification
 from octavo.documents.parse import parse
 from octavo.tui.page.late import Late
 from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
@@ -175,7 +175,7 @@ async def test_one_stands_again_where_one_stood() -> None:
 
 
 OPERATION = '{% openapi-operation spec="pets" path="/pets" method="post" %}\n[x](y)\n{% endopenapi-operation %}\n'
-PETS = Interface(
+PETS = Specification(
     {
         "openapi": "3.1.0",
         "info": {"title": "Pets", "version": "1"},
@@ -189,16 +189,16 @@ PETS = Interface(
     ("found", "said"),
     [
         (PETS, "Add a pet"),
-        (Interface({"info": {"title": "Pets"}, "paths": {}}), "Pets has no such operation"),
-        (Interface(trouble="Guests may not see it."), "Guests may not see it."),
+        (Specification({"info": {"title": "Pets"}, "paths": {}}), "Pets has no such operation"),
+        (Specification(trouble="Guests may not see it."), "Guests may not see it."),
     ],
 )
-async def test_an_operation_says_what_its_specification_says_or_why_not(found: Interface, said: str) -> None:
-    async def read(slug: str) -> Interface | None:
+async def test_an_operation_says_what_its_specification_says_or_why_not(found: Specification, said: str) -> None:
+    async def read(slug: str) -> Specification | None:
         return found if slug == "pets" else None
 
     pane = PageView()
-    pane.sources.interfaces = Late(read)
+    pane.sources.specifications = Late(read)
     app = PaneApp(pane)
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(parse(OPERATION), key="p")

@@ -24,9 +24,9 @@ from octavo.tui.page.slices import cut_of, slices
 
 
 def _interface(setting: Setting, block: Block, width: int) -> list[Line]:
-    from octavo.tui.page import interfaces, operations  # what they need takes 10 ms to load, and few pages have any
+    from octavo.tui.page import openapi, operations  # what they need takes 10 ms to load, and few pages have any
 
-    return (interfaces.openapi if block.kind == "openapi" else operations.api_method)(setting, block, width)
+    return (openapi.openapi if block.kind == "openapi" else operations.api_method)(setting, block, width)
 
 
 def _record(setting: Setting, block: Block, width: int) -> list[Line]:

@@ -108,7 +108,7 @@ class Opening(Marked):
     # Outside, and to the clipboard
 
     def action_copy(self) -> None:
-        from octavo.tui.page.interfaces import curl_of  # what descriptions of interfaces need takes 10 ms to load
+        from octavo.tui.page.openapi import curl_of  # what descriptions of interfaces need takes 10 ms to load
 
         stop = self.cursor_stop()
         if stop is not None and (curl := curl_of(self.sources, stop[3])):

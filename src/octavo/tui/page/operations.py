@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from rich.style import Style
 
 from octavo.documents.blocks import Block
-from octavo.tui.page.interfaces import method_style
 from octavo.tui.page.lines import Line, Piece, box, indented
 from octavo.tui.page.look import PLAIN
+from octavo.tui.page.openapi import method_style
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.wrap import wrap
 

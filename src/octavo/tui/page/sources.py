@@ -10,7 +10,7 @@ from octavo.tui.page import diagrams, highlight
 from octavo.tui.page.late import Late
 
 if TYPE_CHECKING:
-    from octavo.documents.interfaces import Interface
+    from octavo.documents.openapi import Specification
     from octavo.tui.page.pictures import Small, Thumb
     from octavo.tui.page.targets import Asked, Named, Targets
 
@@ -26,9 +26,9 @@ class Sources:
 
     thumbnails: Late[Thumb, Small] | None = None
     """Pictures of the page, small, where they are wanted within it."""
-    interfaces: Late[str, Interface] | None = None
+    specifications: Late[str, Specification] | None = None
     """Descriptions of interfaces, by the name of their specification."""
-    interfaces_of: str | None = None
+    specifications_of: str | None = None
     """The organization they are filed in."""
     titles: Late[Asked, Named] | None = None
     """What links lead to that leave the space, and files."""

@@ -76,7 +76,7 @@ class Operation:
 
 
 @dataclass(frozen=True, eq=False)
-class Interface:
+class Specification:
     """A description that was read; or why it could not be, in `trouble`."""
 
     spec: Mapping[str, Any] = field(default_factory=dict)
@@ -250,7 +250,7 @@ def _bodies(schemas: Schemas, said: Mapping[str, Any]) -> Iterator[Body]:
 
 
 def _with_curl(
-    made: Operation, of: Interface, said: Mapping[str, Any], given: Mapping[Any, Mapping[str, Any]]
+    made: Operation, of: Specification, said: Mapping[str, Any], given: Mapping[Any, Mapping[str, Any]]
 ) -> Operation:
     """An operation with a command that sends it."""
     query = [f"{quote(each.field.name)}=" for each in made.parameters if each.place == "query" and each.field.required]

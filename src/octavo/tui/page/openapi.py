@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rich.style import Style
 
 from octavo.documents.blocks import Block
-from octavo.documents.interfaces import Body, Interface, Operation, Response
+from octavo.documents.openapi import Body, Operation, Response, Specification
 from octavo.documents.schemas import Field
 from octavo.tui.page.lines import Line, Piece, Spot, fit, indented, on, padded, width_of
 from octavo.tui.page.look import PLAIN, Look
@@ -18,7 +18,7 @@ from octavo.tui.page.wrap import wrap
 _PLACES = {"path": "in the path", "query": "in the query", "header": "in headers", "cookie": "in cookies"}
 _MOST_LISTED = 60
 _MOST_LINES = 1200
-"""Operations of a whole interface, and lines of one operation, that are shown."""
+"""Operations of a whole specification, and lines of one operation, that are shown."""
 
 
 def method_style(method: str, look: Look) -> Style:
@@ -33,30 +33,30 @@ def method_style(method: str, look: Look) -> Style:
 
 
 def openapi(setting: Setting, block: Block, width: int) -> list[Line]:
-    """A part of an interface: its summary in a line, all of it when that is opened; else why there is no more."""
+    """A part of a specification: its summary in a line, all of it when that is opened; else why there is no more."""
     look, attrs = setting.look, block.attrs
     spec = str(attrs.get("spec") or "")
     source = str(attrs.get("src") or "")
     variant = str(attrs.get("variant") or "operation")
-    interface, trouble = _read(setting.sources, spec, source)
-    operation = described(interface, block) if interface is not None else None
+    specification, trouble = _read(setting.sources, spec, source)
+    operation = described(specification, block) if specification is not None else None
     is_open = setting.folds.is_open(block)
     details: list[Line] = []
-    if interface is None:
+    if specification is None:
         pass
     elif variant == "schemas":
         details = (
-            _schemas(setting, interface, [str(name) for name in attrs.get("schemas") or ()], width - 2)
+            _schemas(setting, specification, [str(name) for name in attrs.get("schemas") or ()], width - 2)
             if is_open
             else []
         )
     elif variant == "file":
-        details = _every(setting, interface, width - 2) if is_open else []
+        details = _every(setting, specification, width - 2) if is_open else []
     elif operation is None:
-        trouble = f"{interface.title or spec} has no such {'webhook' if variant == 'webhook' else 'operation'}: it may have got another path."
+        trouble = f"{specification.title or spec} has no such {'webhook' if variant == 'webhook' else 'operation'}: it may have got another path."
     elif is_open:
         details = _operation(setting, operation, width - 2)
-    opens = interface is not None and (operation is not None or variant in ("schemas", "file"))
+    opens = specification is not None and (operation is not None or variant in ("schemas", "file"))
     spot = Spot("fold", block.key) if opens else None
     sign = (look.glyphs.opened if is_open else look.glyphs.closed) if opens else " "
     left = [Piece(f"{sign} ", look.accent, spot, True), *_head(block, operation, look, spot)]
@@ -76,37 +76,37 @@ def openapi(setting: Setting, block: Block, width: int) -> list[Line]:
     return [*out, *indented(details, rail, rail), *setting.flow(block.children, width)]
 
 
-def described(interface: Interface, block: Block) -> Operation | None:
+def described(specification: Specification, block: Block) -> Operation | None:
     """The operation or webhook a block shows."""
     attrs = block.attrs
     method, path = str(attrs.get("method") or ""), str(attrs.get("path") or "")
     if attrs.get("variant") == "webhook":
-        return interface.webhook(str(attrs.get("name") or path), method or "post")
-    return interface.operation(method or "get", path) if path else None
+        return specification.webhook(str(attrs.get("name") or path), method or "post")
+    return specification.operation(method or "get", path) if path else None
 
 
 def curl_of(sources: Sources, block: Block) -> str:
     """The command that sends what a block shows, if that is known."""
     if block.kind != "openapi":
         return ""
-    interface, _ = _read(sources, str(block.attrs.get("spec") or ""), "")
-    operation = described(interface, block) if interface is not None else None
+    specification, _ = _read(sources, str(block.attrs.get("spec") or ""), "")
+    operation = described(specification, block) if specification is not None else None
     return operation.curl if operation is not None else ""
 
 
-def _read(sources: Sources | None, spec: str, source: str) -> tuple[Interface | None, str]:
+def _read(sources: Sources | None, spec: str, source: str) -> tuple[Specification | None, str]:
     """What is described under a name; or nothing, and why."""
     if not spec:
         said = (
             f"It is described in {source}, which is not read here." if source else "Nothing says where it is described."
         )
         return None, said
-    if sources is None or sources.interfaces is None:
+    if sources is None or sources.specifications is None:
         return None, ""
-    interface = sources.interfaces.get(spec)
-    if interface is None:
+    specification = sources.specifications.get(spec)
+    if specification is None:
         return None, f"The specification {spec} is being read."
-    return (None, interface.trouble) if interface.trouble else (interface, "")
+    return (None, specification.trouble) if specification.trouble else (specification, "")
 
 
 def _head(block: Block, operation: Operation | None, look: Look, spot: Spot | None) -> list[Piece]:
@@ -169,22 +169,22 @@ def _operation(setting: Setting, operation: Operation, width: int) -> list[Line]
     return out
 
 
-def _schemas(setting: Setting, interface: Interface, names: Iterable[str], width: int) -> list[Line]:
+def _schemas(setting: Setting, specification: Specification, names: Iterable[str], width: int) -> list[Line]:
     out: list[Line] = []
     for name in names:
-        schema = interface.schema(name)
+        schema = specification.schema(name)
         out += [Line([])] if out else []
         if schema is None:
-            out += _words(f"{name} is not among the schemas of {interface.title}.", setting.look.muted, width)
+            out += _words(f"{name} is not among the schemas of {specification.title}.", setting.look.muted, width)
             continue
         out += _words(name, setting.look.strong, width)
         out += _described(setting, schema, width)
     return out
 
 
-def _every(setting: Setting, interface: Interface, width: int) -> list[Line]:
+def _every(setting: Setting, specification: Specification, width: int) -> list[Line]:
     look, out = setting.look, []
-    every = list(interface.every())
+    every = list(specification.every())
     for method, path in every[:_MOST_LISTED]:
         pieces = [Piece(method.upper().ljust(7), method_style(method, look)), Piece(path, look.text)]
         out.append(Line(fit(pieces, width, look.glyphs.more)))

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.documents.interfaces import Interface
+from octavo.documents.openapi import Specification
 from octavo.documents.schemas import DEEPEST, MOST_FIELDS, Field
 from octavo.server.demo import library
 
-HARBOUR = Interface(json.loads((Path(library.__file__).parent / "openapi" / "harbour.json").read_text("utf-8")))
+HARBOUR = Specification(json.loads((Path(library.__file__).parent / "openapi" / "harbour.json").read_text("utf-8")))
 
 
 def outline(field: Field) -> str:
@@ -29,8 +29,8 @@ def count(field: Field) -> int:
     return 1 + sum(map(count, field.children))
 
 
-def with_schemas(**schemas: Any) -> Interface:
-    return Interface({"openapi": "3.1.0", "info": {"title": "T"}, "components": {"schemas": schemas}})
+def with_schemas(**schemas: Any) -> Specification:
+    return Specification({"openapi": "3.1.0", "info": {"title": "T"}, "components": {"schemas": schemas}})
 
 
 def test_an_operation_is_read_with_all_that_a_page_shows_of_it() -> None:
@@ -113,7 +113,7 @@ def test_schemas_are_as_deep_and_as_large_as_one_can_read() -> None:
 
 
 def test_descriptions_of_version_2_are_read_too() -> None:
-    old = Interface(
+    old = Specification(
         {
             "swagger": "2.0",
             "host": "api.example",
@@ -162,23 +162,27 @@ JUNK = st.recursive(
 
 @given(JUNK, JUNK)
 def test_whatever_stands_in_a_description_is_passed_over_or_shown(said: Any, schema: Any) -> None:
-    interface = Interface({"paths": {"/a": {"get": said}}, "components": {"schemas": {"A": schema}}, "security": said})
+    interface = Specification(
+        {"paths": {"/a": {"get": said}}, "components": {"schemas": {"A": schema}}, "security": said}
+    )
     interface.operation("get", "/a")
     interface.schema("A")
 
 
 @pytest.mark.parametrize("hostile", ["\x1b]52;c;aGk=\x07", "a\u202eb", "x" * 100_000])
 def test_texts_of_strangers_are_safe_and_short(hostile: str) -> None:
-    found = Interface({"paths": {"/a": {"get": {"summary": hostile, "description": hostile}}}}).operation("get", "/a")
+    found = Specification({"paths": {"/a": {"get": {"summary": hostile, "description": hostile}}}}).operation(
+        "get", "/a"
+    )
     assert found is not None
     assert all(part.isprintable() and len(part) <= 4000 for part in (found.summary, found.description))
 
 
-def of(operation: dict[str, Any], **more: Any) -> Interface:
-    return Interface({"paths": {"/a": {"get": operation}}, **more})
+def of(operation: dict[str, Any], **more: Any) -> Specification:
+    return Specification({"paths": {"/a": {"get": operation}}, **more})
 
 
-def sent(schema: dict[str, Any], **schemas: Any) -> Interface:
+def sent(schema: dict[str, Any], **schemas: Any) -> Specification:
     body = {"content": {"application/json": {"schema": schema}}}
     return of({"requestBody": body}, components={"schemas": schemas})
 
@@ -221,7 +225,7 @@ def test_a_description_that_grows_beyond_bounds_is_read_no_further(name: str) ->
 
 def test_no_command_is_made_of_a_method_and_no_option_of_a_server() -> None:
     method = "get;touch${ifs}x"
-    hostile = Interface({"paths": {"-oX": {method: {}, "get": {"servers": [{"url": "-K/etc/x"}]}}}})
+    hostile = Specification({"paths": {"-oX": {method: {}, "get": {"servers": [{"url": "-K/etc/x"}]}}}})
     assert hostile.operation(method, "-oX") is None
     found = hostile.operation("get", "-oX")
     assert found is not None
