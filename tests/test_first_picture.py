@@ -12,7 +12,7 @@ import pytest
 from tests.benchmarks.terminal import Terminal
 
 ROOT = Path(__file__).parent.parent
-PAGE, OTHER = "The Harbour API answers", "Your first tide table"
+PAGE, OTHER = "The Harbour API answers", "Your first tide"
 CTRL_Q, ENTER = b"\x11", b"\r"
 LEFT = b"\x1b[?1049l"
 
@@ -72,12 +72,13 @@ def test_the_next_start_shows_it(home: Path) -> None:
 def test_what_is_typed_under_it_reaches_the_app(home: Path) -> None:
     with demo(home) as app:
         assert shown_first(app)
-        assert "Search" not in app.screen
+        assert "Search everywhere" not in app.screen
         app.write(b"s")
-        app.wait_for("Search")
+        app.wait_for("Search everywhere")
         quit_from(app)
 
 
+@pytest.mark.long
 def test_it_is_not_shown_on_another_kind_of_terminal(home: Path) -> None:
     for app in (demo(home, columns=121), demo(home, TERM="xterm"), demo(home, OCTAVO_THEME="light")):
         with app:

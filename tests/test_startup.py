@@ -12,7 +12,7 @@ from octavo import __version__
 from tests.benchmarks.terminal import Terminal
 
 ROOT = Path(__file__).parent.parent
-PAGE, TREE = "The Harbour API answers", "Your first tide table"
+PAGE, TREE = "The Harbour API answers", "Your first tide"
 CTRL_Q = b"\x11"
 
 HEAVY = {"textual", "rich", "pydantic", "httpx", "keyring", "starlette", "uvicorn", "markdown_it", "sqlite3", "asyncio"}

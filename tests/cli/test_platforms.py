@@ -61,6 +61,7 @@ def test_a_library_that_another_program_sets_out_is_not_set_out_again(place: Pla
     first.close()
 
 
+@pytest.mark.long
 async def test_a_library_that_another_program_keeps_to_itself_is_said(place: Place) -> None:
     first = Store(place.database)
     client = Client("http://octavo.local", place.key(), transport=Late(lambda: build_demo(place)))

@@ -192,7 +192,7 @@ class Writes(RuleBasedStateMachine):
 
 
 def test_each_write_is_applied_once_or_still_there() -> None:
-    run_state_machine_as_test(Writes, settings=settings(max_examples=30, stateful_step_count=40, deadline=None))
+    run_state_machine_as_test(Writes, settings=settings(max_examples=15, stateful_step_count=40, deadline=None))
 
 
 @pytest.mark.long

@@ -89,7 +89,7 @@ FRAGMENTS = [
 pages = st.lists(st.sampled_from(FRAGMENTS) | st.from_regex(r"w[a-z]{3,6}", fullmatch=True), max_size=60).map("".join)
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(pages)
 @example("{% column %}{% hint %}{% column %}")
 def test_any_page_is_read(page: str) -> None:
@@ -105,7 +105,7 @@ def test_any_page_is_read(page: str) -> None:
     assert not any("\x1b" in run.text or "\u202e" in run.text for block in document.walk() for run in block.runs)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(pages)
 def test_reading_twice_gives_the_same(page: str) -> None:
     assert parse(page) == parse(page)
@@ -117,7 +117,7 @@ SAFE = [
 wordy = st.lists(st.sampled_from(SAFE) | st.from_regex(r"\nw[a-z]{3,6}\n", fullmatch=True), max_size=40).map("".join)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(wordy)
 def test_every_word_is_kept(page: str) -> None:
     wanted = Counter(re.findall(r"\bw[a-z]{3,6}\b", page))

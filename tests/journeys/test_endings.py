@@ -42,7 +42,7 @@ def is_restored(running: Terminal, before: list[object]) -> bool:
     return running.modes() == before and all(end in sent for end in (ALTERNATE_SCREEN_LEFT, CURSOR_SHOWN, MOUSE_OFF))
 
 
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGHUP, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 def test_when_the_terminal_goes_what_is_being_written_is_a_draft(stage: Stage, number: signal.Signals) -> None:
     with terminal(stage, "octavo", "demo") as running:
         before = running.modes()

@@ -38,12 +38,7 @@ async def come_to_rest(run: Run, name: str) -> None:
 
 @pytest.mark.parametrize(
     ("tour", "size"),
-    [
-        # What is different at the largest size is seen in one of them.
-        pytest.param(tour, size, marks=[pytest.mark.long] if tour != "content" and size[0] == 200 else [])
-        for tour in TOURS
-        for size in SIZES
-    ],
+    [pytest.param(tour, size, marks=[pytest.mark.long] if size[0] == 200 else []) for tour in TOURS for size in SIZES],
     ids=lambda value: value if isinstance(value, str) else f"{value[0]}x{value[1]}",
 )
 async def test_every_view_and_dialog_looks_as_it_was_approved_and_no_key_means_two_things(

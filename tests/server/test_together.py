@@ -220,6 +220,7 @@ async def test_platforms_that_share_a_file_lose_nothing(tmp_path: Path) -> None:
         platform.world.store.close()
 
 
+@pytest.mark.long
 def test_many_lose_nothing_over_a_real_socket(tmp_path: Path) -> None:
     folder = tmp_path / "docs"
     folder.mkdir()
