@@ -13,6 +13,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
 from pydantic import SecretStr
 
 from octavo.api import change_requests, comments, content, spaces
