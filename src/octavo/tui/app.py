@@ -352,8 +352,7 @@ class Octavo(Explaining[int]):
     def action_search(self) -> None:
         from octavo.tui.screens.search import SearchScreen
 
-        if self.known.organization is not None:
-            self.push_screen(SearchScreen(self.known.organization))
+        self.known.with_organization(lambda organization: self.push_screen(SearchScreen(organization)))
 
     def action_activity(self) -> None:
         from octavo.tui.screens.activity import ActivityScreen

@@ -42,6 +42,8 @@ class Known:
         self._app = app
         self._told: set[str] = set()
         """What was said of writes that are not done."""
+        self._waiting: Callable[[Organization], object] | None = None
+        """What was asked for before it was known in which organization one is, the last of it."""
         self._session: Session | None = None
         self._leave: dict[str, Callable[[], None]] = {}
 
@@ -57,7 +59,7 @@ class Known:
         """Follow nothing, and know nothing."""
         while self._leave:
             self._leave.popitem()[1]()
-        self._session = self.me = self.organization = None
+        self._session = self.me = self.organization = self._waiting = None
         self.organizations, self.spaces = Snapshot(), Snapshot()
 
     def choose(self, organization: Organization) -> None:
@@ -73,6 +75,16 @@ class Known:
         self._leave["spaces"] = session.live.watch(_spaces_of(organization), self._show_spaces)
         self.organization_changed.publish(organization)
         self._frame()
+        act, self._waiting = self._waiting, None
+        if act is not None:
+            act(organization)
+
+    def with_organization(self, act: Callable[[Organization], object]) -> None:
+        """Do something with the organization one is in: now, or, when it is not known yet, as soon as it is."""
+        if self.organization is not None:
+            act(self.organization)
+        else:
+            self._waiting = act
 
     @property
     def ops(self) -> tuple[Operation[Any], ...]:
