@@ -4,8 +4,59 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from octavo.documents.blocks import Block
-from octavo.documents.changes import Added, Changed, Entry, Moved, Removed, Restructured, Same
+from octavo.documents.blocks import Block, Document
+from octavo.documents.changes import (
+    Added,
+    Cells,
+    Changed,
+    Diff,
+    Entry,
+    Inside,
+    Lines,
+    Moved,
+    Removed,
+    Restructured,
+    Same,
+    Table,
+    Words,
+)
+
+
+def check_sides(diff: Diff, old: Document, new: Document) -> None:
+    """Check that both pages can be rebuilt from a diff, what is in their containers and tables too, and that each change
+    says what it is."""
+    _check(diff.entries, old.blocks, new.blocks)
+
+
+def _check(entries: tuple[Entry, ...], old: tuple[Block, ...], new: tuple[Block, ...]) -> None:
+    assert old_side(entries) == list(old)
+    assert new_side(entries) == list(new)
+    for entry in entries:
+        match entry:
+            case Changed(parts=parts):
+                assert says_something(entry)
+                if isinstance(parts, (Inside, Table)):
+                    within = parts.entries if isinstance(parts, Inside) else parts.rows
+                    _check(within, entry.old.children, entry.new.children)
+
+
+def says_something(entry: Changed) -> bool:
+    """Whether a change names or shows anything that differs."""
+    if entry.settings or entry.old.kind != entry.new.kind:
+        return True
+    match entry.parts:
+        case Words(sorts=sorts):
+            return bool(sorts)
+        case Lines(lines=lines):
+            return any(line.op != "equal" for line in lines)
+        case Cells(cells=cells):
+            return any(cell.words is not None and cell.words.sorts for cell in cells)
+        case Table(columns=columns, rows=rows):
+            titles = [(pair.old and pair.old.title, pair.new and pair.new.title) for pair in columns]
+            return any(old != new for old, new in titles) or any(not isinstance(row, Same) for row in rows)
+        case Inside(entries=entries, title=title):
+            return bool(title and title.sorts) or any(not isinstance(each, Same) for each in entries)
+    return entry.old.plain() != entry.new.plain()
 
 
 def old_side(entries: Iterable[Entry]) -> list[Block]:

@@ -17,7 +17,7 @@ import pytest
 from octavo.documents.diff import diff
 from octavo.documents.parse import parse
 from tests.documents.audit import lost, misplaced, raw_tags, source_words
-from tests.documents.sides import new_side, old_side
+from tests.documents.sides import check_sides
 
 PAGES = sorted((Path(__file__).parents[1] / "tui" / "page" / "pages").glob("*.md"))
 CORPUS = Path(os.environ.get("OCTAVO_CORPUS", "/nonexistent"))
@@ -70,8 +70,8 @@ def test_pairs(capsys: pytest.CaptureFixture[str]) -> None:
         start = perf_counter()
         found = diff(old, new)
         times.append((perf_counter() - start) * 1000)
-        assert old_side(found.entries) == list(old.blocks)
-        assert new_side(found.entries) == list(new.blocks)
+        check_sides(found, old, new)
         assert not found.is_empty
+        assert found.size.after == diff(new, new).size.before
     with capsys.disabled():
         print(f"\n{len(times)} pairs: median {statistics.median(times):.1f} ms, most {max(times):.1f} ms")

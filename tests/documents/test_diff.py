@@ -11,7 +11,6 @@ from octavo.documents.changes import (
     Cells,
     Changed,
     Diff,
-    Entry,
     Inside,
     Lines,
     Moved,
@@ -22,11 +21,13 @@ from octavo.documents.changes import (
     Words,
 )
 from octavo.documents.diff import diff
+from octavo.documents.line_diff import compare_lines
 from octavo.documents.parse import parse
 from octavo.documents.sequences import stretches
 from octavo.documents.source_diff import source_diff
-from octavo.documents.word_diff import compare, compare_lines
-from tests.documents.sides import new_side, old_side
+from octavo.documents.word_diff import compare
+from tests.documents.diff_lines import marked
+from tests.documents.sides import check_sides, new_side, old_side
 from tests.documents.test_properties import pages
 
 
@@ -40,11 +41,6 @@ def changed(old: str, new: str) -> Changed:
     (entry,) = found
     assert isinstance(entry, Changed)
     return entry
-
-
-def marked(words: Words) -> str:
-    signs = {"equal": "{}", "insert": "[+{}]", "delete": "[-{}]", "format": "[f{}]", "link": "[l{}]"}
-    return "".join(signs[word.op].format(word.run.text) for word in words.words)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +58,7 @@ def marked(words: Words) -> str:
 def test_words(old: str, new: str, expected: str) -> None:
     entry = changed(old, new)
     assert isinstance(entry.parts, Words)
-    assert marked(entry.parts) == expected
+    assert marked(entry.parts.words) == expected
 
 
 def test_only_format_and_only_link_are_told_apart() -> None:
@@ -125,7 +121,11 @@ def test_tables_by_cells() -> None:
     first = entry.parts.rows[0]
     assert isinstance(first, Changed)
     assert isinstance(first.parts, Cells)
-    assert [cell.words and marked(cell.words) for cell in first.parts.cells] == [None, "[+x]", "one [-two][+2] three"]
+    assert [cell.words and marked(cell.words.words) for cell in first.parts.cells] == [
+        None,
+        "[+x]",
+        "one [-two][+2] three",
+    ]
     assert old_side(entry.parts.rows) == list(entry.old.children)
     assert new_side(entry.parts.rows) == list(entry.new.children)
 
@@ -137,7 +137,7 @@ def test_what_stayed_is_folded_under_its_heading() -> None:
     assert isinstance(same, Same)
     assert (len(same.new), same.heading) == (5, "B")
     assert isinstance(change, Changed)
-    assert found.counts() == {"added": 0, "removed": 0, "changed": 1, "moved": 0}
+    assert (found.size.added, found.size.removed) == (1, 1)
 
 
 def test_moves() -> None:
@@ -148,7 +148,7 @@ def test_moves() -> None:
     assert isinstance(left, Moved)
     assert isinstance(arrived, Moved)
     assert (left.number, left.arrives, arrived.number, arrived.arrives) == (1, False, 1, True)
-    assert found.counts()["moved"] == 1
+    assert (found.size.added, found.size.removed) == (0, 0)
 
 
 def test_an_edited_move() -> None:
@@ -163,7 +163,7 @@ def test_an_edited_move() -> None:
     ("wrapper", "name"),
     [
         ('{{% hint style="info" %}}\n{}\n{{% endhint %}}', "a hint"),
-        ("<details>\n\n<summary>More</summary>\n\n{}\n\n</details>", "an expandable"),
+        ("<details>\n\n<summary>More</summary>\n\n{}\n\n</details>", "an expandable “More”"),
         ('{{% tabs %}}\n{{% tab title="x" %}}\n{}\n{{% endtab %}}\n{{% endtabs %}}', "tabs"),
     ],
 )
@@ -205,24 +205,60 @@ def test_front_matter() -> None:
     assert not found.is_empty
 
 
-def sides(entries: tuple[Entry, ...]) -> None:
-    """Check that containers too can be rebuilt from their entries."""
-    for entry in entries:
-        if isinstance(entry, Changed) and isinstance(entry.parts, Inside):
-            assert old_side(entry.parts.entries) == list(entry.old.children)
-            assert new_side(entry.parts.entries) == list(entry.new.children)
-            sides(entry.parts.entries)
-
-
 @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 @given(pages, pages)
 def test_both_sides_can_be_rebuilt(old: str, new: str) -> None:
     before, after = parse(old), parse(new)
     found = diff(before, after)
-    assert old_side(found.entries) == list(before.blocks)
-    assert new_side(found.entries) == list(after.blocks)
-    sides(found.entries)
-    assert 0 <= found.share <= 1
+    check_sides(found, before, after)
+    assert found.size.after == diff(after, after).size.before
+
+
+_ROWS = st.lists(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from(["one", "two", "3"])), max_size=6, unique=True)
+
+
+def _table(rows: list[tuple[str, str]]) -> str:
+    return "".join(["| a | b |\n|-|-|\n", *(f"| {one} | {other} |\n" for one, other in rows)])
+
+
+@settings(max_examples=100)
+@given(_ROWS, _ROWS)
+def test_both_tables_can_be_rebuilt(old: list[tuple[str, str]], new: list[tuple[str, str]]) -> None:
+    before, after = parse(_table(old)), parse(_table(new))
+    found = diff(before, after)
+    check_sides(found, before, after)
+    assert found.is_empty == (old == new)
+    assert found.size.after == diff(after, after).size.before
+
+
+@settings(max_examples=50)
+@given(st.permutations("abcdef"))
+def test_rows_in_another_order_are_moved_and_nothing_else(names: list[str]) -> None:
+    rows = [(name, f"what {name} is") for name in "abcdef"]
+    found = changes(_table(rows), _table(sorted(rows, key=lambda row: names.index(row[0]))))
+    for entry in found.entries:
+        if isinstance(entry, Changed):
+            assert isinstance(entry.parts, Table)
+            assert all(isinstance(row, (Same, Moved)) for row in entry.parts.rows)
+            numbers = [(row.number, row.arrives) for row in entry.parts.rows if isinstance(row, Moved)]
+            assert len(set(numbers)) == len(numbers)
+    assert (found.size.added, found.size.removed) == (0, 0)
+
+
+def test_a_page_with_another_text_is_rewritten() -> None:
+    old = "\n\n".join(f"The tide turns at {number} and nobody waits for it." for number in range(9))
+    new = "\n\n".join(f"Boats that are full leave quay {number}, whoever is late." for number in range(9))
+    assert changes(old, new).is_rewritten
+    assert not changes(old, f"{old}\n\n{new}").is_rewritten
+    assert not changes(f"{old}\n\n{new}", old).is_rewritten
+    assert not changes("", new).is_rewritten
+    assert not changes("One. Two.", "Three. Four.").is_rewritten
+
+
+def test_every_item_of_a_long_list_is_paired_with_its_own() -> None:
+    old = "".join(f"* item {number} says where quay {number * 7} is\n" for number in range(600))
+    found = changes(old, old.replace("says", "tells"))
+    assert (found.size.added, found.size.removed) == (600, 600)
 
 
 @settings(max_examples=100)
@@ -230,7 +266,7 @@ def test_both_sides_can_be_rebuilt(old: str, new: str) -> None:
 def test_a_page_does_not_differ_from_itself(page: str) -> None:
     found = diff(parse(page), parse(page))
     assert found.is_empty
-    assert (found.unseen_lines, found.share) == (0, 0)
+    assert (found.unseen_lines, found.size.added, found.size.removed) == (0, 0, 0)
 
 
 @given(st.text(alphabet="ab c漢字.\n", max_size=60), st.text(alphabet="ab c漢字.\n", max_size=60))
@@ -250,6 +286,16 @@ def test_stretches_cover_both(old: list[str], new: list[str]) -> None:
         assert not equal or old[i1:i2] == new[j1:j2]
         i, j = i2, j2
     assert (i, j) == (len(old), len(new))
+
+
+def test_long_sequences_without_landmarks_are_compared_by_halves() -> None:
+    old = [number * 7919 % 13 for number in range(20_000)]
+    new = [*old[:9000], 99, *old[9001:]]
+    equal = [each for each in stretches(old, new) if each.equal]
+    assert sum(each.i2 - each.i1 for each in equal) == 19_999
+    other = [99 if number % 1000 == 500 else each for number, each in enumerate(old)]
+    equal = [each for each in stretches(old, other) if each.equal]
+    assert sum(each.i2 - each.i1 for each in equal) > 19_900
 
 
 def test_long_sequences_are_compared_between_landmarks() -> None:

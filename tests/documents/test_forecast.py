@@ -12,9 +12,9 @@ from octavo.documents import trees
 from octavo.documents.merging import text as text_merge
 from octavo.documents.merging import tree
 from octavo.documents.merging.forecast import forecast, unsettled
+from octavo.documents.revision_changes import differences
 from octavo.documents.trees import Json, Pages
 from octavo.server.behaviour.content import present_page
-from octavo.server.changes import differences
 from tests.documents import test_merging as texts
 from tests.documents import test_merging_trees as page_trees
 from tests.documents.test_merging_trees import STORE, document, revision

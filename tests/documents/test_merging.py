@@ -99,6 +99,7 @@ def test_a_conflict_shows_both_sides_whole(texts: tuple[str, str, str]) -> None:
         assert conflict.main in merged.text
         assert conflict.proposed in merged.text
         assert conflict.main != conflict.proposed
+        assert conflict.base is not None
         assert (
             base.split("\n")[conflict.line : conflict.line + conflict.base.count("\n") + 1] == conflict.base.split("\n")
             or conflict.base == ""

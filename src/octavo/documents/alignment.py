@@ -30,7 +30,8 @@ _CONTAINERS = frozenset(
     {"list", "hint", "tabs", "tab", "expandable", "table", "cards", "stepper", "step", "updates", "columns", "column"}
     | {"quote", "if", "conflict", "footnotes"}
 )
-_LONGEST_TEXT = 3000
+_PICTURES = frozenset({"figure", "image"})
+_LONGEST_TEXT = 1500
 _MOST_COMPARED = 6000
 """Pairs of one gap that are compared in full; in larger gaps only those about the same place are."""
 _MOST_PAIRS = 250_000
@@ -54,6 +55,9 @@ def similarity(old: Node, new: Node) -> float:
         if frozenset((old.kind, new.kind)) not in _COMPATIBLE:
             return 0.0
         penalty = 0.15
+    if old.kind in _PICTURES and new.kind in _PICTURES:
+        # What one sees was exchanged, however it is called.
+        return 0.5 + 0.5 * text_similarity(old.text, new.text)
     if not old.text and not new.text:
         return 0.7 - penalty
     shorter, longer = sorted((old.size, new.size))
@@ -66,17 +70,15 @@ def similarity(old: Node, new: Node) -> float:
             found = max(found, 0.35 + 0.6 * shared / min(len(ours), len(theirs)))
         if old.kind in ("row", "card") and old.children[0].number == new.children[0].number and old.children[0].text:
             found = max(found, min(1.0, found + 0.4))
-    if old.kind in ("figure", "image"):
-        found = max(found, 0.5)
     return found - penalty
 
 
-def text_similarity(old: str, new: str) -> float:
-    """How alike two texts are, by their beginnings if they are long."""
+def text_similarity(old: str, new: str, at_least: float = 0.3) -> float:
+    """How alike two texts are, by their beginnings if they are long; 0 if they are less so than `at_least`."""
     # Loaded when there is something to compare: most pages are read, not compared.
     from rapidfuzz.distance import Indel
 
-    return Indel.normalized_similarity(old[:_LONGEST_TEXT], new[:_LONGEST_TEXT], score_cutoff=0.3)
+    return Indel.normalized_similarity(old[:_LONGEST_TEXT], new[:_LONGEST_TEXT], score_cutoff=at_least)
 
 
 def _align_gap(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
@@ -86,22 +88,33 @@ def _align_gap(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
         return [(node, None) for node in old]
     if len(old) * len(new) > _MOST_PAIRS:
         return _align_beginnings(old, new)
-    worth = _worths(old, new)
-    best = _best_sums(worth, len(old), len(new))
     pairs: list[Pair] = []
     i = j = 0
-    while i < len(old) and j < len(new):
+    for next_i, next_j in [*best_pairs(_worths(old, new), len(new)), (len(old), len(new))]:
+        pairs += [(node, None) for node in old[i:next_i]]
+        pairs += [(None, node) for node in new[j:next_j]]
+        if next_i < len(old):
+            pairs.append((old[next_i], new[next_j]))
+        i, j = next_i + 1, next_j + 1
+    return pairs
+
+
+def best_pairs(worth: Sequence[dict[int, float]], width: int) -> list[tuple[int, int]]:
+    """The pairs, in the order of both sides, that are worth most in all. `worth` says for each place of one side what it
+    is worth with places of the other, of which there are `width`."""
+    best = _best_sums(worth, width)
+    pairs = []
+    i = j = 0
+    while i < len(worth) and j < width:
         here = worth[i].get(j, 0.0)
         if here and best[i][j] == best[i + 1][j + 1] + here:
-            pairs.append((old[i], new[j]))
+            pairs.append((i, j))
             i, j = i + 1, j + 1
         elif best[i + 1][j] >= best[i][j + 1]:
-            pairs.append((old[i], None))
             i += 1
         else:
-            pairs.append((None, new[j]))
             j += 1
-    return [*pairs, *((node, None) for node in old[i:]), *((None, node) for node in new[j:])]
+    return pairs
 
 
 def _worths(old: Sequence[Node], new: Sequence[Node]) -> list[dict[int, float]]:
@@ -121,13 +134,17 @@ def _worths(old: Sequence[Node], new: Sequence[Node]) -> list[dict[int, float]]:
     return found
 
 
-def _best_sums(worth: Sequence[dict[int, float]], height: int, width: int) -> list[list[float]]:
+def _best_sums(worth: Sequence[dict[int, float]], width: int) -> list[list[float]]:
     """The best sum of worths from each place on."""
     best = [[0.0] * (width + 1)]
-    for i in range(height - 1, -1, -1):
-        below, row, here = best[-1], [0.0] * (width + 1), worth[i]
-        for j in range(width - 1, -1, -1):
-            most = max(below[j], row[j + 1])
+    for here in reversed(worth):
+        below = best[-1]
+        if not here:
+            best.append(below)
+            continue
+        row = below.copy()
+        for j in range(max(here), -1, -1):
+            most = max(row[j], row[j + 1])
             if j in here:
                 most = max(most, below[j + 1] + here[j])
             row[j] = most
@@ -137,6 +154,7 @@ def _best_sums(worth: Sequence[dict[int, float]], height: int, width: int) -> li
 
 
 def _align_beginnings(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
+    """Many blocks in pairs: those that begin alike first."""
     pairs: list[Pair] = []
     for equal, i1, i2, j1, j2 in stretches(
         [(node.kind, node.text[:60]) for node in old], [(node.kind, node.text[:60]) for node in new]
@@ -144,6 +162,12 @@ def _align_beginnings(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
         if equal:
             pairs += zip(old[i1:i2], new[j1:j2], strict=True)
         else:
-            pairs += [(node, None) for node in old[i1:i2]]
-            pairs += [(None, node) for node in new[j1:j2]]
+            pairs += _align_halves(old[i1:i2], new[j1:j2])
     return pairs
+
+
+def _align_halves(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
+    if len(old) * len(new) <= _MOST_PAIRS:
+        return _align_gap(old, new)
+    i, j = len(old) // 2, len(new) // 2
+    return [*_align_halves(old[:i], new[:j]), *_align_halves(old[i:], new[j:])]

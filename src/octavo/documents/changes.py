@@ -5,11 +5,14 @@ Entries that stand for both sides hold the blocks of both, so that either page c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from octavo.documents.blocks import Block, Column, Run
+
+_REWRITTEN = 0.75
+_SAYS_SOMETHING = 40
+"""Words. Shorter pages are read at a glance however they are shown."""
 
 Op = Literal["equal", "insert", "delete", "format", "link"]
 
@@ -34,7 +37,7 @@ class Words:
     @property
     def is_rewritten(self) -> bool:
         """Whether so little stayed that old and new are better shown one after the other."""
-        return self.changed > 0.75
+        return self.changed > _REWRITTEN
 
     @property
     def sorts(self) -> frozenset[str]:
@@ -155,8 +158,7 @@ class Changed:
     @property
     def notes(self) -> tuple[str, ...]:
         """What changed besides the words, in words."""
-        kind = () if self.old.kind == self.new.kind else (f"{self.old.kind} → {self.new.kind}",)
-        return (*kind, *map(str, self.settings))
+        return _notes(self.old, self.new, self.settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +170,12 @@ class Moved:
     number: int
     arrives: bool
     parts: Parts = None
+    settings: tuple[Setting, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What changed besides the words, in words."""
+        return _notes(self.old, self.new, self.settings)
 
     @property
     def is_edited(self) -> bool:
@@ -189,6 +197,22 @@ Entry = Same | Added | Removed | Changed | Moved | Restructured
 
 
 @dataclass(frozen=True, slots=True)
+class Size:
+    """How many words came and went, and how many there were before and are after."""
+
+    added: int = 0
+    removed: int = 0
+    before: int = 0
+    after: int = 0
+
+    @property
+    def is_rewritten(self) -> bool:
+        """Whether next to nothing of a page that says something was left, and another was put in its place."""
+        gone, come = self.removed > _REWRITTEN * self.before, self.added > _REWRITTEN * self.after
+        return gone and come and min(self.before, self.after) >= _SAYS_SOMETHING
+
+
+@dataclass(frozen=True, slots=True)
 class Diff:
     """What changed between two pages."""
 
@@ -197,39 +221,22 @@ class Diff:
     """What changed in the front matter."""
     unseen_lines: int = 0
     """How many lines of source differ although nothing that shows does."""
-    share: float = 0.0
-    """How much of the text came or went, 0 to 1."""
+    size: Size = Size()
+
+    @property
+    def is_rewritten(self) -> bool:
+        """Whether so little stayed that the page as it was and as it is are better shown one after the other."""
+        return self.size.is_rewritten
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing that shows changed."""
         return not self.metadata and all(isinstance(entry, Same) for entry in self.entries)
 
-    def counts(self) -> dict[str, int]:
-        """How many blocks were added, removed, changed, moved."""
-        found = {"added": 0, "removed": 0, "changed": 0, "moved": 0}
-        for entry in leaves(self.entries):
-            match entry:
-                case Added():
-                    found["added"] += 1
-                case Removed():
-                    found["removed"] += 1
-                case Changed() | Restructured():
-                    found["changed"] += 1
-                case Moved(arrives=True):
-                    found["moved"] += 1
-        return found
 
-
-def leaves(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """The entries, and instead of a container's those within it."""
-    for entry in entries:
-        if isinstance(entry, Changed) and isinstance(entry.parts, Inside) and not entry.settings:
-            if entry.parts.title and entry.parts.title.sorts:
-                yield entry
-            yield from leaves(entry.parts.entries)
-        else:
-            yield entry
+def _notes(old: Block, new: Block, settings: tuple[Setting, ...]) -> tuple[str, ...]:
+    kind = () if old.kind == new.kind else (f"{old.kind} → {new.kind}",)
+    return (*kind, *map(str, settings))
 
 
 def _short(value: str | None) -> str:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
 
 from octavo.documents.alignment import align
-from octavo.documents.blocks import Document
-from octavo.documents.changes import Cell, Cells, ColumnPair, Diff, Lines, Setting, Table
-from octavo.documents.moves import find_moves, share_changed
-from octavo.documents.nodes import Node, Register, runs_key, settings
+from octavo.documents.blocks import Block, Document
+from octavo.documents.change_size import size_of
+from octavo.documents.changes import Cell, Cells, ColumnPair, Diff, Lines, Table, Words
+from octavo.documents.exchanges import exchanged
+from octavo.documents.line_diff import compare_lines
+from octavo.documents.moves import find_moves
+from octavo.documents.nodes import Node, Register, runs_key
 from octavo.documents.restructuring import restructured
 from octavo.documents.sequences import stretches
-from octavo.documents.steps import Step, entries
-from octavo.documents.table_diff import column_pairs
-from octavo.documents.word_diff import compare, compare_lines
+from octavo.documents.setting_diff import changed_metadata, changed_settings
+from octavo.documents.steps import Fate, Step, entries
+from octavo.documents.table_diff import column_pairs, column_settings, row_pairs
+from octavo.documents.word_diff import compare
 
 _EXACT = frozenset({"code", "math"})
 _TABLES = frozenset({"table", "cards"})
@@ -26,12 +30,12 @@ def diff(old: Document, new: Document) -> Diff:
     before, after = ([register.node(block) for block in document.blocks] for document in (old, new))
     steps = _compared(before, after)
     find_moves(steps)
-    changed = entries(steps)
-    metadata = _metadata(old.metadata, new.metadata)
-    found = Diff(changed, metadata, 0, share_changed(steps))
+    changed = entries(exchanged(steps))
+    size = size_of(changed, old.blocks)
+    found = Diff(changed, changed_metadata(old.metadata, new.metadata), size=size)
     if not found.is_empty or old.source == new.source:
         return found
-    return Diff(changed, metadata, _differing_lines(old.source, new.source), 0.0)
+    return replace(found, unseen_lines=_differing_lines(old.source, new.source))
 
 
 def _compared(old: Sequence[Node], new: Sequence[Node]) -> list[Step]:
@@ -50,13 +54,14 @@ def _compared(old: Sequence[Node], new: Sequence[Node]) -> list[Step]:
 
 def change(old: Node, new: Node) -> Step:
     """What changed from one block to the other."""
-    step = Step("changed", old, new, settings=_settings(old, new))
+    step = Step("changed", old, new, settings=changed_settings(old, new))
     if new.kind in _TABLES and old.kind in _TABLES:
         columns = column_pairs(old.block, new.block)
         step.parts = Table(columns, ())
         step.rows = _rows(old, new, columns)
+        step.settings += column_settings(columns)
     elif new.kind in _EXACT and old.kind in _EXACT:
-        step.parts = Lines(compare_lines(old.block.text, new.block.text))
+        step.parts = Lines(compare_lines(old.block.text, new.block.text, exact=False))
     elif old.children or new.children:
         if old.block.runs or new.block.runs:
             step.title = compare(old.block.runs, new.block.runs)
@@ -66,22 +71,56 @@ def change(old: Node, new: Node) -> Step:
             step.parts = compare(old.block.runs, new.block.runs)
     elif old.block.text != new.block.text:
         step.parts = Lines(compare_lines(old.block.text, new.block.text))
+    if old.kind == new.kind and _says_nothing(step):
+        step.fate = "same"
     return step
 
 
+def _says_nothing(step: Step) -> bool:
+    """Whether the sides of a change differ in nothing that a reader sees."""
+    if step.settings or (step.title and step.title.sorts):
+        return False
+    match step.parts:
+        case Words(sorts=sorts):
+            return not sorts
+        case Lines(lines=lines):
+            return all(line.op == "equal" for line in lines)
+        case Cells(cells=cells):
+            return all(cell.words is None and _same_cell(cell.old, cell.new) for cell in cells)
+        case Table(columns=columns):
+            return all(pair.old == pair.new for pair in columns) and all(row.fate == "same" for row in step.rows)
+    return step.inside is not None and all(each.fate == "same" for each in step.inside)
+
+
+def _same_cell(old: Block | None, new: Block | None) -> bool:
+    return old is not None and new is not None and old.attrs == new.attrs
+
+
 def _rows(old: Node, new: Node, columns: tuple[ColumnPair, ...]) -> list[Step]:
+    pairs, moved = row_pairs(old.children, new.children, columns)
     steps = []
-    for ours, theirs in align(old.children, new.children):
+    for ours, theirs in pairs:
         if ours is None:
-            steps.append(Step("added", new=theirs))
+            assert theirs is not None
+            source = moved.get(id(theirs))
+            steps.append(_row("arrived", source, theirs, columns) if source else Step("added", new=theirs))
         elif theirs is None:
-            steps.append(Step("removed", old=ours))
+            target = moved.get(id(ours))
+            steps.append(Step("left", ours, target) if target else Step("removed", old=ours))
         elif ours.number == theirs.number:
             steps.append(Step("same", ours, theirs))
         else:
-            cells = Cells(tuple(_cell(ours, theirs, pair) for pair in columns))
-            steps.append(Step("changed", ours, theirs, cells, _settings(ours, theirs)))
+            steps.append(_row("changed", ours, theirs, columns))
     return steps
+
+
+def _row(fate: Fate, old: Node, new: Node, columns: tuple[ColumnPair, ...]) -> Step:
+    if old.number == new.number:
+        return Step(fate, old, new)
+    step = Step(fate, old, new, Cells(tuple(_cell(old, new, pair) for pair in columns)), changed_settings(old, new))
+    if fate == "changed" and _says_nothing(step):
+        step.fate = "same"
+    return step
 
 
 def _cell(old: Node, new: Node, pair: ColumnPair) -> Cell:
@@ -91,58 +130,12 @@ def _cell(old: Node, new: Node, pair: ColumnPair) -> Cell:
         return Cell(before, after)
     if not before and not after:
         return Cell(None, None)
-    return Cell(before, after, compare(before.runs if before else (), after.runs if after else ()))
+    words = compare(before.runs if before else (), after.runs if after else ())
+    return Cell(before, after, words if words.sorts else None)
 
 
 def _at(row: Node, index: int | None) -> Node | None:
     return row.children[index] if index is not None and index < len(row.children) else None
-
-
-def _settings(old: Node, new: Node) -> tuple[Setting, ...]:
-    before, after = settings(old.block), settings(new.block)
-    if old.kind != new.kind:
-        before.pop("level", None)
-        after.pop("level", None)
-    return _differences(before, after)
-
-
-def _metadata(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Setting, ...]:
-    return _differences(_flat(old), _flat(new))
-
-
-def _differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Setting, ...]:
-    names = [*before, *(name for name in after if name not in before)]
-    found = []
-    for name in names:
-        old, new = before.get(name), after.get(name)
-        if old != new:
-            # What can be yes or no is no where it is not said.
-            switch = isinstance(old, bool) or isinstance(new, bool)
-            found.append(Setting(name, _said(old or False if switch else old), _said(new or False if switch else new)))
-    return tuple(found)
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            found |= _flat(value, f"{prefix}{name}.")
-        else:
-            found[f"{prefix}{name}"] = value
-    return found
-
-
-def _said(value: Any) -> str | None:
-    """An attribute as a reader may see it."""
-    if value is None or value == {}:
-        return None
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, (list, tuple)):
-        return ", ".join(filter(None, map(_said, value)))
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_said(each)}" for name, each in value.items())
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _differing_lines(old: str, new: str) -> int:

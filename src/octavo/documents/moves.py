@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 from octavo.documents.alignment import text_similarity
 from octavo.documents.blocks import Run
 from octavo.documents.changes import Lines, Words
+from octavo.documents.line_diff import compare_lines
+from octavo.documents.nodes import Node
+from octavo.documents.setting_diff import changed_settings
 from octavo.documents.steps import Step
-from octavo.documents.word_diff import compare, compare_lines
+from octavo.documents.word_diff import compare
 
+_PARTS = frozenset({"item", "task", "tab", "step", "update", "card"})
+"""Those of a container are known again however short they are."""
 _LONG_ENOUGH = 25
 _LONG_ENOUGH_EDITED = 60
 _ALIKE = 0.85
@@ -19,27 +24,51 @@ _MOST_PAIRS = 4000
 def find_moves(steps: Sequence[Step]) -> None:
     """Turn what was removed here and added there, at any depth, into moves, numbered from 1."""
     every = [each for step in steps for each in (step, *step.all_inside())]
-    removed = [step for step in every if step.fate == "removed"]
-    added = [step for step in every if step.fate == "added"]
-    number = 0
-    by_number: dict[int, list[Step]] = {}
-    for step in reversed(removed):
-        if step.old:
-            by_number.setdefault(step.old.number, []).append(step)
-    for step in added:
-        assert step.new is not None
-        found = by_number.get(step.new.number)
-        if found and (step.new.size >= _LONG_ENOUGH or (step.new.kind == "heading" and step.new.size >= 3)):
+    number = _number(every)
+    for within in [steps, *(step.inside for step in every if step.inside)]:
+        parts = [step for step in within if _kind(step) in _PARTS]
+        number = _find_equal(parts, number, lambda node: node.number)
+    long = [step for step in every if _size(step) >= (3 if _kind(step) == "heading" else _LONG_ENOUGH)]
+    number = _find_equal(long, number, lambda node: node.number)
+    number = _find_equal([step for step in long if _kind(step) == "heading"], number, lambda node: node.text)
+    _find_edited([step for step in every if _size(step) >= _LONG_ENOUGH_EDITED], number)
+
+
+def _find_equal(steps: Sequence[Step], number: int, name: Callable[[Node], Hashable]) -> int:
+    """Join what went and came by the same name; the last number."""
+    by_name: dict[Hashable, list[Step]] = {}
+    for step in reversed(steps):
+        if step.fate == "removed" and step.old:
+            by_name.setdefault(name(step.old), []).append(step)
+    for step in steps:
+        if step.fate == "added" and step.new and (found := by_name.get(name(step.new))):
             number += 1
             _move(found.pop(), step, number)
-    _find_edited(
-        [step for step in removed if step.fate == "removed" and step.old and step.old.size >= _LONG_ENOUGH_EDITED],
-        [step for step in added if step.fate == "added" and step.new and step.new.size >= _LONG_ENOUGH_EDITED],
-        number,
-    )
+    return number
 
 
-def _find_edited(removed: list[Step], added: list[Step], number: int) -> None:
+def _kind(step: Step) -> str:
+    node = step.new or step.old
+    return node.kind if node else ""
+
+
+def _size(step: Step) -> int:
+    node = step.new or step.old
+    return node.size if node else 0
+
+
+def _number(every: Sequence[Step]) -> int:
+    """Number the moves that are known already; the last number."""
+    numbers = {id(step.new): number for number, step in enumerate((s for s in every if s.fate == "arrived"), 1)}
+    for step in every:
+        if step.fate in ("left", "arrived"):
+            step.number = numbers[id(step.new)]
+    return len(numbers)
+
+
+def _find_edited(steps: Sequence[Step], number: int) -> None:
+    removed = [step for step in steps if step.fate == "removed"]
+    added = [step for step in steps if step.fate == "added"]
     if len(removed) * len(added) > _MOST_PAIRS:
         return
     for step in added:
@@ -48,7 +77,7 @@ def _find_edited(removed: list[Step], added: list[Step], number: int) -> None:
         for candidate in removed:
             assert candidate.old is not None
             if candidate.old.kind == step.new.kind:
-                alike = text_similarity(candidate.old.text, step.new.text)
+                alike = text_similarity(candidate.old.text, step.new.text, best)
                 if alike >= best:
                     best, source = alike, candidate
         if source:
@@ -74,26 +103,6 @@ def _move(left: Step, arrived: Step, number: int) -> None:
     left.new, arrived.old = arrived.new, left.old
     left.fate, arrived.fate = "left", "arrived"
     left.number = arrived.number = number
-
-
-def share_changed(steps: Iterable[Step]) -> float:
-    """How much of the text came or went, 0 to 1."""
-    changed, total = _weights(steps)
-    return changed / total if total else 0.0
-
-
-def _weights(steps: Iterable[Step]) -> tuple[float, float]:
-    changed = total = 0.0
-    for step in steps:
-        below = [*(step.inside or ()), *step.rows]
-        if below:
-            inner, whole = _weights(below)
-            changed, total = changed + inner, total + whole
-            continue
-        size = max(step.old.size if step.old else 0, step.new.size if step.new else 0, 1)
-        total += size
-        if step.fate in ("added", "removed"):
-            changed += size
-        elif step.fate == "changed":
-            changed += size * (step.parts.changed if isinstance(step.parts, Words) else 0.5)
-    return changed, total
+    assert left.old is not None
+    assert arrived.new is not None
+    arrived.settings = changed_settings(left.old, arrived.new)

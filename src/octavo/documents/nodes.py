@@ -102,7 +102,7 @@ def _own_words(block: Block) -> Iterator[str]:
         yield block.text
     elif block.runs:
         yield "".join(run.text or str(run.attrs.get("src", "")).rpartition("/")[2] for run in block.runs)
-    for name in _SPOKEN:
+    for name in _SPOKEN if block.attrs else ():
         value = block.attrs.get(name)
         if isinstance(value, str) and value:
             yield value.rpartition("/")[2] if block.kind == "image" else value

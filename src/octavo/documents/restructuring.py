@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from octavo.documents.alignment import align
+from octavo.documents.alignment import align, text_similarity
 from octavo.documents.blocks import words
 from octavo.documents.nodes import Node
 from octavo.documents.sequences import Stretch, stretches
@@ -14,6 +14,9 @@ from octavo.documents.steps import Step
 Change = Callable[[Node, Node], Step]
 
 _LONG_ENOUGH = 15
+_LONG_ENOUGH_EDITED = 60
+_ALIKE = 0.8
+_MOST_LIKENED = 400
 _SHARE_WRAPPED = 0.6
 _SHARE_KEPT = 0.75
 _MIN_TEXT = 80
@@ -83,14 +86,23 @@ def _span_within(nodes: Sequence[Node], container: Node) -> tuple[int, int] | No
     """The stretch of `nodes` that stands in `container` too, if that is most of what the container has."""
     if not container.children:
         return None
-    inside = {node.number for node in container.walk() if node is not container}
-    hits = [index for index, node in enumerate(nodes) if node.number in inside]
+    inside = [node for node in container.walk() if node is not container]
+    numbers = {node.number for node in inside}
+    among = inside if len(nodes) * len(inside) <= _MOST_LIKENED else []
+    hits = [index for index, node in enumerate(nodes) if node.number in numbers or _is_like_one_of(node, among)]
     if not any(nodes[index].size > _LONG_ENOUGH for index in hits):
         return None
     first, last = hits[0], hits[-1] + 1
     if sum(nodes[index].size for index in hits) < _SHARE_WRAPPED * container.size or last - first > 2 * len(hits):
         return None
     return first, last
+
+
+def _is_like_one_of(node: Node, others: Sequence[Node]) -> bool:
+    """Whether one of the others is the node with a few other words."""
+    return node.size >= _LONG_ENOUGH_EDITED and any(
+        node.kind == other.kind and text_similarity(node.text, other.text, _ALIKE) for other in others
+    )
 
 
 def _contents(container: Node) -> Sequence[Node]:
@@ -147,6 +159,8 @@ def _summary(nodes: Sequence[Node]) -> str:
 
 
 def _name(container: Node) -> str:
+    if container.kind == "expandable" and (title := words(container.block.runs)):
+        return f"an expandable “{title}”"
     article = "an" if container.kind[0] in "aeiou" else "a"
     return (
         container.kind if container.kind in ("tabs", "columns", "updates", "cards") else f"{article} {container.kind}"

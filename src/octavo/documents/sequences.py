@@ -8,8 +8,9 @@ from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-MOST_PAIRS = 200_000_000
-"""Stretches of more pairs than this are compared by what occurs once in both. The memory is this many bits."""
+MOST_PAIRS = 50_000_000
+"""Stretches of more pairs than this are compared by what occurs once in both, or by halves. The memory is this many bits,
+and no other thread runs for the ten milliseconds that it takes."""
 
 
 class Stretch(NamedTuple):
@@ -72,6 +73,9 @@ def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) 
             gaps += [(i, k, j, m) for (i, j), (k, m) in pairwise(edges)]
         elif is_small:
             yield from _longest_common(a, i1, i2, b, j1, j2)
+        else:
+            i, j = (i1 + i2) // 2, (j1 + j2) // 2
+            gaps += [(i1, i, j1, j), (i, i2, j, j2)]
 
 
 def _landmarks(a: list[int], i1: int, i2: int, b: list[int], j1: int, j2: int) -> list[tuple[int, int]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from octavo.documents.changes import Line
-from octavo.documents.word_diff import compare_lines
+from octavo.documents.line_diff import compare_lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,7 @@ def _entry(step: Step, heading: str) -> Entry:
     assert old is not None
     assert new is not None
     if step.fate in ("left", "arrived"):
-        return Moved(old.block, new.block, step.number, step.fate == "arrived", step.parts)
+        return Moved(old.block, new.block, step.number, step.fate == "arrived", step.parts, step.settings)
     parts = step.parts
     if isinstance(parts, Table):
         parts = Table(parts.columns, entries(step.rows, heading))

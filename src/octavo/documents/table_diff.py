@@ -1,12 +1,18 @@
-"""Which columns of two tables belong together."""
+"""Which columns and which rows of two tables belong together."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
+from octavo.documents.alignment import Pair, align
 from octavo.documents.blocks import Block, Column, words
-from octavo.documents.changes import ColumnPair
+from octavo.documents.changes import ColumnPair, Setting
+from octavo.documents.nodes import Node
 from octavo.documents.sequences import stretches
+
+_LETTER = re.compile(r"[^\W\d_]")
 
 
 def column_pairs(old: Block, new: Block) -> tuple[ColumnPair, ...]:
@@ -28,3 +34,87 @@ def _names(columns: Sequence[Column]) -> list[str]:
     """What columns are told apart by: their titles, or their places if they have none."""
     titles = [words(column.title).strip() for column in columns]
     return titles if any(titles) else [str(index) for index in range(len(titles))]
+
+
+def column_settings(columns: Sequence[ColumnPair]) -> tuple[Setting, ...]:
+    """What became of the columns that both tables have, but for their titles."""
+    found: list[Setting] = []
+    for number, pair in enumerate(columns, 1):
+        if pair.old is None or pair.new is None:
+            continue
+        title = words(pair.new.title).strip()
+        name = f"column “{title}”" if title else f"column {number}"
+        if pair.old.type != pair.new.type:
+            found.append(Setting(f"{name}, type", pair.old.type, pair.new.type))
+        if pair.old.align != pair.new.align:
+            found.append(Setting(f"{name}, aligned", pair.old.align, pair.new.align))
+        if pair.old.hidden != pair.new.hidden:
+            found.append(Setting(f"{name}, hidden", *("yes" if side.hidden else "no" for side in (pair.old, pair.new))))
+    return tuple(found)
+
+
+def row_pairs(
+    old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
+) -> tuple[list[Pair], dict[int, Node]]:
+    """The rows of two tables in pairs, in an order that is that of both. Those that are elsewhere now stand by
+    themselves, once for each side: the second answer has the other row of each of them by its id.
+
+    A row is known by the cell that no other row has, and by its likeness otherwise.
+    """
+    ours, theirs = _named(old, new, columns)
+    before = [ours.get(id(row), row.number) for row in old]
+    after = [theirs.get(id(row), row.number) for row in new]
+    found = stretches(before, after)
+    left = {name: row for each in found if not each.equal for name, row in _among(old, before, each.i1, each.i2)}
+    came = {name: row for each in found if not each.equal for name, row in _among(new, after, each.j1, each.j2)}
+    twins = {id(row): came[name] for name, row in left.items()} | {id(row): left[name] for name, row in came.items()}
+    pairs: list[Pair] = []
+    for equal, i1, i2, j1, j2 in found:
+        pairs += zip(old[i1:i2], new[j1:j2], strict=True) if equal else _gap(old[i1:i2], new[j1:j2], twins)
+    return pairs, twins
+
+
+def _named(
+    old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
+) -> tuple[dict[int, str], dict[int, str]]:
+    """What rows that both sides have are known by: their words in the first column that tells most rows apart."""
+    for pair in columns:
+        if pair.old_index is None or pair.new_index is None:
+            continue
+        ours, theirs = _by_words(old, pair.old_index), _by_words(new, pair.new_index)
+        if 2 * len(ours) >= len(old) and 2 * len(theirs) >= len(new):
+            both = ours.keys() & theirs.keys()
+            return {id(ours[name]): name for name in both}, {id(theirs[name]): name for name in both}
+    return {}, {}
+
+
+def _by_words(rows: Sequence[Node], column: int) -> dict[str, Node]:
+    """Rows by the words they alone have in a column. Numbers are none: a row put in counts those below it anew."""
+    cells = [(row.children[column].text if column < len(row.children) else "", row) for row in rows]
+    counts = Counter(text for text, _ in cells)
+    return {text: row for text, row in cells if counts[text] == 1 and _LETTER.search(text)}
+
+
+def _among(rows: Sequence[Node], names: Sequence[str | int], first: int, last: int) -> Iterator[tuple[str, Node]]:
+    for row, name in zip(rows[first:last], names[first:last], strict=True):
+        if isinstance(name, str):
+            yield name, row
+
+
+def _gap(old: Sequence[Node], new: Sequence[Node], twins: dict[int, Node]) -> list[Pair]:
+    """Rows in pairs by their likeness, but for those that moved."""
+    pairs: list[Pair] = []
+    before, after = iter(old), iter(new)
+    for ours, theirs in align(
+        [row for row in old if id(row) not in twins], [row for row in new if id(row) not in twins]
+    ):
+        pairs += [(row, None) for row in _until(before, ours)]
+        pairs += [(None, row) for row in _until(after, theirs)]
+        pairs.append((ours, theirs))
+    return [*pairs, *((row, None) for row in before), *((None, row) for row in after)]
+
+
+def _until(rows: Iterator[Node], stop: Node | None) -> Iterator[Node]:
+    """The rows before `stop`."""
+    while stop is not None and (row := next(rows)) is not stop:
+        yield row

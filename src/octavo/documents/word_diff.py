@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from octavo.documents.blocks import Run
-from octavo.documents.changes import Line, Op, Word, Words
+from octavo.documents.changes import Op, Word, Words
 from octavo.documents.nodes import style
 from octavo.documents.sequences import Stretch, stretches
 
@@ -17,9 +17,14 @@ _WORD = re.compile(
 )
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\u0e00-\u0e7f]")
 _WHOLE = frozenset({"image", "icon", "math", "break", "emoji", "button", "mention", "expression"})
+_ENDS = frozenset("，。、；：！？,.;:!?\n")
+"""Where a clause ends."""
+_TRIFLE = re.compile(r"[\s,.;:!?，。、；：！？…]+")
+_EMPHASIS = frozenset({"bold", "italic"})
 _SMALL_ISLAND = 2
 _WIDE_ISLAND = 3
-_LONGEST_LINE = 4000
+_AT_ONCE = 10_000
+"""Characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,8 @@ def compare(old: Iterable[Run], new: Iterable[Run]) -> Words:
     """How one text became the other."""
     before, after = _pieces(old), _pieces(new)
     found = _without_islands(stretches(_keys(before), _keys(after)), before)
+    if any(_WIDE.match(piece.text) for stretch in found if stretch.equal for piece in before[stretch.i1 : stretch.i2]):
+        found = _by_clauses(found, before)
     written = _Writer()
     changed = 0
     for stretch in found:
@@ -54,52 +61,6 @@ def _keys(pieces: Sequence[_Piece]) -> list[str]:
     return [" " if piece.text.isspace() else piece.text for piece in pieces]
 
 
-def compare_lines(old: str, new: str) -> tuple[Line, ...]:
-    """How one text became the other, line by line; lines that are alike are compared word by word."""
-    before, after = old.split("\n"), new.split("\n")
-    found: list[Line] = []
-    for stretch in stretches(before, after):
-        if stretch.equal:
-            for index in range(stretch.i2 - stretch.i1):
-                i, j = stretch.i1 + index, stretch.j1 + index
-                found.append(Line("equal", before[i], after[j], (), i, j))
-        else:
-            found += _replaced(before, after, stretch)
-    return tuple(found)
-
-
-def _replaced(before: Sequence[str], after: Sequence[str], stretch: Stretch) -> list[Line]:
-    _, i1, i2, j1, j2 = stretch
-    pairs = i2 - i1 == j2 - j1
-    removed: list[Line] = []
-    added: list[Line] = []
-    found: list[Line] = []
-    for i in range(i1, i2):
-        j = j1 + (i - i1)
-        alike = pairs and _alike(before[i], after[j])
-        if alike:
-            found += [*removed, *added]
-            removed, added = [], []
-            words = compare((Run(before[i]),), (Run(after[j]),)).words
-            found.append(Line("change", before[i], after[j], words, i, j))
-        else:
-            removed.append(Line("delete", old=before[i], old_number=i, new_number=min(j, j2)))
-            if pairs:
-                added.append(Line("insert", new=after[j], old_number=i + 1, new_number=j))
-    if not pairs:
-        added = [Line("insert", new=after[j], old_number=i2, new_number=j) for j in range(j1, j2)]
-    return [*found, *removed, *added]
-
-
-def _alike(old: str, new: str) -> bool:
-    # Loaded when there is something to compare: most pages are read, not compared.
-    from rapidfuzz.distance import Indel
-
-    if max(len(old), len(new)) > _LONGEST_LINE:
-        return False
-    return Indel.normalized_similarity(old, new, score_cutoff=0.4) > 0.4
-
-
 def _pieces(runs: Iterable[Run]) -> list[_Piece]:
     found = []
     for run in runs:
@@ -108,8 +69,18 @@ def _pieces(runs: Iterable[Run]) -> list[_Piece]:
             shown = run.text or str(run.attrs.get("src") or run.attrs.get("name") or run.kind)
             found.append(_Piece(f"\0{shown}", run, look))
         else:
-            found += [_Piece(word, run, look) for word in _WORD.findall(run.text)]
+            found += [_Piece(word, run, look) for part in slices(run.text) for word in _WORD.findall(part)]
     return found
+
+
+def slices(text: str) -> Iterator[str]:
+    """A text in parts to be gone through at once, cut where no word is: while that is done no other thread runs."""
+    start = 0
+    while len(text) - start > _AT_ONCE:
+        end = text.rfind(" ", start, start + _AT_ONCE) + 1 or start + _AT_ONCE
+        yield text[start:end]
+        start = end
+    yield text[start:]
 
 
 def _without_islands(found: Sequence[Stretch], before: Sequence[_Piece]) -> list[Stretch]:
@@ -132,6 +103,39 @@ def _is_island(pieces: Sequence[_Piece]) -> bool:
     if _WIDE.search(text):
         return len(text) < _WIDE_ISLAND - 1
     return len(text) <= _SMALL_ISLAND
+
+
+def _by_clauses(found: Sequence[Stretch], before: Sequence[_Piece]) -> list[Stretch]:
+    """Stretches, those joined that lie in one clause of which less than half stayed: where every character is a piece,
+    some stay by chance."""
+    joined: list[Stretch] = []
+    clause: list[Stretch] = []
+    for stretch in found:
+        if not stretch.equal:
+            clause.append(stretch)
+            continue
+        start = stretch.i1
+        shift = stretch.j1 - stretch.i1
+        for index in range(stretch.i1, stretch.i2):
+            if before[index].text in _ENDS:
+                clause.append(Stretch(True, start, index + 1, start + shift, index + 1 + shift))
+                joined += _clause(clause, before)
+                clause, start = [], index + 1
+        if start < stretch.i2:
+            clause.append(Stretch(True, start, stretch.i2, start + shift, stretch.j2))
+    return joined + _clause(clause, before)
+
+
+def _clause(parts: list[Stretch], before: Sequence[_Piece]) -> list[Stretch]:
+    changed = [index for index, part in enumerate(parts) if not part.equal]
+    gone = sum(part.i2 - part.i1 for part in parts if not part.equal)
+    come = sum(part.j2 - part.j1 for part in parts if not part.equal)
+    kept = [piece for part in parts if part.equal for piece in before[part.i1 : part.i2]]
+    if len(changed) < 2 or max(gone, come) <= len(kept) or not any(_WIDE.match(piece.text) for piece in kept):
+        return parts
+    first, last = parts[changed[0]], parts[changed[-1]]
+    whole = Stretch(False, first.i1, last.i2, first.j1, last.j2)
+    return [*parts[: changed[0]], whole, *parts[changed[-1] + 1 :]]
 
 
 class _Writer:
@@ -168,9 +172,21 @@ class _Writer:
         return old is None or old.style == self._old[-1].style
 
     def _flush(self) -> None:
-        if self._new:
+        if self._new and self._op == "format" and _is_trifle(self._old, self._new):
+            self._words.append(Word("equal", _joined(self._new)))
+        elif self._new:
             self._words.append(Word(self._op, _joined(self._new), _joined(self._old) if self._old else None))
         self._new, self._old = [], []
+
+
+def _is_trifle(old: Sequence[_Piece], new: Sequence[_Piece]) -> bool:
+    """Whether nothing but punctuation is emphasized where it was not, or the other way about: nobody sees it."""
+    ours, theirs = old[0].run, new[0].run
+    return (
+        ours.marks ^ theirs.marks <= _EMPHASIS
+        and old[0].style[1:] == new[0].style[1:]
+        and all(_TRIFLE.fullmatch(piece.text) for piece in new)
+    )
 
 
 def _joined(pieces: Sequence[_Piece]) -> Run:

@@ -94,5 +94,10 @@ def continues(line: str, following: str) -> bool:
     return not (is_blank(line) or is_blank(following) or _ITEM.match(following))
 
 
+def is_item(line: str) -> bool:
+    """Whether an item of a list begins here."""
+    return _ITEM.match(line) is not None
+
+
 def is_blank(line: str) -> bool:
     return _BLANK.fullmatch(line) is not None

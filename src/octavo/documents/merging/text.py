@@ -21,7 +21,7 @@ for blank ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from octavo.documents.merging.blocks import Block, continues, is_blank, split
@@ -46,28 +46,48 @@ class Merged:
 
 def merge(base: str, main: str, proposed: str, name: str) -> Merged:
     """`main` with what `proposed` changed since `base`. `name` is that of the change request in the markers."""
-    if main == proposed or proposed == base:
-        return Merged(main)
-    if main == base:
-        return Merged(proposed)
-    result: list[str] = []
-    conflicts: list[Conflict] = []
+    found = list(pieces(base, main, proposed))
+    said = ((undecided(part, name), True) if isinstance(part, Conflict) else (part, False) for part in found)
+    return Merged("\n".join(joined(said)), tuple(part for part in found if isinstance(part, Conflict)))
+
+
+def pieces(base: str, main: str, proposed: str) -> Iterator[list[str] | Conflict]:
+    """What becomes of `base`, in order: lines that are decided, and blocks that are not."""
+    if main in (base, proposed) or proposed == base:
+        yield (proposed if main == base else main).split("\n")
+        return
+    decided: list[str] = []
     line = 0
-    after_conflict = False
     for stretch in _stretches(*(split(text.split("\n")) for text in (base, main, proposed))):
         is_first = True
         for part in stretch.parts():
             if isinstance(part, Conflict):
-                conflicts.append(replace(part, line=line + part.line))
-                _append(result, marked(part.main.split("\n"), part.proposed.split("\n"), name), apart=True)
-            elif is_first or after_conflict:
-                _append(result, part, apart=after_conflict)
+                if decided:
+                    yield decided
+                decided = []
+                yield replace(part, line=line + part.line)
+            elif is_first:
+                append(decided, part, apart=False)
             else:
-                result += part
-            if part:
-                is_first, after_conflict = False, isinstance(part, Conflict)
+                decided += part
+            is_first = is_first and not part
         line += len(_lines(stretch.base))
-    return Merged("\n".join(result), tuple(conflicts))
+    if decided:
+        yield decided
+
+
+def joined(pieces: Iterable[tuple[list[str], bool]]) -> list[str]:
+    """Lines put together, those that are marked as such apart from what is around them. None run together. Where a
+    piece says nothing, the blank lines on both sides of it do not add up."""
+    result: list[str] = []
+    was_apart = was_nothing = False
+    for lines, is_apart in pieces:
+        more = lines
+        if was_nothing and result and lines and is_blank(result[-1]) and is_blank(lines[0]):
+            more = lines[1:]
+        append(result, more, apart=is_apart or was_apart)
+        was_apart, was_nothing = is_apart, not lines
+    return result
 
 
 def conflicts(base: str, main: str, proposed: str) -> list[Conflict]:
@@ -144,15 +164,20 @@ def _spaced(base: Block, main: Block, proposed: Block) -> list[str]:
     return main.lines + (proposed.blanks if main.blanks == base.blanks else main.blanks)
 
 
+def undecided(conflict: Conflict, name: str) -> list[str]:
+    """Both sides of a conflict between markers."""
+    return marked(conflict.main.split("\n"), conflict.proposed.split("\n"), name)
+
+
 def marked(main: list[str], proposed: list[str], name: str) -> list[str]:
     """Both sides between markers, each marker between blank lines."""
     result: list[str] = []
     for part in ([MAIN], main, [DIVIDER], proposed, [proposal_marker(name)]):
-        _append(result, part, apart=True)
+        append(result, part, apart=True)
     return result
 
 
-def _append(lines: list[str], more: list[str], *, apart: bool) -> None:
+def append(lines: list[str], more: list[str], *, apart: bool = False) -> None:
     """Add lines, with a blank one between if they would run together, or, with `apart`, if there is none."""
     if lines and more and (continues(lines[-1], more[0]) or (apart and not (is_blank(lines[-1]) or is_blank(more[0])))):
         lines.append("")

@@ -14,7 +14,8 @@ class Conflict:
     """Blocks that both sides changed, each in its way. `line` is where they stood in the base, counted from 0."""
 
     line: int
-    base: str
+    base: str | None
+    """None where it is not known."""
     main: str
     proposed: str
 

@@ -1,0 +1,175 @@
+"""What differs between two revisions, page by page and file by file (4.12)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+
+from octavo.api.content import Change, Page, Revision
+from octavo.api.operation import Model
+from octavo.documents import trees
+from octavo.documents.merging.lines import in_order
+from octavo.documents.trees import Json, Pages
+
+_COMMON = ("title", "emoji", "icon", "hidden", "noIndex", "noRobotsIndex")
+_ATTRIBUTES = {
+    "document": (*_COMMON, "description", "slug", "document", "cover", "layout", "variables"),
+    "group": (*_COMMON, "slug"),
+    "link": (*_COMMON, "target"),
+}
+_OF_FILE = ("name", "downloadURL", "size", "contentType", "dimensions")
+_OF_REUSABLE = ("title", "document")
+
+NOTHING: Json = {"pages": [], "files": [], "reusableContents": [], "variables": {}}
+"""The revision before the first."""
+
+
+def document_id(page: Json) -> str | None:
+    """What names the text of a page or of reusable content. None when it is empty."""
+    if page.get("document"):
+        return str(page["document"])
+    return page["text"][:20] if page.get("text") else None
+
+
+def between(before: Revision, after: Revision) -> tuple[Change, ...]:
+    """The changes that make `after` of `before`, as far as a server shows them: of texts it names, it shows the names."""
+    found = differences(_shown(before), _shown(after), lambda file: str(file.get("downloadURL", "")))
+    return tuple(Change.model_validate(each) for each in found)
+
+
+def names_texts(revision: Revision) -> bool:
+    """Whether it can be told from a revision which of its pages say what they said in another."""
+    return any(page.document_id for root in revision.pages for page in root.walk())
+
+
+def differences(before: Json, after: Json, address: Callable[[Json], str]) -> list[Json]:
+    """The changes that make `after` of `before`: pages in the order of the tree, deleted ones after them, then files,
+    reusable content and variables. `address` says where a file is downloaded.
+    """
+    return [
+        *_pages(before["pages"], after["pages"]),
+        *_items("file", before["files"], after["files"], lambda file: {**file, "downloadURL": address(file)}),
+        *_items("reusable_content", before["reusableContents"], after["reusableContents"], _reusable),
+        *_variables(before["variables"], after["variables"]),
+    ]
+
+
+def _pages(before: Pages, after: Pages) -> Iterator[Json]:
+    old = {page["id"]: page for page in trees.walk(before)}
+    new = {page["id"]: page for page in trees.walk(after)}
+    stood, stands = trees.parents(before), trees.parents(after)
+    reordered = _reordered(stood, stands)
+    for name, page in new.items():
+        reference = _page(page)
+        if name not in old:
+            yield {"type": "page_created", "page": reference}
+            continue
+        if stood[name] != stands[name] or name in reordered:
+            places = {"before": old.get(stood[name] or ""), "after": new.get(stands[name] or "")}
+            parent = {when: _page(place) for when, place in places.items() if place is not None}
+            yield {"type": "page_moved", "page": reference, "parent": parent}
+        fields = _ATTRIBUTES.get(page["type"], _COMMON)
+        if attributes := _attributes(fields, _with_document(old[name]), _with_document(page)):
+            yield {"type": "page_edited", "page": reference, "attributes": attributes}
+    for name, page in old.items():
+        if name not in new:
+            yield {"type": "page_deleted", "page": _page(page)}
+
+
+def _reordered(stood: dict[str, str | None], stands: dict[str, str | None]) -> set[str]:
+    """The pages that stand below the same page as before, and elsewhere among those that do."""
+    before: defaultdict[str | None, list[str]] = defaultdict(list)
+    after: defaultdict[str | None, list[str]] = defaultdict(list)
+    for name, parent in stood.items():
+        if name in stands and stands[name] == parent:
+            before[parent].append(name)
+    for name, parent in stands.items():
+        if name in stood and stood[name] == parent:
+            after[parent].append(name)
+    moved: set[str] = set()
+    for parent, names in before.items():
+        if names != after[parent]:
+            moved |= set(names) - in_order(names, after[parent])
+    return moved
+
+
+def _items(kind: str, before: list[Json], after: list[Json], shown: Callable[[Json], Json]) -> Iterator[Json]:
+    """Changes of files or of reusable content."""
+    field, attributes, reference = (
+        ("file", _OF_FILE, ("id", "name", "contentType", "downloadURL"))
+        if kind == "file"
+        else ("reusableContent", _OF_REUSABLE, ("id", "title", "document"))
+    )
+    old = {item["id"]: shown(item) for item in before}
+    new = {item["id"]: shown(item) for item in after}
+    for name, item in {**new, **{name: item for name, item in old.items() if name not in new}}.items():
+        named = {field: {each: item[each] for each in reference if item.get(each) is not None}}
+        if name not in old:
+            yield {"type": f"{kind}_created", **named}
+        elif name not in new:
+            yield {"type": f"{kind}_deleted", **named}
+        elif changed := _attributes(attributes, old[name], item):
+            yield {"type": f"{kind}_edited", **named, "attributes": changed}
+
+
+def _variables(before: Json, after: Json) -> Iterator[Json]:
+    names = tuple(dict.fromkeys([*before, *after]))
+    if changed := _attributes(names, before, after):
+        yield {"type": "variables_edited", "variables": changed}
+
+
+def _attributes(names: tuple[str, ...], before: Json, after: Json) -> Json:
+    """What changed of these fields: the value before and after, left out where there was none."""
+    changed = {}
+    for name in names:
+        values = {"before": before.get(name), "after": after.get(name)}
+        if values["before"] != values["after"]:
+            changed[name] = {when: value for when, value in values.items() if value is not None}
+    return changed
+
+
+def _page(page: Json) -> Json:
+    return {name: page[name] for name in ("id", "type", "title", "path") if page.get(name) is not None}
+
+
+def _with_document(page: Json) -> Json:
+    return {**page, "document": document_id(page)}
+
+
+def _reusable(content: Json) -> Json:
+    return {"id": content["id"], "title": content["title"], "document": document_id(content)}
+
+
+def _shown(revision: Revision) -> Json:
+    """A revision as a server keeps it, of what it shows."""
+    variables = revision.variables
+    return {
+        "pages": _shown_pages(revision.pages, set()),
+        # What follows the question mark may be a key that is new each time.
+        "files": [
+            {**_fields(file), "downloadURL": (file.download_url or "").partition("?")[0]} for file in revision.files
+        ],
+        "reusableContents": [_fields(item) for item in revision.reusable_contents],
+        "variables": variables if isinstance(variables, dict) else {},
+    }
+
+
+def _shown_pages(pages: tuple[Page, ...], seen: set[str]) -> Pages:
+    """Pages with those below them, each once, whatever the server says."""
+    found: Pages = []
+    for page in pages:
+        if page.id not in seen:
+            seen.add(page.id)
+            below = _shown_pages(page.pages, seen)
+            found.append({**_fields(page), "type": page.type, "document": page.document_id, "pages": below})
+    return found
+
+
+def _fields(thing: Model) -> Json:
+    return thing.model_dump(
+        mode="json",
+        by_alias=True,
+        exclude={"pages", "document", "markdown"} if isinstance(thing, Page) else None,
+        exclude_none=True,
+        exclude_defaults=True,
+    ) | {"id": getattr(thing, "id", "")}

@@ -1,0 +1,87 @@
+"""A diff as a few lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from octavo.documents.blocks import Block, words
+from octavo.documents.changes import (
+    Added,
+    Cells,
+    Changed,
+    Diff,
+    Entry,
+    Inside,
+    Lines,
+    Moved,
+    Parts,
+    Removed,
+    Restructured,
+    Same,
+    Table,
+    Word,
+    Words,
+)
+
+_SIGNS = {"equal": "{}", "insert": "[+{}]", "delete": "[-{}]", "format": "[f{}]", "link": "[l{}]"}
+
+
+def marked(parts: Iterable[Word]) -> str:
+    """Words with what became of them: `[+came]`, `[-went]`, `[f looks otherwise]`, `[l leads elsewhere]`."""
+    return "".join(
+        _SIGNS[word.op].format(word.run.text or str(word.run.attrs.get("src", word.run.kind))) for word in parts
+    )
+
+
+def lines(diff: Diff) -> list[str]:
+    """A line for each entry: `=` how many stayed, `+`, `-`, `~` changed, `<` and `>` moved, `%` restructured."""
+    return [*(f"page {setting}" for setting in diff.metadata), *_entries(diff.entries)]
+
+
+def _entries(entries: Iterable[Entry]) -> Iterator[str]:
+    for entry in entries:
+        match entry:
+            case Same(new=blocks):
+                yield f"= {len(blocks)}"
+            case Added(block=block):
+                yield f"+ {_short(block)}"
+            case Removed(block=block):
+                yield f"- {_short(block)}"
+            case Changed(old=old, new=block, parts=None) if old.plain() != block.plain():
+                yield f"~ {_short(old)} => {_short(block)}"
+            case Changed(new=block, parts=parts):
+                yield ", ".join((f"~ {block.kind}", *entry.notes))
+                yield from (f"  {line}" for line in _parts(parts))
+            case Moved(new=block, number=number, arrives=arrives, parts=parts):
+                yield ", ".join(
+                    (f"{'>' if arrives else '<'} {number} {_short(block)}", *(entry.notes if arrives else ()))
+                )
+                yield from (f"  {line}" for line in _parts(parts) if arrives)
+            case Restructured(note=note, entries=within):
+                yield f"% {note}"
+                yield from (f"  {line}" for line in _entries(within))
+
+
+def _parts(parts: Parts) -> Iterator[str]:
+    match parts:
+        case Words():
+            yield ("rewritten " if parts.is_rewritten else "") + marked(parts.words)
+        case Lines(lines=found):
+            for line in found:
+                sign = {"equal": "=", "insert": "+", "delete": "-", "change": "~"}[line.op]
+                yield f"{sign} {marked(line.words) if line.op == 'change' else line.new or line.old}"
+        case Cells(cells=cells):
+            yield " | ".join("=" if cell.words is None else marked(cell.words.words) for cell in cells)
+        case Table(columns=columns, rows=rows):
+            for pair in columns:
+                if pair.old is None or pair.new is None:
+                    yield f"column {'+' if pair.new else '-'} {words((pair.new or pair.old).title)}"  # type: ignore[union-attr]  # one of them is there
+            yield from _entries(rows)
+        case Inside(entries=entries, title=title):
+            if title is not None and title.sorts:
+                yield f"title {marked(title.words)}"
+            yield from _entries(entries)
+
+
+def _short(block: Block) -> str:
+    return f"{block.kind} {' / '.join(block.plain().splitlines())}".strip()

@@ -1,0 +1,213 @@
+"""What each kind of change is told as."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.documents.diff import diff
+from octavo.documents.parse import parse
+from tests.documents.diff_lines import lines
+from tests.documents.sides import check_sides
+
+ROWS = "| Name | What it does |\n| --- | --- |\n| list | shows all of them |\n| get | shows one of them |\n| put | changes one |\n"
+ONE, TWO, THREE = ROWS.splitlines(keepends=True)[2:]
+HEAD = ROWS.removesuffix(ONE + TWO + THREE)
+SENTENCE = "A paragraph that is long enough to be known again where it goes."
+CODE = "```python\ndef main():\n    for each in items:\n        print(each)\n        time.sleep(10)\n```"
+
+CHANGES = {
+    "a block more": ("One.\n\nThree.", "One.\n\nTwo.\n\nThree."),
+    "a block less": ("One.\n\nTwo.\n\nThree.", "One.\n\nThree."),
+    "words": ("The tide turns at six.", "The tide has turned at six."),
+    "all words": ("The tide turns at six.", "Boats leave whenever they are full."),
+    "paragraphs translated": (
+        "# T\n\nThe tide turns at six.\n\nBoats leave when full.",
+        "# T\n\nDie Flut kentert um sechs.\n\nVolle Boote legen ab.",
+    ),
+    "a short item elsewhere": ("* one\n* two\n* three", "* two\n* three\n* one"),
+    "a section elsewhere and at another level": (
+        f"## Tides\n\n{SENTENCE}\n\n## Boats\n\nOne.\n\nTwo.",
+        f"## Boats\n\nOne.\n\nTwo.\n\n### Tides\n\n{SENTENCE}",
+    ),
+    "white space at the end of code": (f"One.\n\n{CODE}", "One.\n\n" + CODE.replace("each)", "each)  ")),
+    "only formatting": ("The tide turns at six.", "The **tide** turns at six."),
+    "only a link": ("See [the guide](old.md) for more.", "See [the guide](new.md) for more."),
+    "emphasized punctuation": ("* **Tide**: it turns.\n* Two.", "* **Tide:** it turns.\n* Two."),
+    "emphasized punctuation and a word": ("**Tide**: it turns now.", "**Tide:** it turns soon."),
+    "a clause of Chinese": (
+        "我們建議使用這個功能來處理資料，因為它很快。",
+        "我們不推薦用該功能去管理數據，因為它很快。",
+    ),
+    "a character of Chinese": ("資料表示為文件結構，很快。", "資料表示成文件結構，很快。"),
+    "a level": ("## How it works\n\nWell.", "### How it works\n\nWell."),
+    "a kind": ("How it works", "## How it works"),
+    "a style": (
+        '{% hint style="info" %}\nMind the gap.\n{% endhint %}',
+        '{% hint style="danger" %}\nMind the gap.\n{% endhint %}',
+    ),
+    "an item": ("* one of them\n* two of them\n* three", "* one of them\n* two or them\n* three"),
+    "a tick": ("- [ ] ring the bell\n- [ ] go", "- [x] ring the bell\n- [ ] go"),
+    "a tab": (
+        '{% tabs %}\n{% tab title="A" %}\none\n{% endtab %}\n{% endtabs %}',
+        '{% tabs %}\n{% tab title="A" %}\none\n{% endtab %}\n\n{% tab title="B" %}\ntwo\n{% endtab %}\n{% endtabs %}',
+    ),
+    "the title of a section": (
+        "<details>\n\n<summary>More of it</summary>\n\nbody\n\n</details>",
+        "<details>\n\n<summary>Less of it</summary>\n\nbody\n\n</details>",
+    ),
+    "lines of code": (CODE, CODE.replace("10", "15").replace("    for", "    count = 0\n    for")),
+    "a formula": ("$$\na + b\n$$", "$$\na + b + c\n$$"),
+    "a picture": ("![](a.png)\n\nEnd.", "![A mooring buoy at low water](b.png)\n\nEnd."),
+    "the words below a picture": (
+        '<figure><img src="a.png" alt=""><figcaption><p>The old quay</p></figcaption></figure>',
+        '<figure><img src="a.png" alt=""><figcaption><p>The new quay</p></figcaption></figure>',
+    ),
+    "a picture in a sentence": ("Press ![](a.png) twice to go on.", "Press ![](b.png) twice to go on."),
+    "a cell": (ROWS, ROWS.replace("all of them", "each of them")),
+    "a row more": (ROWS, ROWS + "| delete | takes one away |\n"),
+    "a column": ("| a | b |\n|-|-|\n| one | two |\n", "| a | new | b |\n|-|-|-|\n| one | x | two |\n"),
+    "the type and alignment of columns": (
+        "| Name | Stars |\n|-|-|\n| one | 3 |\n",
+        '<table><thead><tr><th align="right">Name</th><th data-type="rating">Stars</th></tr></thead>'
+        "<tbody><tr><td>one</td><td>3</td></tr></tbody></table>",
+    ),
+    "a row elsewhere": (ROWS, HEAD + THREE + ONE + TWO),
+    "a row elsewhere and edited": (ROWS, HEAD + THREE.replace("changes one", "changes it") + ONE + TWO),
+    "rows counted anew": (
+        "| # | Fish |\n|-|-|\n| 1 | cod in the bay |\n| 2 | eel in the mud |\n",
+        "| # | Fish |\n|-|-|\n| 1 | a sole man |\n| 2 | cod in the bay |\n| 3 | eel in the mud |\n",
+    ),
+    "a move": (f"{SENTENCE}\n\nOne.\n\nTwo.\n\nThree.", f"One.\n\nTwo.\n\nThree.\n\n{SENTENCE}"),
+    "a move with another word": (
+        f"{SENTENCE}\n\nOne.\n\nTwo.\n\nThree.",
+        f"One.\n\nTwo.\n\nThree.\n\n{SENTENCE.replace('goes', 'went')}",
+    ),
+    "into a hint": (
+        f"Start.\n\n{SENTENCE}\n\nEnd.",
+        f"Start.\n\n{{% hint %}}\n{SENTENCE}\n{{% endhint %}}\n\nEnd.",
+    ),
+    "into an expandable section and edited": (
+        f"Start.\n\n{SENTENCE}\n\nEnd.",
+        f"Start.\n\n<details>\n\n<summary>More</summary>\n\n{SENTENCE.replace('long', 'short')}\n\n</details>\n\nEnd.",
+    ),
+    "front matter": ("---\ntitle: A\n---\n\nx", "---\ntitle: B\nhidden: true\n---\n\nx"),
+}
+
+TOLD = {
+    "a block more": ["= 1", "+ paragraph Two.", "= 1"],
+    "a block less": ["= 1", "- paragraph Two.", "= 1"],
+    "words": ["~ paragraph", "  The tide [-turns][+has turned] at six."],
+    "all words": ["~ paragraph The tide turns at six. => paragraph Boats leave whenever they are full."],
+    "paragraphs translated": [
+        "= 1",
+        "~ paragraph The tide turns at six. => paragraph Die Flut kentert um sechs.",
+        "~ paragraph",
+        "  rewritten [-Boats leave when full][+Volle Boote legen ab].",
+    ],
+    "a short item elsewhere": [
+        "~ list",
+        "  < 1 item one",
+        "  = 2",
+        "  > 1 item one",
+    ],
+    "a section elsewhere and at another level": [
+        "< 2 heading Tides",
+        f"< 1 paragraph {SENTENCE}",
+        "= 3",
+        "> 2 heading Tides, level: 2 → 3",
+        f"> 1 paragraph {SENTENCE}",
+    ],
+    "white space at the end of code": ["= 2"],
+    "only formatting": ["~ paragraph", "  The [ftide] turns at six."],
+    "only a link": ["~ paragraph", "  See [lthe guide] for more."],
+    "emphasized punctuation": ["= 1"],
+    "emphasized punctuation and a word": ["~ paragraph", "  Tide: it turns [-now][+soon]."],
+    "a clause of Chinese": [
+        "~ paragraph",
+        "  我們[-建議使用這個功能來處理資料][+不推薦用該功能去管理數據]，因為它很快。",
+    ],
+    "a character of Chinese": ["~ paragraph", "  資料表示[-為][+成]文件結構，很快。"],
+    "a level": ["~ heading, level: 2 → 3", "= 1"],
+    "a kind": ["~ heading, paragraph → heading"],
+    "a style": ["~ hint, style: info → danger", "  = 1"],
+    "an item": ["~ list", "  = 1", "  ~ item", "    ~ paragraph", "      two [-of][+or] them", "  = 1"],
+    "a tick": ["~ list", "  ~ task, checked: no → yes", "    = 1", "  = 1"],
+    "a tab": ["~ tabs", "  = 1", "  + tab two"],
+    "the title of a section": ["~ expandable", "  title [-More][+Less] of it", "  = 1"],
+    "lines of code": [
+        "~ code",
+        "  = def main():",
+        "  +     count = 0",
+        "  =     for each in items:",
+        "  =         print(each)",
+        "  ~         time.sleep([-10][+15])",
+    ],
+    "a formula": ["~ math", "  ~ a + b[+ + c]"],
+    "a picture": [
+        "~ figure",
+        "  ~ image, src: a.png → b.png, alt: none → A mooring buoy at low water",
+        "= 1",
+    ],
+    "the words below a picture": ["~ figure", "  ~ image", "    The [-old][+new] quay"],
+    "a picture in a sentence": ["~ paragraph", "  Press [-a.png][+b.png] twice to go on."],
+    "a cell": ["~ table", "  ~ row", "    = | shows [-all][+each] of them", "  = 2"],
+    "a row more": ["~ table", "  = 3", "  + row delete / takes one away"],
+    "a column": ["~ table", "  column + new", "  ~ row", "    = | [+x] | ="],
+    "the type and alignment of columns": [
+        "~ table, column “Name”, aligned: none → right, column “Stars”, type: text → rating",
+        "  = 1",
+    ],
+    "a row elsewhere": ["~ table", "  > 1 row put / changes one", "  = 2", "  < 1 row put / changes one"],
+    "a row elsewhere and edited": [
+        "~ table",
+        "  > 1 row put / changes it",
+        "    = | changes [-one][+it]",
+        "  = 2",
+        "  < 1 row put / changes it",
+    ],
+    "rows counted anew": [
+        "~ table",
+        "  + row 1 / a sole man",
+        "  ~ row",
+        "    [-1][+2] | =",
+        "  ~ row",
+        "    [-2][+3] | =",
+    ],
+    "a move": [
+        "< 1 paragraph A paragraph that is long enough to be known again where it goes.",
+        "= 3",
+        "> 1 paragraph A paragraph that is long enough to be known again where it goes.",
+    ],
+    "a move with another word": [
+        "< 1 paragraph A paragraph that is long enough to be known again where it went.",
+        "= 3",
+        "> 1 paragraph A paragraph that is long enough to be known again where it went.",
+        "  A paragraph that is long enough to be known again where it [-goes][+went].",
+    ],
+    "into a hint": ["= 1", "% wrapped in a hint", "  = 1", "= 1"],
+    "into an expandable section and edited": [
+        "= 1",
+        "% wrapped in an expandable “More”",
+        "  ~ paragraph",
+        "    A paragraph that is [-long][+short] enough to be known again where it goes.",
+        "= 1",
+    ],
+    "front matter": ["page title: A → B", "page hidden: no → yes", "= 1"],
+}
+"""What each is told as, in the signs of `diff_lines`."""
+
+
+@pytest.mark.parametrize("kind", CHANGES)
+def test_a_change_is_told(kind: str) -> None:
+    old, new = map(parse, CHANGES[kind])
+    found = diff(old, new)
+    assert lines(found) == TOLD[kind]
+    check_sides(found, old, new)
+    assert found.size.after == diff(new, new).size.before
+    assert diff(new, old).is_empty == found.is_empty
+
+
+def test_emphasized_punctuation_is_source_that_nobody_sees() -> None:
+    found = diff(*map(parse, CHANGES["emphasized punctuation"]))
+    assert found.is_empty
+    assert found.unseen_lines == 1

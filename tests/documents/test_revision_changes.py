@@ -1,0 +1,44 @@
+"""What differs between two revisions."""
+
+from __future__ import annotations
+
+from octavo.documents.revision_changes import NOTHING, differences
+from tests.documents.test_merging_trees import document, revision
+
+
+def test_everything_of_the_first_one_is_new() -> None:
+    first = revision(document("a", document("b")))
+    assert [(each["type"], each["page"]["id"]) for each in differences(NOTHING, first, str)] == [
+        ("page_created", "a"),
+        ("page_created", "b"),
+    ]
+    assert differences(first, first, str) == []
+
+
+def test_files_variables_and_reusable_content_are_told_apart() -> None:
+    before = {
+        **NOTHING,
+        "files": [{"id": "f1", "name": "a.png", "blob": "1", "size": 1}, {"id": "f2", "name": "b.png", "blob": "2"}],
+        "reusableContents": [{"id": "r1", "title": "Note", "text": "a" * 64}],
+        "variables": {"version": "1", "beta": True},
+    }
+    after = {
+        **NOTHING,
+        "files": [{"id": "f1", "name": "a.png", "blob": "9", "size": 2}, {"id": "f3", "name": "c.png", "blob": "3"}],
+        "reusableContents": [{"id": "r1", "title": "Note", "text": "b" * 64}],
+        "variables": {"version": "2"},
+    }
+    changes = differences(before, after, lambda file: f"/{file['blob']}")
+    assert [(each["type"], (each.get("file") or {}).get("id")) for each in changes] == [
+        ("file_edited", "f1"),
+        ("file_created", "f3"),
+        ("file_deleted", "f2"),
+        ("reusable_content_edited", None),
+        ("variables_edited", None),
+    ]
+    assert changes[0]["attributes"] == {
+        "downloadURL": {"before": "/1", "after": "/9"},
+        "size": {"before": 1, "after": 2},
+    }
+    assert changes[3]["attributes"] == {"document": {"before": "a" * 20, "after": "b" * 20}}
+    assert changes[4]["variables"] == {"version": {"before": "1", "after": "2"}, "beta": {"before": True}}
