@@ -13,8 +13,8 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import Lost, NotSent
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.data.deciding import merge, merging
 from octavo.data.live import Live
-from octavo.data.once import merge
 from octavo.data.shelf import Shelf
 from octavo.data.state import State
 from octavo.server.app import Platform
@@ -87,8 +87,10 @@ async def test_what_was_seen_is_merged_and_read_again(live: Live, ask: Ask, at: 
     await live.settled()
     outcome = await merge(live, at, await head(ask, at))
     await live.settled()
-    assert outcome.kind == "merged"
-    assert outcome.revision == (await ask(change_requests.Get(at=at))).revision_merged
+    assert outcome.kind == "done"
+    assert outcome.answer == change_requests.MergeResult(
+        revision=(await ask(change_requests.Get(at=at))).revision_merged, result="merge"
+    )
     assert live.peek(change_requests.Get(at=at)).value.status == "merged"  # type: ignore[union-attr]  # it was read
     page = live.peek(content.GetPage(at=at.space, page_id="intro", format="markdown")).value
     assert page
@@ -106,7 +108,7 @@ async def test_what_was_edited_since_is_not_merged(live: Live, gate: Gate, ask: 
 async def test_two_presses_are_one_request(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
     seen = await head(ask, at)
     first, second = await asyncio.gather(merge(live, at, seen), merge(live, at, seen, sleep=Naps()))
-    assert (first.kind, second.kind) == ("merged", "merged")
+    assert (first.kind, second.kind) == ("done", "done")
     assert merges(gate) == 1
 
 
@@ -114,8 +116,9 @@ async def test_a_lost_answer_is_read_back_and_never_sent_again(
     losing: Live, gate: Gate, ask: Ask, at: ChangeRequestRef
 ) -> None:
     outcome = await merge(losing, at, await head(ask, at), sleep=Naps())
-    assert outcome.kind == "merged"
-    assert outcome.revision
+    assert outcome.kind == "done"
+    assert outcome.answer
+    assert outcome.answer.revision == (await ask(change_requests.Get(at=at))).revision_merged
     assert merges(gate) == 1
 
 
@@ -134,7 +137,7 @@ async def test_a_lost_request_is_watched_for_a_minute(live: Live, gate: Gate, as
     assert "Nothing was sent again" in outcome.sentence
     assert merges(gate) == 1
     live.send = gate
-    assert (await merge(live, at, seen)).kind == "merged", "A person may decide to send it again"
+    assert (await merge(live, at, seen)).kind == "done", "A person may decide to send it again"
 
 
 async def test_a_refusal_is_a_sentence(live: Live, platform: Platform, ask: Ask, at: ChangeRequestRef) -> None:
@@ -157,7 +160,7 @@ async def test_offline_it_is_refused_and_not_queued(live: Live, gate: Gate, ask:
 
 async def test_what_is_merged_already_is_merged(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
     await ask(change_requests.Merge(at=at))
-    assert (await merge(live, at, None)).kind == "merged"
+    assert (await merge(live, at, None)).kind == "done"
     assert merges(gate) == 0
 
 
@@ -166,21 +169,20 @@ async def test_conflicts_are_named(live: Live, ask: Ask, here: SpaceRef, at: Cha
     await edit(ask, other.ref(here), "# Intro\n\nBye.")
     await ask(change_requests.Merge(at=other.ref(here)))
     outcome = await merge(live, at, await head(ask, at))
-    assert outcome.kind == "conflicts"
-    assert "both sides" in outcome.sentence
+    assert outcome.answer
+    assert outcome.answer.result == "conflicts"
 
 
 async def test_the_mark_of_an_instance_that_is_gone_goes_stale(
     live: Live, gate: Gate, state: State, ask: Ask, at: ChangeRequestRef, clock: Clock
 ) -> None:
-    name = f"merge {at.space_id}/{at.change_request_id}"
-    row = (state.namespace, name, clock().timestamp())
+    row = (state.namespace, merging(at), clock().timestamp())
     await state.write(lambda db: db.execute("INSERT INTO once VALUES (?, ?, ?)", row))
     seen = await head(ask, at)
     assert (await merge(live, at, seen, sleep=Naps())).kind == "unknown"
     assert merges(gate) == 0
     clock.forward(seconds=181)
-    assert (await merge(live, at, seen)).kind == "merged"
+    assert (await merge(live, at, seen)).kind == "done"
 
 
 async def test_what_became_of_it_is_said_though_nothing_can_be_saved_any_more(
@@ -194,5 +196,5 @@ async def test_what_became_of_it_is_said_though_nothing_can_be_saved_any_more(
     allow: list[Callable[[], None]] = []
     live.send = send
     outcome = await merge(live, at, await head(ask, at))
-    assert (outcome.kind, outcome.sentence) == ("merged", "Merged.")
+    assert (outcome.kind, outcome.sentence) == ("done", "")
     allow[0]()

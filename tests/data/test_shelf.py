@@ -138,6 +138,7 @@ def test_whatever_is_broken_it_can_be_used(tmp_path: Path) -> None:
             assert answer is None or answer.id == f"s{number}"
         put(again, (op(1), SPACE))
         assert value(again.get(op(1))) == SPACE
+        again.close()
         noticed += len(again.notices)
         again.close()
     assert noticed > 20

@@ -297,7 +297,9 @@ def test_a_folder_that_may_not_be_written_is_a_sentence(there: bool) -> None:
             assert state.notices[0].startswith("Nothing is being saved")
             with pytest.raises(NotSaved):
                 Drafts(state).save_now("here", "More")
-            assert Drafts(State(folder, "p")).get("here") == ("Typed" if there else None)
+            other = State(folder, "p")
+            assert Drafts(other).get("here") == ("Typed" if there else None)
+            other.close()
             state.close()
         folder.chmod(0o755)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import SimpleQueue
@@ -41,16 +42,27 @@ def connect(
     if read_only:
         return _readable(path)
     db = sqlite3.connect(path, isolation_level=None, timeout=5, check_same_thread=False)
-    db.text_factory = _text
-    db.execute("PRAGMA busy_timeout = 5000")
-    (mode,) = db.execute("PRAGMA journal_mode = WAL").fetchone()
-    if mode != "wal":  # a network file system has no shared memory
-        db.execute("PRAGMA journal_mode = DELETE")
-        synchronous = "FULL"
-    db.execute(f"PRAGMA synchronous = {synchronous}")
-    db.execute("PRAGMA foreign_keys = ON")
-    db.execute("PRAGMA journal_size_limit = 16777216")
+    with closed_on_failure(db):
+        db.text_factory = _text
+        db.execute("PRAGMA busy_timeout = 5000")
+        (mode,) = db.execute("PRAGMA journal_mode = WAL").fetchone()
+        if mode != "wal":  # a network file system has no shared memory
+            db.execute("PRAGMA journal_mode = DELETE")
+            synchronous = "FULL"
+        db.execute(f"PRAGMA synchronous = {synchronous}")
+        db.execute("PRAGMA foreign_keys = ON")
+        db.execute("PRAGMA journal_size_limit = 16777216")
     return db
+
+
+@contextmanager
+def closed_on_failure(db: sqlite3.Connection) -> Iterator[None]:
+    """Close `db` when what is done inside fails."""
+    try:
+        yield
+    except BaseException:
+        db.close()
+        raise
 
 
 def _readable(path: Path) -> sqlite3.Connection:

@@ -60,6 +60,21 @@ class Drafts:
             newest.setdefault(draft.place, draft)
         return tuple(newest.values())
 
+    def beginning(self, begin: str) -> tuple[Draft, ...]:
+        """What `get` says of each place whose name begins so, those touched last first."""
+        found: dict[str, Draft] = {}
+        rows = self._state.rows(
+            "SELECT place, text, saved_at, writer, revision FROM drafts"
+            " WHERE namespace = ? AND substr(place, 1, ?) = ? ORDER BY saved_at DESC",
+            *(self._state.namespace, len(begin), begin),
+        )
+        for place, text, saved_at, writer, revision in rows:
+            text = self._texts.get(place, text)
+            if text and place not in found:
+                found[place] = Draft(place, text, moment(saved_at), writer)
+                self._seen[place] = (writer, revision)
+        return tuple(found.values())
+
     def save(self, place: str, text: str) -> Awaitable[None]:
         """Await it: then `text` is on disk. Blank text is no draft. Awaiting raises NotSaved.
 

@@ -47,6 +47,8 @@ class Live:
     def __init__(self, send: Send, shelf: Shelf, outbox: Outbox, *, now: Callable[[], datetime] = utc_now) -> None:
         self.send = send
         self.outbox = outbox
+        self.edits_content = True
+        """False once the server said that it has no operation to edit content."""
         self._shelf = shelf
         self._now = now
         self._answers: OrderedDict[str, Answer] = OrderedDict()
@@ -262,8 +264,8 @@ class Live:
         return value, pages
 
     def _answer(self, op: Operation[Any]) -> Answer:
-        if SPECS[type(op)].method != "GET":
-            raise TypeError(f"{SPECS[type(op)].name} is not a read")
+        if (spec := SPECS[type(op)]).method != "GET" or spec.again:
+            raise TypeError(f"{spec.name} is not a read whose answer is kept")
         key = encode(op).url
         answer = self._answers.get(key)
         if answer is None:

@@ -1,125 +1,144 @@
-"""A merge is sent once: two presses are one request, and a lost answer is read back, never sent again."""
+"""What may be sent only once: two presses are one request, and a lost answer is read back, never sent again."""
 
 from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Literal
+from datetime import UTC, datetime
+from typing import Generic, Literal, TypeVar
 
-from octavo.api import change_requests
 from octavo.api.errors import ApiError, Conflict, Outcome
-from octavo.api.places import ChangeRequestRef
+from octavo.api.operation import Operation
 from octavo.data.live import Live
-from octavo.data.sending import Send
 from octavo.data.state import NotSaved, State
+
+T = TypeVar("T")
 
 POLL_SECONDS, POLL_FOR = 2.0, 60.0
 STALE_SECONDS = 180.0
-"""A merge whose row is older than this belongs to an instance that is gone."""
+"""What was claimed longer ago than this belongs to an instance that is gone."""
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+@asynccontextmanager
+async def once(state: State, name: str) -> AsyncIterator[bool]:
+    """Be the only one who does what `name` says, among all instances of this profile. False while another is at it.
+
+    Where it is cancelled, or killed, the claim stays: `under_way` tells of it at the next start. Raises NotSaved.
+    """
+    mine = await state.write(lambda db: _claim(db, state, name))
+    ended = True
+    try:
+        yield mine
+    except asyncio.CancelledError:
+        ended = False
+        raise
+    finally:
+        if mine and ended:
+            with suppress(NotSaved):  # the claim goes stale; what became of it must be said
+                await release(state, name)
+
+
+def under_way(state: State) -> tuple[tuple[str, datetime], ...]:
+    """What was begun and, as far as is known, has not ended: its name, and since when."""
+    rows = state.rows("SELECT name, started_at FROM once WHERE namespace = ? ORDER BY started_at", state.namespace)
+    return tuple((str(name), datetime.fromtimestamp(started_at, UTC)) for name, started_at in rows)
+
+
+async def release(state: State, name: str) -> None:
+    """Let `name` be done by others. Raises NotSaved."""
+    row = (state.namespace, name)
+    await state.write(lambda db: db.execute("DELETE FROM once WHERE namespace = ? AND name = ?", row))
 
 
 @dataclass(frozen=True)
-class MergeOutcome:
-    """What became of a merge."""
+class Sent(Generic[T]):
+    """What became of a request."""
 
-    kind: Literal["merged", "conflicts", "refused", "moved", "unknown"]
-    """`conflicts`: merged, with both sides of each conflict kept. `moved`: not sent, it is no longer what was seen."""
-    sentence: str
-    revision: str | None = None
-    """The primary revision the merge made, if the server says which."""
+    kind: Literal["done", "refused", "moved", "unknown"]
+    """`moved`: not sent, it is no longer what was seen. `unknown`: it may have been done; nothing was sent again."""
+    sentence: str = ""
+    """Why it was not done, or what is to be known beside it."""
+    answer: T | None = None
+    """What the server answered, or what was found of it when the answer was lost."""
+    error: ApiError | None = None
+    """What it was refused with."""
 
 
-async def merge(
-    live: Live,
-    at: ChangeRequestRef,
-    expected_revision: str | None,
-    *,
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-) -> MergeOutcome:
-    """Merge the change request at `at`, if its head is still `expected_revision`: what the person saw.
+@dataclass(frozen=True)
+class Once(Generic[T]):
+    """A request that may be sent only once."""
 
-    While another merge of it is under way, in this instance or another, this follows that one and sends nothing. It
-    is never queued: without a connection it is refused.
+    name: str
+    """What is done to what: whoever does the same has the same name for it."""
+    op: Operation[T]
+    happened: Callable[[], Awaitable[T | None]]
+    """Looks whether it was done: what came of it, or None. May raise ApiError: then nobody can tell."""
+    ready: Callable[[], Awaitable[Sent[T] | None]]
+    """Looks just before it is sent: None, or what to answer instead of sending. May raise ApiError: it is refused."""
+    undone: str
+    """What to say first when it was not done: `Not merged`."""
+    missing: str
+    """What is seen for as long as it was not done: `the server has not merged it`."""
+
+
+async def send_once(live: Live, what: Once[T], *, sleep: Sleep = asyncio.sleep) -> Sent[T]:
+    """Send `what`. While another is at it, in this instance or another, this follows that one and sends nothing.
+
+    It is never queued: without a connection it is refused.
     """
-    state = live.outbox.state
     try:
-        mine = await state.write(lambda db: _claim(db, state, at))
+        async with once(live.outbox.state, what.name) as mine:
+            if not mine:
+                return await _followed(what, sleep, "It is being sent already.")
+            sent = await _sent(live, what, sleep)
     except NotSaved as error:
-        return MergeOutcome("refused", f"Not merged: {error}")
-    if not mine:
-        return await _followed(live.send, at, sleep, "It is being merged already.")
-    try:
-        outcome = await _merged(live.send, at, expected_revision, sleep)
-    finally:
-        with suppress(NotSaved):  # the row goes stale; what became of the merge must be said
-            await state.write(lambda db: _release(db, state, at))
-    if outcome.kind != "refused":
-        live.touched(change_requests.Merge(at=at))
-    return outcome
+        return Sent("refused", f"{what.undone}: {error}")
+    if sent.kind in ("done", "unknown"):
+        live.touched(what.op)
+    return sent
 
 
-async def _merged(
-    send: Send, at: ChangeRequestRef, expected: str | None, sleep: Callable[[float], Awaitable[None]]
-) -> MergeOutcome:
+async def _sent(live: Live, what: Once[T], sleep: Sleep) -> Sent[T]:
     try:
-        now = await send(change_requests.Get(at=at))
+        if (instead := await what.ready()) is not None:
+            return instead
     except ApiError as error:
-        return MergeOutcome("refused", f"Not merged: {error}")
-    if now.status == "merged":
-        return MergeOutcome("merged", "It was merged already.", now.revision_merged)
-    if expected is not None and now.revision != expected:
-        return MergeOutcome("moved", "Not merged: it was edited since you looked. Read what changed, then merge again.")
+        return Sent("refused", f"{what.undone}: {error}")
     try:
-        result = await send(change_requests.Merge(at=at))
+        answer: T = await live.send(what.op)
+        return Sent("done", answer=answer)
     except Conflict as error:
-        after = await _status(send, at)
-        return after or MergeOutcome("refused", f"Not merged: {error}")
+        return await _looked(what) or Sent("refused", f"{what.undone}: {error}")
     except ApiError as error:
         if error.outcome is Outcome.UNKNOWN:
-            return await _followed(send, at, sleep, str(error))
-        return MergeOutcome("refused", f"Not merged: {error}")
-    if result.result == "conflicts":
-        sentence = "Merged with conflicts: both sides of each are in the text. Settle them in a new change request."
-        return MergeOutcome("conflicts", sentence, result.revision)
-    return MergeOutcome("merged", "Merged.", result.revision)
+            return await _followed(what, sleep, str(error))
+        return Sent("refused", f"{what.undone}: {error}", error=error)
 
 
-async def _followed(
-    send: Send, at: ChangeRequestRef, sleep: Callable[[float], Awaitable[None]], cause: str
-) -> MergeOutcome:
-    """Look for a minute whether it is merged."""
+async def _followed(what: Once[T], sleep: Sleep, cause: str) -> Sent[T]:
+    """Look for a minute whether it was done."""
     for _ in range(int(POLL_FOR / POLL_SECONDS) + 1):
-        if (outcome := await _status(send, at)) is not None:
-            return outcome
+        if (sent := await _looked(what)) is not None:
+            return sent
         await sleep(POLL_SECONDS)
-    return MergeOutcome(
-        "unknown",
-        f"{cause} After a minute the server has not merged it. Nothing was sent again: look at it, then decide.",
-    )
+    sentence = f"{cause} After a minute {what.missing}. Nothing was sent again: look at it, then decide."
+    return Sent("unknown", sentence)
 
 
-async def _status(send: Send, at: ChangeRequestRef) -> MergeOutcome | None:
-    """The outcome if it is merged. None if it is not, or nobody can tell."""
+async def _looked(what: Once[T]) -> Sent[T] | None:
     try:
-        now = await send(change_requests.Get(at=at))
+        found = await what.happened()
     except ApiError:
         return None
-    return MergeOutcome("merged", "Merged.", now.revision_merged) if now.status == "merged" else None
+    return None if found is None else Sent("done", answer=found)
 
 
-def _claim(db: sqlite3.Connection, state: State, at: ChangeRequestRef) -> bool:
-    now = state.now().timestamp()
-    gone = now - STALE_SECONDS
-    db.execute("DELETE FROM once WHERE namespace = ? AND name = ? AND started_at < ?", (*_row(state, at), gone))
-    return db.execute("INSERT OR IGNORE INTO once VALUES (?, ?, ?)", (*_row(state, at), now)).rowcount == 1
-
-
-def _release(db: sqlite3.Connection, state: State, at: ChangeRequestRef) -> None:
-    db.execute("DELETE FROM once WHERE namespace = ? AND name = ?", _row(state, at))
-
-
-def _row(state: State, at: ChangeRequestRef) -> tuple[str, str]:
-    return state.namespace, f"merge {at.space_id}/{at.change_request_id}"
+def _claim(db: sqlite3.Connection, state: State, name: str) -> bool:
+    now, row = state.now().timestamp(), (state.namespace, name)
+    db.execute("DELETE FROM once WHERE namespace = ? AND name = ? AND started_at < ?", (*row, now - STALE_SECONDS))
+    return db.execute("INSERT OR IGNORE INTO once VALUES (?, ?, ?)", (*row, now)).rowcount == 1

@@ -10,7 +10,16 @@ from typing import Any
 
 from octavo.api.operation import SPECS, Operation
 from octavo.api.wire import encode
-from octavo.data.database import Writer, connect, moment, private_file, private_folder, set_aside, sound
+from octavo.data.database import (
+    Writer,
+    closed_on_failure,
+    connect,
+    moment,
+    private_file,
+    private_folder,
+    set_aside,
+    sound,
+)
 
 SCHEMA_VERSION = 1
 SCHEMA = """
@@ -140,7 +149,8 @@ class Shelf:
     def _prepared(self, path: Path) -> sqlite3.Connection:
         private_file(path)
         db = connect(path)
-        db.executescript(SCHEMA)
+        with closed_on_failure(db):
+            db.executescript(SCHEMA)
         return db
 
     def _rebuilt(self, path: Path) -> sqlite3.Connection:

@@ -181,6 +181,8 @@ class State:
             private_file(path)
             db = connect(path, synchronous="FULL")
             whole = sound(db)
+            if not whole:
+                db.close()
         except PermissionError:
             return self._opened_read_only(path)
         except sqlite3.OperationalError as error:

@@ -1,0 +1,208 @@
+"""What decides about a change request, each sent once: start it, review it, bring it up to date, merge it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Literal
+
+from octavo.api import change_requests, reviews
+from octavo.api.bodies import Markdown
+from octavo.api.change_requests import ChangeRequest, MergeResult
+from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.reviews import RequestedReviewer, RequestedReviewers, Review
+from octavo.data.live import Live
+from octavo.data.once import Once, Sent, Sleep, send_once
+
+Verdict = Literal["approved", "changes-requested"]
+
+
+def merging(at: ChangeRequestRef) -> str:
+    """What a merge is claimed as."""
+    return f"merge {at.space_id}/{at.change_request_id}"
+
+
+async def merge(
+    live: Live, at: ChangeRequestRef, expected_revision: str | None, *, sleep: Sleep = asyncio.sleep
+) -> Sent[MergeResult]:
+    """Merge the change request at `at`, if its head is still `expected_revision`: what the person saw.
+
+    When the answer was lost, its `result` is empty: whether there were conflicts was in that answer only.
+    """
+
+    async def happened() -> MergeResult | None:
+        now = await live.send(change_requests.Get(at=at))
+        return MergeResult(revision=now.revision_merged, result="") if now.status == "merged" else None
+
+    async def ready() -> Sent[MergeResult] | None:
+        now = await live.send(change_requests.Get(at=at))
+        if now.status == "merged":
+            return Sent("done", "It was merged already.", MergeResult(revision=now.revision_merged, result=""))
+        if expected_revision is not None and now.revision != expected_revision:
+            return Sent("moved", "Not merged: it was edited since you looked. Read what changed, then merge again.")
+        return None
+
+    what = Once(
+        merging(at),
+        change_requests.Merge(at=at),
+        happened,
+        ready,
+        undone="Not merged",
+        missing="the server has not merged it",
+    )
+    return await send_once(live, what, sleep=sleep)
+
+
+async def update(
+    live: Live, at: ChangeRequestRef, seen: ChangeRequest, *, sleep: Sleep = asyncio.sleep
+) -> Sent[MergeResult]:
+    """Bring the primary content into the change request, if it still stands where it was `seen`.
+
+    When the answer was lost, its `result` is empty: whether there were conflicts was in that answer only.
+    """
+
+    async def happened() -> MergeResult | None:
+        now = await live.send(change_requests.Get(at=at))
+        updated = now.base != seen.base and now.revision != seen.revision
+        return MergeResult(revision=now.revision, result="") if updated else None
+
+    async def ready() -> Sent[MergeResult] | None:
+        now = await live.send(change_requests.Get(at=at))
+        if now.status == seen.status and not now.outdated:
+            done = MergeResult(revision=now.revision, result="update")
+            return Sent("done", "It is up to date with the primary content already.", done)
+        if now.revision != seen.revision:
+            return Sent("moved", "Not updated: it was edited since you looked. Read what changed, then update again.")
+        return None
+
+    what = Once(
+        f"update {at.space_id}/{at.change_request_id}",
+        change_requests.UpdateFromMain(at=at),
+        happened,
+        ready,
+        undone="Not updated",
+        missing="the server has not updated it",
+    )
+    return await send_once(live, what, sleep=sleep)
+
+
+async def review(
+    live: Live,
+    at: ChangeRequestRef,
+    status: Verdict,
+    expected_revision: str | None,
+    comment: str = "",
+    *,
+    sleep: Sleep = asyncio.sleep,
+) -> Sent[Review]:
+    """Say what I think of the change request, if its head is still `expected_revision`: what I read.
+
+    The interface takes no revision: when it is edited in the moment between, the sentence of what was done says so.
+    """
+    me = live.outbox.me
+    before: frozenset[str] | None = None
+
+    async def given() -> tuple[Review, ...]:
+        return (await live.send(reviews.List(at=at, format="markdown", outdated=False))).items
+
+    async def happened() -> Review | None:
+        for each in await given():
+            mine = me is None or each.reviewer.id == me.id
+            # Where another instance sends it, what there was before is not known: then the revision has to tell.
+            new = each.id not in before if before is not None else each.revision == expected_revision
+            if mine and new and each.status == status:
+                return each
+        return None
+
+    async def ready() -> Sent[Review] | None:
+        nonlocal before
+        now, known = await asyncio.gather(live.send(change_requests.Get(at=at)), given())
+        if expected_revision is not None and now.revision != expected_revision:
+            return Sent("moved", "Not sent: it was edited since you looked. Read what changed, then review again.")
+        before = frozenset(each.id for each in known)
+        return None
+
+    body = {"comment": Markdown(markdown=comment)} if comment else {}
+    what = Once(
+        f"review {at.space_id}/{at.change_request_id}",
+        reviews.Submit(at=at, status=status, **body),
+        happened,
+        ready,
+        undone="Couldn't approve" if status == "approved" else "Couldn't ask for changes",
+        missing="the server has no such review of yours",
+    )
+    sent = await send_once(live, what, sleep=sleep)
+    of = sent.answer.revision if sent.answer is not None else None
+    if sent.kind == "done" and expected_revision and of and of != expected_revision:
+        return Sent(
+            "done",
+            "It was edited in that very moment, so your review is of a newer revision than you read. Look again.",
+            sent.answer,
+        )
+    return sent
+
+
+async def create(live: Live, at: SpaceRef, subject: str, *, sleep: Sleep = asyncio.sleep) -> Sent[ChangeRequest]:
+    """Start a draft with this subject."""
+    me, before = live.outbox.me, frozenset[str]()
+
+    async def mine() -> tuple[ChangeRequest, ...]:
+        creator = {"creator": me.id} if me is not None else {}
+        return (await live.send(change_requests.List(at=at, status="draft", limit=100, **creator))).items
+
+    async def happened() -> ChangeRequest | None:
+        return next((each for each in await mine() if each.subject == subject and each.id not in before), None)
+
+    async def ready() -> Sent[ChangeRequest] | None:
+        nonlocal before
+        before = frozenset(each.id for each in await mine())
+        return None
+
+    what = Once(
+        f"create {at.space_id} {subject}",
+        change_requests.Create(at=at, subject=subject),
+        happened,
+        ready,
+        undone="Couldn't start a change request",
+        missing="the server has no such draft of yours",
+    )
+    return await send_once(live, what, sleep=sleep)
+
+
+async def request_reviews(
+    live: Live, at: ChangeRequestRef, people: Sequence[str], *, sleep: Sleep = asyncio.sleep
+) -> Sent[RequestedReviewers]:
+    """Ask people for a review, but for those who are asked already: asking again would take back what they said."""
+    asked: tuple[RequestedReviewer, ...] = ()
+
+    async def look() -> None:
+        nonlocal asked
+        asked = (await live.send(reviews.ListRequested(at=at, limit=1000))).items
+
+    def missing() -> list[str]:
+        there = {each.user.id for each in asked if each.user is not None}
+        return [each for each in people if each not in there]
+
+    async def happened() -> RequestedReviewers | None:
+        await look()
+        return None if missing() else RequestedReviewers(users=asked)
+
+    async def ready() -> Sent[RequestedReviewers] | None:
+        await look()
+        if not missing():
+            return Sent("done", "They are asked already.", RequestedReviewers(users=asked))
+        return (
+            None
+            if missing() == list(people)
+            else Sent("moved", "Not asked: somebody else asked some of them meanwhile.")
+        )
+
+    what = Once(
+        f"request {at.space_id}/{at.change_request_id} {' '.join(people)}",
+        reviews.Request(at=at, users=tuple(people)),
+        happened,
+        ready,
+        undone="Nobody was asked",
+        missing="the server has no such request",
+    )
+    return await send_once(live, what, sleep=sleep)

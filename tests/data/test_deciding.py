@@ -1,0 +1,242 @@
+"""Reviews, updates and new change requests are sent once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
+
+import pytest
+
+from octavo.api import change_requests, content, reviews
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.errors import Lost, NotSent
+from octavo.api.operation import Operation
+from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.data.deciding import create, request_reviews, review, update
+from octavo.data.live import Live
+from octavo.data.once import Sent, under_way
+from octavo.data.state import State
+from octavo.server.app import Platform
+from tests.data.sends import Gate
+from tests.server.asking import Ask, Clock
+
+Deed: TypeAlias = Callable[[], Awaitable[Sent[Any]]]
+
+
+async def nap(seconds: float) -> None:
+    await asyncio.sleep(0)
+
+
+async def edit(ask: Ask, at: ChangeRequestRef, page: str, markdown: str) -> None:
+    change = content.UpdatePage(page=page, document=content.DocumentBody(markdown=markdown))
+    await ask(content.Edit(at=at, changes=(change,)))
+
+
+@pytest.fixture
+async def at(ask: Ask, here: SpaceRef) -> ChangeRequestRef:
+    """An open change request of `intro` that the primary content has overtaken."""
+    made = await ask(change_requests.Create(at=here, subject="Say more"))
+    await edit(ask, made.ref(here), "intro", "# Intro\n\nHello, reader.")
+    await ask(change_requests.Update(at=made.ref(here), status="open"))
+    other = await ask(change_requests.Create(at=here, subject="Press more"))
+    await edit(ask, other.ref(here), "usage", "# Usage\n\nPress two keys.")
+    await ask(change_requests.Merge(at=other.ref(here)))
+    return made.ref(here)
+
+
+@pytest.fixture
+async def seen(ask: Ask, at: ChangeRequestRef) -> ChangeRequest:
+    return await ask(change_requests.Get(at=at))
+
+
+@pytest.fixture(params=["review", "update", "create", "request"])
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def deed(kind: str, live: Live, at: ChangeRequestRef, seen: ChangeRequest, here: SpaceRef) -> Deed:
+    """Does it as it was seen."""
+
+    async def do() -> Sent[Any]:
+        match kind:
+            case "review":
+                return await review(live, at, "approved", seen.revision, "Well said.", sleep=nap)
+            case "update":
+                return await update(live, at, seen, sleep=nap)
+            case "request":
+                return await request_reviews(live, at, ["tom", "ada"], sleep=nap)
+            case _:
+                return await create(live, here, "Say less", sleep=nap)
+
+    return do
+
+
+OPS: dict[str, type[Operation[Any]]] = {
+    "review": reviews.Submit,
+    "update": change_requests.UpdateFromMain,
+    "create": change_requests.Create,
+    "request": reviews.Request,
+}
+
+
+async def times(ask: Ask, kind: str, at: ChangeRequestRef, seen: ChangeRequest) -> int:
+    """How often it was done."""
+    match kind:
+        case "review":
+            return len((await ask(reviews.List(at=at))).items)
+        case "update":
+            return (await ask(change_requests.Get(at=at))).revision != seen.revision
+        case "request":
+            return len((await ask(reviews.ListRequested(at=at))).items) // 2
+        case _:
+            drafts = await ask(change_requests.List(at=at.space, status="draft"))
+            return [each.subject for each in drafts.items].count("Say less")
+
+
+def sent(gate: Gate, kind: str) -> int:
+    return sum(isinstance(op, OPS[kind]) for op in gate.writes)
+
+
+async def test_it_is_done(
+    kind: str, deed: Deed, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest, state: State
+) -> None:
+    outcome = await deed()
+    assert (outcome.kind, outcome.sentence) == ("done", "")
+    assert outcome.answer is not None
+    assert (await times(ask, kind, at, seen), sent(gate, kind)) == (1, 1)
+    assert under_way(state) == ()
+
+
+async def test_a_lost_answer_is_found_and_nothing_is_sent_again(
+    kind: str, deed: Deed, live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
+) -> None:
+    async def losing(op: Operation[Any]) -> Any:
+        answer = await gate(op)
+        if isinstance(op, OPS[kind]):
+            raise Lost("The connection broke.")
+        return answer
+
+    live.send = losing
+    outcome = await deed()
+    assert (outcome.kind, outcome.sentence) == ("done", "")
+    assert outcome.answer is not None
+    assert (await times(ask, kind, at, seen), sent(gate, kind)) == (1, 1)
+
+
+async def test_a_lost_request_is_told_after_a_minute(
+    kind: str, deed: Deed, live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
+) -> None:
+    async def losing(op: Operation[Any]) -> Any:
+        if isinstance(op, OPS[kind]):
+            raise Lost("The connection broke.")
+        return await gate(op)
+
+    live.send = losing
+    outcome = await deed()
+    assert outcome.kind == "unknown"
+    assert outcome.sentence.startswith("The connection broke. After a minute the server has ")
+    assert await times(ask, kind, at, seen) == 0
+    live.send = gate
+    assert (await deed()).kind == "done", "A person may decide to send it again"
+
+
+async def test_a_conflict_is_a_sentence(
+    kind: str, deed: Deed, gate: Gate, platform: Platform, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
+) -> None:
+    platform.refuse_next(OPS[kind], 409, "It is being edited.")
+    outcome = await deed()
+    assert outcome.kind == "refused"
+    assert outcome.sentence.endswith(": It is being edited.")
+    assert (await times(ask, kind, at, seen), sent(gate, kind)) == (0, 1)
+
+
+async def test_offline_it_is_refused_and_not_queued(
+    kind: str, deed: Deed, live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
+) -> None:
+    gate.errors.extend(NotSent("Can't reach the server.") for _ in range(2 if kind == "review" else 1))
+    outcome = await deed()
+    assert outcome.kind == "refused"
+    assert outcome.sentence.endswith(": Can't reach the server.")
+    assert live.outbox.entries == ()
+    assert (await times(ask, kind, at, seen), sent(gate, kind)) == (0, 0)
+
+
+async def test_two_presses_are_one_request(
+    kind: str, deed: Deed, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
+) -> None:
+    first, second = await asyncio.gather(deed(), deed())
+    assert (first.kind, second.kind) == ("done", "done")
+    assert (await times(ask, kind, at, seen), sent(gate, kind)) == (1, 1)
+
+
+async def test_what_was_edited_since_is_neither_reviewed_nor_updated(
+    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
+) -> None:
+    await edit(ask, at, "intro", "# Intro\n\nSomething else.")
+    assert (await review(live, at, "approved", seen.revision)).kind == "moved"
+    assert (await update(live, at, seen)).kind == "moved"
+    assert gate.writes == []
+
+
+async def test_an_edit_in_the_moment_of_a_review_is_told(
+    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
+) -> None:
+    async def overtaken(op: Operation[Any]) -> Any:
+        if isinstance(op, reviews.Submit):
+            await edit(ask, at, "intro", "# Intro\n\nSomething else.")
+        return await gate(op)
+
+    live.send = overtaken
+    outcome = await review(live, at, "approved", seen.revision)
+    assert outcome.kind == "done"
+    assert "newer revision than you read" in outcome.sentence
+
+
+async def test_what_is_up_to_date_is_not_updated(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
+    before = await ask(change_requests.Get(at=at))
+    await ask(change_requests.UpdateFromMain(at=at))
+    outcome = await update(live, at, before)
+    assert (outcome.kind, outcome.sentence) == ("done", "It is up to date with the primary content already.")
+    assert gate.writes == []
+
+
+async def test_who_is_asked_already_is_not_asked_again(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
+    await ask(reviews.Request(at=at, users=("tom",)))
+    outcome = await request_reviews(live, at, ["tom"])
+    assert (outcome.kind, outcome.sentence) == ("done", "They are asked already.")
+    assert (await request_reviews(live, at, ["tom", "ada"])).kind == "moved"
+    assert gate.writes == []
+
+
+async def test_an_earlier_review_of_the_same_kind_is_not_taken_for_the_lost_one(
+    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
+) -> None:
+    await ask(reviews.Submit(at=at, status="approved"), "mia")
+
+    async def losing(op: Operation[Any]) -> Any:
+        if isinstance(op, reviews.Submit):
+            raise Lost("The connection broke.")
+        return await gate(op)
+
+    live.send = losing
+    assert (await review(live, at, "approved", seen.revision, "Again.", sleep=nap)).kind == "unknown"
+
+
+async def test_what_is_cut_off_in_the_middle_is_known_to_be_under_way(
+    live: Live, state: State, at: ChangeRequestRef, seen: ChangeRequest, clock: Clock
+) -> None:
+    asked = asyncio.Event()
+
+    async def hanging(op: Operation[Any]) -> Any:
+        asked.set()
+        await asyncio.Event().wait()
+
+    live.send = hanging
+    task = asyncio.create_task(update(live, at, seen))
+    await asked.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert under_way(state) == ((f"update {at.space_id}/{at.change_request_id}", clock()),)

@@ -1,0 +1,142 @@
+"""Writes that are sent at once: what screens show meanwhile, and after a refusal or a lost answer."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from octavo.api import change_requests, comments, content, spaces
+from octavo.api.bodies import Markdown
+from octavo.api.errors import Forbidden, Lost, NotSent
+from octavo.api.operation import Operation
+from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
+from octavo.data.live import Live, reach
+from octavo.server.app import Platform
+from tests.data.screen import Screen
+from tests.data.sends import Gate
+
+
+def renamed(title: str) -> Any:
+    return lambda space: space.model_copy(update={"title": title})
+
+
+@pytest.fixture
+def user() -> str:
+    return "ada"
+
+
+async def test_an_edit_shows_at_once_and_then_the_answer(live: Live, gate: Gate, here: SpaceRef) -> None:
+    screen = Screen()
+    live.watch(spaces.Get(at=here), screen)
+    await live.settled()
+    gate.hold()
+    writing = asyncio.create_task(
+        live.write(spaces.Update(at=here, title="New"), (spaces.Get(at=here), renamed("Ahead")))
+    )
+    await asyncio.sleep(0)
+    assert (screen.now.value.title, screen.now.pending) == ("Ahead", 1)
+    gate.let_go()
+    assert (await writing).title == "New"
+    await live.settled()
+    assert (screen.now.value.title, screen.now.pending) == ("New", 0)
+    assert "Handbook" not in [each.value.title for each in screen.seen[2:]], "Nothing flickers in between"
+
+
+async def test_it_is_taken_back_when_refused(live: Live, platform: Platform, here: SpaceRef) -> None:
+    screen = Screen()
+    live.watch(spaces.Get(at=here), screen)
+    await live.settled()
+    platform.refuse_next(spaces.Update, 403, "Only administrators may rename a space.")
+    with pytest.raises(Forbidden, match="Only administrators"):
+        await live.write(spaces.Update(at=here, title="New"), (spaces.Get(at=here), renamed("Ahead")))
+    assert [each.value.title for each in screen.seen[-2:]] == ["Ahead", "Handbook"]
+    assert screen.now.error is None
+
+
+async def test_a_confirmed_edit_stays_while_the_refresh_fails(live: Live, gate: Gate, here: SpaceRef) -> None:
+    screen = Screen()
+    live.watch(spaces.Get(at=here), screen)
+    await live.settled()
+    gate.hold()
+    writing = asyncio.create_task(
+        live.write(spaces.Update(at=here, title="New"), (spaces.Get(at=here), renamed("New")))
+    )
+    await asyncio.sleep(0)
+    gate.errors.append(NotSent("Can't reach the server."))
+    gate.let_go()
+    await writing
+    await live.settled()
+    assert (screen.now.value.title, screen.now.pending, str(screen.now.error)) == (
+        "New",
+        0,
+        "Can't reach the server.",
+    )
+    await live.refresh(spaces.Get(at=here))
+    assert screen.now.value.title == "New"
+
+
+async def test_when_the_answer_is_lost_it_is_read_again(live: Live, here: SpaceRef, gate: Gate) -> None:
+    class Losing:
+        async def __call__(self, op: Operation[Any]) -> Any:
+            answer = await gate(op)
+            if isinstance(op, spaces.Update):
+                raise Lost("The connection broke.")
+            return answer
+
+    screen = Screen()
+    live.send = Losing()
+    live.watch(spaces.Get(at=here), screen)
+    await live.settled()
+    with pytest.raises(Lost):
+        await live.write(spaces.Update(at=here, title="New"))
+    await live.settled()
+    assert screen.now.value.title == "New"
+
+
+async def test_when_nobody_waits_for_it_any_more_it_is_read_again(live: Live, here: SpaceRef, gate: Gate) -> None:
+    arrived = asyncio.Event()
+
+    async def send(op: Operation[Any]) -> Any:
+        answer = await gate(op)
+        if isinstance(op, spaces.Update):
+            arrived.set()
+            await asyncio.Event().wait()
+        return answer
+
+    screen = Screen()
+    live.send = send
+    live.watch(spaces.Get(at=here), screen)
+    await live.settled()
+    writing = asyncio.create_task(live.write(spaces.Update(at=here, title="New")))
+    await arrived.wait()
+    writing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await writing
+    await live.settled()
+    assert screen.now.value.title == "New"
+
+
+async def test_lists_that_show_what_changed_are_read_again(live: Live, here: SpaceRef) -> None:
+    screen = Screen()
+    live.watch(spaces.List(at=OrganizationRef(organization_id="acme")), screen)
+    await live.settled()
+    await live.write(spaces.Update(at=here, title="New"))
+    await live.settled()
+    assert [each.title for each in screen.now.value.items] == ["New"]
+
+
+def test_a_write_reaches_what_it_acts_on() -> None:
+    space = SpaceRef(space_id="s")
+    request = ChangeRequestRef(space_id="s", change_request_id="c")
+    reaches: dict[str, Operation[Any]] = {
+        "/v1/spaces/s": change_requests.Merge(at=request),
+        "/v1/spaces/s/change-requests/c": change_requests.UpdateFromMain(at=request),
+        "/v1/spaces/s/change-requests": change_requests.Create(at=space),
+        "/v1/spaces/s/comments": comments.Create(at=space, body=Markdown(markdown="Hello")),
+    }
+    assert {path: reach(op) for path, op in reaches.items()} == {path: path for path in reaches}
+    edit = content.Edit(at=request, changes=(content.DeletePage(page="p"),))
+    assert reach(edit) == "/v1/spaces/s/change-requests/c"
+    assert reach(spaces.Restore(at=space)) == "/v1/spaces/s"

@@ -1,0 +1,264 @@
+"""An edit of content is on top of what was seen, is sent once, and loses nobody's words."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from octavo.api import change_requests, content
+from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage, RevertPage, UpdatePage
+from octavo.api.errors import BadResponse, Lost, NotFound, NotSent, Trace
+from octavo.api.operation import Operation
+from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
+from octavo.api.safety import text as safe
+from octavo.api.text import Raw
+from octavo.data.live import Live
+from octavo.data.state import State
+from octavo.data.writing_content import edit, texts
+from octavo.server.app import Platform
+from tests.data.sends import Gate, refuse_to_save
+from tests.data.test_once import Naps
+from tests.server.asking import Ask
+
+ODD = "# Intro\n\nA soft\u00adhyphen, \ufeffa mark, \u202egnol\u202c, e\u0301\u0301\u0301\u0301\u0301\u0301, \x1b[31mred\x1b[0m\u2028and so on.\n"
+
+
+@pytest.fixture
+def user() -> str:
+    return "ada"
+
+
+@pytest.fixture
+async def at(ask: Ask, here: SpaceRef) -> ChangeRequestRef:
+    return (await ask(change_requests.Create(at=here, subject="Say more"))).ref(here)
+
+
+async def head(ask: Ask, at: ChangeRequestRef) -> str | None:
+    return (await ask(change_requests.Get(at=at))).revision
+
+
+def says(markdown: str, page: str = "intro") -> tuple[UpdatePage, ...]:
+    return (UpdatePage(page=page, document=DocumentBody(markdown=markdown)),)
+
+
+def edits(gate: Gate) -> int:
+    return sum(isinstance(op, content.Edit) for op in gate.writes)
+
+
+@pytest.fixture
+async def losing(live: Live, gate: Gate) -> Live:
+    """Loses the answer of every edit."""
+
+    async def send(op: Operation[Any]) -> Any:
+        answer = await gate(op)
+        if isinstance(op, content.Edit):
+            raise Lost("The connection broke.")
+        return answer
+
+    live.send = send
+    return live
+
+
+async def words(live: Live, at: ChangeRequestRef, page: str = "intro") -> str | None:
+    raw = await texts(live, at, page)
+    return raw.text if raw is not None else None
+
+
+async def test_what_is_written_is_there_as_it_was_written(live: Live, ask: Ask, at: ChangeRequestRef) -> None:
+    assert safe(ODD) != ODD
+    outcome = await edit(live, at, await head(ask, at), says(ODD))
+    assert (outcome.kind, outcome.over) == ("sent", None)
+    assert outcome.revision == await head(ask, at)
+    assert await words(live, at) == ODD
+    page = await live.fetch(content.GetPage(at=at, page_id="intro", format="markdown"))
+    assert page.markdown == safe(ODD), "What is shown is made safe, also where the same page was read to be changed"
+    assert await words(live, at) == ODD
+
+
+async def test_what_is_not_to_be_shown_is_in_no_repr(live: Live, ask: Ask, at: ChangeRequestRef) -> None:
+    await edit(live, at, await head(ask, at), says("# Intro\n\nHidden words"))
+    raw = await texts(live, at, "intro")
+    assert isinstance(raw, Raw)
+    assert "Hidden" not in f"{raw} {raw!r} {[raw]}"
+
+
+async def test_a_page_that_is_not_there_has_no_text(live: Live, at: ChangeRequestRef) -> None:
+    assert await texts(live, at, "gone") is None
+
+
+async def test_who_watches_sees_it(live: Live, ask: Ask, at: ChangeRequestRef) -> None:
+    op = content.GetPage(at=at, page_id="intro", format="markdown")
+    live.watch(op, lambda _: None)
+    await live.settled()
+    await edit(live, at, await head(ask, at), says("# Intro\n\nNew words"))
+    await live.settled()
+    page = live.peek(op).value
+    assert page is not None
+    assert "New words" in (page.markdown or "")
+
+
+async def test_nothing_is_written_over_what_was_edited_since(
+    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef
+) -> None:
+    seen = await head(ask, at)
+    shown = change_requests.Get(at=at)
+    live.watch(shown, lambda _: None)
+    await live.settled()
+    await ask(content.Edit(at=at, changes=says("# Intro\n\nTheirs")))
+    outcome = await edit(live, at, seen, says("# Intro\n\nMine"))
+    await live.settled()
+    assert (outcome.kind, outcome.revision) == ("moved", await head(ask, at))
+    assert live.peek(shown).value.revision == outcome.revision, "It is on show"  # type: ignore[union-attr]  # it was read
+    assert edits(gate) == 0
+    assert await words(live, at) == "# Intro\n\nTheirs"
+
+
+async def test_who_writes_in_the_same_moment_is_told_of(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
+    seen = await head(ask, at)
+
+    async def send(op: Operation[Any]) -> Any:
+        if isinstance(op, content.Edit):
+            await ask(content.Edit(at=at, changes=says("# Intro\n\nTheirs")))
+        return await gate(op)
+
+    live.send = send
+    outcome = await edit(live, at, seen, says("# Intro\n\nMine"))
+    assert outcome.kind == "sent"
+    assert outcome.over is not None
+    theirs = await texts(live, RevisionRef(space_id=at.space_id, revision_id=outcome.over), "intro")
+    assert theirs == Raw("# Intro\n\nTheirs"), "What was written over can be read"
+
+
+async def test_two_presses_are_one_request(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
+    seen = await head(ask, at)
+    both = await asyncio.gather(*(edit(live, at, seen, says("# Intro\n\nMine")) for _ in range(2)))
+    assert [each.kind for each in both] == ["sent", "sent"]
+    assert edits(gate) == 1
+
+
+EVERY: dict[str, ContentEdit] = {
+    "text": says("# Intro\n\nMine, at length.\n")[0],
+    "title": UpdatePage(page="intro", title="Beginning"),
+    "move": UpdatePage(page="usage", into="intro", at=0),
+    "insert": InsertPage(title="More", document=DocumentBody(markdown="Words"), into="intro"),
+    "delete": DeletePage(page="usage"),
+    "revert": RevertPage(page="changed"),
+}
+
+
+@pytest.fixture
+async def changed(ask: Ask, at: ChangeRequestRef) -> None:
+    """A page of the change request that was not there when it started."""
+    made = await ask(content.Edit(at=at, compat=False, changes=(InsertPage(document=DocumentBody(markdown="# New")),)))
+    EVERY["revert"] = RevertPage(page=made["changes"][0]["page"]["id"])
+
+
+@pytest.mark.parametrize("what", EVERY)
+async def test_a_lost_answer_is_read_back_and_never_sent_again(
+    losing: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, changed: None, what: str
+) -> None:
+    outcome = await edit(losing, at, await head(ask, at), (EVERY[what],), sleep=Naps())
+    assert (outcome.kind, outcome.revision) == ("sent", await head(ask, at))
+    assert edits(gate) == 1
+
+
+@pytest.mark.parametrize("what", EVERY)
+async def test_a_lost_request_is_not_taken_for_what_others_wrote(
+    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, changed: None, what: str
+) -> None:
+    seen = await head(ask, at)
+
+    async def send(op: Operation[Any]) -> Any:
+        if isinstance(op, content.Edit):
+            await ask(content.Edit(at=at, changes=(UpdatePage(page="usage", description="By somebody else"),)))
+            raise Lost("The connection broke.")
+        return await gate(op)
+
+    live.send, naps = send, Naps()
+    outcome = await edit(live, at, seen, (EVERY[what],), sleep=naps)
+    assert (outcome.kind, naps.seconds) == ("unknown", 62.0)
+    assert "Nothing was sent again" in outcome.sentence
+
+
+async def test_it_is_found_below_what_others_wrote_since(
+    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef
+) -> None:
+    seen = await head(ask, at)
+
+    async def send(op: Operation[Any]) -> Any:
+        if isinstance(op, content.Edit):
+            await gate(op)
+            await ask(content.Edit(at=at, changes=says("# Intro\n\nTheirs, after mine")))
+            raise BadResponse("The answer cannot be read.")
+        return await gate(op)
+
+    live.send = send
+    outcome = await edit(live, at, seen, says("# Intro\n\nMine"), sleep=Naps())
+    assert (outcome.kind, outcome.revision, outcome.over) == ("sent", await head(ask, at), None)
+
+
+async def test_offline_it_is_refused_and_not_queued(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
+    seen = await head(ask, at)
+    gate.errors.append(NotSent("Can't reach the server."))
+    outcome = await edit(live, at, seen, says("# Intro\n\nMine"))
+    assert (outcome.kind, outcome.sentence) == ("refused", "Not written: Can't reach the server.")
+    assert live.outbox.entries == ()
+    assert edits(gate) == 0
+
+
+async def test_a_change_request_that_is_closed_meanwhile_is_told(
+    live: Live, platform: Platform, gate: Gate, ask: Ask, at: ChangeRequestRef
+) -> None:
+    seen = await head(ask, at)
+    await ask(change_requests.Update(at=at, status="archived"))
+    outcome = await edit(live, at, seen, says("# Intro\n\nMine"))
+    assert outcome.kind == "refused"
+    assert "Reopen it first" in outcome.sentence
+    assert edits(gate) == 1
+
+
+async def test_nothing_is_sent_that_cannot_be_sent_just_once(
+    live: Live, gate: Gate, state: State, ask: Ask, at: ChangeRequestRef
+) -> None:
+    seen = await head(ask, at)
+    allow = refuse_to_save(state)
+    outcome = await edit(live, at, seen, says("# Intro\n\nMine"))
+    allow()
+    assert outcome.kind == "refused"
+    assert "Nothing is being saved" in outcome.sentence
+    assert edits(gate) == 0
+
+
+async def without_operation(live: Live, gate: Gate) -> None:
+    """Let the server be one that has no operation to edit content."""
+
+    async def send(op: Operation[Any]) -> Any:
+        if isinstance(op, content.Edit):
+            raise NotFound("There is nothing there.", Trace(status=404))
+        return await gate(op)
+
+    live.send = send
+
+
+async def test_a_server_without_the_operation_is_known_by_its_answer(
+    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef
+) -> None:
+    await without_operation(live, gate)
+    seen = await head(ask, at)
+    assert (await edit(live, at, seen, says("Mine", "gone"))).kind == "refused", "It may be the page that is not there"
+    assert live.edits_content
+    assert (await edit(live, at, seen, says("Mine"))).kind == "no_operation"
+    assert not live.edits_content
+
+
+async def test_a_server_that_answers_with_the_change_request_alone_is_understood(
+    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef
+) -> None:
+    async def send(op: Operation[Any]) -> Any:
+        return await gate(op.model_copy(update={"compat": True}) if isinstance(op, content.Edit) else op)
+
+    live.send = send
+    outcome = await edit(live, at, await head(ask, at), says("# Intro\n\nMine"))
+    assert (outcome.kind, outcome.revision) == ("sent", await head(ask, at))

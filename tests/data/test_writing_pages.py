@@ -1,0 +1,134 @@
+"""A page that is written while others write it too: nothing of either is lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from octavo.api import change_requests, content
+from octavo.api.content import ContentEdit, DeletePage, DocumentBody, UpdatePage
+from octavo.api.errors import NotSent
+from octavo.api.operation import Operation
+from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
+from octavo.api.text import Raw
+from octavo.data.live import Live
+from octavo.data.writing_content import texts
+from octavo.documents.conflicts import markers
+from octavo.tui.writing.writing_pages import PageOutcome, write_page
+from tests.data.sends import Gate
+from tests.server.asking import Ask
+
+BEFORE = "# Intro\n\nOne.\n\nTwo.\n\nThree.\n"
+
+
+@pytest.fixture
+def user() -> str:
+    return "ada"
+
+
+class Desk:
+    """A change request whose page `intro` says `BEFORE`, and what I and others do to it."""
+
+    def __init__(self, live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, base: RevisionRef) -> None:
+        self.live, self.gate, self.at, self.base, self._ask = live, gate, at, base, ask
+
+    async def write(self, mine: str) -> PageOutcome:
+        return await write_page(self.live, self.at, "intro", self.base, Raw(mine))
+
+    async def theirs(self, change: ContentEdit | str) -> None:
+        if isinstance(change, str):
+            change = UpdatePage(page="intro", document=DocumentBody(markdown=change))
+        await self._ask(content.Edit(at=self.at, changes=(change,)))
+
+    def in_the_same_moment(self, change: str) -> None:
+        """Let somebody write when my edit was looked at and is on its way."""
+        waiting = [change]
+
+        async def send(op: Operation[Any]) -> Any:
+            if isinstance(op, content.Edit) and waiting:
+                await self.theirs(waiting.pop())
+            return await self.gate(op)
+
+        self.live.send = send
+
+    async def says(self) -> str:
+        raw = await texts(self.live, self.at, "intro")
+        assert raw is not None
+        return raw.text
+
+
+@pytest.fixture
+async def desk(live: Live, gate: Gate, ask: Ask, here: SpaceRef) -> Desk:
+    at = (await ask(change_requests.Create(at=here, subject="Say more"))).ref(here)
+    await ask(content.Edit(at=at, changes=(UpdatePage(page="intro", document=DocumentBody(markdown=BEFORE)),)))
+    head = (await ask(change_requests.Get(at=at))).revision
+    assert head is not None
+    return Desk(live, gate, ask, at, RevisionRef(space_id=here.space_id, revision_id=head))
+
+
+async def test_what_others_changed_elsewhere_is_kept_beside_mine(desk: Desk) -> None:
+    await desk.theirs(BEFORE.replace("One", "Theirs"))
+    outcome = await desk.write(BEFORE.replace("Three", "Mine"))
+    assert outcome.kind == "merged"
+    assert await desk.says() == "# Intro\n\nTheirs.\n\nTwo.\n\nMine.\n"
+
+
+async def test_characters_that_are_never_shown_come_through_a_merge_as_they_were(desk: Desk) -> None:
+    odd = BEFORE.replace("Two", "T\u00adwo\ufeff \u202eowt\u202c \x07 e\u0301\u0301\u0301\u0301\u0301")
+    head = (await desk.write(odd)).revision
+    desk.base = RevisionRef(space_id=desk.at.space_id, revision_id=head)
+    await desk.theirs(odd.replace("One", "Theirs"))
+    assert (await desk.write(odd.replace("Three", "Mine"))).kind == "merged"
+    assert await desk.says() == odd.replace("One", "Theirs").replace("Three", "Mine")
+
+
+async def test_where_both_changed_the_same_nothing_is_sent_and_both_are_shown(desk: Desk) -> None:
+    await desk.theirs(BEFORE.replace("Two", "Theirs"))
+    outcome = await desk.write(BEFORE.replace("Two", "Mine").replace("One", "Also mine"))
+    assert outcome.kind == "conflict"
+    assert await desk.says() == BEFORE.replace("Two", "Theirs")
+    assert outcome.text is not None
+    (open_end,) = markers(outcome.text.text)
+    lines = outcome.text.text.split("\n")
+    assert "Theirs." in lines[open_end.first : open_end.middle]
+    assert "Mine." in lines[open_end.middle : open_end.last]
+    assert "Also mine." in lines[: open_end.first]
+    settled = BEFORE.replace("Two", "Theirs and mine").replace("One", "Also mine")
+    desk.base = RevisionRef(space_id=desk.at.space_id, revision_id=outcome.revision)
+    assert (await desk.write(settled)).kind == "sent", "What was settled is on top of what others wrote"
+    assert await desk.says() == settled
+
+
+async def test_who_wrote_in_the_same_moment_is_not_written_over(desk: Desk) -> None:
+    desk.in_the_same_moment(BEFORE.replace("One", "Theirs"))
+    outcome = await desk.write(BEFORE.replace("Three", "Mine"))
+    assert outcome.kind == "merged"
+    assert await desk.says() == "# Intro\n\nTheirs.\n\nTwo.\n\nMine.\n"
+
+
+async def test_who_wrote_the_same_words_in_the_same_moment_is_shown(desk: Desk) -> None:
+    desk.in_the_same_moment(BEFORE.replace("Two", "Theirs"))
+    outcome = await desk.write(BEFORE.replace("Two", "Mine"))
+    assert outcome.kind == "conflict"
+    assert outcome.text is not None
+    assert {"Theirs.", "Mine."} <= set(outcome.text.text.split("\n"))
+
+
+async def test_what_is_there_already_is_not_sent_again(desk: Desk) -> None:
+    mine = BEFORE.replace("Two", "Mine")
+    await desk.write(mine)
+    sent = len(desk.gate.writes)
+    assert (await desk.write(mine)).kind == "same"
+    assert len(desk.gate.writes) == sent
+
+
+async def test_a_page_that_was_deleted_meanwhile_is_told(desk: Desk) -> None:
+    await desk.theirs(DeletePage(page="intro"))
+    assert (await desk.write(BEFORE.replace("Two", "Mine"))).kind == "gone"
+
+
+async def test_without_a_connection_it_is_refused_with_its_cause(desk: Desk) -> None:
+    desk.gate.errors.append(NotSent("Can't reach the server."))
+    outcome = await desk.write(BEFORE.replace("Two", "Mine"))
+    assert (outcome.kind, outcome.sentence) == ("refused", "Not written: Can't reach the server.")
