@@ -5,7 +5,6 @@ from __future__ import annotations
 from octavo.documents import trees
 from octavo.server.behaviour import revisions, spaces
 from octavo.server.behaviour.change_requests import create, edited, merge
-from octavo.server.changes import NOTHING, differences
 from octavo.server.store import Json
 from octavo.server.world import World
 
@@ -61,39 +60,3 @@ def test_what_a_change_request_holds_is_not_in_the_space_before_it_is_merged(wor
     merged = revisions.current(world, space["id"])
     assert [each["title"] for each in merged["pages"]] == ["Welcome", "Second"]
     assert merged["mergedFrom"] == change_request["id"]
-
-
-def test_everything_of_the_first_one_is_new(world: World) -> None:
-    space = space_with(world, "# Welcome")
-    revision = revisions.current(world, space["id"])
-    assert [each["type"] for each in differences(NOTHING, revision, str)] == ["page_created"]
-    assert differences(revision, revision, str) == []
-
-
-def test_files_variables_and_reusable_content_are_told_apart() -> None:
-    before = {
-        **NOTHING,
-        "files": [{"id": "f1", "name": "a.png", "blob": "1", "size": 1}, {"id": "f2", "name": "b.png", "blob": "2"}],
-        "reusableContents": [{"id": "r1", "title": "Note", "text": "a" * 64}],
-        "variables": {"version": "1", "beta": True},
-    }
-    after = {
-        **NOTHING,
-        "files": [{"id": "f1", "name": "a.png", "blob": "9", "size": 2}, {"id": "f3", "name": "c.png", "blob": "3"}],
-        "reusableContents": [{"id": "r1", "title": "Note", "text": "b" * 64}],
-        "variables": {"version": "2"},
-    }
-    changes = differences(before, after, lambda file: f"/{file['blob']}")
-    assert [(each["type"], (each.get("file") or {}).get("id")) for each in changes] == [
-        ("file_edited", "f1"),
-        ("file_created", "f3"),
-        ("file_deleted", "f2"),
-        ("reusable_content_edited", None),
-        ("variables_edited", None),
-    ]
-    assert changes[0]["attributes"] == {
-        "downloadURL": {"before": "/1", "after": "/9"},
-        "size": {"before": 1, "after": 2},
-    }
-    assert changes[3]["attributes"] == {"document": {"before": "a" * 20, "after": "b" * 20}}
-    assert changes[4]["variables"] == {"version": {"before": "1", "after": "2"}, "beta": {"before": True}}

@@ -34,6 +34,35 @@ def plain(document: Any) -> str:
     return "\n".join(line for line in lines if line)
 
 
+def paragraphs(text: str) -> dict[str, Any]:
+    """A JSON document of plain paragraphs, one for each line that is not blank."""
+    return {
+        "object": "document",
+        "data": {"schemaVersion": 9},
+        "nodes": [_paragraph(each) for each in text.split("\n") if each.strip()],
+    }
+
+
+def _paragraph(text: str) -> dict[str, Any]:
+    leaves = [{"object": "leaf", "text": text.strip(), "marks": []}]
+    return {"object": "block", "type": "paragraph", "data": {}, "nodes": [{"object": "text", "leaves": leaves}]}
+
+
+def is_plain(document: Any) -> bool:
+    """Whether a JSON document says nothing but plain paragraphs: then `paragraphs` of its words loses nothing."""
+    nodes = document.get("nodes") if isinstance(document, dict) else None
+    return document is None or (isinstance(nodes, list) and all(_is_plain_paragraph(each) for each in nodes))
+
+
+def _is_plain_paragraph(node: Any) -> bool:
+    if not isinstance(node, dict) or node.get("type") != "paragraph" or not isinstance(node.get("nodes"), list):
+        return False
+    leaves = [leaf for text in node["nodes"] if isinstance(text, dict) for leaf in text.get("leaves") or (None,)]
+    return all(
+        isinstance(leaf, dict) and not leaf.get("marks") and "\n" not in str(leaf.get("text", "")) for leaf in leaves
+    )
+
+
 def _collect(node: Any, lines: list[str], depth: int) -> None:
     if not isinstance(node, dict) or depth > 100:
         return

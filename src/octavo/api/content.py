@@ -9,7 +9,7 @@ from pydantic import AliasChoices, Field
 from octavo.api.bodies import Format
 from octavo.api.operation import Listing, Model, Operation, Tagged, Urls
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
-from octavo.api.text import Id, Known, RawJson, SafeAddress, SafeJson, SafeLine, SafeText
+from octavo.api.text import Id, Known, RawJson, RawText, SafeAddress, SafeJson, SafeLine, SafeText
 
 
 class Git(Model):
@@ -247,6 +247,19 @@ class GetPageByPath(AtContent, Formatted, Operation[Page], get="{content}/path/{
     """The page or group at a path of the tree."""
 
     page_path: str
+
+
+class AsWritten(Model):
+    """The text of a page as its writers have it. It has none where the server gives no markdown."""
+
+    markdown: RawText | None = None
+
+
+class GetAsWritten(AtContent, Operation[AsWritten], get="{content}/page/{page_id}", again=True):
+    """One page to change and send back: `GetPage` for the words that are not to be shown."""
+
+    page_id: Id
+    format: Format = "markdown"
 
 
 class ListFiles(AtContent, Metadata, Listing[File], get="{content}/files"):

@@ -158,19 +158,23 @@ class Operation(Model, Generic[T]):
         delete: str | None = None,
         success: int = 0,
         query: tuple[str, ...] = (),
+        again: bool = False,
         **options: Any,
     ) -> None:
         """Declare the method and the path; `success` where it is not 200 (201 for POST, 204 for DELETE).
 
-        `query` names the fields that travel in the query of a request that also has a body.
+        `query` names the fields that travel in the query of a request that also has a body. `again`: the request is
+        that of another operation, and only what is made of the answer differs.
         """
         super().__init_subclass__(**options)
 
     @classmethod
-    def __pydantic_init_subclass__(cls, *, success: int = 0, query: tuple[str, ...] = (), **route: str) -> None:
+    def __pydantic_init_subclass__(
+        cls, *, success: int = 0, query: tuple[str, ...] = (), again: bool = False, **route: str
+    ) -> None:
         for method, path in route.items():
             verb = method.upper()
-            SPECS[cls] = Spec(cls, verb, path, success or {"POST": 201, "DELETE": 204}.get(verb, 200), query)
+            SPECS[cls] = Spec(cls, verb, path, success or {"POST": 201, "DELETE": 204}.get(verb, 200), query, again)
 
 
 class Listing(Operation[ListPage[T]], Generic[T]):
@@ -189,6 +193,8 @@ class Spec:
     path: str
     success: int
     query: tuple[str, ...]
+    again: bool = False
+    """Whether another operation has the same request: this one is none of the interface, and its answer is never kept."""
 
     @property
     def name(self) -> str:
@@ -263,10 +269,10 @@ AREAS = (
 
 
 def load() -> dict[type[Operation[Any]], Spec]:
-    """Every operation there is, by class."""
+    """Every operation of the interface, by class."""
     for area in AREAS:
         import_module(f"octavo.api.{area}")
-    return SPECS
+    return {kind: spec for kind, spec in SPECS.items() if not spec.again}
 
 
 class Urls(Model):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import AfterValidator, GetJsonSchemaHandler, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, GetJsonSchemaHandler, StringConstraints
 
 from octavo.api.safety import address, json, line, text
 
@@ -28,6 +28,17 @@ SafeAddress = Annotated[str, AfterValidator(address)]
 
 SafeJson = Annotated[Any, AfterValidator(json)]
 """A JSON value of a shape we do not model."""
+
+
+@dataclass(frozen=True, repr=False)
+class Raw:
+    """Outside text exactly as it came, to be changed and sent back. It is never shown, and its repr hides it."""
+
+    text: str
+
+
+RawText = Annotated[Raw, BeforeValidator(Raw)]
+"""Text that travels back as it came: what `SafeText` makes of it has other characters."""
 
 RawJson = Any
 """The same in a request: it travels as it was written."""

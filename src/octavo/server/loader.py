@@ -20,9 +20,9 @@ from typing import Any
 
 from octavo.documents import front_matter, trees
 from octavo.documents.merging import tree
+from octavo.documents.revision_changes import NOTHING, differences
 from octavo.documents.trees import Pages
 from octavo.server.behaviour import revisions, spaces
-from octavo.server.changes import NOTHING, differences
 from octavo.server.folders import Entry, Folder, Problem, addresses, assets, named, read, shown, walk
 from octavo.server.pictures import dimensions
 from octavo.server.store import Json

@@ -34,6 +34,8 @@ async def serve(platform: Platform, port: int, announce: Callable[[str], None]) 
     answered first. Raises OSError when the port is taken.
     """
     with socket.create_server((LOOPBACK, port), backlog=CONNECTIONS) as listener:
+        # asyncio does so only for sockets that were made for TCP by name. Without it each body waits 40 ms for its head.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         origin = f"http://{LOOPBACK}:{listener.getsockname()[1]}"
         platform.world = replace(platform.world, origin=origin)
         server = _Server(_config(_Guard(platform, origin)), lambda: announce(origin))

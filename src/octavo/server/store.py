@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import sqlite3
+import weakref
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -86,6 +87,8 @@ class Store:
         self.lock = RLock()
         """Held by whoever reads or writes: threads take turns."""
         self._db = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
+        self.close = weakref.finalize(self, self._db.close)
+        """Close the database. It is closed too when nobody has the store any more."""
         try:
             self._prepare()
         except sqlite3.DatabaseError as error:
@@ -111,9 +114,6 @@ class Store:
 
     def _version(self) -> int:
         return int(self._db.execute("PRAGMA user_version").fetchone()[0])
-
-    def close(self) -> None:
-        self._db.close()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

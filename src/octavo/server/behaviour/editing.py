@@ -11,13 +11,13 @@ from typing import Any
 
 from octavo.api import content
 from octavo.documents import front_matter, trees
+from octavo.documents.reverting import UnknownBlock, reverted
 from octavo.documents.trees import Pages
 from octavo.server.behaviour import change_requests, revisions
 from octavo.server.behaviour.content import present_file
 from octavo.server.behaviour.permissions import need
 from octavo.server.pictures import dimensions
 from octavo.server.rest import handle
-from octavo.server.reverting import UnknownBlock, reverted
 from octavo.server.store import Json, Missing
 from octavo.server.world import Refused, World
 

@@ -36,6 +36,8 @@ def _edit(step: Any, at: ChangeRequestRef, world: World) -> Iterator[Operation[A
     for edit in step["edit"]:
         if "new" in edit:
             changes.append(_insert(edit, at, world))
+        elif "move" in edit:
+            changes.append(_move(edit, at, world))
         elif "delete" in edit:
             changes.append(content.DeletePage(page=pages.page_at(world, at, edit["delete"])["id"]))
         else:
@@ -52,6 +54,15 @@ def _insert(edit: Any, at: ChangeRequestRef, world: World) -> content.InsertPage
         slug=edit["new"],
         into=pages.page_at(world, at, edit["below"])["id"],
         at=pages.place_after(world, at, edit["after"]),
+    )
+
+
+def _move(edit: Any, at: ChangeRequestRef, world: World) -> content.UpdatePage:
+    return content.UpdatePage(
+        page=pages.page_at(world, at, edit["move"])["id"],
+        into=pages.page_at(world, at, edit["below"])["id"],
+        at=0,
+        title=edit["title"],
     )
 
 
