@@ -335,7 +335,7 @@ class Stage:
             await run.settle()
             yield run
             if app.is_running:
-                await app._end_session()
+                await app.action_quit()  # as people do: what works with the session ends before it
 
     def _session(self, settings: Settings, person: str, origin: str, platform: Platform) -> tuple[Session, Gate]:
         """What the composition root builds for the demo, or for a server at `origin`, with our clock and a gate."""

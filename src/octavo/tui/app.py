@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import signal
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
     from octavo.first_picture import FirstPicture
     from octavo.tui.picturing import Picturing
-
-LEFT_OUT_SECONDS = 15.0
 
 
 def _view(name: str) -> Callable[[], Screen[Any]]:
@@ -166,11 +164,20 @@ class Octavo(Explaining[int]):
     async def _end_session(self) -> None:
         self.known.leave()
         if self._session is not None:
+            await self._session.outbox.deliver()
+            await self._end_work()
             old, self._session = self._session, None
-            await old.outbox.deliver()
             await old.live.close()
             await old.outbox.close()
             await old.close()
+
+    async def _end_work(self) -> None:
+        """Stop all that still works with the session, and wait until it has."""
+        workers, tasks = tuple(self.workers), tuple(self._tasks)
+        self.workers.cancel_all()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*(worker.wait() for worker in workers), *tasks, return_exceptions=True)
 
     def on_mount(self) -> None:
         loop = asyncio.get_running_loop()
@@ -216,14 +223,9 @@ class Octavo(Explaining[int]):
 
     def _open(self, session: Session) -> None:
         session.open()
-        if session.left_out is not None:
-            self.background(self._tell_left_out(session.left_out))
+        from octavo.tui.at_start import tell
 
-    async def _tell_left_out(self, ask: Callable[[], Awaitable[Sequence[str]]]) -> None:
-        """Say what of a folder could not be loaded as it is: the first of it, and how much more there is."""
-        if told := await ask():
-            more = f"; and {len(told) - 1} more, all listed when you quit" if len(told) > 1 else ""
-            self.say(f"In this folder, {told[0].rstrip('.')}{more}.", tone="care", seconds=LEFT_OUT_SECONDS)
+        self.background(tell(self, session))
 
     # Doing
 

@@ -1,0 +1,30 @@
+"""What a person is told when a session opens: what of a folder is missing, and what was under way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from octavo.tui.app import Octavo
+    from octavo.tui.session import Session
+
+LEFT_OUT_SECONDS = 15.0
+
+
+async def tell(app: Octavo, session: Session) -> None:
+    """Say it, as soon as each is known."""
+    from octavo.tui.review import unfinished  # the first screen is painted by now
+
+    telling = [unfinished.tell(app, session)]
+    if session.left_out is not None:
+        telling.append(_tell_left_out(app, session.left_out))
+    await asyncio.gather(*telling)
+
+
+async def _tell_left_out(app: Octavo, ask: Callable[[], Awaitable[Sequence[str]]]) -> None:
+    """The first of what could not be loaded as it is, and how much more there is."""
+    if told := await ask():
+        more = f"; and {len(told) - 1} more, all listed when you quit" if len(told) > 1 else ""
+        app.say(f"In this folder, {told[0].rstrip('.')}{more}.", tone="care", seconds=LEFT_OUT_SECONDS)
