@@ -8,11 +8,13 @@ from octavo.documents.diff import diff
 from octavo.documents.parse import parse
 from octavo.tui.page.change_lines import set_diff_unit
 from octavo.tui.page.changing import Unfolding, changes, source_changes
+from octavo.tui.page.compared import compare
 from octavo.tui.page.diff_view import DiffView
 from octavo.tui.page.layout import set_block
 from octavo.tui.page.look import Look
 from octavo.tui.page.reader import Reader
 from octavo.tui.page.setting import Folds, Setting
+from octavo.tui.page.side_by_side import Room
 from octavo.tui.page.threads import Answer, ThreadLine
 from tests.tui.page.panes import PaneApp, bar_at, screen
 from tests.tui.page.picture import check, text_of
@@ -87,9 +89,7 @@ def view_app() -> PaneApp[DiffView]:
 
 def show(app: PaneApp[DiffView], before: str = BEFORE, after: str = AFTER, **threads: list[ThreadLine]) -> None:
     found = {key_of(text.replace("_", " ")): lines for text, lines in threads.items()}
-    app.pane.show(
-        diff(parse(before), parse(after)), title="Signing secrets", key="p", old=before, new=after, threads=found
-    )
+    app.pane.show(compare(before, after), title="Signing secrets", key="p", threads=found)
 
 
 @pytest.mark.parametrize("width", [60, 100, 140])
@@ -98,7 +98,9 @@ def test_it_looks_as_it_was_approved(width: int, ascii: bool) -> None:
     setting = Setting(Look.plain(ascii=ascii), Folds(), set_block)
     threads = {key_of("You can"): [THREAD], "": [ThreadLine("Zoe M.", "3 d", "On the page.", open=False)]}
     found = changes(diff(parse(BEFORE), parse(AFTER)), Unfolding(), threads, "Signing secrets")
-    lines = [line for unit in found.units for line in set_diff_unit(setting, unit, min(108, width - 4))]
+    lines = [
+        line for unit in found.units for line in set_diff_unit(setting, unit, Room.of(min(108, width - 4), split=False))
+    ]
     assert [line.text for line in lines if line.width > width - 4] == []
     check(f"diff-{width}{'-ascii' if ascii else ''}", text_of(lines))
 
@@ -106,7 +108,12 @@ def test_it_looks_as_it_was_approved(width: int, ascii: bool) -> None:
 def test_words_are_struck_out_and_underlined_without_colours() -> None:
     setting = Setting(Look.plain(), Folds(), set_block)
     found = changes(diff(parse("The secret never changes."), parse("The secret often changes.")), Unfolding(), {})
-    pieces = [piece for unit in found.units for line in set_diff_unit(setting, unit, 60) for piece in line.pieces]
+    pieces = [
+        piece
+        for unit in found.units
+        for line in set_diff_unit(setting, unit, Room.of(60, split=False))
+        for piece in line.pieces
+    ]
     assert [piece.text for piece in pieces if piece.style.strike] == ["never"]
     assert [piece.text for piece in pieces if piece.style.underline] == ["often"]
 
@@ -155,7 +162,7 @@ async def test_more_context_is_shown_and_taken_back_around_the_cursor() -> None:
         await pilot.press("n", "equals_sign")
         assert "Four." in screen(app.pane)
         assert "One." not in screen(app.pane)
-        assert "The secret never changes." in bar_at(app.pane)[0]
+        assert ["You can rotate" in row for row in bar_at(app.pane)] == [True]
         await pilot.press("minus", "minus")
         assert "Rotate\n" not in screen(app.pane)
 
@@ -170,8 +177,9 @@ async def test_a_thread_lies_below_its_block_and_can_be_reached() -> None:
         assert "Not folded." in shown
         await pilot.press("t", "enter")
         assert "[/x] says nothing." in screen(app.pane)
-        wanted = [each.block.plain() for each in app.said if isinstance(each, Reader.ThreadWanted)]
-        assert wanted == ["You can rotate the secret at any time. The old one is kept by us."]
+        await pilot.press("left_parenthesis", "enter")
+        wanted = [(each.block.kind, each.block.key) for each in app.said if isinstance(each, Reader.ThreadWanted)]
+        assert wanted == [("thread", "t1"), ("paragraph", key_of("You can"))]
 
 
 async def test_a_comment_is_about_the_new_block_and_never_about_a_fold() -> None:
@@ -191,10 +199,12 @@ async def test_the_source_of_both_sides_is_shown() -> None:
     async with app.run_test(size=(80, 60)) as pilot:
         show(app)
         await pilot.press("backslash")
+        await app.workers.wait_for_complete()
         assert '− {% hint style="info" %}' in screen(app.pane)
         assert '+ {% hint style="warning" %}' in screen(app.pane)
         await pilot.press("backslash")
-        assert "~ style: info → warning" in screen(app.pane)
+        await app.workers.wait_for_complete()
+        assert "~ hint style: info → warning" in screen(app.pane)
 
 
 async def test_words_are_found_in_what_is_shown() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from octavo.documents.diff import diff
 from octavo.documents.parse import parse
+from octavo.tui.page.compared import compare
 from octavo.tui.page.diff_view import DiffView
 from octavo.tui.page.look import Look
 from octavo.tui.page.reader import Reader
@@ -27,7 +27,7 @@ def row_of(app: PaneApp[DiffView], text: str) -> int:
 async def test_a_change_is_brought_to_a_third_of_the_pane_unless_it_is_in_view() -> None:
     app = PaneApp(DiffView())
     async with app.run_test(size=(80, 30)) as pilot:
-        app.pane.show(diff(parse(OLD), parse(NEW)), key="p")
+        app.pane.show(compare(OLD, NEW), key="p")
         app.pane.unfolding.step = 4
         app.pane.reset()
         await pilot.press("n")
@@ -49,12 +49,12 @@ async def test_a_change_is_brought_to_a_third_of_the_pane_unless_it_is_in_view()
 async def test_changes_are_counted_from_the_first_one_on() -> None:
     app = PaneApp(DiffView())
     async with app.run_test(size=(80, 30)) as pilot:
-        app.pane.show(diff(parse(OLD), parse(NEW)), key="p")
+        app.pane.show(compare(OLD, NEW), key="p")
         await pilot.pause()
         assert app.pane.facts == "5 changes"
         await pilot.press("n")
         assert app.pane.facts == "change 1 of 5"
-        app.pane.show(diff(parse("a"), parse("a\n\nb")), key="q")
+        app.pane.show(compare("a", "a\n\nb"), key="q")
         assert app.pane.facts == "1 change"
 
 
@@ -63,9 +63,9 @@ async def test_enter_opens_the_open_thread_of_a_changed_block_before_its_link() 
     new = parse(NEW)
     key = new.blocks[30].key
     async with app.run_test(size=(80, 30)) as pilot:
-        app.pane.show(diff(parse(OLD), new), key="p", threads={key: [ThreadLine("Tom", "1 d", "Why?")]})
-        await pilot.press("t", "enter")
-        assert wanted(app) == [new.blocks[30].plain()]
+        app.pane.show(compare(OLD, NEW), key="p", threads={key: [ThreadLine("Tom", "1 d", "Why?")]})
+        await pilot.press("t", "enter", "left_parenthesis", "enter")
+        assert wanted(app) == ["Why?", new.blocks[30].plain()]
         assert links(app) == []
         app.pane.set_threads({key: [ThreadLine("Tom", "1 d", "Why?", open=False)]})
         await pilot.press("enter")
@@ -78,11 +78,11 @@ async def test_a_thread_on_the_page_as_a_whole_can_be_reached_and_opened() -> No
     app = PaneApp(DiffView())
     threads = {"": [ThreadLine("Tom", "1 d", "On the page.")]}
     async with app.run_test(size=(80, 30)) as pilot:
-        app.pane.show(diff(parse(OLD), parse(NEW)), key="p", threads=threads)
+        app.pane.show(compare(OLD, NEW), key="p", threads=threads)
         await pilot.press("t", "enter")
-        assert [each.block.key for each in app.said if isinstance(each, Reader.ThreadWanted)] == [""]
         await pilot.press("c")
-        assert app.explained == ["A comment needs a block of the page: ) and ( go to one."]
+        chosen = [each.block.kind for each in app.said if isinstance(each, (Reader.ThreadWanted, Reader.BlockChosen))]
+        assert chosen == ["thread", "thread"]
 
 
 def test_headings_look_like_no_link_and_like_no_heading_of_another_level() -> None:

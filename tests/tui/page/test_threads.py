@@ -91,7 +91,7 @@ def test_what_people_said_looks_as_they_meant_it() -> None:
     thread = ThreadLine(
         "Tom W.", "1 d", "Are *nights* **dark**?\n\n* `one`\n* two", 1, answers=(Answer("Ada", "1 h", "_Some_ are."),)
     )
-    lines = thread_lines([(thread, "thread 1/1")], Look.plain(), 60, 2, None)
+    lines = thread_lines([(thread, "thread 1/1")], Look.plain(), 60, 2)
     text = "\n".join(line.text for line in lines)
     assert "Are nights dark?" in text
     assert "• one" in text
@@ -103,7 +103,7 @@ def test_what_people_said_looks_as_they_meant_it() -> None:
 
 def test_no_more_than_eight_lines_of_what_somebody_said_are_shown() -> None:
     thread = ThreadLine("Tom W.", "1 d", "\n\n".join(f"paragraph {number}" for number in range(9000)))
-    lines = thread_lines([(thread, "thread 1/1")], Look.plain(), 60, 2, None)
+    lines = thread_lines([(thread, "thread 1/1")], Look.plain(), 60, 2)
     assert "paragraph 3" in "\n".join(line.text for line in lines)
     assert lines[-2].text.endswith("…")
     assert len(lines) == 11

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from octavo.documents.diff import diff
 from octavo.documents.parse import parse
+from octavo.tui.page.compared import compare
 from octavo.tui.page.diff_view import DiffView
 from octavo.tui.page.layout import lay_out
 from octavo.tui.page.lines import off_side
@@ -74,7 +74,7 @@ async def test_where_nothing_is_too_wide_the_key_says_so() -> None:
 async def test_what_is_added_removed_or_changed_moves_too(before: str, after: str) -> None:
     app = PaneApp(DiffView())
     async with app.run_test(size=(60, 40)) as pilot:
-        app.pane.show(diff(parse(before), parse(after)), key="p")
+        app.pane.show(compare(before, after), key="p")
         await pilot.press("n")
         first = screen(app.pane)
         moves = "more columns ›" in first
@@ -109,9 +109,9 @@ async def test_every_row_is_as_wide_as_the_pane(size: tuple[int, int], name: str
 @pytest.mark.parametrize("size", [(1, 1), (12, 4), (40, 12)])
 async def test_every_row_of_a_diff_is_as_wide_as_the_pane(size: tuple[int, int]) -> None:
     app = PaneApp(DiffView())
-    before, after = (parse((PAGES / f"{name}.md").read_text(encoding="utf-8")) for name in ("tables", "wide"))
+    before, after = ((PAGES / f"{name}.md").read_text(encoding="utf-8") for name in ("tables", "wide"))
     async with app.run_test(size=size) as pilot:
-        app.pane.show(diff(before, after), title="tables", key="p")
+        app.pane.show(compare(before, after), title="tables", key="p")
         for keys in (["n", "n"], ["slash", "a", "enter"], ["escape", "right", "equals_sign"], ["G"]):
             await pilot.press(*keys)
             assert {app.pane.render_line(y).cell_length for y in range(app.pane.size.height)} == {app.pane.pane_width}

@@ -12,6 +12,9 @@ SLICE, EVERY, REACH, PAGES = 0.004, 0.01, 300, 3
 """Seconds of work at a time, seconds between, how many units on each side are set ahead of being looked at, and how
 many pages from the one on show on are painted."""
 
+BRIEF, LATELY = 0.0015, 0.15
+"""Seconds of work at a time while one moves about, which is for so many seconds after each move: the next key comes soon."""
+
 
 class AheadPane(GalleyPane):
     """A pane that sets its units, and paints those near, before they are looked at."""
@@ -26,11 +29,13 @@ class AheadPane(GalleyPane):
         count = len(self.galley)
         here = self.galley.at(self.scroll_offset.y)[0] if count else 0
         reach = REACH if count > 4 * REACH else count
-        for unit in (*range(here, min(count, here + reach)), *range(here - 1, max(-1, here - reach), -1)):
-            if not self.galley.is_exact(unit):
-                if time.perf_counter() >= until:
-                    return False
-                self.galley.lines(unit)
+        unset_from, unset_before = self.galley.unset_from, self.galley.unset_before
+        while (unit := unset_from(here, here + reach)) is not None or (
+            unit := unset_before(max(0, here - reach), here)
+        ) is not None:
+            if time.perf_counter() >= until:
+                return False
+            self.galley.lines(unit)
         return True
 
     def refine_soon(self) -> None:
@@ -56,7 +61,7 @@ class AheadPane(GalleyPane):
         galley, top = self.galley, self.scroll_offset.y
         unit, place = galley.at(top)
         total = galley.total
-        done = self.work(SLICE)
+        done = self.work(BRIEF if time.perf_counter() - self.moved_at < LATELY else SLICE)
         now = self.galley.top(unit) + place if galley is self.galley and len(galley) else top
         if galley is not self.galley:
             pass  # set anew, and told
@@ -81,7 +86,7 @@ class AheadPane(GalleyPane):
             while unit < len(galley) and galley.top(unit) < end:
                 for line in galley.lines(unit)[place:]:
                     if line.strip is None or line.strip.cell_length != width:
-                        self.painted_line(unit, line, width, ground)
+                        self.filtered([self.painted_line(unit, line, width, ground)])
                         if time.perf_counter() >= until:
                             return False
                 unit, place = unit + 1, 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Container, Iterator
 from typing import Literal
 
 from textual.geometry import Region
@@ -60,15 +61,30 @@ class CursorPane(SelectingPane):
             inside = self._cursor_block.walk() if self._cursor_block is not None else ()
             self._in_cursor = frozenset(map(id, inside))
 
+    # What a subclass says, whose lines are about more than one block
+
+    def stops_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
+        """First line, last line and block of what lines are about."""
+        return stops(lines)
+
+    def block_at(self, line: Line, cell: int) -> Block | None:
+        """What a line is about at a cell."""
+        return line.block
+
+    def bar_at(self, line: Line, inside: Container[int]) -> int | None:
+        """Where the bar stands on a line, counted from its first cell, if the block it is about is `inside`."""
+        return -2 if id(line.block) in inside else None
+
     def decorate(self, strip: Strip, unit: int, place: int, line: Line) -> Strip:
-        if self._cursor_block is None or id(line.block) not in self._in_cursor:
+        at = self.bar_at(line, self._in_cursor) if self._cursor_block is not None else None
+        if at is None:
             return strip
         known = self._barred.get(id(line))
         if known is not None and known[0] is strip:
             return known[1]
         look = self.look
         style = self.ground + (look.accent if self.has_focus else look.muted)
-        barred = over(strip, max(0, self.margin_of(unit) - 2), look.glyphs.bar, style)
+        barred = over(strip, max(0, self.margin_of(unit) + at), look.glyphs.bar, style)
         if len(self._barred) >= _KEPT_BARRED:
             self._barred.clear()
         self._barred[id(line)] = (strip, barred)
@@ -81,7 +97,10 @@ class CursorPane(SelectingPane):
         if known is None or known[0] is not lines:
             if len(self._stops) >= _KEPT_STOPS:
                 self._stops.clear()
-            known = self._stops[unit] = (lines, [(unit, first, last, block) for first, last, block in stops(lines)])
+            known = self._stops[unit] = (
+                lines,
+                [(unit, first, last, block) for first, last, block in self.stops_in(lines)],
+            )
         return known[1]
 
     def stops_from(self, unit: int, block: Block | None, step: int, among: Callable[[int], bool]) -> Iterator[Stop]:
@@ -100,9 +119,10 @@ class CursorPane(SelectingPane):
         """Where the cursor is: at first on the first block on show."""
         if self.cursor is not None and self.cursor[0] < len(self.galley):
             unit, block = self.cursor
-            for stop in self.stops_of(unit):
-                if stop[3] is block or (block.key and stop[3].key == block.key):
-                    return stop
+            found = self.stops_of(unit)
+            named = (stop for stop in found if block.key and stop[3].key == block.key)
+            if stop := next((stop for stop in found if stop[3] is block), None) or next(named, None):
+                return stop
         return next(iter(self.stops_on_show()), None)
 
     @property
@@ -138,6 +158,7 @@ class CursorPane(SelectingPane):
         """Put the cursor on a block, and bring that on show if asked."""
         unit, first, last, block = stop
         self.cursor = (unit, block)
+        self.moved_at = time.perf_counter()
         if bring is not None:
             self.show_lines(unit, first, last, bring)
         self.repaint()

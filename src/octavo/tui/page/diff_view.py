@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.message import Message
 
 from octavo.documents.blocks import Block
-from octavo.documents.changes import Changed, Diff, Moved
-from octavo.tui.page.change_lines import set_diff_unit
-from octavo.tui.page.changing import Changes, DiffUnit, Unfolding, changes, source_changes
-from octavo.tui.page.content_state import Stateful
+from octavo.tui.page.change_lines import guess, set_diff_unit
+from octavo.tui.page.changing import Changes, DiffUnit, Unfolding, changes, one_side, source_changes
+from octavo.tui.page.compared import Compared
 from octavo.tui.page.cursor_pane import Stop
 from octavo.tui.page.finding import Finder
 from octavo.tui.page.galley import Galley
@@ -21,31 +22,43 @@ from octavo.tui.page.lines import Hot
 from octavo.tui.page.page_parts import LinkFollowed
 from octavo.tui.page.reader import motions
 from octavo.tui.page.setting import Folds, Setting
+from octavo.tui.page.side_by_side import BETWEEN, Room
 from octavo.tui.page.threads import ThreadLine
+from octavo.tui.page.two_sides import Layout, TwoSided
 from octavo.tui.widgets.states import nothing
 
 WIDEST = 108
+"""The most cells a side takes."""
+_SAID: dict[Layout, str] = {"changes": "", "sides": "side by side", "new": "as it is now", "old": "as it was"}
 
 
-class DiffView(Stateful):
-    """What changed on a page: `show` a diff."""
+class DiffView(TwoSided):
+    """What changed on a page: `show` what was compared."""
 
     CONTEXT: ClassVar[str] = "diff"
     HELP: ClassVar[str] = (
         "What changed on the page. n and N go from change to change, ( and ) move the bar that marks the block a "
-        "comment is about, = and - show more or less of what did not change."
+        "comment is about, on either side; on a thread c replies. = and - show more or less of what did not change, "
+        "| puts the sides beside one another, on a page that was rewritten it goes from the new one to the old one."
     )
-    FIRST_KEYS: ClassVar[tuple[str, ...]] = ("diff.next_hit", "diff.next_thread", "diff.comment", "diff.unfold")
+    FIRST_KEYS: ClassVar[tuple[str, ...]] = (
+        "diff.next_hit",
+        "diff.next_thread",
+        "diff.comment",
+        "diff.layout",
+        "diff.unfold",
+    )
     HIT_KEYS: ClassVar[tuple[str, ...]] = ("diff.next_hit", "diff.prev_hit")
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", "change(1)", "Next change", tooltip="Go to the next change; while finding, to the next hit", id="diff.next_hit"),
         Binding("N", "change(-1)", "Change before", show=False, tooltip="Go to the change before; while finding, to the hit before", id="diff.prev_hit"),
         Binding("t", "thread(1)", "Threads", tooltip="Go to the next open thread", id="diff.next_thread"),
         Binding("T", "thread(-1)", "Thread before", show=False, tooltip="Go to the open thread before", id="diff.prev_thread"),
-        Binding("c", "comment", "Comment", tooltip="Say something about the block under the cursor", id="diff.comment"),
+        Binding("c", "comment", "Comment", tooltip="Say something about the block under the cursor; on a thread, reply", id="diff.comment"),
         Binding("enter", "open", "Open", show=False, tooltip="Open the thread, link or fold under the cursor", id="diff.open"),
         Binding("equals_sign", "unfold", "More context", tooltip="Open the fold under the cursor, else show more of what did not change", id="diff.unfold"),
         Binding("minus", "fold", "Less context", show=False, tooltip="Show less of what did not change", id="diff.fold"),
+        Binding("vertical_line", "layout", "Layout", show=False, key_display="|", tooltip="Old beside new or above it; each of a rewritten page", id="diff.layout"),
         Binding("backslash", "source", "Source", show=False, tooltip="The changes as the page shows them, or of its Markdown source", id="diff.source"),
         Binding("slash", "find", "Find", show=False, key_display="/", tooltip="Find words in what is shown", id="diff.filter"),
         Binding("f", "link_hints", "Links", show=False, tooltip="Put letters on links and folds: type them to open", id="diff.link_hints"),
@@ -55,6 +68,13 @@ class DiffView(Stateful):
         Binding("left", "pan(-1)", "Pan left", show=False, tooltip="Move wide code or a wide table back", id="diff.pan_left"),
         Binding("y", "copy", "Copy", show=False, tooltip="Copy the block under the cursor", id="diff.yank"),
     ]  # fmt: skip
+
+    class RepliesWanted(Message):
+        """Threads are on show whose replies are not: `keys` are their ids."""
+
+        def __init__(self, keys: tuple[str, ...]) -> None:
+            super().__init__()
+            self.keys = keys
 
     def __init__(
         self,
@@ -66,13 +86,12 @@ class DiffView(Stateful):
         classes: str | None = None,
     ) -> None:
         super().__init__(ascii=ascii, mono=mono, name=name, id=id, classes=classes)
-        self.diff: Diff | None = None
-        self.key = ""
-        self.shows_source = False
         self.unfolding = Unfolding()
         self.threads: Mapping[str, Sequence[ThreadLine]] = {}
         self._title = ""
-        self._sources = ("", "")
+        self._was_on_none = False
+        self._asked: set[str] = set()
+        """The threads whose replies were asked for."""
         self.folds = Folds()
         self._changed = Changes()
 
@@ -101,31 +120,33 @@ class DiffView(Stateful):
             parts.append("1 thread" if self._changed.thread_count == 1 else f"{self._changed.thread_count} threads")
         if self.shows_source:
             parts.append("source")
+        if said := _SAID[self.layout_now]:
+            parts.append(said)
         if self.needle:
             parts.append(f"“{self.needle}” {self.finding}")
         return " · ".join(parts)
 
     def show(
         self,
-        diff: Diff,
+        compared: Compared,
         *,
         title: str = "",
         key: str = "",
-        old: str = "",
-        new: str = "",
         threads: Mapping[str, Sequence[ThreadLine]] | None = None,
     ) -> None:
-        """Show what changed from the source `old` to `new`. While `key` is the same, the place and the folds are
-        kept. Threads lie at the blocks of their keys, those of "" at the top."""
-        same = key == self.key and self.diff is not None
+        """Show what changed. While `key` is the same, the place and the folds are kept. Threads lie at the blocks of
+        their keys, those of "" at the top."""
+        before = self.compared if key == self.key else None
+        same = before is not None
         self.settled()
-        if same and diff == self.diff and (threads is None or threads == self.threads):
+        if before is not None and compared.says_the_same(before) and (threads is None or threads == self.threads):
             return
-        self.diff, self._title, self._sources = diff, title, (old, new)
+        self.compared, self._title = compared, title
         self.threads = threads if threads is not None else self.threads if same else {}
         if not same:
             self.key, self.cursor, self.shows_source, self.unfolding = key, None, False, Unfolding()
-            self.needle, self._finds, self._find = "", (), None
+            self.lay_anew()
+            self.needle, self._finds, self._find, self._asked = "", (), None, set()
             self.galley = Galley((), lambda unit: 0, lambda unit: [])
             self.scroll_to(y=0, animate=False, immediate=True, force=True)
         self._lay_out_again()
@@ -135,32 +156,46 @@ class DiffView(Stateful):
 
     def set_threads(self, threads: Mapping[str, Sequence[ThreadLine]]) -> None:
         """Show other threads between the lines."""
+        if threads == self.threads:
+            return
         self.threads = threads
         self._lay_out_again()
+        self.content_changed()
+        self.tell()
 
     def clear(self) -> None:
         """Show nothing."""
         self.settled()
-        self.diff, self.key, self.threads = None, "", {}
+        self.compared, self.key, self.threads = None, "", {}
         self.reset()
 
     # Laying out
 
     def make_galley(self, width: int) -> Galley[DiffUnit]:
         self.margin = 2
-        inner = min(WIDEST, max(24, width - 4))
-        setting = Setting(self.look, self.folds, set_block, room=inner)
-        if self.diff is None:
+        layout, most = self.layout_now, max(24, width - 4)
+        is_split = layout == "sides"
+        room = Room.of(min(2 * WIDEST + BETWEEN if is_split else WIDEST, most), split=is_split)
+        setting = Setting(self.look, self.folds, set_block, room=room.side)
+        if self.compared is None:
             self._changed = Changes()
         elif self.shows_source:
-            from octavo.documents.source_diff import source_diff
-
-            self._changed = source_changes(source_diff(*self._sources))
+            self._changed = source_changes(self.compared.hunks)
+        elif layout == "new" or layout == "old":
+            self._changed = one_side(self.compared, layout, self.threads, self._title)
         else:
-            self._changed = changes(self.diff, self.unfolding, self.threads, self._title)
-        return Galley(
-            self._changed.units, lambda unit: _guess(unit, inner), lambda unit: set_diff_unit(setting, unit, inner)
-        )
+            self._changed = changes(
+                self.compared.diff, self.unfolding, self.threads, self._title, side_by_side=is_split
+            )
+        return Galley(self._changed.units, guess, lambda unit: set_diff_unit(setting, unit, room))
+
+    def together(self, unit: int) -> range:
+        units, first, last = self._changed.units, unit, unit
+        while units[first].part > 1:
+            first -= 1
+        while last + 1 < len(units) and units[last + 1].part > 1:
+            last += 1
+        return range(first, last + 1)
 
     def _lay_out_again(self) -> None:
         """Set the units anew, the block under the cursor where it is on the screen."""
@@ -169,17 +204,30 @@ class DiffView(Stateful):
         self.reset()
         if here is None:
             return
-        for unit, each in enumerate(self._changed.units):
-            if each.block is not None and each.block.key == here[3].key:
-                stop = next((stop for stop in self.stops_of(unit) if stop[3].key == here[3].key), None)
-                if stop is not None:
-                    self.cursor = (unit, stop[3])
-                    self.go(self.galley.top(unit) + stop[1] - above)
-                    return
+        if (stop := self._stop_on(here[3])) is not None:
+            if self.cursor is not None:  # else nobody has moved it yet, and n goes to the first change
+                self.cursor = (stop[0], stop[3])
+            self.go(self.galley.top(stop[0]) + stop[1] - above)
 
-    @property
-    def has_content(self) -> bool:
-        return self.diff is not None
+    def _stop_on(self, block: Block) -> Stop | None:
+        """Where a block is shown, or else one of its name."""
+        named: Stop | None = None
+        for unit, each in enumerate(self._changed.units):
+            if (block.kind == "thread" and each.threads) or each.holds(block.key):
+                for stop in self.stops_of(unit):
+                    if stop[3] is block:
+                        return stop
+                    named = named or (stop if stop[3].key == block.key else None)
+        return named
+
+    def before_painting(self) -> None:
+        super().before_painting()
+        on_show = {row[2].block.key for row in self.rows_on_show if row[2].block and row[2].block.kind == "thread"}
+        if wanted := on_show - self._asked - {""}:
+            self._asked |= wanted
+            lines = [thread for threads in self.threads.values() for thread in threads if thread.key in wanted]
+            if keys := tuple(thread.key for thread in lines if thread.replies > len(thread.answers)):
+                self.post_message(self.RepliesWanted(keys))
 
     def empty_lines(self) -> list[Content]:
         return nothing("Nothing changed on this page.", "J goes to the next page")
@@ -198,6 +246,15 @@ class DiffView(Stateful):
     def open_spot(self, hot: Hot, *, outside: bool) -> None:
         if hot.kind == "fold" and hot.target.startswith("fold "):
             self._open_fold(hot.target)
+        elif hot.kind in ("fold", "tab") and self.compared is not None:
+            block = self.compared.new.find(hot.target) or self.compared.old.find(hot.target)
+            if block is not None and hot.kind == "tab" and hot.spot.index < len(block.children):
+                self.folds.choose(block.children[hot.spot.index])
+            elif block is not None:
+                self.folds.toggle(block)
+            for unit, each in enumerate(self._changed.units):
+                if each.kind == "block" and each.holds(hot.target):
+                    self.change(unit)
         elif hot.kind in ("link", "image", "file"):
             self.post_message(LinkFollowed(hot.target, outside, hot.kind))
 
@@ -216,27 +273,39 @@ class DiffView(Stateful):
         self.content_changed()
 
     def thread_at(self, stop: Stop) -> Block | None:
-        among = [stop[3]] if stop[3].kind == "page-threads" else (each for each in stop[3].walk() if each.key)
-        return next((each for each in among if self._open_on(each.key)), None)
+        if stop[3].kind == "thread":
+            return stop[3]
+        return next((each for each in stop[3].walk() if each.key and self._open_on(each.key)), None)
 
     def _open_on(self, key: str) -> bool:
         return any(thread.open for thread in self.threads.get(key, ()))
 
     def wide_at(self, stop: Stop) -> Iterable[Block]:
-        entry = self._changed.units[stop[0]].entry
-        before = entry.old.walk() if isinstance(entry, (Changed, Moved)) else ()
-        return (*stop[3].walk(), *before)
+        return [each for block in self._changed.units[stop[0]].blocks for each in block.walk()]
 
     # Actions
+
+    @property
+    def _is_on_none(self) -> bool:
+        """Whether the cursor is on no block of either side."""
+        here = self.cursor_stop()
+        return here is not None and here[3].kind in ("fold", "note", "change")
+
+    def _tell(self) -> None:
+        super()._tell()
+        if self._is_on_none != self._was_on_none:
+            self._was_on_none = self._is_on_none
+            self.refresh_bindings()  # no comment there
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         if not len(self.galley):
             return "There is no change here."
-        here = self.cursor_stop() if action == "comment" else None
-        if here is not None and here[3].kind in ("fold", "note", "change", "page-threads"):
+        if action == "comment" and self._is_on_none:
             return "A comment needs a block of the page: ) and ( go to one."
         if action == "change" and not self.change_count and not self.needle:
             return "Nothing changed on this page."
+        if action == "layout" and (why := self.why_no_layout) is not None:
+            return why
         if action == "thread" and not any(map(self._open_on, self.threads)):
             return "No open thread hangs on this page."
         return super().why_not(action, parameters)
@@ -245,20 +314,32 @@ class DiffView(Stateful):
         if self.needle:
             self.step_find(step)
             return
-        self._go_to(step, lambda unit: unit.change >= 0)
+        self._go_to_change(step)
 
     def action_thread(self, step: int) -> None:
-        self._go_to(step, lambda unit: any(thread.open for thread, _ in unit.threads))
+        here = self.cursor_stop() if self.cursor is not None else None
+        at, block = (here[0], here[3]) if here is not None else (-1 if step > 0 else len(self.galley), None)
+        units = self._changed.units
+        with self.steady():
+            among = self.stops_from(at, block, step, lambda unit: bool(units[unit].threads))
+            stop = next((stop for stop in among if stop[3].kind == "thread" and stop[3].attrs["open"]), None)
+        if stop is not None:
+            self.put_cursor(stop, bring="third")
 
-    def _go_to(self, step: int, wanted: Callable[[DiffUnit], bool]) -> None:
+    def _go_to_change(self, step: int) -> None:
         here = self.cursor_stop() if self.cursor is not None else None
         at = here[0] if here is not None else -1 if step > 0 else len(self.galley)
         units = self._changed.units
         with self.steady():
-            among = (index for index in range(at + step, len(units) if step > 0 else -1, step) if wanted(units[index]))
+            among = (
+                index for index in range(at + step, len(units) if step > 0 else -1, step) if units[index].change >= 0
+            )
             stops = next(filter(None, map(self.stops_of, among)), None)
         if stops:
-            unit, first, _, block = stops[0]
+            # A comment is about the page as it is, unless one goes to the other side.
+            new = (stop for stop in stops if not self.is_old(stop[3]))
+            unit, _, _, block = next(new, stops[0])
+            first = stops[0][1]
             self.put_cursor((unit, first, len(self.galley.lines(unit)) - 1, block), bring="third")
 
     def action_unfold(self) -> None:
@@ -275,7 +356,37 @@ class DiffView(Stateful):
         self._lay_out_again()
         self.content_changed()
 
+    def action_layout(self) -> None:
+        self.next_layout()
+        self._lay_out_again()
+        self.content_changed()
+        self.tell()
+
+    def go_to_anchor(self, anchor: str) -> bool:
+        """Go to a heading of the page as it is. False when it has none of that name."""
+        headings = self.compared.new.headings if self.compared is not None else ()
+        block = next((each.block for each in headings if each.anchor == anchor.lstrip("#")), None)
+        if block is None:
+            return False
+        if self.shows_source or self.layout_now == "old":
+            self.shows_source, self._layout = False, "changes"
+            self._lay_out_again()
+        fold = next((unit.block for unit in self._changed.units if unit.hidden and unit.holds(block.key)), None)
+        if fold is not None:
+            self._open_fold(fold.key)
+        stop = self._stop_on(block)
+        if stop is not None:
+            self.put_cursor(stop, bring="top")
+        return stop is not None
+
     def action_source(self) -> None:
+        if self.compared is not None:
+            self.run_worker(self._turn_source(self.compared), group="source", exclusive=True)
+
+    async def _turn_source(self, compared: Compared) -> None:
+        await asyncio.to_thread(lambda: compared.hunks)  # which takes long the first time
+        if compared is not self.compared:
+            return
         self.shows_source = not self.shows_source
         self.cursor = None
         self.galley = Galley((), lambda unit: 0, lambda unit: [])
@@ -283,14 +394,3 @@ class DiffView(Stateful):
         self.reset()
         self.content_changed()
         self.tell()
-
-
-def _guess(unit: DiffUnit, width: int) -> int:
-    if unit.kind in ("fold", "label", "note"):
-        return 2
-    if unit.kind == "lines":
-        return len(unit.lines)
-    if unit.kind == "threads":
-        return 4 * len(unit.threads)
-    span = unit.block.lines[1] - unit.block.lines[0] if unit.block is not None else 1
-    return 2 * max(1, span) if unit.kind == "entry" else max(1, span) + 1

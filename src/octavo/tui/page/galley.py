@@ -52,11 +52,17 @@ class Galley(Generic[U]):
     @property
     def unset(self) -> int:
         """How many units have a guessed height."""
-        return len(self.units) - sum(self._exact)
+        return self._exact.count(0)
 
-    def is_exact(self, index: int) -> bool:
-        """Whether the height of a unit is known."""
-        return bool(self._exact[index])
+    def unset_from(self, start: int, end: int) -> int | None:
+        """The first unit from `start` to before `end` that has a guessed height."""
+        found = self._exact.find(0, start, end)
+        return found if found >= 0 else None
+
+    def unset_before(self, start: int, end: int) -> int | None:
+        """The last unit from `start` to before `end` that has a guessed height."""
+        found = self._exact.rfind(0, start, end)
+        return found if found >= 0 else None
 
     def top(self, index: int) -> int:
         """The line at which a unit begins."""

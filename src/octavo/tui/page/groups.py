@@ -80,7 +80,7 @@ def tabs(setting: Setting, block: Block, width: int) -> list[Line]:
         under.append(Piece(line * cells(text), look.accent if active else look.line, None, True))
     count = f"{chosen + 1} of {len(block.children)}"
     wide = width_of(rows[-1])
-    if wide + len(count) + 1 <= width:
+    if len(block.children) > 1 and wide + len(count) + 1 <= width:
         rows[-1].append(Piece(count.rjust(width - wide), look.muted, None, True))
     out = [Line(names) for names in rows]
     if one_row:

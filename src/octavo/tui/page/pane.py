@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -12,7 +13,6 @@ from textual.content import Content
 from textual.events import Blur, Focus, Resize
 from textual.geometry import Region, Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.timer import Timer
 
@@ -22,6 +22,7 @@ from octavo.tui.page.layout import stops
 from octavo.tui.page.lines import Line
 from octavo.tui.page.look import Look
 from octavo.tui.page.painting import painted
+from octavo.tui.scrolling import Scrolling, let_go
 
 SYNC = 0.5
 """Seconds between two times that one is told how long all is: to be told paints everything anew."""
@@ -38,7 +39,7 @@ class Anchor(NamedTuple):
     width: int = 0
 
 
-class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
+class GalleyPane(Explained, Scrolling, can_focus=True, inherit_bindings=False):
     """Lines of units. A subclass makes the galley for a width (`make_galley`)."""
 
     DEFAULT_CSS = """
@@ -86,6 +87,8 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
         self._resizing: Timer | None = None
         self._syncing: Timer | None = None
         self._telling = False
+        self.moved_at = -1.0
+        """When one last moved in it, by `time.perf_counter`."""
 
     # What a subclass says
 
@@ -287,6 +290,7 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
         if round(old_value) != round(new_value):
+            self.moved_at = time.perf_counter()
             self.scrolled(down=new_value > old_value)
             self.tell()
 
@@ -359,12 +363,17 @@ class GalleyPane(Explained, ScrollView, can_focus=True, inherit_bindings=False):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         strips = self.marked(self.paint()[crop.y : crop.bottom], self.scroll_offset.y + crop.y)
-        background = self.background_colors[1]
-        for line_filter in self.get_line_filters():
-            strips = [strip.apply_filter(line_filter, background) for strip in strips]
+        strips = self.filtered(strips)
         if crop.column_span != (0, self.pane_width):
             strips = [strip.crop_extend(*crop.column_span, self.ground) for strip in strips]
         return strips
+
+    def filtered(self, strips: list[Strip]) -> list[Strip]:
+        """Rows in the colours the terminal has. A strip keeps what was made of it."""
+        background = self.background_colors[1]
+        for line_filter in self.get_line_filters():
+            strips = [strip.apply_filter(line_filter, background) for strip in strips]
+        return let_go(strips)
 
     def marked(self, strips: list[Strip], line: int) -> list[Strip]:
         """Rows, the first of which shows `line`, with what is selected in them marked."""

@@ -158,13 +158,17 @@ class Reader(FindPane):
         if (hangs := self.thread_at(stop)) is not None:
             self.post_message(self.ThreadWanted(hangs))
             return
-        hots = [hot for hot in self.hots_on_show() if self.rows_on_show[hot.line][2].block is block]
+        hots = [hot for hot in self.hots_on_show() if self._about(hot) is block]
         if len({id(hot.spot) for hot in hots}) == 1:
             self.open_spot(hots[0], outside=False)
         elif hots:
             self.show_hints(hots)
         else:
             self.post_message(self.ThreadWanted(block))
+
+    def _about(self, hot: Hot) -> Block | None:
+        unit, _, line = self.rows_on_show[hot.line]
+        return self.block_at(line, hot.start - self.margin_of(unit))
 
     def on_click(self, event: Click) -> None:
         self._end_hints()
@@ -174,7 +178,8 @@ class Reader(FindPane):
             return
         if event.y < len(self.rows_on_show):
             unit, _, line = self.rows_on_show[event.y]
-            stop = next((stop for stop in self.stops_of(unit) if stop[3] is line.block), None)
+            block = self.block_at(line, event.x - self.margin_of(unit))
+            stop = next((stop for stop in self.stops_of(unit) if stop[3] is block), None)
             if stop is not None:
                 self.put_cursor(stop, bring=None)
 

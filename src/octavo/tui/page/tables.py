@@ -222,7 +222,7 @@ def table(setting: Setting, block: Block, width: int) -> list[Line]:
         set_table, airy = _shaped(setting, block, width, room)
     else:
         set_table = grid(block, look, room - 2, setting.targets)
-        shape, airy = setting.shapes.get((id(whole), width)) or _shaped(setting, _telling(whole), width, room)
+        shape, airy = setting.shapes.get((id(whole), width)) or _shaped(setting, telling(whole), width, room)
         setting.shapes[id(whole), width] = (shape, airy)
         set_table.widths = shape.widths
         set_table.head = set_table.head if cut_at.is_first else []
@@ -268,7 +268,7 @@ def _shaped(setting: Setting, block: Block, width: int, room: int) -> tuple[Grid
     return set_table, any(_wraps(row, set_table.widths) for row in set_table.body)
 
 
-def _telling(block: Block) -> Block:
+def telling(block: Block) -> Block:
     """A long table with only those of its rows that say how wide its columns are: the first, and the longest of each."""
     told = set(range(min(_FIRST_ROWS, len(block.children))))
     by_column: list[list[tuple[int, int]]] = []

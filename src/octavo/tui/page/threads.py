@@ -40,38 +40,49 @@ class ThreadLine:
     answers: tuple[Answer, ...] = ()
     key: str = ""
     """The id of the thread."""
+    outdated: bool = False
+    """Its block is not as it was when it was begun, or is gone."""
+    about: str = ""
+    """The words it is about, where they do not stand above it."""
+
+    @property
+    def state(self) -> str:
+        """What became of it, in a word or two."""
+        return ("open" if self.open else "resolved") + (", outdated" if self.outdated else "")
 
 
-def thread_lines(
-    threads: Sequence[tuple[ThreadLine, str]], look: Look, width: int, indent: int, block: Block | None
-) -> list[Line]:
-    """Threads with their places, such as `thread 1/2`, behind a rail at `indent`."""
+def thread_lines(threads: Sequence[tuple[ThreadLine, str]], look: Look, width: int, indent: int) -> list[Line]:
+    """Threads with their places, such as `thread 1/2`, behind a rail at `indent`. Each is a block of the kind `thread`,
+    whose key is its id."""
     glyphs = look.glyphs
     rail = [Piece(" " * indent + glyphs.rail + " ", look.note, None, True)]
     inner = width - indent - 2
-    out = [Line(list(rail), block)]
+    out = [Line(list(rail))]
     for thread, place in threads:
+        block = Block("thread", {"open": thread.open}, text=thread.text, key=thread.key)
         head = [
             Piece(f"{glyphs.dot if thread.open else glyphs.yes} ", look.note + Style(bold=True), None, True),
             Piece(thread.author, look.note + Style(bold=True)),
-            Piece(
-                f" {glyphs.between} {thread.age} {glyphs.between} {'open' if thread.open else 'resolved'}", look.muted
-            ),
+            Piece(f" {glyphs.between} {thread.age} {glyphs.between} {thread.state}", look.muted),
         ]
         head = fit(head, inner - len(place) - 2, glyphs.more)
         room = inner - width_of(head) - len(place)
         head += [Piece(" " * max(1, room), PLAIN, None, True), Piece(place, look.muted, None, True)]
         out.append(Line([*rail, *head], block))
+        if thread.about:
+            quoted = fit([Piece(f"on “{thread.about}”", look.muted + Style(italic=True))], inner, glyphs.more)
+            out.append(Line([*rail, *quoted], block))
         out += [Line([*rail, *line], block) for line in _said([], thread.text, look, inner)]
+        hidden = thread.replies - len(thread.answers)
+        if hidden > 0:
+            which = "earlier" if thread.answers else "more"
+            words = f"  {hidden} {which} {'reply' if hidden == 1 else 'replies'}"
+            out.append(Line([*rail, Piece(words, look.muted, None, True)], block))
         for answer in thread.answers:
             name = [Piece(f"{glyphs.reply} {answer.author} {glyphs.between} {answer.age}  ", look.note)]
             for number, line in enumerate(_said(name, answer.text, look, inner - 4)):
                 out.append(Line([*rail, Piece("  " if number == 0 else "    ", PLAIN, None, True), *line], block))
-        hidden = thread.replies - len(thread.answers)
-        if hidden > 0:
-            words = f"  {hidden} more {'reply' if hidden == 1 else 'replies'}"
-            out.append(Line([*rail, Piece(words, look.muted, None, True)], block))
-        out.append(Line(list(rail), block))
+        out.append(Line(list(rail)))
     return out
 
 

@@ -298,10 +298,14 @@ class PageView(Tabling, Arriving):
         while await late.work():
             total = self.galley.total
             with self.steady():
-                for unit, each in enumerate(self.galley.units):
-                    missing = self._missing.get(id(each), ())
-                    if any(source is late and late.knows(key) for source, key in missing):
-                        self._missing.pop(id(each), None)
+                told = {
+                    unit
+                    for unit, missing in self._missing.items()
+                    if any(source is late and late.knows(key) for source, key in missing)
+                }
+                for unit, each in enumerate(self.galley.units) if told else ():
+                    if id(each) in told:
+                        del self._missing[id(each)]
                         self.galley.forget(unit)
                 for unit in {row[0] for row in self.rows_on_show if row[0] < len(self.galley)}:
                     self.galley.lines(unit)

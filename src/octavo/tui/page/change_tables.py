@@ -1,0 +1,220 @@
+"""Rows of a table and lines of code that changed, with a little of what stands around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rich.style import Style
+
+from octavo.documents import changes as model
+from octavo.documents.blocks import Block, Column, Run
+from octavo.tui.page.change_words import behind, ground_of, gutter, in_place, links, marked, notes, settings
+from octavo.tui.page.inline import inline_parts
+from octavo.tui.page.lines import Line, Piece, cut, off_side
+from octavo.tui.page.look import PLAIN, Look
+from octavo.tui.page.setting import Setting
+from octavo.tui.page.side_by_side import Part, Room, exchanged
+from octavo.tui.page.tables import Grid, cell_pieces, fitted, row_lines, telling
+from octavo.tui.page.wrap import wrap
+
+_CONTEXT = 3
+"""Unchanged lines of code on each side of changed ones."""
+_MOST_COLUMNS = 40
+_NO_COLUMN = Column()
+
+Cells = list[list[Piece]]
+
+
+def changed_code(
+    look: Look, old: Block, new: Block, lines: Sequence[model.Line], room: Room, part: int = 0
+) -> list[Part]:
+    """Lines of code that changed, with a few around them, or those of its slice `part`."""
+    near = [False] * len(lines)
+    for index, line in enumerate(lines):
+        if line.op != "equal":
+            for at in range(max(0, index - _CONTEXT), min(len(lines), index + _CONTEXT + 1)):
+                near[at] = True
+    was, now = (_said(_title(block), block, block.lines[0] + 1, look, room) for block in (old, new))
+    parts = [Part(was, now, is_same=True)] if part < 2 else []
+    index = 0
+    while index < len(lines):
+        if near[index]:
+            parts.append(_line(lines[index], look, room, old, new))
+            index += 1
+            continue
+        start = index
+        while index < len(lines) and not near[index]:
+            index += 1
+        words = f"{look.glyphs.more} {index - start} unchanged {'line' if index - start == 1 else 'lines'}"
+        was, now = (_said(words, block, None, look, room) for block in (old, new))
+        parts.append(Part(was, now, is_same=True))
+    return exchanged(parts, room)
+
+
+def _title(block: Block) -> str:
+    return str(block.attrs.get("title") or block.attrs.get("language") or block.kind)
+
+
+def _said(words: str, block: Block | None, number: int | None, look: Look, room: Room) -> list[Line]:
+    return gutter([Line([Piece(words, look.muted, None, True)], block)], " ", number, look, room.side)
+
+
+def changed_source(lines: Sequence[model.Line], look: Look, room: Room) -> list[Part]:
+    """Lines of source, those that changed in both sides."""
+    return exchanged((_line(line, look, room, None, None) for line in lines), room)
+
+
+def _line(line: model.Line, look: Look, room: Room, old: Block | None, new: Block | None) -> Part:
+    def side(sign: str, block: Block | None, number: int, text: str, op: str, style: Style) -> list[Line]:
+        pieces = [Piece(text.expandtabs(4), look.text)]
+        if line.op == "change":
+            pieces = [
+                Piece(word.run.text.expandtabs(4), look.text + style if word.op == op else look.text)
+                for word in line.words
+                if word.op in ("equal", op)
+            ]
+        ground = ground_of(sign, look) or (look.panel if block is not None else PLAIN)
+        first = block.lines[0] + 2 if block is not None else 1
+        lines = [Line(part, block) for part in wrap(pieces, room.words)]
+        return behind(lines, sign, first + number, look, room.side, ground)
+
+    if line.op == "equal":
+        was = side(" ", old, line.old_number, line.old, "", PLAIN)
+        return Part(was, side(" ", new, line.new_number, line.new, "", PLAIN), is_same=True)
+    part = Part()
+    if line.op in ("delete", "change"):
+        part.old = side("-", old, line.old_number, line.old, "delete", look.remove_word)
+    if line.op in ("insert", "change"):
+        part.new = side("+", new, line.new_number, line.new, "insert", look.add_word)
+    return part
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row of the old table, of the new one, or of both, behind their signs. With the same sign its words are the same
+    on both sides."""
+
+    old: Cells | None
+    new: Cells | None
+    old_block: Block
+    new_block: Block
+    signs: tuple[str, str] = ("-", "+")
+    numbers: tuple[int | None, int | None] = (None, None)
+
+
+def changed_table(
+    setting: Setting, old: Block, new: Block, table: model.Table, room: Room, part: int = 0
+) -> list[Part]:
+    """The rows of a table that changed, below its head, or of its slice `part`; rows between them are counted."""
+    look, inner = setting.look, room.words
+    pairs = table.columns[:_MOST_COLUMNS]
+    was = [_plain(_title_of(pair.old), look, look.strong) for pair in pairs]
+    now = [_plain(_title_of(pair.new), look, look.strong) for pair in pairs]
+    goes_on = part > 1
+    is_same = all(_title_of(pair.old) == _title_of(pair.new) for pair in pairs)
+    head = _Row(was, now, old, new, (" ", " ") if is_same else ("-", "+"), (old.lines[0] + 1, new.lines[0] + 1))
+    rows, elsewhere = _rows(table, pairs, look)
+    body = [cells for row in rows if isinstance(row, _Row) for cells in (row.old, row.new) if cells is not None]
+    aligns = [(pair.new or pair.old or _NO_COLUMN).align for pair in pairs]
+    widths = setting.shapes.get((id(new), inner)) if part else None
+    if widths is None:
+        olds, news = [pair.old_index for pair in pairs], [pair.new_index for pair in pairs]
+        # All slices have the same columns.
+        telling_rows = [(row, olds) for row in telling(old).children] + [(row, news) for row in telling(new).children]
+        every = [_row(row, places, pairs, look) for row, places in telling_rows] if part else body
+        widths = setting.shapes[id(new), inner] = fitted([was, now], every, aligns, inner).widths
+    grid = Grid([was, now], body, aligns, widths)
+    over = max(0, grid.width - inner)
+    pan = setting.folds.pan(new.key, over)
+
+    def side(cells: Cells | None, block: Block, sign: str, number: int | None) -> list[Line]:
+        lines = row_lines(cells, grid) if cells is not None else []
+        return gutter([Line(cut(line, pan, pan + inner), block) for line in lines], sign, number, look, room.side)
+
+    def shown(row: _Row) -> Part:
+        before = side(row.old, row.old_block, row.signs[0], row.numbers[0])
+        after = side(row.new, row.new_block, row.signs[1], row.numbers[1])
+        return Part(before, after, is_same=row.signs[0] == row.signs[1])
+
+    def both(piece: Piece) -> Part:
+        lines = [gutter([Line([piece], block)], " ", None, look, room.side) for block in (old, new)]
+        return Part(lines[0], lines[1], is_same=True)
+
+    hair = both(Piece(look.glyphs.across * min(inner, grid.width), look.line, None, True))
+    parts = [shown(head), hair] if (any(was) or any(now)) and not goes_on else []
+    # Rows of several lines are hard to tell apart.
+    is_tall = any(len(row_lines(cells, grid)) > 1 for cells in body)
+    for index, row in enumerate(rows):
+        if isinstance(row, _Row):
+            is_below_row = isinstance(rows[index - 1], _Row) if index else goes_on
+            parts += [hair] if is_tall and is_below_row else []
+            parts.append(shown(row))
+        else:
+            words = f"{look.glyphs.more} {row} unchanged {'row' if row == 1 else 'rows'}"
+            parts.append(both(Piece(words, look.muted, None, True)))
+    if over:
+        parts.append(both(Piece(off_side(*grid.off(pan, inner), look.glyphs).rjust(inner), look.muted, None, True)))
+    parts += settings(dict.fromkeys(elsewhere), "", look, room, new)
+    moved = sum(isinstance(entry, model.Moved) and entry.arrives for entry in table.rows)
+    said = f"{'1 row' if moved == 1 else f'{moved} rows'} moved, {look.glyphs.into} is where"
+    return parts + notes([f"{said} {'it was' if moved == 1 else 'they were'}"] * bool(moved), look, room, new)
+
+
+def _rows(
+    table: model.Table, pairs: Sequence[model.ColumnPair], look: Look
+) -> tuple[list[_Row | int], list[model.Setting]]:
+    """The rows that changed, how many unchanged ones are between them, and which links in them lead elsewhere."""
+    rows: list[_Row | int] = []
+    elsewhere: list[model.Setting] = []
+    olds, news = [pair.old_index for pair in pairs], [pair.new_index for pair in pairs]
+    for entry in table.rows:
+        match entry:
+            case model.Same(new=same):
+                rows.append(len(same))
+            case model.Added(block=row):
+                rows.append(_Row(None, _row(row, news, pairs, look), row, row))
+            case model.Removed(block=row):
+                rows.append(_Row(_row(row, olds, pairs, look), None, row, row))
+            case model.Moved(old=row, arrives=False):
+                faint = [[Piece("".join(p.text for p in cell), look.muted)] for cell in _row(row, olds, pairs, look)]
+                rows.append(_Row(faint, None, row, row, (">", "")))
+            case (
+                model.Changed(old=was, new=now, parts=model.Cells(cells=cells))
+                | model.Moved(old=was, new=now, parts=model.Cells(cells=cells))
+            ):
+                cells = cells[:_MOST_COLUMNS]
+                has_words = any(cell.words is not None and "words" in cell.words.sorts for cell in cells)
+                sides = [[_cell(cell, op, look, not has_words) for cell in cells] for op in ("delete", "insert")]
+                rows.append(_Row(sides[0], sides[1], was, now, ("-", "+") if has_words else ("~", "~")))
+                if not has_words:
+                    elsewhere += [link for cell in cells if cell.words for link in links(cell.words.words)]
+            case model.Moved(new=row):
+                rows.append(_Row(None, _row(row, news, pairs, look), row, row, ("", ">")))
+    return rows, elsewhere
+
+
+def _title_of(column: Column | None) -> tuple[Run, ...]:
+    return column.title if column is not None else ()
+
+
+def _plain(runs: Iterable[Run], look: Look, base: Style | None = None) -> list[Piece]:
+    return [piece for part in inline_parts(runs, look, base) for piece in part]
+
+
+def _row(row: Block, places: Sequence[int | None], pairs: Sequence[model.ColumnPair], look: Look) -> Cells:
+    out = []
+    for place, pair in zip(places, pairs, strict=True):
+        cell = row.children[place] if place is not None and place < len(row.children) else None
+        out.append(cell_pieces(cell, pair.new or pair.old or _NO_COLUMN, look))
+    return out
+
+
+def _cell(cell: model.Cell, op: str, look: Look, is_same: bool) -> list[Piece]:
+    side = cell.old if op == "delete" else cell.new
+    if cell.words is None or side is None:
+        return _plain(side.runs if side is not None else (), look)
+    words = [word for word in cell.words.words if word.op not in ("insert", "delete") or word.op == op]
+    runs = [word.old or word.run if op == "delete" else word.run for word in words]
+    other = in_place(look)
+    return marked(words, runs, look, None, other if is_same else {"delete": look.remove_word, "insert": look.add_word})

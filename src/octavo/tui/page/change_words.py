@@ -1,0 +1,189 @@
+"""A text that changed: its signs, grounds and marks, and what is said about it in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.style import Style
+
+from octavo.documents import changes as model
+from octavo.documents.blocks import Block, Run
+from octavo.tui.page.inline import inline_parts
+from octavo.tui.page.lines import Line, Piece, cells, indented, on, padded
+from octavo.tui.page.look import PLAIN, Look
+from octavo.tui.page.side_by_side import GUTTER, Part, Room
+from octavo.tui.page.wrap import wrap
+
+_IN_ASCII = str.maketrans({"→": "->", "·": "-", "…": "~", "“": '"', "”": '"', "×": "x"})
+_NAMES = {"src": "address", "alt": "alternative text", "id": "anchor"}
+"""Attributes that readers call otherwise."""
+
+
+def gutter(lines: Iterable[Line], sign: str, number: int | None, look: Look, width: int) -> list[Line]:
+    """Lines behind a number and a sign, on the ground of the sign, which is as wide as the side."""
+    return behind(lines, sign, number, look, width, ground_of(sign, look))
+
+
+def behind(lines: Iterable[Line], sign: str, number: int | None, look: Look, width: int, ground: Style) -> list[Line]:
+    """Lines behind a number and a sign, on a ground as wide as the side. Signs are + and -, ~ for what is changed in
+    place, > for what moved, and a blank."""
+    shown = {"-": look.glyphs.minus, " ": look.glyphs.down, ">": look.glyphs.into}.get(sign, sign)
+    inks = {"+": look.success, "-": look.error, "~": look.warning, ">": look.warning}
+    ink = inks.get(sign, look.line) + Style(bold=sign != " ")
+    out = []
+    label = f"{'' if number is None else number:>4} "
+    for line in lines:
+        pieces = [
+            Piece(label, look.muted, None, True),
+            Piece(shown, ink, None, True),
+            Piece(" ", PLAIN, None, True),
+            *line.pieces,
+        ]
+        out.append(Line(padded(on(ground, pieces), width, ground) if ground else pieces, line.block))
+        label = "     "
+    return out
+
+
+def ground_of(sign: str, look: Look) -> Style:
+    """The ground of what stands behind a sign."""
+    return {"+": look.add_line, "-": look.remove_line}.get(sign, PLAIN)
+
+
+def note(text: str, look: Look, width: int, sign: str = "~") -> list[Line]:
+    """A sentence about a change."""
+    lines = [
+        Line(part) for part in wrap([Piece(signs_of(look, text), look.muted + Style(italic=True))], width - GUTTER - 1)
+    ]
+    return gutter(lines, sign, None, look, width)
+
+
+def signs_of(look: Look, text: str) -> str:
+    """What is said about a change, in the signs that may be drawn."""
+    return text.translate(_IN_ASCII) if look.ascii else text
+
+
+def notes(
+    texts: Iterable[str],
+    look: Look,
+    room: Room,
+    block: Block | None = None,
+    sign: str = "~",
+    *,
+    was: bool = False,
+) -> list[Part]:
+    """Sentences about a change, on the new side, or with `was` on the old one."""
+    lines = about([line for text in texts for line in note(text, look, room.side, sign)], block)
+    if not lines:
+        return []
+    return [Part(old=lines) if was else Part(new=lines)]
+
+
+def settings(changed: Iterable[model.Setting], kind: str, look: Look, room: Room, block: Block | None) -> list[Part]:
+    """What became of attributes: in a line, or when that is too short, as it was and as it is."""
+    out: list[Part] = []
+    for each in changed:
+        name = _NAMES.get(each.name, each.name)
+        name = f"{kind} {name}" if kind in ("heading", "hint", "page", "code") else name
+        old, new = (value if value is not None else "none" for value in (each.old, each.new))
+        text = f"{name}: {old} → {new}"
+        if cells(text) <= room.words:
+            out += notes([text], look, room, block)
+            continue
+        sides = []
+        for sign, value in (("-", each.old), ("+", each.new)):
+            pieces = [Piece(value, look.text)] if value is not None else []
+            lines = [Line(part, block) for part in wrap(pieces, max(8, room.words - cells(name) - 2))] if pieces else []
+            sides.append(gutter(hanging(lines, f"{name}: ", look), sign, None, look, room.side))
+        out.append(Part(sides[0], sides[1]))
+    return out
+
+
+def about(lines: list[Line], block: Block | None) -> list[Line]:
+    """`lines`, those that are about nothing yet about `block`."""
+    for line in lines:
+        if line.block is None and line.pieces:
+            line.block = block
+    return lines
+
+
+def words(look: Look, old: Block, new: Block, parts: model.Words, room: Room, lead: str = "") -> list[Part]:
+    """The old text and the new one when words changed; where only its look or its links did, the text as it is now.
+    `lead` stands before their first lines."""
+    inner = room.words - cells(lead)
+    was, now = (
+        look.heading(int(block.attrs.get("level", 2))) if block.kind == "heading" else None for block in (old, new)
+    )
+    before = [word for word in parts.words if word.op != "insert"]
+    after = [word for word in parts.words if word.op != "delete"]
+    if "words" not in parts.sorts:
+        marks = in_place(look)
+        sides = [
+            gutter(
+                hanging(
+                    [Line(line, block) for line in wrap(marked(parts.words, runs, look, base, marks), inner)],
+                    lead,
+                    look,
+                ),
+                "~",
+                block.lines[0] + 1,
+                look,
+                room.side,
+            )
+            for block, runs, base in (
+                (old, [_was(word) for word in before], was),
+                (new, [word.run for word in after], now),
+            )
+        ]
+        said = ["only the formatting changed"] if "format" in parts.sorts else []
+        return [
+            Part(sides[0], sides[1], is_same=True),
+            *settings(links(parts.words), "", look, room, new),
+            *notes(said, look, room, new),
+        ]
+    removed = marked(before, [_was(word) for word in before], look, was, {"delete": look.remove_word})
+    added = marked(after, [word.run for word in after], look, now, {"insert": look.add_word})
+    out = []
+    for block, sign, pieces in ((old, "-", removed), (new, "+", added)):
+        has_words = any(piece.text.strip() for piece in pieces)
+        lines = [Line(line, block) for line in wrap(pieces, inner)] if has_words else []
+        out.append(gutter(hanging(lines, lead, look), sign, block.lines[0] + 1, look, room.side))
+    return [Part(out[0], out[1])]
+
+
+def in_place(look: Look) -> dict[str, Style]:
+    """The marks of words that stayed, and look otherwise or lead elsewhere now."""
+    style = Style(reverse=True) if look.mono else look.cursor
+    return {"format": style, "link": style}
+
+
+def hanging(lines: list[Line], lead: str, look: Look) -> list[Line]:
+    """`lines` behind what stands before the first of them."""
+    if not lead:
+        return lines
+    return indented(lines, [Piece(lead, look.muted, None, True)], [Piece(" " * cells(lead), PLAIN, None, True)])
+
+
+def _was(word: model.Word) -> Run:
+    return word.old or word.run
+
+
+def marked(
+    words: Sequence[model.Word], runs: Sequence[Run], look: Look, base: Style | None, styles: dict[str, Style]
+) -> list[Piece]:
+    """Runs in the style their words' fate asks for."""
+    out: list[Piece] = []
+    for word, part in zip(words, inline_parts(runs, look, base), strict=True):
+        style = styles.get(word.op)
+        out += part if style is None else [piece._replace(style=piece.style + style) for piece in part]
+    return out
+
+
+def links(words: Iterable[model.Word]) -> list[model.Setting]:
+    """Which links lead elsewhere now."""
+    return list(
+        dict.fromkeys(
+            model.Setting("link", word.old.link, word.run.link)
+            for word in words
+            if word.op == "link" and word.old is not None
+        )
+    )

@@ -1,0 +1,46 @@
+"""Two sides of a page, and what differs between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from octavo.documents.blocks import Block, Document
+from octavo.documents.changes import Diff
+from octavo.documents.diff import diff
+from octavo.documents.source_diff import Hunk, source_diff
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A page as it was and as it is, and what differs. To make one (`compare`) and to ask it for its hunks first takes
+    long enough to be done off the event loop."""
+
+    diff: Diff
+    old: Document
+    new: Document
+
+    def says_the_same(self, other: Compared) -> bool:
+        """Whether the same texts were compared."""
+        return self.old.source == other.old.source and self.new.source == other.new.source
+
+    def is_old(self, block: Block) -> bool:
+        """Whether a block is one of the page as it was."""
+        return id(block) in self._olds
+
+    @cached_property
+    def _olds(self) -> frozenset[int]:
+        return frozenset(map(id, self.old.walk()))
+
+    @cached_property
+    def hunks(self) -> tuple[Hunk, ...]:
+        """What differs between the sources."""
+        return source_diff(self.old.source, self.new.source)
+
+
+def compare(before: str, after: str) -> Compared:
+    """What differs between two texts of a page."""
+    from octavo.documents.parse import parse  # the parser takes 30 ms to load, and no frame needs it
+
+    old, new = parse(before), parse(after)
+    return Compared(diff(old, new), old, new)

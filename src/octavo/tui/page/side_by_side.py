@@ -1,0 +1,119 @@
+"""The two sides of a change: one above the other, or beside one another."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+
+from octavo.documents.blocks import Block
+from octavo.tui.page.layout import stops
+from octavo.tui.page.lines import Line, Piece, padded
+from octavo.tui.page.look import PLAIN, Look
+
+GUTTER, BETWEEN = 7, 3
+"""Cells of the number and the sign before the words of a side, and between two sides: a rule with a blank on either
+side of it."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """Cells there are for a diff, and for a side of it."""
+
+    width: int
+    side: int
+
+    @classmethod
+    def of(cls, width: int, *, split: bool) -> Room:
+        """The room in `width` cells; `split`: for two sides beside one another."""
+        return cls(width, (width - BETWEEN) // 2 if split else width)
+
+    @property
+    def is_split(self) -> bool:
+        return self.side < self.width
+
+    @property
+    def words(self) -> int:
+        """Cells for words behind the gutter of a side, without one at its right end."""
+        return self.side - GUTTER - 1
+
+
+@dataclass
+class Part:
+    """Lines of the old side with those of the new one they stand for. What `is_same` says the same on both sides."""
+
+    old: list[Line] = field(default_factory=list)
+    new: list[Line] = field(default_factory=list)
+    is_same: bool = False
+
+
+@dataclass(slots=True)
+class Beside(Line):
+    """A line of two sides. `block` is what its right side is about."""
+
+    old: Block | None = None
+    """What its left side is about."""
+    right: int = 0
+    """The cell its right side begins at."""
+
+
+def arranged(parts: Iterable[Part], room: Room, look: Look) -> list[Line]:
+    """Parts of a change, below one another."""
+    out: list[Line] = []
+    for part in parts:
+        if room.is_split:
+            out += _beside(part, room, look)
+        else:
+            out += part.new if part.is_same else [*part.old, *part.new]
+    return out
+
+
+def exchanged(parts: Iterable[Part], room: Room) -> list[Part]:
+    """Parts, all that went and came at one place as one; beside one another, what stands for each other stays so."""
+    out: list[Part] = []
+    for part in parts:
+        last = out[-1] if out else None
+        stays = room.is_split and last is not None and bool(last.new and part.old)
+        if last is not None and not last.is_same and not part.is_same and not stays:
+            last.old += part.old
+            last.new += part.new
+        else:
+            out.append(part)
+    return out
+
+
+def blank(room: Room, look: Look) -> Line:
+    """An empty line between two changes."""
+    return _beside(Part([Line([])]), room, look)[0] if room.is_split else Line([])
+
+
+def _beside(part: Part, room: Room, look: Look) -> list[Line]:
+    rule = Piece(f" {look.glyphs.down} ", look.line, None, True)
+    out: list[Line] = []
+    for old, new in zip_longest(part.old, part.new):
+        left = padded(old.pieces if old is not None else [], room.side)
+        # One stands only once on what is the same.
+        about = old.block if old is not None and not part.is_same else None
+        pieces = [*left, rule, *(new.pieces if new is not None else [Piece("", PLAIN)])]
+        out.append(Beside(pieces, new.block if new is not None else None, None, about, room.side + BETWEEN))
+    return out
+
+
+def block_beside(line: Line, cell: int) -> Block | None:
+    """What a line is about at a cell."""
+    return line.old if isinstance(line, Beside) and cell < line.right - 1 else line.block
+
+
+def bar_beside(line: Line, inside: Container[int]) -> int | None:
+    """Where the bar of the cursor stands on a line: before the side that is about a block whose identity is `inside`."""
+    if isinstance(line, Beside) and id(line.old) not in inside and id(line.block) in inside:
+        return line.right - 1
+    return -2 if id(line.old if isinstance(line, Beside) else line.block) in inside else None
+
+
+def stops_beside(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
+    """First line, last line and block of all that lines are about, of the old side before that of the new one."""
+    if not any(isinstance(line, Beside) for line in lines):
+        return stops(lines)
+    old = stops([Line([], line.old if isinstance(line, Beside) else None) for line in lines])
+    return sorted([*old, *stops(lines)], key=lambda stop: stop[0])

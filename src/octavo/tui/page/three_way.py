@@ -1,0 +1,243 @@
+"""A page with conflicts: what is decided is folded away, and each conflict shown with both its sides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from octavo.documents.blocks import Block, Document
+from octavo.documents.merging.resolution import Choice
+from octavo.tui.page.conflict_lines import Decided, Passage, Shown, rule_with, set_conflict, set_plain
+from octavo.tui.page.content_state import Stateful
+from octavo.tui.page.cursor_pane import Stop
+from octavo.tui.page.finding import Finder
+from octavo.tui.page.galley import Galley
+from octavo.tui.page.layout import set_block
+from octavo.tui.page.lines import Hot, Line, Piece
+from octavo.tui.page.reader import motions
+from octavo.tui.page.setting import Folds, Setting
+from octavo.tui.widgets.states import nothing
+
+WIDEST = 160
+_SHORT = 12
+"""Lines: a block of no more is shown with the conflict it stands beside."""
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """What is set at once: a fold, a block that is decided, or a conflict."""
+
+    kind: str
+    block: Block | None = None
+    count: int = 0
+    shown: Shown | None = None
+    number: int = 0
+
+
+class ThreeWay(Stateful):
+    """The conflicts of a page: `show` them, `choose` for them."""
+
+    CONTEXT: ClassVar[str] = "conflicts of a page"
+    HELP: ClassVar[str] = (
+        "What main says and what this change request says, with the words that are new against what both come from "
+        "underlined. n and N go through the conflicts."
+    )
+    FIRST_KEYS: ClassVar[tuple[str, ...]] = ("three.next",)
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("n", "conflict(1)", "Next conflict", tooltip="Go to the next conflict, at the end to the next page", id="three.next"),
+        Binding("N", "conflict(-1)", "Conflict before", show=False, tooltip="Go to the conflict before", id="three.previous"),
+        Binding("equals_sign,enter", "unfold", "Context", show=False, tooltip="Show the page around the conflicts, or fold it again", id="three.unfold"),
+        Binding("slash", "find", "Find", show=False, key_display="/", tooltip="Find words in what is shown", id="three.find"),
+        Binding("space", "read_on", "Read on", show=False, tooltip="Scroll one page, at the end go to what comes next", id="three.read_on"),
+        *(each for each in motions("three") if isinstance(each, Binding) and each.key != "b"),
+        Binding("right", "pan(1)", "Pan right", show=False, tooltip="Move wide code or a wide table to the left", id="three.pan_right"),
+        Binding("left", "pan(-1)", "Pan left", show=False, tooltip="Move wide code or a wide table back", id="three.pan_left"),
+    ]  # fmt: skip
+
+    def __init__(self, *, ascii: bool = False, id: str | None = None) -> None:
+        super().__init__(ascii=ascii, id=id)
+        self.key = ""
+        self.name_of_this = "this"
+        self.choices: Mapping[str, Choice] = {}
+        self.own: Mapping[str, Document] = {}
+        self.folds = Folds()
+        self._pieces: tuple[Passage, ...] | None = None
+        self._blocks: dict[str, Block] = {}
+        self._is_unfolded = False
+
+    # What callers ask and do
+
+    @property
+    def conflicts(self) -> list[Shown]:
+        """The conflicts on show."""
+        return [each for each in self._pieces or () if isinstance(each, Shown)]
+
+    @property
+    def conflict(self) -> Shown | None:
+        """The one under the cursor."""
+        here = self.cursor_stop() if self._pieces else None
+        unit = self.galley.units[here[0]] if here is not None else None
+        found = unit.shown if isinstance(unit, _Unit) else None
+        return found or next(iter(self.conflicts), None)
+
+    @property
+    def facts(self) -> str:
+        """Which conflict one is at, for the status line."""
+        every, here = self.conflicts, self.conflict
+        return f"conflict {every.index(here) + 1} of {len(every)}" if here in every and here is not None else ""
+
+    def show(
+        self,
+        pieces: tuple[Passage, ...],
+        choices: Mapping[str, Choice],
+        own: Mapping[str, Document],
+        *,
+        key: str,
+        this: str,
+    ) -> None:
+        """Show a page; `own` is what was written for a conflict, and `this` what the change request is called. While
+        `key` is the same, the place is kept."""
+        self.settled()
+        same, self.key, self.name_of_this = key == self.key, key, this
+        self._pieces, self.choices, self.own = pieces, dict(choices), dict(own)
+        self._blocks = {each.name: Block("conflict", key=each.name) for each in self.conflicts}
+        if not same:
+            self.cursor, self._is_unfolded = None, False
+            self.galley = Galley((), lambda unit: 0, lambda unit: [])
+            self.scroll_to(y=0, animate=False, immediate=True, force=True)
+        self.reset()
+        if not same:
+            self._go_to_first()
+        self.content_changed()
+        self.refresh_bindings()
+        self.tell()
+
+    def choose(self, choices: Mapping[str, Choice], own: Mapping[str, Document]) -> None:
+        """Show other choices."""
+        before, self.choices, self.own = self.choices, dict(choices), dict(own)
+        for number, unit in enumerate(self.galley.units):
+            if unit.shown is not None and before.get(unit.shown.name) != self.choices.get(unit.shown.name):
+                self.change(number)
+        if (here := self.cursor_stop()) is not None:
+            self.put_cursor(here)  # what becomes of it may be more than there was
+
+    def clear(self) -> None:
+        """Show nothing."""
+        self.settled()
+        self._pieces, self.key = None, ""
+        self.reset()
+
+    def _go_to_first(self) -> None:
+        every = self.conflicts
+        target = next((each for each in every if each.name not in self.choices), next(iter(every), None))
+        if target is not None and len(self.galley):
+            self._go_to(target)
+
+    def _go_to(self, shown: Shown) -> None:
+        for number, unit in enumerate(self.galley.units):
+            if unit.shown is shown and (stop := next(iter(self.stops_of(number)), None)) is not None:
+                self.put_cursor(stop, bring="top")
+                return
+
+    # Laying out
+
+    def make_galley(self, width: int) -> Galley[_Unit]:
+        self.margin = 2
+        inner = min(WIDEST, max(24, width - 4))
+        setting = Setting(self.look, self.folds, set_block, room=inner)
+        return Galley(self._units(), lambda unit: 3 * max(1, unit.count), lambda unit: self._set(setting, unit, inner))
+
+    def _units(self) -> list[_Unit]:
+        units: list[_Unit] = []
+        pieces = self._pieces or ()
+        for number, piece in enumerate(pieces):
+            if isinstance(piece, Shown):
+                place = self.conflicts.index(piece) + 1
+                units.append(_Unit("conflict", self._blocks[piece.name], shown=piece, number=place, count=4))
+                continue
+            blocks = [_Unit("block", block, count=1) for block in piece.blocks]
+            head = int(bool(number) and _is_short(piece.blocks[:1]))
+            tail = int(number + 1 < len(pieces) and _is_short(piece.blocks[-1:]))
+            folded = len(blocks) - head - tail
+            if not self._is_unfolded and folded > 1:
+                blocks[head : head + folded] = [_Unit("fold", count=folded)]
+            units += blocks
+        return units
+
+    def _set(self, setting: Setting, unit: _Unit, width: int) -> list[Line]:
+        look = self.look
+        if unit.kind == "fold":
+            words = f"{unit.count} {'block' if unit.count == 1 else 'blocks'} without a conflict"
+            return [Line([]), rule_with(look, [Piece(words, look.muted)], [Piece("= show", look.muted)], width)]
+        if unit.shown is None:
+            return set_plain(setting, unit.block, width) if unit.block is not None else []
+        name, place = unit.shown.name, (unit.number, len(self.conflicts))
+        decided = Decided(self.choices.get(name), self.own.get(name), self.name_of_this)
+        lines = [Line([]), *set_conflict(setting, unit.shown, decided, place, width)]
+        for line in lines[1:]:
+            line.block = unit.block
+        return lines
+
+    # What a reader asks
+
+    @property
+    def has_content(self) -> bool:
+        return self._pieces is not None
+
+    def empty_lines(self) -> list[Content]:
+        return nothing("Nothing is in conflict on this page.", "J goes to the next page")
+
+    def unit_of(self, near: int, key: str) -> int:
+        units = self.galley.units
+        return next((at for at, each in enumerate(units) if each.block is not None and each.block.key == key), near)
+
+    def make_finder(self) -> Finder:
+        def shown(unit: int) -> Block:
+            rows = [
+                "".join(each.text for each in line.pieces if not each.furniture) for line in self.galley.lines(unit)
+            ]
+            return Block("paragraph", text="\n".join(rows))
+
+        return Finder((unit, shown(unit)) for unit in range(len(self.galley)))
+
+    def wide_at(self, stop: Stop) -> Iterable[Block]:
+        shown = self.galley.units[stop[0]].shown
+        sides = (shown.main.new, shown.mine.new, shown.base, shown.both) if shown is not None else ()
+        return (block for side in sides if side is not None for block in side.walk())
+
+    def open_spot(self, hot: Hot, *, outside: bool) -> None:
+        """Links lead away from what is being decided: they are not followed here."""
+
+    # Actions
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if not self.conflicts:
+            return "There is no conflict here."
+        return super().why_not(action, parameters)
+
+    def action_conflict(self, step: int) -> None:
+        if self.needle:
+            self.step_find(step)
+            return
+        every, here = self.conflicts, self.conflict
+        at = every.index(here) + step if here in every and here is not None else 0
+        if 0 <= at < len(every):
+            self._go_to(every[at])
+        elif at > 0:
+            self.post_message(self.ReadOn())
+
+    def action_unfold(self) -> None:
+        here = self.conflict
+        self._is_unfolded = not self._is_unfolded
+        self.reset()
+        if here is not None:
+            self._go_to(here)
+        self.content_changed()
+
+
+def _is_short(blocks: tuple[Block, ...]) -> bool:
+    return all(block.lines[1] - block.lines[0] <= _SHORT for block in blocks)

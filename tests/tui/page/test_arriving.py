@@ -1,0 +1,81 @@
+"""A long page is shown before it is read."""
+
+from __future__ import annotations
+
+import pytest
+from textual.selection import Selection
+
+from octavo.documents.parse import parse
+from octavo.tui.page import arriving
+from octavo.tui.page.view import PageView
+from tests.tui.page.panes import PaneApp, screen
+
+PAGE = "\n\n".join(f"## Section {number % 200}\n\nParagraph {number % 200} says a little." for number in range(2000))
+ARRIVING = PAGE + "\n\n## The last of all\n\nA needle.\n"
+
+
+async def test_a_long_page_shows_its_beginning_before_it_is_read() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        view = app.pane
+        view.show_markdown(PAGE, title="Long", key="p")
+        while "Section 0" not in screen(view):
+            await pilot.pause()
+        assert not view.is_whole
+        assert view.document is not None
+        begun = len(view.document.blocks)
+        await pilot.press("G")
+        while not view.is_whole:
+            await pilot.pause()
+        await pilot.pause()
+        assert len(view.document.blocks) > begun
+        assert "Paragraph 199" in screen(view)
+        assert [type(each) for each in app.said] == [PageView.Loaded]
+
+
+async def test_a_title_is_shown_once_though_nothing_is_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arriving, "FIRST", 0.0)
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show_markdown("# Long\n\n" + PAGE, title="Long", key="p")
+        assert app.pane.document is not None
+        assert not app.pane.document.blocks
+        while "Section 0" not in screen(app.pane):
+            await pilot.pause()
+        assert screen(app.pane).count("Long") == 1
+
+
+async def test_what_is_asked_of_a_page_that_is_still_being_read_is_found_once_it_is_there() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        view = app.pane
+        view.show_markdown(ARRIVING, title="Long", key="p")
+        assert not view.is_whole
+        assert not view.go_to_anchor("the-last-of-all")
+        assert view.find("needle") == 0
+        while not view.is_whole:
+            await pilot.pause()
+        assert view.finding == "1 found"
+        assert "The last of all" in screen(view)
+
+
+async def test_a_selection_of_all_of_a_page_that_is_still_being_read_is_copied_whole() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        view = app.pane
+        view.show_markdown(ARRIVING, title="Long", key="p")
+        assert not view.is_whole
+        copied = view.get_selection(Selection(None, None))
+        assert copied is not None
+        assert copied[0].endswith("A needle.")
+        assert copied[0].count("says a little.") == 2000
+        while not view.is_whole:
+            await pilot.pause()
+        assert view.document == parse(ARRIVING)
+
+
+async def test_only_what_is_looked_at_is_set() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)):
+        app.pane.show(parse(PAGE * 3), title="Long", key="p")
+        assert app.pane.galley.unset > len(app.pane.galley) // 2

@@ -1,0 +1,315 @@
+"""Both sides of a diff: beside one another, on their own, under the cursor, and with their threads."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.tui.page.change_lines import set_diff_unit
+from octavo.tui.page.changing import Unfolding, changes
+from octavo.tui.page.compared import compare
+from octavo.tui.page.diff_view import DiffView
+from octavo.tui.page.layout import set_block
+from octavo.tui.page.look import Look
+from octavo.tui.page.reader import Reader
+from octavo.tui.page.setting import Folds, Setting
+from octavo.tui.page.side_by_side import Room
+from octavo.tui.page.threads import Answer, ThreadLine
+from tests.tui.page.panes import PaneApp, bar_at, links, screen
+from tests.tui.page.picture import check, text_of
+
+BEFORE = """\
+# Retries
+
+We try again for *three* days. See [the table](#schedule).
+
+Gone: the list of all addresses, which nobody kept.
+
+Gone as well.
+
+## Schedule
+
+| Try | Pause |
+| --- | --- |
+| 1 | 5 s |
+| 2 | 2 min |
+| 3 | 30 min |
+
+```python
+def pause(number):
+    print(number)
+    return PAUSES[number]
+```
+
+A paragraph that is long enough to be known again when it stands at another place.
+
+{% hint style="info" %}
+Keep it safe.
+{% endhint %}
+
+See [the guide](https://example.com/a/very/long/address/of/a/page/that/was/somewhere/guide.html).
+"""
+AFTER = """\
+A paragraph that is long enough to be known again when it stands at another place.
+
+# Retries
+
+We try again for *four* days. See [the table](#schedule).
+
+<details>
+
+<summary>Addresses</summary>
+
+All of them, in a list.
+
+</details>
+
+{% tabs %}
+{% tab title="One" %}
+In the first tab.
+{% endtab %}
+
+{% tab title="Two" %}
+In the second tab.
+{% endtab %}
+{% endtabs %}
+
+## Schedule
+
+| Try | Pause |
+| --- | --- |
+| 1 | 5 s |
+| 3 | 30 min |
+| 4 | 2 h |
+
+```python
+def pause(number):
+    return LONGER[number]
+```
+
+{% hint style="warning" %}
+Keep it safe.
+{% endhint %}
+
+See [the guide](https://example.com/a/very/long/address/of/a/page/that/is/elsewhere/now/guide.html).
+"""
+OLD_PAGE = "\n\n".join(f"The old way number {number} was to copy every archive by hand." for number in range(12))
+NEW_PAGE = "## Pipeline\n\n" + "\n\n".join(f"Push tag {each}; probes watch while rings fill." for each in range(12))
+
+
+def view_app() -> PaneApp[DiffView]:
+    return PaneApp(DiffView())
+
+
+def side(app: PaneApp[DiffView]) -> str:
+    """The side the cursor is on."""
+    return app.pane.side
+
+
+@pytest.mark.parametrize("width", [100, 160])
+@pytest.mark.parametrize("split", [False, True])
+def test_every_kind_of_change_looks_as_it_was_approved(width: int, split: bool) -> None:
+    compared = compare(BEFORE, AFTER)
+    setting = Setting(Look.plain(), Folds(), set_block)
+    room = Room.of(min(width, 108) if not split else width, split=split)
+    found = changes(compared.diff, Unfolding(), {}, "Retries", side_by_side=split)
+    lines = [line for unit in found.units for line in set_diff_unit(setting, unit, room)]
+    assert [line.text for line in lines if line.width > room.width] == []
+    check(f"diff-{'sides' if split else 'kinds'}-{width}", text_of(lines))
+
+
+async def test_sides_lie_beside_one_another_where_there_is_room_and_stay_so() -> None:
+    app = view_app()
+    async with app.run_test(size=(160, 40)) as pilot:
+        app.pane.show(compare(BEFORE, AFTER), key="p")
+        await pilot.press("n", "n", "vertical_line")
+        assert any("three" in row and "four" in row for row in screen(app.pane).split("\n"))
+        assert "side by side" in app.pane.facts
+        app.pane.show(compare("one word\n", "one more word\n"), key="q")
+        await pilot.pause()
+        assert any("one word" in row and "one more word" in row for row in screen(app.pane).split("\n"))
+        await pilot.press("vertical_line")
+        assert not any("one word" in row and "one more word" in row for row in screen(app.pane).split("\n"))
+
+
+async def test_in_a_narrow_terminal_a_sentence_says_what_side_by_side_needs() -> None:
+    app = view_app()
+    async with app.run_test(size=(120, 30)) as pilot:
+        app.pane.show(compare(BEFORE, AFTER), key="p")
+        await pilot.press("vertical_line")
+        assert app.explained == ["Side by side needs a terminal of 140 columns: this one has 120."]
+        await pilot.resize_terminal(160, 30)
+        await pilot.press("vertical_line")
+        assert "side by side" in app.pane.facts
+        await pilot.resize_terminal(100, 30)
+        await pilot.pause()
+        assert "side by side" not in app.pane.facts
+
+
+@pytest.mark.parametrize("split", [False, True])
+async def test_one_stands_on_either_side_and_comments_on_it(split: bool) -> None:
+    app = view_app()
+    compared = compare("Same.\n\nIt takes three days.\n", "Same.\n\nIt takes four days.\n")
+    async with app.run_test(size=(160, 20)) as pilot:
+        app.pane.show(compared, key="p")
+        await pilot.press(*(["vertical_line"] if split else []), "n")
+        assert side(app) == "new"
+        await pilot.press("c", "left_parenthesis")
+        assert side(app) == "old"
+        await pilot.press("c", "left_parenthesis")
+        assert side(app) == "new", "what is the same is met once, as it is now"
+        chosen = [each.block for each in app.said if isinstance(each, Reader.BlockChosen)]
+        assert [block.plain() for block in chosen] == ["It takes four days.", "It takes three days."]
+        assert chosen[1].key == compared.old.blocks[1].key
+
+
+async def test_the_bar_stands_before_the_side_one_is_on_and_a_click_chooses_it() -> None:
+    app = view_app()
+    async with app.run_test(size=(160, 20)) as pilot:
+        app.pane.show(compare("It takes three days.\n", "It takes four days.\n"), key="p")
+        await pilot.press("vertical_line", "n")
+        row = next(row for row in screen(app.pane).split("\n") if "three" in row)
+        assert row.index("three") < row.index("▌") < row.index("four")
+        y = screen(app.pane).split("\n").index(row)
+        await pilot.click(app.pane, offset=(row.index("three"), y))
+        assert side(app) == "old"
+        row = next(row for row in screen(app.pane).split("\n") if "three" in row)
+        assert row.index("▌") < row.index("three")
+        await pilot.click(app.pane, offset=(row.index("four"), y))
+        assert side(app) == "new"
+
+
+async def test_a_rewritten_page_is_shown_as_it_is_then_as_it_was_then_by_its_changes() -> None:
+    app = view_app()
+    compared = compare(OLD_PAGE, NEW_PAGE)
+    old, new = compared.old.blocks[3], compared.new.blocks[3]
+    threads = {key: [ThreadLine("Tom", "1 d", f"About {key}.", key=f"t-{key}")] for key in (old.key, new.key)}
+    async with app.run_test(size=(120, 80)) as pilot:
+        app.pane.show(compared, key="p", threads=threads)
+        await pilot.pause()
+        shown = screen(app.pane)
+        assert "This page was rewritten" in shown
+        assert "Push tag 11" in shown
+        assert "− The old way" not in shown
+        assert f"on “{old.plain()}”" in shown, "a thread on the other side says what it is about"
+        await pilot.press("vertical_line")
+        shown = screen(app.pane)
+        assert "The old way number 11" in shown
+        assert "+ Push" not in shown
+        await pilot.press("vertical_line")
+        assert "− The old way number 3" in screen(app.pane)
+        await pilot.press("vertical_line")
+        assert "as it is now" in app.pane.facts
+
+
+async def test_the_diff_of_another_page_goes_when_the_one_wanted_does_not_come() -> None:
+    app = view_app()
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show(compare("one\n", "two\n"), key="p")
+        await pilot.pause()
+        app.pane.fail("Retries did not load", "The server is away.", "p")
+        assert "two" in screen(app.pane), "what is asked again stays"
+        app.pane.wait_for("Webhooks", "q")
+        assert "two" in screen(app.pane), "for a moment"
+        app.pane.fail("Webhooks did not load", "The server is away.", "q")
+        await pilot.pause()
+        assert "two" not in screen(app.pane)
+        assert "Webhooks did not load" in screen(app.pane)
+
+
+async def test_the_diff_of_another_page_goes_when_the_one_wanted_takes_long() -> None:
+    app = view_app()
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show(compare("one\n", "two\n"), key="p")
+        app.pane.wait_for("Webhooks", "q")
+        await pilot.pause(0.6)
+        assert "two" not in screen(app.pane)
+        app.pane.show(compare("three\n", "four\n"), key="q")
+        await pilot.pause()
+        assert "four" in screen(app.pane)
+
+
+async def test_a_link_to_a_heading_leads_to_it_even_when_it_is_folded() -> None:
+    app = view_app()
+    page = "start\n\n" + "\n\n".join(f"## Part {number}\n\nwords {number}" for number in range(30))
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show(compare(page, page.replace("start", "begin")), key="p")
+        await pilot.pause()
+        assert not app.pane.go_to_anchor("#nowhere")
+        assert app.pane.go_to_anchor("#part-17")
+        await pilot.pause()
+        assert ["Part 17" in row for row in bar_at(app.pane)] == [True]
+        await pilot.press("backslash")
+        await app.workers.wait_for_complete()
+        assert app.pane.go_to_anchor("part-3")
+        await pilot.pause()
+        assert ["Part 3" in row for row in bar_at(app.pane)] == [True]
+
+
+async def test_each_thread_is_a_stop_and_its_replies_are_asked_for_once_it_is_on_show() -> None:
+    app = PaneApp(Asking())
+    compared = compare("Same.\n\nold words\n", "Same.\n\nnew words\n")
+    key = compared.new.blocks[1].key
+    threads = [
+        ThreadLine("Tom", "1 d", "First.", replies=2, key="t1"),
+        ThreadLine("Ada", "2 d", "Second, [look](there.md).", key="t2", outdated=True),
+        ThreadLine("Zoe", "3 d", "Third.", replies=1, key="t3", answers=(Answer("Kim", "1 h", "Yes."),)),
+    ]
+    async with app.run_test(size=(80, 40)) as pilot:
+        app.pane.show(compared, key="p", threads={key: threads})
+        await pilot.pause()
+        assert "open, outdated" in screen(app.pane)
+        await pilot.pause()
+        assert app.pane.asked == [("t1",)]
+        await pilot.press("t", "t", "c", "enter", "t", "enter")
+        chosen = [(type(each).__name__, each.block.key) for each in app.said if hasattr(each, "block")]
+        assert chosen == [("BlockChosen", "t2"), ("ThreadWanted", "t2"), ("ThreadWanted", "t3")]
+        assert links(app) == []
+
+
+async def test_a_thread_on_the_old_side_lies_below_the_change() -> None:
+    app = view_app()
+    compared = compare("old words\n\nlast\n", "new words\n\nlast\n")
+    threads = {compared.old.blocks[0].key: [ThreadLine("Tom", "1 d", "Why?", key="t1")]}
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show(compared, key="p", threads=threads)
+        await pilot.pause()
+        rows = [row.split() for row in screen(app.pane).split("\n")]
+        assert rows.index(["┊", "Why?"]) < rows.index(["3", "│", "last"])
+
+
+class Asking(DiffView):
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[tuple[str, ...]] = []
+
+    def on_diff_view_replies_wanted(self, message: DiffView.RepliesWanted) -> None:
+        self.asked.append(message.keys)
+
+
+async def test_an_unchanged_section_is_opened_where_it_stands() -> None:
+    app = view_app()
+    section = "<details>\n\n<summary>More</summary>\n\nwithin\n\n</details>\n\n"
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show(compare(section + "old words", section + "new words"), key="p")
+        await pilot.pause()
+        assert "within" not in screen(app.pane)
+        await pilot.press("enter")
+        assert "within" in screen(app.pane)
+        await pilot.press("enter")
+        assert "within" not in screen(app.pane)
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_long_changes_are_set_in_slices_that_look_like_one(split: bool) -> None:
+    rows = "\n".join(f"| row {number} | value {number} |" for number in range(150))
+    before = f"| Name | Value |\n| --- | --- |\n{rows}\n\n" + "\n".join(f"* item {number}" for number in range(3))
+    after = before.replace("value", "longer value") + "\n" + "\n".join(f"* more {number}" for number in range(100))
+    setting = Setting(Look.plain(), Folds(), set_block)
+    units = changes(compare(before, after).diff, Unfolding(), {}, side_by_side=split).units
+    assert max(unit.part for unit in units) == 3
+    lines = [set_diff_unit(setting, unit, Room.of(150, split=split)) for unit in units]
+    assert max(map(len, lines)) < 250
+    text = text_of(line for each in lines for line in each)
+    assert text.count("Name") == 1 + split
+    assert len({row.index("value") for row in text.split("\n") if "+ row" in row and not split}) == (not split)
+    assert [text.count(f"row {number} ") for number in (0, 59, 60, 149)] == [2, 2, 2, 2]

@@ -1,0 +1,139 @@
+"""Both sides of a conflict as they look, and going through them."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.documents.blocks import Document
+from octavo.documents.merging.resolution import Choice, Part, names, parts, parts_of_marked
+from octavo.tui.page.conflict_lines import document_of, prepare
+from octavo.tui.page.reader import Reader
+from octavo.tui.page.three_way import ThreeWay
+from tests.tui.page.panes import PaneApp, screen
+from tests.tui.page.picture import check
+
+BASE = """\
+# Retries
+
+We try again.
+
+For three days, with growing pauses.
+
+Then we stop.
+
+## Schedule
+
+The schedule cannot be changed. See [Webhooks](w.md).
+
+* first
+* second
+
+| Try | Pause |
+| --- | --- |
+| 1 | 1 min |
+| 2 | 10 min |
+
+```python
+wait(10)
+retry()
+```
+
+Ask us.
+"""
+MAIN = (
+    BASE.replace("be changed.", "be changed, but you can turn it off.")
+    .replace("* second", "* second, of main")
+    .replace("| 10 min", "| 12 min")
+    .replace("wait(10)", "wait(12)")
+    .replace("Ask us.\n", "")
+)
+MINE = (
+    BASE.replace("cannot be changed.", "is the same for everyone.")
+    .replace("* second", "* second, of ours\n* third")
+    .replace("| 10 min", "| 15 min")
+    .replace("wait(10)", "wait(15)")
+    .replace("Ask us.", "Ask [us/](x)\x1b[31m.")
+)
+EXACT = parts(BASE, MAIN, MINE)
+MARKED = parts_of_marked("<<<<<<< main\n\nours\n\n=======\n\ntheirs\n\n>>>>>>> #7\n\nEnd.\n")
+
+
+class Shown:
+    """A pane with a page in conflict."""
+
+    def __init__(self, given: tuple[Part, ...], *, ascii: bool = False) -> None:
+        self.names = [name for name, _ in names(given)]
+        self.pieces = prepare(given, self.names)
+        self.pane = ThreeWay(ascii=ascii)
+        self.app = PaneApp(self.pane)
+
+    def show(self, choices: dict[str, Choice] | None = None, own: dict[str, Document] | None = None) -> None:
+        self.pane.show(self.pieces, choices or {}, own or {}, key="page", this="#7")
+
+
+@pytest.mark.parametrize(("width", "ascii"), [(76, False), (120, False), (120, True)])
+async def test_both_sides_beside_the_base_where_there_is_room_else_below_it(width: int, ascii: bool) -> None:
+    shown = Shown(EXACT, ascii=ascii)
+    async with shown.app.run_test(size=(width, 110)) as pilot:
+        first, second, third, *_ = shown.names
+        choices = {first: Choice("both"), second: Choice("main"), third: Choice("own", "x")}
+        shown.show(choices, {third: document_of("In **my** words.")})
+        await pilot.pause()
+        picture = screen(shown.pane)
+        assert "\x1b" not in picture
+        check(f"three-way-{width}{'-ascii' if ascii else ''}", picture.rstrip() + "\n")
+
+
+async def test_what_both_come_from_may_not_be_known() -> None:
+    shown = Shown(MARKED)
+    async with shown.app.run_test(size=(120, 20)) as pilot:
+        shown.show()
+        await pilot.pause()
+        assert "not known" in screen(shown.pane)
+        assert "ours" in screen(shown.pane)
+
+
+async def test_n_goes_through_the_conflicts_and_on_to_the_next_page() -> None:
+    shown = Shown(EXACT)
+    async with shown.app.run_test(size=(120, 24)) as pilot:
+        shown.show()
+        await pilot.pause()
+        seen = []
+        for _ in shown.names:
+            assert shown.pane.conflict is not None
+            seen.append(shown.pane.conflict.name)
+            assert not any(isinstance(each, Reader.ReadOn) for each in shown.app.said)
+            await pilot.press("n")
+        assert seen == shown.names
+        assert any(isinstance(each, Reader.ReadOn) for each in shown.app.said)
+        await pilot.press("N")
+        assert shown.pane.conflict is not None
+        assert shown.pane.conflict.name == shown.names[-2]
+        assert shown.pane.facts == f"conflict {len(seen) - 1} of {len(seen)}"
+
+
+async def test_a_page_opens_at_what_is_not_decided() -> None:
+    shown = Shown(EXACT)
+    async with shown.app.run_test(size=(120, 24)) as pilot:
+        shown.show({shown.names[0]: Choice("main")})
+        await pilot.pause()
+        assert shown.pane.conflict is not None
+        assert shown.pane.conflict.name == shown.names[1]
+        top = shown.pane.scroll_offset.y
+        shown.pane.choose({name: Choice("this") for name in shown.names[:2]}, {})
+        await pilot.pause()
+        assert shown.pane.scroll_offset.y == top
+        assert "as in #7" in screen(shown.pane)
+
+
+async def test_what_is_folded_around_them_is_shown_and_folded_again() -> None:
+    shown = Shown(EXACT)
+    async with shown.app.run_test(size=(120, 60)) as pilot:
+        shown.show()
+        await pilot.pause()
+        assert "For three days" not in screen(shown.pane)
+        await pilot.press("=")
+        shown.pane.action_scroll_edge(0)
+        assert "For three days" in screen(shown.pane)
+        await pilot.press("=")
+        assert "For three days" not in screen(shown.pane)
