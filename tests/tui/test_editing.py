@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from octavo.data.state import NotSaved
 from octavo.tui.editing import LARGEST, Edited, NotEdited, run_editor
+from octavo.tui.writing.page_drafts import with_own_end
 
 
 def editor(folder: Path, script: str) -> dict[str, str]:
@@ -28,6 +30,38 @@ def test_the_text_comes_back_changed_and_no_file_is_left(tmp_path: Path, private
     env = editor(tmp_path, "path.write_text(path.read_text() + ' and more\\r\\n', newline='')")
     assert run_editor("Ünder", private, env) == Edited("Ünder and more")
     assert list(private.iterdir()) == []
+
+
+def test_what_is_to_be_kept_is_kept_before_the_file_goes_and_is_exactly_what_the_file_says(
+    tmp_path: Path, private: Path
+) -> None:
+    env = editor(tmp_path, "path.write_text('a\\r\\nb\\u00ad\\ufeff\\n', newline='')")
+    seen: list[tuple[str, int]] = []
+    result = run_editor(
+        "", private, env, name="page", keep=lambda text: seen.append((text, len(list(private.iterdir()))))
+    )
+    assert result == Edited("a\r\nb\u00ad\ufeff\n")
+    assert seen == [("a\r\nb\u00ad\ufeff\n", 1)]
+    assert list(private.iterdir()) == []
+
+
+def test_a_text_that_cannot_be_kept_stays_in_its_file(tmp_path: Path, private: Path) -> None:
+    def full(text: str) -> None:
+        raise NotSaved("Nothing is being saved: the disk is full.")
+
+    result = run_editor("old", private, editor(tmp_path, "path.write_text('new')"), keep=full)
+    assert isinstance(result, NotEdited)
+    assert result.kept is not None
+    assert result.kept.read_text() == "new"
+    assert "the disk is full" in result.sentence
+    assert str(result.kept) in result.sentence
+
+
+def test_a_text_that_could_not_be_read_back_is_not_opened(tmp_path: Path, private: Path) -> None:
+    result = run_editor("x" * (LARGEST + 1), private, editor(tmp_path, "sys.exit(1)"))
+    assert isinstance(result, NotEdited)
+    assert "larger than 1 MiB" in result.sentence
+    assert not private.exists()
 
 
 def test_an_editor_may_put_another_file_in_the_place(tmp_path: Path, private: Path) -> None:
@@ -107,3 +141,18 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     result = run_editor("text", blocked / "editing", {"EDITOR": "true"})
     assert isinstance(result, NotEdited)
     assert "No file to edit could be made" in result.sentence
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "meant"),
+    [
+        ("a", "a\n", "a"),
+        ("a\n", "a", "a\n"),
+        ("a\r\nb", "a\r\nb\r\n", "a\r\nb"),
+        ("a\n", "b\n", "b\n"),
+        ("a\n\n", "b\n\n", "b\n\n"),
+        ("a\n", "", ""),
+    ],
+)
+def test_the_end_of_a_text_is_its_own_whatever_the_editor_makes_of_it(before: str, after: str, meant: str) -> None:
+    assert with_own_end(before, after) == meant

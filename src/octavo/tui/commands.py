@@ -223,12 +223,14 @@ def clashes(screen: Screen[Any]) -> list[str]:
 def apply_keymap(app: App[Any], keymap: Mapping[str, str], places: Iterable[type[DOMNode]]) -> list[str]:
     """Give bindings of `places` other keys, by their ids. What cannot be done is left out and said, in sentences."""
     said: list[str] = []
-    declared = [list(own_bindings(place)) for place in places]
-    known = {binding.id for bindings in declared for binding in bindings}
+    declared: dict[str, list[Binding]] = {}
+    for place in places:
+        declared.setdefault(context_of(place), []).extend(own_bindings(place))
+    known = {binding.id for bindings in declared.values() for binding in bindings}
     for command_id in sorted(set(keymap) - known):
         said.append(f"The key map names {command_id}, which is no command of this version.")
     wanted = {command_id: keys for command_id, keys in keymap.items() if command_id in known}
-    for bindings in declared:
+    for bindings in declared.values():
         taken = {
             key: binding.id for binding in bindings if binding.id not in wanted for key in _normal_keys(binding.key)
         }

@@ -20,7 +20,7 @@ class Discussing(View):
 
     CONTEXT: ClassVar[str] = "pages and diffs"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("c", "comment", "Comment", tooltip="Comment on the block the cursor is on", id="comment.block"),
+        Binding("c", "comment", "Comment", tooltip="Comment on the block the cursor is on; on a thread, reply", id="comment.block"),
         Binding("C", "comment_page", "Comment on page", show=False, tooltip="Comment on the whole page", id="comment.page"),
         Binding("d", "resolve_here", "Done", show=False, tooltip="Resolve the thread on the block the cursor is on", id="comment.resolve_here"),
         Binding("D", "reply_resolve_here", "Reply, done", show=False, tooltip="Reply to the thread on this block, and resolve it", id="comment.reply_resolve_here"),
@@ -43,6 +43,11 @@ class Discussing(View):
         raise NotImplementedError
 
     @property
+    def is_on_old_side(self) -> bool:
+        """Whether the block the cursor is on is of the page as it was."""
+        return False
+
+    @property
     def known_threads(self) -> tuple[Comment, ...]:
         """The threads on show."""
         raise NotImplementedError
@@ -63,7 +68,7 @@ class Discussing(View):
         return super().why_not(action, parameters)
 
     def threads_on(self, block: Block) -> list[Comment]:
-        """The threads that hang on a block, or on what is in it."""
+        """The threads that hang on a block, or on what is in it; of a block of the kind `thread`, that thread."""
         raise NotImplementedError
 
     def thread_on(self, block: Block) -> Comment | None:
@@ -88,10 +93,21 @@ class Discussing(View):
 
     def action_comment(self) -> None:
         block, page, at = self.block_on_show, self.page_on_show, self.discussion
-        if at is not None and page is not None:
+        if at is not None and block is not None and block.kind == "thread":
+            if (thread := self.thread_on(block)) is not None:
+                talking.reply(self.octavo, at, thread)
+        elif at is not None and page is not None:
             node = block.key if block is not None else None
             excerpt = block.plain() if block is not None else page[1]
-            talking.start_thread(self.octavo, at, page=page[0], node=node, title=page[1], excerpt=excerpt)
+            talking.start_thread(
+                self.octavo,
+                at,
+                page=page[0],
+                node=node,
+                title=f"{page[1]}, as it was" if self.is_on_old_side else page[1],
+                excerpt=excerpt,
+                quote=self.is_on_old_side,
+            )
 
     def action_comment_page(self) -> None:
         page, at = self.page_on_show, self.discussion

@@ -8,13 +8,14 @@ import shutil
 import stat
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from textual.app import App, SuspendNotSupported
 
+from octavo.data.state import NotSaved
 from octavo.settings import Settings
 from octavo.tui.children import for_children
 
@@ -46,14 +47,16 @@ class Chosen(Protocol):
     settings: Settings
 
 
-def edit_text(app: App[Any], text: str, folder: Path, *, name: str = "comment") -> Edited | NotEdited:
+def edit_text(
+    app: App[Any], text: str, folder: Path, *, name: str = "comment", keep: Callable[[str], None] | None = None
+) -> Edited | NotEdited:
     """Let the person change `text` in their editor while `app` stands still. `folder` becomes private (0700)."""
     command = app.settings.editor if isinstance(app, Chosen) else ()
     try:
         with app.suspend():
-            return run_editor(text, folder, os.environ, command=command, name=name)
+            return run_editor(text, folder, os.environ, command=command, name=name, keep=keep)
     except SuspendNotSupported:
-        return NotEdited("An editor cannot be started from this terminal. Go on writing here.")
+        return NotEdited("An editor cannot be started from this terminal.")
 
 
 def run_editor(
@@ -63,14 +66,19 @@ def run_editor(
     *,
     command: Sequence[str] = (),
     name: str = "comment",
+    keep: Callable[[str], None] | None = None,
 ) -> Edited | NotEdited:
     """Run an editor on a private file with `text`, and read it back: `command`, or else what `environment` names.
 
-    The file is removed when its text was read, and kept when anything failed.
+    The file is removed when its text was read, and kept when anything failed. What `name` begins with is what the name
+    of the file begins with. `keep` is called with the text before the file is removed, and may raise NotSaved. With it
+    the text is exactly that of the file; without it, it has no line end at its end, and lines end as they do here.
     """
     program = list(command) or _editor(environment)
     if isinstance(program, NotEdited):
         return program
+    if len(text.encode(errors="surrogatepass")) > LARGEST:
+        return NotEdited("The text is larger than 1 MiB, which is more than is read back from an editor.")
     try:
         path = _write(text, folder, name)
     except OSError as error:
@@ -82,10 +90,16 @@ def run_editor(
         return NotEdited(f"{program[0]} could not be started: {error.strerror}. Set EDITOR to another program.")
     if ended.returncode != 0:
         return NotEdited(f"{program[0]} ended with {ended.returncode}. The text is kept in {path}.", path)
-    read = _read(path)
-    if isinstance(read, Edited):
-        path.unlink(missing_ok=True)
-    return read
+    read = read_back(path)
+    if isinstance(read, NotEdited):
+        return read
+    if keep is not None:
+        try:
+            keep(read.text)
+        except NotSaved as error:
+            return NotEdited(f"{error} The text is kept in {path}.", path)
+    path.unlink(missing_ok=True)
+    return read if keep is not None else Edited(read.text.replace("\r\n", "\n").removesuffix("\n"))
 
 
 def _editor(environment: Mapping[str, str]) -> list[str] | NotEdited:
@@ -108,7 +122,8 @@ def _write(text: str, folder: Path, name: str) -> Path:
     return Path(path)
 
 
-def _read(path: Path) -> Edited | NotEdited:
+def read_back(path: Path) -> Edited | NotEdited:
+    """The text of a file an editor had, exactly."""
     # Read by its path: editors write a new file and put it in the place of the old one.
     try:
         # Nothing that waits for a writer is waited for.
@@ -125,6 +140,6 @@ def _read(path: Path) -> Edited | NotEdited:
     except OSError as error:
         return NotEdited(f"{path} could not be read back: {error.strerror}.", path)
     try:
-        return Edited(raw.decode("utf-8").replace("\r\n", "\n").removesuffix("\n"))
+        return Edited(raw.decode("utf-8"))
     except UnicodeDecodeError:
         return NotEdited(f"The text is not UTF-8 and was not read. It is kept in {path}.", path)

@@ -15,8 +15,7 @@ from urllib.parse import quote
 from octavo.api import content, pdf
 from octavo.api.content import File, Page
 from octavo.api.errors import ApiError
-from octavo.api.places import SpaceRef
-from octavo.api.spaces import Space
+from octavo.api.places import ChangeRequestRef, ContentRef, SpaceRef
 from octavo.data.saving import IsThere, NotSaved, destination, safe_name, save, save_folder
 from octavo.tui.ages import plural
 from octavo.tui.file_facts import size_in_words
@@ -60,29 +59,23 @@ def save_file(app: Octavo, file: File) -> None:
     ask_where(app, export)
 
 
-def choose(app: Octavo, space: Space, page: tuple[str, str] | None) -> None:
-    """Ask what is to be saved and as what: the page on show, given by id and title, or the whole space."""
+def choose(app: Octavo, at: SpaceRef | ChangeRequestRef, title: str, page: tuple[str, str] | None) -> None:
+    """Ask what is to be saved and as what: the page on show, given by id and title, or all of what is called `title`."""
+    whole = "The whole space" if isinstance(at, SpaceRef) else "The whole change request"
     exports: dict[str, Export] = {}
     if page is not None:
-        page_id, title = page
-        exports["This page as Markdown"] = Export(
-            title, f"{slug(title)}.md", lambda: _markdown(app, space.ref, page_id)
-        )
+        page_id, name = page
+        exports["This page as Markdown"] = Export(name, f"{slug(name)}.md", lambda: _markdown(app, at, page_id))
         exports["This page as PDF"] = Export(
-            title, f"{slug(title)}.pdf", lambda: _pdf(app, pdf.Get(at=space.ref, page=page_id, only=True))
+            name, f"{slug(name)}.pdf", lambda: _pdf(app, pdf.Get(at=at, page=page_id, only=True))
         )
         exports["This page and those below as PDF"] = Export(
-            title, f"{slug(title)}.pdf", lambda: _pdf(app, pdf.Get(at=space.ref, page=page_id))
+            name, f"{slug(name)}.pdf", lambda: _pdf(app, pdf.Get(at=at, page=page_id))
         )
-    exports["The whole space as Markdown"] = Export(
-        space.title,
-        slug(space.title),
-        files=lambda: _pages(app, space.ref),
-        intro="A folder with a file for each page.",
+    exports[f"{whole} as Markdown"] = Export(
+        title, slug(title), files=lambda: _pages(app, at), intro="A folder with a file for each page."
     )
-    exports["The whole space as PDF"] = Export(
-        space.title, f"{slug(space.title)}.pdf", lambda: _pdf(app, pdf.Get(at=space.ref))
-    )
+    exports[f"{whole} as PDF"] = Export(title, f"{slug(title)}.pdf", lambda: _pdf(app, pdf.Get(at=at)))
 
     def chosen(what: str | None) -> None:
         if what is not None:
@@ -94,14 +87,14 @@ def choose(app: Octavo, space: Space, page: tuple[str, str] | None) -> None:
 
 def slug(title: str) -> str:
     """A title as the name of a file without its ending."""
-    return re.sub(r"[\s_]+", "-", title.strip().lower()) or "page"
+    return re.sub(r"[\s_]+", "-", title.strip().lstrip("#").lower()) or "page"
 
 
-async def _markdown(app: Octavo, at: SpaceRef, page_id: str) -> AsyncIterator[bytes]:
+async def _markdown(app: Octavo, at: ContentRef, page_id: str) -> AsyncIterator[bytes]:
     yield await _page(app, at, page_id)
 
 
-async def _page(app: Octavo, at: SpaceRef, page_id: str) -> bytes:
+async def _page(app: Octavo, at: ContentRef, page_id: str) -> bytes:
     page: Page = await app.session.live.send(page_as_written(at, page_id))
     return text_of(page).encode("utf-8", "replace")
 
@@ -114,7 +107,7 @@ async def _pdf(app: Octavo, op: pdf.Get) -> AsyncGenerator[bytes, None]:
             yield chunk
 
 
-async def _pages(app: Octavo, at: SpaceRef) -> AsyncIterator[tuple[tuple[str, ...], bytes]]:
+async def _pages(app: Octavo, at: ContentRef) -> AsyncIterator[tuple[tuple[str, ...], bytes]]:
     """Every page of a space as a file, and the tree of them as platforms read it."""
     tree = await app.session.live.send(content.ListPages(at=at))
     pages = [page for page in tree.walk() if page.type == "document"]

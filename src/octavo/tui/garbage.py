@@ -7,7 +7,7 @@ from __future__ import annotations
 import gc
 from typing import Any
 
-_YOUNG, _OLD, _ALL = 5_000, 10, 200
+_YOUNG, _OLD, _ALL = 2_000, 2, 2_000
 """Objects more than at the last look, such looks between two at what is older, and those between two at everything."""
 
 

@@ -7,14 +7,21 @@ from textual.dom import DOMNode
 from octavo.tui.app import Octavo
 from octavo.tui.discussing import Discussing
 from octavo.tui.page.diff_view import DiffView
+from octavo.tui.page.three_way import ThreeWay
 from octavo.tui.page.view import PageView
-from octavo.tui.proposing import Proposing
+from octavo.tui.review.comparing_with import ComparingWith
+from octavo.tui.review.proposing import Proposing
+from octavo.tui.review.requesting import Requesting
+from octavo.tui.review.reviewing import Reviewing
+from octavo.tui.review.undoing_merge import UndoingMerge
+from octavo.tui.review.updating import Updating
 from octavo.tui.screens.activity import ActivityScreen
 from octavo.tui.screens.change_request import ChangeRequestScreen
 from octavo.tui.screens.changes import ChangesScreen
 from octavo.tui.screens.comments import CommentsScreen
 from octavo.tui.screens.composer import Composer
 from octavo.tui.screens.confirm import Confirm
+from octavo.tui.screens.conflicts import ConflictsScreen
 from octavo.tui.screens.content import ContentScreen
 from octavo.tui.screens.files import FilesScreen
 from octavo.tui.screens.home import HomeScreen
@@ -23,6 +30,7 @@ from octavo.tui.screens.note import NoteSheet
 from octavo.tui.screens.page_history import PageHistoryScreen
 from octavo.tui.screens.picture import PictureScreen
 from octavo.tui.screens.record import RecordSheet
+from octavo.tui.screens.reviewers import ReviewersScreen
 from octavo.tui.screens.search import SearchScreen
 from octavo.tui.screens.sign_in import SignInScreen
 from octavo.tui.screens.thread import ThreadSheet
@@ -31,6 +39,8 @@ from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Rows
 from octavo.tui.widgets.thread import ThreadView
 from octavo.tui.widgets.tree import Tree
+from octavo.tui.writing.authoring import Arranging, Authoring
+from octavo.tui.writing.taking_back import TakingBack
 
 PLACES: tuple[type[DOMNode], ...] = (
     Octavo,
@@ -40,6 +50,8 @@ PLACES: tuple[type[DOMNode], ...] = (
     HomeScreen,
     ContentScreen,
     SpaceViews,
+    Authoring,
+    Arranging,
     PageView,
     RecordSheet,
     Discussing,
@@ -51,10 +63,19 @@ PLACES: tuple[type[DOMNode], ...] = (
     ThreadSheet,
     CommentsScreen,
     ChangesScreen,
+    Reviewing,
+    Requesting,
+    Updating,
+    UndoingMerge,
     Proposing,
     ChangeRequestScreen,
+    ComparingWith,
+    TakingBack,
     DiffView,
+    ConflictsScreen,
+    ThreeWay,
     PictureScreen,
+    ReviewersScreen,
     SearchScreen,
     Composer,
     Confirm,

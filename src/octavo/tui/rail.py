@@ -3,26 +3,77 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
 
-from octavo.api.comments import Comment
+from textual import on
+
+from octavo.api import comments
+from octavo.api.comments import Comment, Reply
+from octavo.api.operation import ListPage
+from octavo.data.live import Snapshot
 from octavo.tui.ages import short_age
-from octavo.tui.page.threads import ThreadLine
+from octavo.tui.discussing import Discussing
+from octavo.tui.page.diff_view import DiffView
+from octavo.tui.page.threads import Answer, ThreadLine
+
+MOST_ANSWERS = 3
+"""How many replies a rail shows, the newest ones: all of them are where the thread is shown."""
+
+
+class Railed(Discussing):
+    """A view with threads on the rails of a diff. The replies of those on show are followed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._replies: dict[str, tuple[Reply, ...]] = {}
+
+    def draw_threads(self) -> None:
+        """Show the threads as they are now between the lines of the diff."""
+        raise NotImplementedError
+
+    def rails(self, hanging: Mapping[str, Sequence[Comment]]) -> dict[str, list[ThreadLine]]:
+        """Threads by block as the diff shows them."""
+        return thread_lines(hanging, self.octavo.known.on_its_way, self._replies)
+
+    @on(DiffView.RepliesWanted)
+    def _follow_replies(self, message: DiffView.RepliesWanted) -> None:
+        for key in message.keys:
+            if self.discussion is not None and not key.startswith("pending-"):
+                op = comments.ListReplies(at=self.discussion, comment_id=key, format="markdown", limit=200)
+                self.follow(f"replies {key}", op, partial(self._show_replies, key))
+
+    def _show_replies(self, key: str, snapshot: Snapshot[ListPage[Reply]]) -> None:
+        if snapshot.value is not None and self._replies.get(key) != snapshot.value.items:
+            self._replies[key] = snapshot.value.items
+            self.draw_threads()
 
 
 def thread_lines(
-    threads: Mapping[str, Sequence[Comment]], on_its_way: Callable[[str], str]
+    threads: Mapping[str, Sequence[Comment]],
+    on_its_way: Callable[[str], str],
+    replies: Mapping[str, Sequence[Reply]] = MappingProxyType({}),
 ) -> dict[str, list[ThreadLine]]:
-    """Threads by block as a diff shows them. `on_its_way` says of an id how far it got that is not there yet."""
-    return {
-        key: [
-            ThreadLine(
-                author=thread.posted_by.name,
-                age=on_its_way(thread.id) or short_age(thread.posted_at),
-                text=thread.body.text,
-                replies=thread.replies,
-                open=thread.is_open,
-            )
-            for thread in hanging
-        ]
-        for key, hanging in threads.items()
-    }
+    """Threads by block as a diff shows them, those on no block under "". `on_its_way` says of an id how far it got that
+    is not there yet."""
+
+    def age(message: Comment | Reply) -> str:
+        return on_its_way(message.id) or short_age(message.posted_at)
+
+    def line(thread: Comment, key: str) -> ThreadLine:
+        answers = replies.get(thread.id, ())
+        target = thread.target
+        is_gone = not key and target.node is not None
+        return ThreadLine(
+            author=thread.posted_by.name,
+            age=age(thread),
+            text=thread.body.text,
+            replies=max(thread.replies, len(answers)),
+            open=thread.is_open,
+            answers=tuple(Answer(each.posted_by.name, age(each), each.body.text) for each in answers[-MOST_ANSWERS:]),
+            key=thread.id,
+            outdated=is_gone or bool(target.page is not None and target.page.outdated),
+            about=" ".join((target.node.preview or "").split()) if is_gone and target.node is not None else "",
+        )
+
+    return {key: [line(thread, key) for thread in hanging] for key, hanging in threads.items()}

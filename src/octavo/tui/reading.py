@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from octavo.api.collections import Collection
 from octavo.api.comments import Comment
@@ -41,16 +41,17 @@ def space_nodes(collections: Iterable[Collection], spaces: Iterable[Space]) -> l
     return within(None, frozenset())
 
 
-def page_nodes(pages: Sequence[Page], counts: Mapping[str, int]) -> list[Node]:
-    """A page tree with the number of open threads on each page."""
+def page_nodes(pages: Sequence[Page], counts: Mapping[str, int], unsent: Container[str] = ()) -> list[Node]:
+    """A page tree with the number of open threads on each page, and of which a text is not sent."""
     return [
         Node(
             page.id,
             page.title or "Untitled",
-            page_nodes(page.pages, counts),
+            page_nodes(page.pages, counts, unsent),
             kind=page.type if page.type in ("group", "link") else "page",
             count=counts.get(page.id, 0),
             sign=emoji(page.emoji),
+            right="unsent" if page.id in unsent else "",
             dim=page.hidden,
             path=page.path or "",
         )

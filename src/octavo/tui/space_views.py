@@ -61,4 +61,4 @@ class SpaceViews(Spaces):
         from octavo.tui.exporting import choose
 
         if self.space is not None:
-            choose(self.octavo, self.space, self.page_on_show)
+            choose(self.octavo, self.space.ref, self.space.title, self.page_on_show)

@@ -32,10 +32,14 @@ REACTIONS = (
 )
 
 
-def start_thread(app: Octavo, at: Discussion, *, page: str | None, node: str | None, title: str, excerpt: str) -> None:
-    """Write a comment on a block of a page, on a page, or on the whole place."""
+def start_thread(
+    app: Octavo, at: Discussion, *, page: str | None, node: str | None, title: str, excerpt: str, quote: bool = False
+) -> None:
+    """Write a comment on a block of a page, on a page, or on the whole place. `quote`: the comment begins with the words
+    it is about, because they no longer stand on the page."""
 
     def send(text: str) -> Operation[Comment]:
+        text = f"> {_excerpt(excerpt)}\n\n{text}" if quote else text
         target = {name: value for name, value in (("page", page), ("node", node)) if value is not None}
         return comments.Create(at=at, body=Markdown(markdown=text), **target)
 

@@ -30,7 +30,7 @@ _MODULES = (
     "tui.screens.picture",
     "tui.screens.record",
     "tui.widgets.preview",
-    "tui.merging",
+    "tui.review.merging",
     "tui.page.highlight",
     "tui.page.openapi",
     "tui.page.operations",

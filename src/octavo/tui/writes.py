@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from octavo.api.errors import ApiError
 from octavo.api.operation import Operation
 from octavo.data.state import NotSaved
 
 if TYPE_CHECKING:
+    from octavo.data.once import Sent
     from octavo.tui.app import Octavo
+
+T = TypeVar("T")
 
 NOTICE_SECONDS = 3.0
 
@@ -90,6 +93,43 @@ class Writes:
             app.say(said)
         if then is not None:
             then(answer)
+
+    def send_once(
+        self,
+        doing: str,
+        sending: Coroutine[Any, Any, Sent[T]],
+        *,
+        said: str = "",
+        then: Callable[[T], None] | None = None,
+        otherwise: str = "",
+    ) -> None:
+        """Do what is sent once, and tell what became of it. `otherwise` is what is said beside, when it was not done."""
+        self._app.background(self._sent_once(doing, sending, said, then, otherwise))
+
+    async def _sent_once(
+        self,
+        doing: str,
+        sending: Coroutine[Any, Any, Sent[T]],
+        said: str,
+        then: Callable[[T], None] | None,
+        otherwise: str,
+    ) -> None:
+        app = self._app
+        # Not in turn with the others: where the answer is lost it takes a minute until it is known.
+        number = app.notices.say(f"{doing[:1].upper()}{doing[1:]}…", seconds=90)
+        try:
+            sent = await sending
+        finally:
+            app.notices.close(number)
+        if sent.kind in ("done", "unknown"):
+            self.is_final(f"To {doing} cannot be taken back with u.")
+        if sent.kind != "done" or sent.answer is None:
+            app.say(f"{sent.sentence} {otherwise}".rstrip(), tone="failed")
+            return
+        if sent.sentence or said:
+            app.say(sent.sentence or said, tone="care" if sent.sentence else "done")
+        if then is not None:
+            then(sent.answer)
 
     def is_final(self, why: str) -> None:
         """The last write cannot be taken back, and what came before it is not what `u` is about."""

@@ -2,118 +2,116 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
+from functools import cached_property, partial
+from itertools import islice
 from typing import ClassVar
 
 from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
-from octavo.api import change_requests, comments, content, reviews
-from octavo.api.change_requests import ChangeRequest
+from octavo.api import change_requests, comments, reviews
+from octavo.api.change_requests import ChangeRequest, Contributor
 from octavo.api.comments import Comment
-from octavo.api.content import Change, Changes
 from octavo.api.errors import ApiError
 from octavo.api.operation import ListPage
-from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
-from octavo.api.reviews import RequestedReviewer, Review
+from octavo.api.places import SpaceRef
+from octavo.api.reviews import RequestedReviewer
 from octavo.data.live import Snapshot
-from octavo.documents.blocks import Block, Document
-from octavo.documents.diff import diff
-from octavo.documents.parse import parse
-from octavo.tui import standing
-from octavo.tui.checks import name, sign
-from octavo.tui.discussing import Discussing
+from octavo.tui.ages import plural
+from octavo.tui.allowing import UNDECIDED
 from octavo.tui.page.diff_view import DiffView
-from octavo.tui.pages import page_as_written, page_there, text_of
-from octavo.tui.proposing import Proposing
-from octavo.tui.rail import thread_lines
-from octavo.tui.reading import anchored, open_counts, under
-from octavo.tui.standing import in_words, key_of
+from octavo.tui.reading import open_counts
+from octavo.tui.review import standing
+from octavo.tui.review.changed_pages import WHOLE, ChangedPage, Marks, discussed, nodes, order
+from octavo.tui.review.comparisons import AHEAD
+from octavo.tui.review.proposing import Proposing
+from octavo.tui.review.viewed import Viewed
 from octavo.tui.widgets.lines import Lines
-from octavo.tui.widgets.rows import Row, Rows
+from octavo.tui.widgets.tree import Node, Tree
+from octavo.tui.writing.taking_back import TakingBack
 
-SIGN_STYLES = {"+": "$success", "−": "$error", "→": "$warning", "~": "$primary"}
+DRAW_AGAIN = 0.15
+"""Seconds in which the sizes that arrive are drawn at once."""
+MOST_REVISIONS = 5
+"""Earlier revisions that were reviewed and are looked into for what changed since."""
 
 
-class ChangeRequestScreen(Discussing, Proposing):
+class ChangeRequestScreen(TakingBack, Proposing):
     """On the left what is changed and how it stands, on the right the diff of the page under the cursor."""
 
     VIEW = "changes"
     CONTEXT = "change request"
     HELP = (
         "Pages on the left, the diff on the right. n and N go through the changes, J and K through the pages, x marks a page "
-        "as looked at, c comments on the block under the cursor, a approves, m merges after showing what goes live."
+        "as looked at and goes to the next that is not, c comments on the block under the cursor, B compares with your last "
+        "review, a approves, m merges after showing what goes live."
     )
     CSS_PATH = "change_request.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("J", "read_on(1)", "Next page", show=False, tooltip="Next changed page", id="change.next_page"),
         Binding("K", "read_on(-1)", "Page before", show=False, tooltip="Changed page before", id="change.previous_page"),
-        Binding("x", "viewed", "Viewed", tooltip="Mark this page as looked at; kept per revision", id="change.viewed"),
+        Binding("x", "viewed", "Viewed", tooltip="Mark as looked at, until it changes again, and go to the next that is not", id="change.viewed"),
         Binding("t", "thread(1)", "Thread", tooltip="Open the threads of this change request", id="change.threads"),
+        Binding("full_stop", "whole_tree", "All pages", show=False, key_display=".", tooltip="Only what changes, or all pages", id="change.whole_tree"),
+        Binding("ctrl+e", "export", "Export", show=False, tooltip="Save the change request or this page as PDF or Markdown", id="change.export"),
         Binding("escape", "up", "Back", show=False, tooltip="To the pages, then back to the list", id="change.up"),
     ]  # fmt: skip
 
     def __init__(self, change_request: ChangeRequest, space: SpaceRef) -> None:
-        super().__init__()
-        self._change_request = change_request
-        self._space = space
-        self.at: ChangeRequestRef = change_request.ref(space)
-        self._changes: Changes | None = None
-        self._reviews: tuple[Review, ...] = ()
+        super().__init__(change_request, space)
         self._requested: tuple[RequestedReviewer, ...] = ()
-        self._threads: tuple[Comment, ...] = ()
-        self._shown = ""
-        self._sides: tuple[Document, Document] | None = None
-        self._fetched_changes_limit = 100
+        self._contributors: tuple[Contributor, ...] = ()
+        self._newer: dict[str, int] = {}
+        """How many pages changed since a revision that was reviewed."""
+        self._entries: dict[str, ChangedPage] = {}
+        """What changes, in the order of the tree."""
+        self._readable: list[str] = []
+        """The keys of these and of what is talked about."""
+        self._stops: dict[str, ChangedPage] = {}
+        """All that is in the tree."""
+        self._shows_all = False
+        self._drawing: Timer | None = None
 
     def body(self) -> Iterable[Widget]:
-        rows: Rows[Change] = Rows(
-            self._draw_change,
-            key=key_of,
-            search=name,
-            empty="Nothing is changed yet.",
-            hint="Edit its pages, then r.",
-            id="changes",
-        )
         yield Static("", id="head")
         with Horizontal():
             with Vertical(id="left", classes="hairline"):
                 yield Static("PAGES", classes="pane-title", id="changes-title")
-                yield rows
+                yield Tree(empty="Nothing is changed yet.", hint="Edit its pages, then r.", id="changes")
                 yield Static("", id="standing")
             yield DiffView(ascii=self.octavo.settings.ascii, id="diff")
             yield Static("", id="words")
 
     @property
-    def rows(self) -> Rows[Change]:
-        return self.query_one("#changes", Rows)
+    def page_tree(self) -> Tree:
+        return self.query_one("#changes", Tree)
 
-    @property
-    def view(self) -> DiffView:
-        return self.query_one(DiffView)
+    @cached_property
+    def marks(self) -> Viewed:
+        """Which pages one looked at, and which last."""
+        return Viewed(self.octavo.session.state, self._change_request.id)
 
     def on_mount(self) -> None:
-        self.rows.wait_for("what it changes")
+        self.page_tree.wait_for("what it changes")
         self.follow("change request", change_requests.Get(at=self.at), self._show_change_request)
-        self._follow_changes()
-        self.follow("reviews", reviews.List(at=self.at, format="markdown", limit=100), self._show_reviews)
-        self.follow("requested", reviews.ListRequested(at=self.at, limit=100), self._show_requested)
         threads = comments.List(at=self.at, status="all", format="markdown", limit=200)
         self.follow_whole("threads", threads, self._show_threads)
+        self.follow_whole("requested", reviews.ListRequested(at=self.at, limit=100), self._show_requested)
+        self.follow_whole("contributors", change_requests.ListContributors(at=self.at), self._show_contributors)
         self.octavo.known.spaces_changed.subscribe(self, lambda _: self.refresh_bindings())
+        self._take_up_marks()
         self._draw_head()
-        self.rows.focus()
+        self.page_tree.focus()
 
     def on_resize(self) -> None:
         self._draw_head()
-
-    def _follow_changes(self) -> None:
-        self.follow("changes", content.ListChanges(at=self.at, limit=self._fetched_changes_limit), self._show_changes)
+        self.show_changed()
 
     # What arrives
 
@@ -121,40 +119,83 @@ class ChangeRequestScreen(Discussing, Proposing):
         if snapshot.value is None:
             return
         before, self._change_request = self._change_request, snapshot.value
-        if before.revision != snapshot.value.revision or before.base != snapshot.value.base:
-            self._shown = ""
-            self._show_diff()
+        after = snapshot.value
+        if (before.revision, before.base, before.status) != (after.revision, after.base, after.status):
+            self._newer.clear()
+            self._take_up_marks()
+            self.find_changes()
+            self.show_reviews()
         self._draw_head()
         self.refresh_bindings()
 
-    def _show_changes(self, snapshot: Snapshot[Changes]) -> None:
-        if snapshot.error is not None:
-            self.rows.fail("What it changes did not load", str(snapshot.error))
-        if snapshot.value is None:
+    def show_changed(self) -> None:
+        if self.changed is None or not self.is_mounted:
             return
-        self._changes = snapshot.value
-        self.rows.show(snapshot.value.changes)
-        if snapshot.value.more and self._fetched_changes_limit < 1000:
-            # A page must never be hidden from its reviewer: ask until nothing is left out.
-            self._fetched_changes_limit = 1000
-            self.call_later(self._follow_changes)
+        titles = {page.id: page.title or "Untitled" for root in self.after for page in root.walk()}
+        also = discussed(self._threads, self.changed, titles)
+        counts = dict(open_counts(self._threads))
+        counts[WHOLE] = sum(thread.is_open for thread in self._threads if thread.target.page is None)
+        tight = self.has_class("-narrow")
+        conflicting = self.conflicting | self.comparisons.undecided
+        marks = Marks(self.marks.keys, self.marks.changed, counts, self.comparisons.sizes, conflicting, tight)
+        found = nodes(self.changed, also, self.before, self.after, marks, whole_tree=self._shows_all)
+        by_key = {entry.key: entry for entry in (*self.changed, *also)}
+        drawn = [node for node in order(found) if node.kind != "section"]
+        self._stops = {str(node.key): by_key.get(str(node.key)) or _unchanged(node) for node in drawn}
+        self._entries = {key: entry for key, entry in self._stops.items() if entry.changes}
+        self._readable = [key for key in self._stops if key in by_key]
+        begins, here = not self.page_tree.keys, str(self.page_tree.key)
+        self.page_tree.show(found)
+        if begins or here not in self._stops:
+            first = next(iter(self._readable), "")
+            self.page_tree.reveal(self.marks.place if begins and self.marks.place in self._stops else first)
         self._draw_title()
-        self._show_diff()
+        self.show_diff()
 
-    def _show_reviews(self, snapshot: Snapshot[ListPage[Review]]) -> None:
-        self._reviews = snapshot.value.items if snapshot.value else ()
+    def could_not_compare(self, cause: str) -> None:
+        self.page_tree.fail("What it changes did not load", cause)
+
+    def show_reviews(self) -> None:
+        self._draw_head()
+        earlier = [each.revision for each in self.reviews if not each.outdated and each.revision]
+        unknown = [each for each in dict.fromkeys(earlier) if each not in (*self._newer, self._change_request.revision)]
+        if unknown and self._change_request.revision:
+            self.instead("reviews", partial(self._look_since, unknown[:MOST_REVISIONS]))
+
+    async def _look_since(self, revisions: list[str]) -> None:
+        head = self._change_request.revision
+        for revision in revisions:
+            try:
+                found = await self.changed_since(revision)
+            except ApiError:
+                return  # that it was an earlier revision is said anyway
+            if found is not None and head == self._change_request.revision:
+                self._newer[revision] = len(found)
         self._draw_head()
 
     def _show_requested(self, snapshot: Snapshot[ListPage[RequestedReviewer]]) -> None:
         self._requested = snapshot.value.items if snapshot.value else ()
         self._draw_head()
 
+    def _show_contributors(self, snapshot: Snapshot[ListPage[Contributor]]) -> None:
+        self._contributors = snapshot.value.items if snapshot.value else ()
+        self._draw_head()
+
     def _show_threads(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
         if snapshot.value is not None:
             self._threads = snapshot.value.items
-            self.rows.redraw()
-            self._draw_threads()
+            self.show_changed()
+            self.draw_threads()
             self._draw_head()
+
+    def was_compared(self, key: str) -> None:
+        if self._drawing is None:
+            self._drawing = self.set_timer(DRAW_AGAIN, self._draw_sizes)
+
+    def _draw_sizes(self) -> None:
+        self._drawing = None
+        self.show_changed()
+        self._draw_head()
 
     # The head and the left
 
@@ -164,128 +205,65 @@ class ChangeRequestScreen(Discussing, Proposing):
         about, space = self._change_request, self.octavo.known.space(self._space.space_id)
         still_open = sum(thread.is_open for thread in self._threads)
         width = max(20, self.size.width)
-        head = standing.head(about, space.title if space else "", self._reviews, still_open, width)
+        conflicts = len(self.conflicting), len(self.comparisons.undecided) if about.status in UNDECIDED else 0
+        head = standing.head(about, space.title if space else "", self.reviews, still_open, width, *conflicts)
         self.query_one("#head", Static).update(head)
-        self.query_one("#standing", Static).update(standing.reviewers(about, self._reviews, self._requested))
-        self._say_where()
+        said = standing.reviewers(about, self.reviews, self._requested, self._contributors, self._newer)
+        self.query_one("#standing", Static).update(said)
+        self.say_where()
 
     def _draw_title(self) -> None:
-        changes = self._changes.changes if self._changes else ()
-        viewed = self._viewed()
-        seen = sum(key_of(each) in viewed for each in changes)
-        title = f"PAGES  {seen} of {len(changes)} viewed"
-        if self._changes and self._changes.more:
-            title += f" · {self._changes.more} more not listed by the server"
-        self.query_one("#changes-title", Static).update(Content(title))
+        if not self.is_mounted or self.changed is None:
+            return
+        keys = [each.key for each in self.changed]
+        seen = sum(key in self.marks.keys for key in keys)
+        lines = [Content.assemble("PAGES  ", (f"{seen} of {len(keys)} viewed", ""))]
+        if again := sum(key in self.marks.changed for key in keys):
+            lines.append(Content.styled(f"• {again} changed since you marked them", "$warning"))
+        if self.left_out:
+            lines.append(Content.styled(f"{plural(self.left_out, 'change')} not listed by the server", "$warning"))
+        if self.sides is not None and self.sides.name:
+            lines.append(Content.styled(f"against {self.sides.name}", "$primary"))
+        self.query_one("#changes-title", Static).update(Content("\n").join(lines))
 
-    def _draw_change(self, change: Change) -> Row:
-        mark = sign(change)
-        count = open_counts(self._threads).get(change.page.id, 0) if change.page else 0
-        seen = key_of(change) in self._viewed()
-        return Row(
-            text=Content.assemble((mark, SIGN_STYLES[mark]), " ", name(change)),
-            right=Content.styled(f"●{count}", "$octavo-note") if count else "",
-            sign=Content.styled("✓", "$success") if seen else " ",
-            dim=seen,
-        )
-
-    def _say_where(self) -> None:
+    def say_where(self) -> None:
         about = self._change_request
-        changes = self._changes.changes if self._changes else ()
-        index = next((number for number, each in enumerate(changes, 1) if key_of(each) == self.rows.key), 0)
-        place = f"page {index} of {len(changes)}" if index else ""
+        keys = list(self._entries)
+        here = str(self.page_tree.key)
+        place = f"page {keys.index(here) + 1} of {len(keys)}" if here in self._entries else ""
+        against = f"against {self.sides.name}" if self.sides is not None and self.sides.name else ""
         space = self.octavo.known.space(self._space.space_id)
         where = f"{space.title} › " if space is not None else ""
         self.status(
             f"Changes › {where}#{about.number} {about.title}",
-            " · ".join(each for each in (place, self.view.facts) if each),
+            " · ".join(each for each in (place, against, self.view.facts) if each),
         )
 
-    # The diff
+    # What Comparing asks
 
     @property
-    def _is_comparing(self) -> bool:
-        """Whether the diff of the page under the cursor is not there yet."""
-        return self._sides is None and not self.has_class("-words")
+    def change_on_show(self) -> ChangedPage | None:
+        return self._stops.get(str(self.page_tree.key))
+
+    def pages_ahead(self) -> Iterable[ChangedPage]:
+        keys, here = self._readable, str(self.page_tree.key)
+        at = keys.index(here) + 1 if here in keys else 0
+        return [self._stops[key] for key in islice((*keys[at:], *reversed(keys[:at])), AHEAD)]
+
+    def go_to_change_of(self, page_id: str) -> bool:
+        return page_id in self._readable and self.page_tree.reveal(page_id)
 
     @on(Lines.Highlighted, "#changes")
-    def _other_page(self) -> None:
-        self._show_diff()
-
-    def _show_diff(self) -> None:
-        change = self.rows.item
-        if change is None:
-            return
-        key = f"{key_of(change)} {self._change_request.revision} {self._change_request.base}"
-        if key == self._shown:
-            return
-        self._shown = key
-        if change.page is None or change.page.type != "document":
-            self._sides = None
-            self.workers.cancel_group(self, "diff")
-            self.query_one("#words", Static).update(Content(f"{sign(change)} {name(change)}\n\n{in_words(change)}"))
-            self.add_class("-words")
-        else:
-            self.remove_class("-words")
-            self._sides = None
-            self.view.wait_for(name(change))
-            self.run_worker(self._compare(change, key), exclusive=True, group="diff")
-        self._say_where()
-        self.refresh_bindings()
-
-    async def _compare(self, change: Change, key: str) -> None:
-        assert change.page is not None
-        base = RevisionRef(space_id=self._space.space_id, revision_id=self._change_request.base or "")
-        now: ContentRef = self.at
-        if self._change_request.revision:
-            now = RevisionRef(space_id=self._space.space_id, revision_id=self._change_request.revision)
-        try:
-            pages = await asyncio.gather(
-                *(page_there(self.live, page_as_written(at, change.page.id)) for at in (base, now))
-            )
-        except ApiError as error:
-            self.view.fail(f"{name(change)} did not load", str(error))
-            self._shown = ""
-            return
-        before, after = map(text_of, pages)
-        old, new = await asyncio.to_thread(lambda: (parse(before), parse(after)))
-        found = await asyncio.to_thread(diff, old, new)
-        if key == self._shown:
-            self._sides = (old, new)
-            self.view.show(found, old=before, new=after, title=name(change), key=key)
-            self._draw_threads()
-            self._say_where()
-
-    def _draw_threads(self) -> None:
-        if self._sides is not None:
-            self.view.set_threads(thread_lines(self._hanging(), self.octavo.known.on_its_way))
-
-    def _hanging(self) -> dict[str, list[Comment]]:
-        """The threads of the page by block: of the new side, else of the old one, else the page as a whole."""
-        if self._sides is None:
-            return {}
-        old, new = self._sides
-        found = anchored(new, self._page_threads())
-        for key, threads in anchored(old, found.pop("", [])).items():
-            found.setdefault(key, []).extend(threads)
-        return found
-
-    def _page_threads(self) -> tuple[Comment, ...]:
-        change = self.rows.item
-        if change is None or change.page is None:
-            return ()
-        page = change.page.id
-        return tuple(thread for thread in self._threads if thread.target.page and thread.target.page.id == page)
-
-    @on(DiffView.Moved)
-    def _diff_moved(self) -> None:
-        self._say_where()
+    def _highlighted(self) -> None:
+        if self.page_tree.key is not None:
+            self.marks.place = str(self.page_tree.key)
+        self.show_diff()
 
     @on(Lines.Chosen, "#changes")
     def _chosen(self) -> None:
         self.view.focus()
 
-    # What Discussing and Proposing ask
+    # What Proposing asks
 
     @property
     def change_request(self) -> ChangeRequest | None:
@@ -295,74 +273,100 @@ class ChangeRequestScreen(Discussing, Proposing):
     def space_ref(self) -> SpaceRef | None:
         return self._space
 
-    @property
-    def discussion(self) -> ChangeRequestRef:
-        return self.at
-
-    @property
-    def page_on_show(self) -> tuple[str, str] | None:
-        change = self.rows.item if self.is_mounted else None
-        return (change.page.id, change.page.title) if change and change.page else None
-
-    @property
-    def block_on_show(self) -> Block | None:
-        stop = self.view.cursor_stop() if self._sides is not None else None
-        return stop[3] if stop is not None and stop[3].kind != "fold" else None
-
-    def threads_on(self, block: Block) -> list[Comment]:
-        return under(block, self._hanging())
-
-    @property
-    def known_threads(self) -> tuple[Comment, ...]:
-        here = self._page_threads()
-        return here + tuple(thread for thread in self._threads if thread not in here)
-
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         if action == "thread" and not self._threads:
             return "Nobody has commented on this change request. c comments on a block, C on all of it."
-        if action == "comment_page" and self.is_mounted and self.focused is not self.view:
+        if action == "comment_page" and self.is_mounted and self._comments_on_whole:
             return super().why_not("comment_whole", parameters)
-        if action == "comment" and self.is_mounted and self._is_comparing:
-            return f"{name(self.rows.item)} is still loading." if self.rows.item else None
-        if action == "viewed" and self.is_mounted and self.rows.item is None:
-            return "There is no page here."
+        if action == "viewed" and self.is_mounted and str(self.page_tree.key) not in self._entries:
+            return "Nothing changes here." if self.page_tree.keys else "There is no page here."
+        if action == "whole_tree" and not self.after:
+            return "Its pages are still loading."
         return super().why_not(action, parameters)
 
     # Actions
 
-    def action_comment_page(self) -> None:
-        """From the diff the page is meant, from the list of pages the change request as a whole."""
-        if self.focused is self.view:
-            super().action_comment_page()
-        else:
-            self.action_comment_whole()
+    @property
+    def _comments_on_whole(self) -> bool:
+        """From the diff of a page the page is meant, from the list of pages the change request as a whole."""
+        change = self.change_on_show
+        return self.focused is not self.view or change is None or change.page is None
 
-    def _viewed(self) -> set[str]:
-        kept = self.octavo.session.state.recall(f"viewed {self._change_request.id}", {})
-        return set(kept.get("keys", ())) if kept.get("revision") == self._change_request.revision else set()
+    def action_comment_page(self) -> None:
+        if self._comments_on_whole:
+            self.action_comment_whole()
+        else:
+            super().action_comment_page()
+
+    def _take_up_marks(self) -> None:
+        earlier = self.marks.at(self._change_request.revision or "")
+        if earlier is not None:
+            self.instead("marks", partial(self._renew_marks, earlier))
+
+    async def _renew_marks(self, earlier: str) -> None:
+        try:
+            found = await self.changed_since(earlier)
+        except ApiError:
+            found = None
+        self.marks.renew(None if found is None else {each.key for each in found})
+        self.show_changed()
 
     def action_viewed(self) -> None:
-        change = self.rows.item
-        if change is None:
+        key = str(self.page_tree.key)
+        if key not in self._entries:
             return
-        viewed = self._viewed() ^ {key_of(change)}
-        kept = {"revision": self._change_request.revision, "keys": sorted(viewed)}
-        self.octavo.session.state.remember(f"viewed {self._change_request.id}", kept)
-        self.rows.redraw()
-        self._draw_title()
-        if key_of(change) in viewed:
-            self.action_read_on(1)
+        is_viewed = self.marks.toggle(key)
+        self.show_changed()
+        if not is_viewed:
+            return
+        keys = list(self._entries)
+        at = keys.index(key)
+        following = next((each for each in (*keys[at + 1 :], *keys[:at]) if each not in self.marks.keys), None)
+        if following is not None:
+            self.page_tree.reveal(following)
+        else:
+            self.octavo.say(f"You looked at all of #{self._change_request.number}. a approves, A asks for changes.")
 
     def action_read_on(self, step: int) -> None:
-        self.rows.action_move(step)
+        keys = [str(key) for key in self.page_tree.keys] if self.page_tree.words else list(self._stops)
+        here = str(self.page_tree.key)
+        at = keys.index(here) if here in keys else -1
+        among = keys[at + 1 :] if step > 0 else reversed(keys[: max(at, 0)])
+        following = next((key for key in among if key in self._readable), None)
+        if following is not None:
+            self.page_tree.reveal(following)
+
+    def action_whole_tree(self) -> None:
+        self._shows_all = not self._shows_all
+        self.show_changed()
+
+    def action_export(self) -> None:
+        from octavo.tui.exporting import choose
+
+        change = self.change_on_show
+        page = change.page if change is not None and change.is_document and change.is_there_after else None
+        about = self._change_request
+        choose(
+            self.octavo, self.at, f"#{about.number} {about.title}", (page.id, change.title) if page and change else None
+        )
 
     def action_thread(self, step: int) -> None:
-        order = [thread for thread in self.known_threads if thread.is_open] or list(self.known_threads)
-        if order:
-            self.open_thread(order[0].id)
+        threads = [thread for thread in self.known_threads if thread.is_open] or list(self.known_threads)
+        if threads:
+            self.open_thread(threads[0].id)
 
     def action_up(self) -> None:
         if self.focused is self.view:
-            self.rows.focus()
+            self.page_tree.focus()
         else:
             self.app.pop_screen()
+
+
+def _unchanged(node: Node) -> ChangedPage:
+    """A page that stays as it is."""
+    from octavo.api.content import PageReference
+
+    kind = "document" if node.kind == "page" else node.kind
+    return ChangedPage(
+        str(node.key), str(node.label), page=PageReference(id=str(node.key), type=kind, title=str(node.label))
+    )

@@ -18,7 +18,8 @@ from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.data.live import Snapshot
 from octavo.tui.ages import short_age
-from octavo.tui.proposing import Proposing
+from octavo.tui.allowing import UNDECIDED
+from octavo.tui.review.proposing import Proposing
 from octavo.tui.screen import View
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Heading, Row, Rows
@@ -40,7 +41,7 @@ class ChangesScreen(Proposing, View):
     VIEW = "changes"
     HELP = (
         "Change requests of all spaces here. Enter opens one with its diff and threads; "
-        "a approves, m merges after showing what would go live, [ and ] go through the states."
+        "a approves, m merges after showing what would go live, or all that are ticked with x one after the other, [ and ] go through the states."
     )
     CSS_PATH = "changes.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -63,6 +64,7 @@ class ChangesScreen(Proposing, View):
             ),
             groups=lambda each: [Heading(self._space_title(each).upper())],
             two_lines=True,
+            ticks=True,
             empty="No change request is in this state.",
             hint="] next state   ctrl+n new change request",
             id="change-requests",
@@ -127,7 +129,9 @@ class ChangesScreen(Proposing, View):
     def _say_where(self) -> None:
         organization = self.octavo.known.organization.title if self.octavo.known.organization else ""
         mine = " · only mine" if self._only_mine else ""
-        self.status(f"Changes · {organization} · {NAMES[self.sections.current].lower()}{mine}", self.rows.loaded)
+        ticked = f" · {len(self.ticked)} ticked" if self.ticked else ""
+        where = f"Changes · {organization} · {NAMES[self.sections.current].lower()}{mine}{ticked}"
+        self.status(where, self.rows.loaded)
 
     def _is_mine(self, change_request: ChangeRequest) -> bool:
         me, author = self.octavo.known.me, change_request.created_by
@@ -150,6 +154,37 @@ class ChangesScreen(Proposing, View):
             below=below,
             sign=Content.styled(sign, style),
         )
+
+    # Several
+
+    @property
+    def ticked(self) -> list[ChangeRequest]:
+        """Those that are ticked, in the order of the list."""
+        return [each for each in self.rows.items if each.id in self.rows.ticked]
+
+    @on(Rows.Ticked, "#change-requests")
+    def _other_ticks(self) -> None:
+        self._say_where()
+        self.refresh_bindings()
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if action != "merge" or len(self.ticked) < 2:
+            return super().why_not(action, parameters)
+        for each in self.ticked:
+            if each.status not in UNDECIDED:
+                return f"#{each.number} is {each.status}: this is for those that are {' or '.join(UNDECIDED)}."
+            if each.space and (why := self.not_allowed_in(SpaceRef(space_id=each.space), "merge")):
+                return why
+        return "At most 20 are merged in one go." if len(self.ticked) > 20 else None
+
+    def action_merge(self) -> None:
+        if len(self.ticked) < 2:
+            super().action_merge()
+            return
+        from octavo.tui.review.merging_several import MergeSeveralDialog, One
+
+        several = [One(each.ref(SpaceRef(space_id=each.space)), each) for each in self.ticked if each.space]
+        self.app.push_screen(MergeSeveralDialog(self.octavo, several))
 
     # What Proposing asks
 

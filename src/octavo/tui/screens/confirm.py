@@ -43,9 +43,10 @@ class Field:
 
 @dataclass(frozen=True)
 class Confirmed:
-    """The answer is yes. `text` is what was written in the field, with no space around it."""
+    """The answer is yes. `text` is what was written in the field, with no space around it, `also` in the second."""
 
     text: str = ""
+    also: str = ""
 
 
 class Confirm(Dialog[Confirmed | None]):
@@ -65,6 +66,8 @@ class Confirm(Dialog[Confirmed | None]):
         Binding("escape", "no", "No", show=False, tooltip="Leave everything as it is", id="dialog.cancel"),
         Binding("tab,right", "app.focus_next", "Next", show=False, tooltip="Go to the next button", id="dialog.next"),
         Binding("shift+tab,left", "app.focus_previous", "Previous", show=False, tooltip="Go to the button before", id="dialog.previous"),
+        Binding("down,j,pagedown", "scroll_body(1)", "Down", show=False, tooltip="Read on where the dialog is longer than the screen", id="dialog.down"),
+        Binding("up,k,pageup", "scroll_body(-1)", "Up", show=False, tooltip="Read what stands above", id="dialog.up"),
         Binding("r", "check_again", "Check again", tooltip="Ask the server again", id="dialog.check"),
     ]  # fmt: skip
 
@@ -77,6 +80,7 @@ class Confirm(Dialog[Confirmed | None]):
         facts: Sequence[Fact] = (),
         after: Words = "",
         field: Field | None = None,
+        also: Field | None = None,
         typed: str = "",
         typed_why: str = "",
         blocked: str = "",
@@ -84,13 +88,14 @@ class Confirm(Dialog[Confirmed | None]):
         cancel: str = "Cancel",
         check_again: Callable[[], None] | None = None,
     ) -> None:
-        """`intro` stands above the facts and `after` below them; `foot` in the lower border.
+        """`intro` stands above the facts and `after` below them; `foot` in the lower border; `also` is a second field.
 
         `typed_why` says why `typed` has to be typed: "With conflicts the y key is off: type 42 to merge anyway."
         """
         super().__init__()
         self._title, self._verb, self._cancel = title, verb, cancel
         self._intro, self._facts, self._after, self._field = intro, facts, after, field
+        self._fields = {name: each for name, each in (("field", field), ("also", also)) if each is not None}
         self._typed, self._typed_why, self._blocked, self._foot = typed, typed_why, blocked, foot
         self._check_again = check_again
         self._answered = False
@@ -105,14 +110,14 @@ class Confirm(Dialog[Confirmed | None]):
                 yield Static(safe_lines(self._intro), classes="confirm--intro")
                 yield Facts(self._facts)
                 yield Static(safe_lines(self._after), classes="confirm--after")
-            if self._field is not None:
-                yield Static(safe(self._field.label), classes="confirm--label")
-                if self._field.lines > 1:
-                    writing = Writing(self._field.value, placeholder=self._field.placeholder, id="field")
-                    writing.styles.height = self._field.lines
+            for name, field in self._fields.items():
+                yield Static(safe(field.label), classes="confirm--label")
+                if field.lines > 1:
+                    writing = Writing(field.value, placeholder=field.placeholder, id=name)
+                    writing.styles.height = field.lines
                     yield writing
                 else:
-                    yield Line(self._field.value, placeholder=self._field.placeholder, id="field")
+                    yield Line(field.value, placeholder=field.placeholder, id=name)
             yield Static(classes="confirm--why")
             yield Line(id="typed")
             with Horizontal(classes="confirm--buttons"):
@@ -185,9 +190,12 @@ class Confirm(Dialog[Confirmed | None]):
     @property
     def text(self) -> str:
         """What is written in the field now."""
-        if self._field is None:
+        return self._written_in("field")
+
+    def _written_in(self, name: str) -> str:
+        if name not in self._fields:
             return ""
-        field = self.query_one("#field")
+        field = self.query_one(f"#{name}")
         return (field.text if isinstance(field, TextArea) else field.value if isinstance(field, Input) else "").strip()
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
@@ -209,7 +217,8 @@ class Confirm(Dialog[Confirmed | None]):
     def _show_state(self) -> None:
         button = self.query_one("#yes", TextButton)
         button.off = self.why_not("yes", ()) is not None
-        key = "y" if self._field is None else "ctrl+s" if self._field.lines > 1 else "enter"
+        longest = max((field.lines for field in self._fields.values()), default=0)
+        key = "y" if not longest else "ctrl+s" if longest > 1 else "enter"
         button.key = "" if self._typed or self._blocked else key
         self.refresh_bindings()
 
@@ -225,7 +234,7 @@ class Confirm(Dialog[Confirmed | None]):
     @on(TextArea.Changed)
     def _written(self) -> None:
         self._show_state()
-        if self._field is not None and self._field.keep is not None:
+        if any(field.keep is not None for field in self._fields.values()):
             if self._timer is not None:
                 self._timer.stop()
             self._timer = self.set_timer(self._clock.typed(monotonic()), self._keep)
@@ -234,12 +243,14 @@ class Confirm(Dialog[Confirmed | None]):
         if self._timer is not None:
             self._timer.stop()
         self._clock.kept()
-        if self._field is not None and self._field.keep is not None and self.query("#field"):
-            self._field.keep(self.text)
+        for name, field in self._fields.items():
+            if field.keep is not None and self.query(f"#{name}"):
+                field.keep(self._written_in(name))
 
     def _keep_now(self) -> None:
-        if self._field is not None and self._field.keep_now is not None and self.query("#field"):
-            self._field.keep_now(self.text)
+        for name, field in self._fields.items():
+            if field.keep_now is not None and self.query(f"#{name}"):
+                field.keep_now(self._written_in(name))
 
     def on_unmount(self) -> None:
         if isinstance(self.app, KeepsAtEnd):
@@ -257,13 +268,17 @@ class Confirm(Dialog[Confirmed | None]):
         if not self._answered:
             self._answered = True
             self._keep()
-            self.dismiss(Confirmed(self.text))
+            self.dismiss(Confirmed(self.text, self._written_in("also")))
 
     def action_no(self) -> None:
         if not self._answered:
             self._answered = True
             self._keep()
             self.dismiss(None)
+
+    def action_scroll_body(self, pages: int) -> None:
+        body = self.query_one(".confirm--body", VerticalScroll)
+        body.scroll_relative(y=pages * max(1, body.size.height - 2), animate=False)
 
     def action_check_again(self) -> None:
         if self._check_again is not None:

@@ -32,19 +32,21 @@ from octavo.tui.widgets.aside import Aside
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.navigation import Navigation
 from octavo.tui.widgets.tree import Tree
+from octavo.tui.writing.authoring import Arranging
 
 LINGERS = 0.15
 """Seconds the page before stays in the view while the one wanted is not there yet."""
 
 
-class ContentScreen(Discussing, Travelling, SpaceViews):
+class ContentScreen(Discussing, Arranging, Travelling, SpaceViews):
     """Three panes: a tree of spaces or of pages, the page, and what people say of it."""
 
     VIEW = "content"
     CONTEXT = "content"
     HELP = (
         "Choose a space, then a page: Enter opens, h and l fold and unfold, / filters. On a page j and k scroll, "
-        "( and ) choose a block, c comments on it, t goes to the next thread, f follows a link."
+        "( and ) choose a block, c comments on it, t goes to the next thread, f follows a link. e opens the page in your "
+        "editor, and M, X and ctrl+n rename, move, delete and add pages: all of it goes into a change request."
     )
     CSS_PATH = "content.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -158,7 +160,8 @@ class ContentScreen(Discussing, Travelling, SpaceViews):
                 self.pages_tree.fail("Pages did not load", str(snapshot.error))
             return
         self.pages = snapshot.value
-        self._draw_tree()
+        self.draw_pages()
+        self.look_for_unsent()
         name_targets(self)
         if self.page is None:
             wanted = self.pages.find(self._wanted_page) if self._wanted_page else None
@@ -166,9 +169,9 @@ class ContentScreen(Discussing, Travelling, SpaceViews):
                 self.open_page(first.id, anchor=self._anchor, remember=False)
                 self.pages_tree.reveal(first.id)
 
-    def _draw_tree(self) -> None:
+    def draw_pages(self) -> None:
         if self.pages is not None:
-            self.nav.show_pages(self.pages, open_counts(self.threads))
+            self.nav.show_pages(self.pages, open_counts(self.threads), self.unsent)
             if trouble := self._troubles.get("tree"):
                 self.pages_tree.fail("Pages could not be refreshed", trouble)
 
@@ -247,7 +250,9 @@ class ContentScreen(Discussing, Travelling, SpaceViews):
             return
         trail = self.pages.trail(self.page.id) if self.pages and self.page else ()
         crumbs = " › ".join([self.space.title, *(page.title or "Untitled" for page in trail)])
-        self.status(crumbs, self._troubles.get("page") or self.view.facts)
+        unsent = "not all you wrote is sent: e" if self.page is not None and self.page.id in self.unsent else ""
+        said = (unsent, self._troubles.get("page") or self.view.facts)
+        self.status(crumbs, " · ".join(filter(None, said)))
 
     # Threads
 
@@ -255,7 +260,7 @@ class ContentScreen(Discussing, Travelling, SpaceViews):
         self._note("threads", snapshot)
         if snapshot.value is not None:
             self.threads, self._threads_known = snapshot.value.items, True
-            self._draw_tree()
+            self.draw_pages()
         self._draw_threads()
 
     def page_threads(self) -> tuple[Comment, ...]:

@@ -23,11 +23,10 @@ from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.documents import links
 from octavo.documents.blocks import Block
-from octavo.documents.diff import diff
-from octavo.documents.parse import parse
 from octavo.tui import clipboard, following_links
 from octavo.tui.ages import long_age, plural, short_age
 from octavo.tui.discussing import Discussing
+from octavo.tui.page.compared import compare
 from octavo.tui.page.diff_view import DiffView
 from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
 from octavo.tui.page.targets import Ground, Targets
@@ -193,10 +192,9 @@ class PageHistoryScreen(Discussing):
             view.clear()
             view.fail("This revision did not load", str(error))
             return
-        old, new = map(text_of, pages)
-        found = await asyncio.to_thread(lambda: diff(parse(old), parse(new)))
+        compared = await asyncio.to_thread(compare, *map(text_of, pages))
         title = next((page.title for page in reversed(pages) if page is not None), self.title_now)
-        view.show(found, old=old, new=new, title=title, key=f"{side} {version.revision}")
+        view.show(compared, title=title, key=f"{side} {version.revision}")
         self._say_where()
 
     async def _as_written(self, at: ContentRef | None) -> Page | None:
@@ -246,7 +244,8 @@ class PageHistoryScreen(Discussing):
             case links.ToPage(page=page_id, anchor=anchor):
                 self.octavo.open_space(self.space.id, page_id, anchor or "")
             case links.ToAnchor(anchor=anchor):
-                view.go_to_anchor(anchor)
+                if not self.view.go_to_anchor(anchor) and self._side:
+                    self.octavo.say(f"The page has no heading “{anchor}” now.", tone="care")
             case target:
                 following_links.leave(self.octavo, target, words=message.words, at=self.space.ref)
 

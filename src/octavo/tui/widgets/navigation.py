@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Literal
 
 from textual.app import ComposeResult
@@ -57,6 +57,6 @@ class Navigation(Vertical):
         """Show what lies in the organization."""
         self.spaces.show(space_nodes(collections, spaces))
 
-    def show_pages(self, tree: PageTree, open_threads: Mapping[str, int]) -> None:
-        """Show a page tree, with how many threads are open on each page."""
-        self.pages.show(page_nodes(tree.pages, open_threads))
+    def show_pages(self, tree: PageTree, open_threads: Mapping[str, int], unsent: Container[str] = ()) -> None:
+        """Show a page tree, with how many threads are open on each page, and of which a text is not sent."""
+        self.pages.show(page_nodes(tree.pages, open_threads, unsent))

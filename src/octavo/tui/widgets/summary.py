@@ -15,7 +15,7 @@ from octavo.api.places import SpaceRef
 from octavo.api.reviews import Review
 from octavo.data.live import Snapshot
 from octavo.tui.ages import long_age
-from octavo.tui.checks import name, sign
+from octavo.tui.review.checks import name, sign
 
 if TYPE_CHECKING:
     from octavo.tui.screen import View

@@ -9,10 +9,10 @@ from typing import ClassVar
 from rich.segment import Segment
 from textual.content import Content
 from textual.geometry import Region, Size
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
 
+from octavo.tui.scrolling import Scrolling, let_go
 from octavo.tui.widgets.content import fit, spread
 from octavo.tui.widgets.states import Waiting, failed, filtered_out, nothing, partial, shortened, wrapped
 
@@ -23,7 +23,7 @@ _SHADES = ("", "lit", "blurred")
 """How an item is drawn: without the cursor, with it, with it while something else has the focus."""
 
 
-class Surface(ScrollView, inherit_bindings=False):
+class Surface(Scrolling, inherit_bindings=False):
     """Draws items of one or two lines, with other lines between them, and a bar where the cursor is.
 
     A subclass says where each item stands (`set_items`) and how one is drawn (`draw_item`).
@@ -218,7 +218,7 @@ class Surface(ScrollView, inherit_bindings=False):
     def render_lines(self, crop: Region) -> list[Strip]:
         if self.styles.gutter.totals != (0, 0) or self.opacity < 1:
             return super().render_lines(crop)
-        strips = self._filtered(self._lines(crop.line_range))
+        strips = let_go(self._filtered(self._lines(crop.line_range)))
         if crop.column_span != (0, self.size.width):
             strips = [strip.crop(*crop.column_span) for strip in strips]
         return strips
@@ -229,7 +229,17 @@ class Surface(ScrollView, inherit_bindings=False):
             return [self.render_line(y) for y in rows]
         width, head = self.scrollable_content_region.width, self._head
         end, first = min(self.size.height - len(self._foot), head + self._line_count), self.scroll_offset.y - head
-        return [self._body_line(first + y, width) if head <= y < end else self.render_line(y) for y in rows]
+        if self._height > 1 or self._between:
+            return [self._body_line(first + y, width) if head <= y < end else self.render_line(y) for y in rows]
+        known, cursor = self._memo, self.cursor  # most rows of a frame are those of the one before
+        return [
+            self.render_line(y)
+            if not head <= y < end
+            else kept[0]
+            if first + y != cursor and (kept := known.get((first + y, ""))) is not None
+            else self._body_line(first + y, width)
+            for y in rows
+        ]
 
     def _filtered(self, strips: list[Strip]) -> list[Strip]:
         """Strips as the terminal can show them. Those of items are kept, so what becomes of them is known."""

@@ -11,7 +11,6 @@ from textual.binding import Binding, BindingType
 from textual.events import Click, Resize
 from textual.geometry import Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from octavo.api import comments
@@ -26,6 +25,7 @@ from octavo.tui.emoji import emoji
 from octavo.tui.page.lines import Line, Piece, fit
 from octavo.tui.page.look import Look
 from octavo.tui.screen import Following
+from octavo.tui.scrolling import Scrolling
 
 if TYPE_CHECKING:
     from octavo.tui.app import Octavo
@@ -40,7 +40,7 @@ class Part:
     lines: tuple[Line, ...]
 
 
-class ThreadView(Explained, ScrollView, can_focus=True, inherit_bindings=False):
+class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
     """One thread. The cursor goes from message to message; the keys act on the thread or on that message."""
 
     CONTEXT: ClassVar[str] = "threads"

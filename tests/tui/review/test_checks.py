@@ -19,7 +19,7 @@ from octavo.data.outbox import Outbox
 from octavo.data.shelf import Shelf
 from octavo.data.state import State
 from octavo.server.app import Platform
-from octavo.tui.checks import Checks, check
+from octavo.tui.review.checks import Checks, check
 from octavo.tui.widgets.facts import Fact
 from tests.server.asking import Ask, Clock, small_world
 from tests.server.writing import Desk, insert, update
@@ -45,23 +45,25 @@ def platform() -> Iterator[Platform]:
     world.store.close()
 
 
+@asynccontextmanager
+async def asking(platform: Platform, folder: Path) -> AsyncIterator[Live]:
+    """What Ada's app knows of the platform, and asks it."""
+    client = Client("http://octavo.local", SecretStr("key-ada"), transport=platform)
+    state = State(folder, "ada@test")
+    shelf = Shelf(None, "ada@test")
+    live = Live(client, shelf, Outbox(client, state, Drafts(state)))
+    yield live
+    await live.close()
+    await live.outbox.close()
+    await client.aclose()
+    shelf.close()
+    state.close()
+
+
 @pytest.fixture
 def looking(platform: Platform, tmp_path: Path) -> Look:
-    @asynccontextmanager
-    async def live() -> AsyncIterator[Live]:
-        client = Client("http://octavo.local", SecretStr("key-ada"), transport=platform)
-        state = State(tmp_path, "ada@test")
-        shelf = Shelf(None, "ada@test")
-        live = Live(client, shelf, Outbox(client, state, Drafts(state)))
-        yield live
-        await live.close()
-        await live.outbox.close()
-        await client.aclose()
-        shelf.close()
-        state.close()
-
     async def look(at: ChangeRequestRef) -> Checks:
-        async with live() as asked:
+        async with asking(platform, tmp_path) as asked:
             return await check(asked, at)
 
     return look

@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from octavo.api.change_requests import ChangeRequest
+from octavo.api.change_requests import ChangeRequest, MergeResult
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef
-from octavo.data.once import MergeOutcome, merge
+from octavo.data.deciding import merge
+from octavo.data.once import Sent
 from octavo.tui import ages
-from octavo.tui.checks import Checks, check, goes_out
+from octavo.tui.review.checks import Checks, check, goes_out
 from octavo.tui.screens.confirm import Confirm, Confirmed
 from octavo.tui.widgets.facts import Fact
 from octavo.tui.widgets.notices import Tone
@@ -64,28 +65,21 @@ class MergeDialog(Confirm):
             )
             return
         checks, self._landed = self._checks, ages.clock()
-        published = checks.space.urls.published
-        live = (
-            f"Goes live at once on {published}."
-            if published
-            else f"Becomes the content of {checks.space.title} at once."
-        )
         after = [
             f"What goes out   {goes_out(checks.changes) or 'nothing is changed'}",
-            "If it goes wrong   only another change request puts the pages back",
+            f"If it goes wrong   Undo merge (Z, or in the palette) starts a change request that puts {_these(checks)} back",
         ]
         if checks.change_request.outdated and checks.space.permissions.edit:
             after.append("Main has moved ahead   close this and press U to update first")
-        typed = str(self._number) if checks.conflicts else ""
+        why = typed_why(checks)
+        typed = str(self._number) if why else ""
         self.update(
             facts=checks.facts,
-            intro=f"{checks.change_request.title}\n\n{live}",
+            intro=f"{checks.change_request.title}\n\n{checks.live}",
             after="\n".join(after),
-            blocked=_blocked(checks),
+            blocked=blocked(checks),
             typed=typed,
-            typed_why=f"Pages may conflict, so y is off: type {typed} and press enter to merge anyway."
-            if typed
-            else "",
+            typed_why=f"{why}, so y is off: type {typed} and press enter to merge anyway." if why else "",
         )
         self._say_age()
 
@@ -117,7 +111,7 @@ class MergeDialog(Confirm):
         before = self._checks
         await self._ask()
         after = self._checks
-        if before is None or after is None or _blocked(after):
+        if before is None or after is None or blocked(after):
             return
         same = (before.change_request.revision, before.conflicts, before.facts) == (
             after.change_request.revision,
@@ -138,7 +132,7 @@ class MergeDialog(Confirm):
         self.dismiss(Confirmed())
 
 
-def _blocked(checks: Checks) -> str:
+def blocked(checks: Checks) -> str:
     """Why it cannot be merged, if it cannot."""
     if not checks.can_merge:
         against = (fact.text for fact in checks.facts if fact.mark == "bad" and fact.label in ("state", "permission"))
@@ -148,10 +142,49 @@ def _blocked(checks: Checks) -> str:
     return ""
 
 
+def _these(checks: Checks) -> str:
+    pages = len({each.page.id for each in checks.changes if each.page is not None})
+    return "this page" if pages == 1 else f"these {pages} pages"
+
+
+def typed_why(checks: Checks) -> str:
+    """Why a single key is not enough to merge it, if it is not."""
+    if checks.conflicts:
+        return "Pages may conflict"
+    if checks.marked:
+        return "Both sides of a conflict would go live as they are marked"
+    if checks.deleted:
+        return f"It deletes {ages.plural(len(checks.deleted), 'page')}"
+    return ""
+
+
 async def send(app: Octavo, at: ChangeRequestRef, change_request: ChangeRequest) -> None:
     """Merge what was seen, once, and say what became of it."""
     number = app.notices.say(f"Merging #{change_request.number}…", seconds=90)
-    outcome: MergeOutcome = await merge(app.session.live, at, change_request.revision)
+    sent = await merge(app.session.live, at, change_request.revision)
     app.notices.close(number)
-    tones: dict[str, Tone] = {"merged": "done", "conflicts": "care"}
-    app.say(f"#{change_request.number}: {outcome.sentence}", tone=tones.get(outcome.kind, "failed"))
+    if sent.kind in ("done", "unknown"):
+        app.writes.is_final(
+            f"To merge #{change_request.number} cannot be taken back with u. Undo merge (Z) starts a change request that puts"
+            " its pages back."
+        )
+    app.say(f"#{change_request.number}: {became(sent)}", tone=_tone(sent))
+
+
+def became(sent: Sent[MergeResult]) -> str:
+    """What became of a merge: a sentence."""
+    if sent.kind != "done" or sent.sentence:
+        return sent.sentence
+    if sent.answer is not None and sent.answer.result == "conflicts":
+        return (
+            "Merged with conflicts: both sides of each are in the text. R on it resolves them in a new change request."
+        )
+    if sent.answer is not None and not sent.answer.result:
+        return "Merged. The answer was lost, and with it whether anything conflicted: R on it looks for that."
+    return "Merged."
+
+
+def _tone(sent: Sent[MergeResult]) -> Tone:
+    if sent.kind != "done":
+        return "failed"
+    return "care" if sent.answer is not None and sent.answer.result == "conflicts" else "done"

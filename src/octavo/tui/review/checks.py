@@ -1,0 +1,308 @@
+"""What is known before a change request is merged: fresh facts, and which pages may conflict."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from octavo.api import change_requests, content, organizations, reviews, spaces, users
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.errors import ApiError, Forbidden, NotFound
+from octavo.api.organizations import Organization
+from octavo.api.places import ChangeRequestRef, ContentRef, OrganizationRef, RevisionRef
+from octavo.api.reviews import Review
+from octavo.api.sites import Site
+from octavo.api.spaces import Space
+from octavo.data.live import Live
+from octavo.tui import ages
+from octavo.tui.pages import page_as_written, page_there, text_of
+from octavo.tui.review import merge_effects, merge_rules
+from octavo.tui.widgets.facts import Fact
+
+if TYPE_CHECKING:
+    from octavo.documents.merging.forecast import Foreseen
+
+FORECAST_PAGES = 60
+"""More pages than this are not read before a merge; the dialog says so."""
+NAMED_USERS = 8
+"""People named by merge rules whose names are asked for; the others go by their ids."""
+
+
+@dataclass(frozen=True)
+class Checks:
+    """What was known at `checked_at`, when the first of it was asked."""
+
+    change_request: ChangeRequest
+    space: Space
+    facts: tuple[Fact, ...]
+    changes: tuple[content.Change, ...]
+    conflicts: tuple[str, ...]
+    """What may conflict with the primary content: titles of pages, names of files."""
+    marked: tuple[str, ...]
+    """Pages with both sides of a conflict in their text."""
+    live: str
+    """Where it is seen at once: a sentence."""
+    checked_at: datetime
+
+    @property
+    def can_merge(self) -> bool:
+        return self.change_request.status in ("draft", "open") and self.space.permissions.merge
+
+    @property
+    def deleted(self) -> tuple[str, ...]:
+        """The pages it deletes."""
+        return tuple(name(each) for each in self.changes if each.type == "page_deleted")
+
+
+async def check(live: Live, at: ChangeRequestRef) -> Checks:
+    """Ask for everything a merge depends on. Raises ApiError when the facts cannot be had."""
+    checked_at = ages.clock()
+    change_request, space, changed, given = await asyncio.gather(
+        live.fetch(change_requests.Get(at=at)),
+        live.fetch(spaces.Get(at=at.space)),
+        live.fetch(content.ListChanges(at=at, limit=1000)),
+        live.fetch(reviews.List(at=at, format="markdown", limit=1000)),
+    )
+    counted = tuple(review for review in given.items if not review.outdated)
+    foreseen, rules, effects = await asyncio.gather(
+        forecast(live, at, change_request, changed, main=space.revision),
+        _rules(live, space, change_request, counted),
+        _effects(live, at, change_request, space, changed),
+    )
+    facts = [
+        _state(change_request),
+        *rules,
+        currency(change_request),
+        conflict_fact(change_request, foreseen),
+        *_approvals(change_request, counted),
+        _threads(change_request),
+        *effects.facts,
+        _right(space),
+    ]
+    if changed.more:
+        facts.append(Fact("care", "changes", f"{changed.more} more changes than the server lists"))
+    return Checks(
+        change_request,
+        space,
+        tuple(facts),
+        changed.changes,
+        foreseen.names,
+        effects.marked,
+        merge_effects.goes_live(space, effects.on),
+        checked_at,
+    )
+
+
+async def _rules(live: Live, space: Space, change_request: ChangeRequest, given: tuple[Review, ...]) -> list[Fact]:
+    organization: Organization | None = None
+    if merge_rules.inherits(space) and space.organization is not None:
+        try:
+            organization = await live.fetch(organizations.Get(at=OrganizationRef(organization_id=space.organization)))
+        except ApiError:
+            organization = None
+    rules = merge_rules.rules_for(space, organization)
+    names = {review.reviewer.id: review.reviewer.name for review in given}
+    if change_request.created_by is not None:
+        names[change_request.created_by.id] = change_request.created_by.name
+    for user in [user for user in rules.users if user not in names][:NAMED_USERS]:
+        try:
+            names[user] = (await live.known(users.Get(user_id=user))).name
+        except (ApiError, ValueError):
+            continue  # its id has to do
+    me = live.outbox.me.id if live.outbox.me is not None else None
+    return list(merge_rules.facts(rules, merge_rules.Case(change_request, given, me, names)))
+
+
+@dataclass(frozen=True)
+class _Effects:
+    """What a merge does beside the pages it changes."""
+
+    on: tuple[Site, ...] | None
+    """The sites it goes live on, if they are known."""
+    facts: tuple[Fact, ...]
+    marked: tuple[str, ...] = ()
+    """Pages with both sides of a conflict in their text."""
+
+
+async def _effects(
+    live: Live, at: ChangeRequestRef, change_request: ChangeRequest, space: Space, changed: content.Changes
+) -> _Effects:
+    on, both = await asyncio.gather(merge_effects.sites_with(live, space), _both(live, at, change_request))
+    if both is None:
+        said = "not checked: the revision it started from cannot be seen"
+        return _Effects(on, (Fact("care", "links", said), Fact("care", "redirects", said)))
+    pages = tuple(merge_effects.page_ids(changed.changes))
+    marked, broken, addresses = await asyncio.gather(
+        merge_effects.marked(live, both, pages),
+        merge_effects.in_time("links", merge_effects.links_broken(live, at, both, pages)),
+        merge_effects.in_time("redirects", merge_effects.addresses(live, both, space, on)),
+    )
+    facts = [*broken, *addresses]
+    if titles := marked.titles:
+        said = f"{', '.join(titles[:3])} still {'has' if len(titles) == 1 else 'have'} both sides of a conflict"
+        facts.insert(0, Fact("bad", "marks", f"{said} · close this and press R to resolve it"))
+    elif marked.unread:
+        said = f"{ages.plural(marked.unread, 'page')} not looked at for the marks of conflicts"
+        facts.insert(0, Fact("care", "marks", said))
+    return _Effects(on, tuple(facts), titles)
+
+
+async def _both(live: Live, at: ChangeRequestRef, change_request: ChangeRequest) -> merge_effects.Both | None:
+    """The pages before and after. None where they cannot be seen."""
+    if not (change_request.base and change_request.revision):
+        return None
+    before = RevisionRef(space_id=at.space_id, revision_id=change_request.base)
+    after = RevisionRef(space_id=at.space_id, revision_id=change_request.revision)
+    try:
+        trees = await asyncio.gather(*(live.known(content.ListPages(at=place)) for place in (before, after)))
+    except ApiError:
+        return None
+    return merge_effects.Both(before, after, *trees)
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a merge may not be able to decide."""
+
+    conflicts: tuple[Foreseen, ...] = ()
+    unread: int = 0
+    """How many pages that both sides changed were not read."""
+    is_known: bool = True
+    """Whether the revision that both sides come from could be seen."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What they are about, each once: titles of pages, names of files."""
+        return tuple({each.id: each.name for each in self.conflicts}.values())
+
+
+async def forecast(
+    live: Live,
+    at: ChangeRequestRef,
+    change_request: ChangeRequest,
+    changed: content.Changes,
+    *,
+    main: str | None = None,
+) -> Forecast:
+    """What a merge may not be able to decide. `main` is the revision the primary content stands at, if that is known:
+    what was read of revisions is not read again. Raises ApiError when the content cannot be had."""
+    from octavo.documents.merging import forecast as merging
+
+    if not change_request.outdated:
+        return Forecast()
+    if not change_request.base:
+        return Forecast(is_known=False)
+    sides = tuple(
+        RevisionRef(space_id=at.space_id, revision_id=revision) if revision else place
+        for revision, place in ((change_request.base, at.space), (main, at.space), (change_request.revision, at))
+    )
+    try:
+        three = await asyncio.gather(*(_held(live, content.Get(at=place)) for place in sides))
+    except (NotFound, Forbidden):
+        return Forecast(is_known=False)
+    touched = None if changed.more else {each.page.id for each in changed.changes if each.page}
+    base, theirs, ours = three
+    unsettled = await asyncio.to_thread(merging.unsettled, (base, theirs, ours), touched)
+    texts = dict.fromkeys(unsettled, ("", "", ""))
+    read = unsettled[:FORECAST_PAGES]
+    texts.update(zip(read, await asyncio.gather(*(_texts(live, sides, page) for page in read)), strict=True))
+    found = await asyncio.to_thread(merging.forecast, (base, theirs, ours), texts)
+    return Forecast(tuple(found), len(unsettled) - len(read))
+
+
+async def _held(live: Live, op: content.Get) -> content.Revision:
+    revision: content.Revision = await (live.known(op) if isinstance(op.at, RevisionRef) else live.fetch(op))
+    return revision
+
+
+async def _texts(live: Live, sides: tuple[ContentRef, ...], page_id: str) -> tuple[str, str, str]:
+    old, theirs, ours = await asyncio.gather(*(page_there(live, page_as_written(place, page_id)) for place in sides))
+    return text_of(old), text_of(theirs), text_of(ours)
+
+
+def _state(change_request: ChangeRequest) -> Fact:
+    if change_request.status in ("draft", "open"):
+        return Fact("ok", "state", change_request.status)
+    return Fact("bad", "state", f"it is {change_request.status}, so it cannot be merged")
+
+
+def currency(change_request: ChangeRequest) -> Fact:
+    """Whether the primary content moved on."""
+    if change_request.outdated:
+        return Fact("care", "up to date", "no: the primary content moved on")
+    return Fact("ok", "up to date", "with the primary content")
+
+
+_KEPT = {
+    "text": "both sides would be kept, marked in the text",
+    "field": "both sides would be kept, marked in the text",
+    "deleted": "what one side deleted and the other changed would stay",
+    "moved": "pages would stand where the primary content has them",
+    "order": "pages would stand where the primary content has them",
+    "variable": "variables would stay as the primary content has them",
+}
+
+
+def conflict_fact(change_request: ChangeRequest, foreseen: Forecast) -> Fact:
+    """What may conflict, and what would become of it."""
+    if not foreseen.is_known:
+        return Fact("care", "conflicts", "not known: the revision it started from cannot be seen")
+    if names := foreseen.names:
+        said = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        kept = "; ".join(dict.fromkeys(_KEPT[each.kind] for each in foreseen.conflicts))
+        return Fact("bad", "conflicts", f"may conflict: {said} · {kept}")
+    if foreseen.unread:
+        return Fact("care", "conflicts", f"none seen; {ages.plural(foreseen.unread, 'page')} not read")
+    if change_request.outdated:
+        return Fact("ok", "conflicts", "none foreseen: what changed there and here does not meet")
+    return Fact("ok", "conflicts", "none")
+
+
+def _approvals(change_request: ChangeRequest, given: tuple[Review, ...]) -> list[Fact]:
+    refused = [review for review in given if review.status == "changes-requested"]
+    approved = [review for review in given if review.status == "approved"]
+    facts = [Fact("bad", "review", f"{review.reviewer.name} asks for changes") for review in refused]
+    for review in approved:
+        if review.revision and review.revision != change_request.revision:
+            facts.append(Fact("care", "approval", f"{review.reviewer.name} approved an earlier revision"))
+        else:
+            facts.append(Fact("ok", "approval", f"{review.reviewer.name} approved this revision"))
+    return facts or [Fact("care", "approval", "nobody reviewed it")]
+
+
+def _threads(change_request: ChangeRequest) -> Fact:
+    if change_request.comments:
+        threads = "thread is" if change_request.comments == 1 else "threads are"
+        return Fact("care", "threads", f"{change_request.comments} {threads} open")
+    return Fact("ok", "threads", "none open")
+
+
+def _right(space: Space) -> Fact:
+    if space.permissions.merge:
+        return Fact("ok", "permission", f"you may merge in {space.title}")
+    return Fact("bad", "permission", f"your role in {space.title} does not let you merge")
+
+
+def goes_out(changes: tuple[content.Change, ...], limit: int = 4) -> str:
+    """What a merge changes, in a line: `~ Webhooks  + Rotation  and 3 more`."""
+    said = [f"{sign(change)} {name(change)}" for change in changes]
+    return "   ".join(said[:limit]) + (f"   and {len(said) - limit} more" if len(said) > limit else "")
+
+
+def sign(change: content.Change) -> str:
+    """`+` made, `−` deleted, `~` edited, `→` moved."""
+    kind = change.type.rpartition("_")[2]
+    return {"created": "+", "deleted": "−", "moved": "→"}.get(kind, "~")
+
+
+def name(change: content.Change) -> str:
+    """What a change is about."""
+    if change.page is not None:
+        return change.page.title or "Untitled"
+    if change.file is not None:
+        return change.file.name
+    if isinstance(change.reusable_content, dict):
+        return str(change.reusable_content.get("title", "reusable content"))
+    return "variables" if change.type == "variables_edited" else change.type.replace("_", " ")

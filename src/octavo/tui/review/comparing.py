@@ -1,0 +1,274 @@
+"""What a change request changes on one page: both sides read, what differs between them, and the threads on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cached_property, partial
+
+from textual import on
+from textual.content import Content
+from textual.widgets import Static
+from textual.worker import WorkType
+
+from octavo.api import content
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.comments import Comment
+from octavo.api.content import PageTree
+from octavo.api.errors import ApiError
+from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.data.live import Snapshot
+from octavo.documents import links
+from octavo.documents.blocks import Block, Document
+from octavo.documents.changes import Diff
+from octavo.tui import following_links
+from octavo.tui.page.compared import Compared
+from octavo.tui.page.diff_view import DiffView
+from octavo.tui.page.page_parts import LinkFollowed
+from octavo.tui.page.pictures import Pictured
+from octavo.tui.page.targets import Ground, Targets, origins
+from octavo.tui.rail import Railed
+from octavo.tui.reading import anchored, under
+from octavo.tui.review.changed_pages import SIGN_STYLES, WHOLE, ChangedPage, in_words
+from octavo.tui.review.comparisons import Comparisons, Sides
+
+_NO_BASE = "The server does not say which revision of the primary content this change request started from."
+LINGERS = 0.3
+"""Seconds the diff before stays in the view while the one wanted is not there yet."""
+_EMPTY = Document("", (), "")
+_NOTHING = Compared(Diff(()), _EMPTY, _EMPTY)
+"""What is compared where threads are about no page."""
+
+
+class Comparing(Railed):
+    """A view of a change request with the diff of one of its changes, in a DiffView. A change without a diff is told in
+    `#words`, which is shown while the view has the class `-words`. A subclass says which change."""
+
+    def __init__(self, change_request: ChangeRequest, space: SpaceRef) -> None:
+        super().__init__()
+        self._change_request = change_request
+        self._space = space
+        self.at: ChangeRequestRef = change_request.ref(space)
+        self._threads: tuple[Comment, ...] = ()
+        self._shown = ""
+        """Which change is on show, between which revisions."""
+        self._documents: tuple[Document, Document] | None = None
+        self.sides: Sides | None = None
+        """Between which revisions it is compared, as soon as that is known."""
+        self._tree = Snapshot[PageTree]()
+        """The pages of the change request, which links lead to."""
+
+    @cached_property
+    def comparisons(self) -> Comparisons:
+        """The diffs that are there, and those on their way."""
+        return Comparisons(self.live, self.was_compared)
+
+    def was_compared(self, key: str) -> None:
+        """The diff of the page called `key` is there."""
+
+    def on_unmount(self) -> None:
+        if self.sides is not None:
+            self.comparisons.stop()
+
+    def on_mount(self) -> None:
+        self.follow("tree", content.ListPages(at=self.at), self._show_tree)
+
+    @property
+    def change_on_show(self) -> ChangedPage | None:
+        """What the diff is of."""
+        raise NotImplementedError
+
+    def pages_ahead(self) -> Iterable[ChangedPage]:
+        """What is likely looked at next."""
+        raise NotImplementedError
+
+    def go_to_change_of(self, page_id: str) -> bool:
+        """Show what changes on a page. False when nothing does."""
+        raise NotImplementedError
+
+    def say_where(self) -> None:
+        """Say in the status line where one is."""
+        raise NotImplementedError
+
+    @property
+    def view(self) -> DiffView:
+        return self.query_one(DiffView)
+
+    @property
+    def is_comparing(self) -> bool:
+        """Whether the diff of the change on show is not there yet."""
+        return self._documents is None and not self.has_class("-words")
+
+    def instead(self, group: str, work: WorkType[None]) -> None:
+        """Do `work` instead of what else the group may be doing. It is begun by the worker: one that is stopped before
+        has nothing that was never awaited."""
+        self.run_worker(work, exclusive=True, group=group)
+
+    # The diff
+
+    def compare_between(self, sides: Sides) -> None:
+        """Show what differs between these revisions from now on."""
+        self.sides = sides
+        self.comparisons.between(sides)
+
+    def show_diff(self, *, again: bool = False) -> None:
+        """Show what the change does, if it is not on show. `again`: in any case."""
+        if again:
+            self._shown = ""
+        change, sides = self.change_on_show, self.sides
+        if change is None and self._shown:
+            self._shown, self._documents = "", None
+            self.view.clear()  # it was the last change, and is taken back
+        if change is None or sides is None:
+            return
+        key = f"{change.key} {len(change.changes)} {sides.old} {sides.new}"
+        if key == self._shown:
+            return
+        self._shown = key
+        self._documents = None
+        self.workers.cancel_group(self, "diff")
+        self.set_class(not change.is_document and change.key != WHOLE, "-words")
+        if change.key == WHOLE:
+            self._show_compared(change, _NOTHING)
+        elif not change.is_document:
+            what = Content.assemble((change.sign, SIGN_STYLES.get(change.sign, "")), " ", (change.title, "bold"))
+            self.query_one("#words", Static).update(Content("\n\n").join([what, Content(in_words(change))]))
+        elif sides.old is None:
+            self.view.clear()
+            self.view.fail(f"{change.title} cannot be compared", _NO_BASE)
+        elif (known := self.comparisons.known(change)) is not None:
+            self._show_compared(change, known)
+        else:
+            self.view.wait_for(change.title, key)
+            self.instead("diff", partial(self._compare, change, key))
+        self.say_where()
+        self.refresh_bindings()
+
+    async def _compare(self, change: ChangedPage, key: str) -> None:
+        try:
+            compared = await self.comparisons.compare(change)
+        except ApiError as error:
+            self.view.fail(f"{change.title} did not load", str(error), key)
+            self._shown = ""
+            return
+        if key == self._shown:
+            self._show_compared(change, compared)
+            self.say_where()
+
+    def _show_compared(self, change: ChangedPage, compared: Compared) -> None:
+        if change.settings:
+            diff = replace(compared.diff, metadata=(*change.settings, *compared.diff.metadata))
+            compared = replace(compared, diff=diff)
+        self._documents = (compared.old, compared.new)
+        # The revisions are not in the key of the view: it stays where one is when the page is edited meanwhile.
+        said = " ".join(map(str, change.settings))
+        name = self.sides.name if self.sides is not None else ""
+        self.view.show(compared, title=change.title, key=f"{change.key} {name} {said}")
+        self.draw_threads()
+        self.comparisons.ahead(self.pages_ahead())
+
+    @on(DiffView.Moved)
+    def _diff_moved(self) -> None:
+        self.say_where()
+
+    # Its links
+
+    def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
+        self._tree = snapshot
+
+    @on(LinkFollowed)
+    def _link_followed(self, message: LinkFollowed) -> None:
+        change, tree = self.change_on_show, self._tree.value
+        if change is None or change.page is None:
+            return
+        if tree is None:
+            trouble = self._tree.error or "its pages are still loading, so try again in a moment."
+            self.octavo.say(f"It is not known yet where this link leads: {trouble}", tone="care")
+            return
+        targets = Targets(Ground(tree, self.at, origins(next(tree.walk(), None))), change.page.id)
+        if message.kind == "image" and not message.outside:
+            from octavo.tui.screens.picture import PictureScreen  # few pictures are looked at so closely
+
+            self.app.push_screen(PictureScreen((Pictured(message.href),), targets))
+            return
+        match targets.target(message.href):
+            case links.ToPage(page=page_id, anchor=anchor) if page_id != change.page.id:
+                if not self.go_to_change_of(page_id):
+                    self.octavo.open_space(self._space.space_id, page_id, anchor or "")
+            case links.ToPage(anchor=anchor) | links.ToAnchor(anchor=anchor) if anchor and self.view.go_to_anchor(
+                anchor
+            ):
+                pass
+            case links.ToPage() | links.ToAnchor() if not change.is_there_before:
+                self.octavo.say(
+                    f"This link leads to another place on {change.title}, which is not live yet.", tone="care"
+                )
+            case links.ToPage(anchor=anchor) | links.ToAnchor(anchor=anchor):
+                self.octavo.open_space(self._space.space_id, change.page.id, anchor or "")
+            case target:
+                following_links.leave(self.octavo, target, words=message.words, at=self.at)
+
+    # The threads in it
+
+    def draw_threads(self) -> None:
+        """Show the threads as they are now between the lines of the diff."""
+        if self._documents is not None:
+            self.view.set_threads(self.rails(self._hanging()))
+
+    def _hanging(self) -> dict[str, list[Comment]]:
+        """The threads of the page by block: of the new side, else of the old one, else the page as a whole."""
+        if self._documents is None:
+            return {}
+        old, new = self._documents
+        found = anchored(new, self._page_threads())
+        for key, threads in anchored(old, found.pop("", [])).items():
+            found.setdefault(key, []).extend(threads)
+        return found
+
+    def _page_threads(self) -> tuple[Comment, ...]:
+        change = self.change_on_show
+        if change is not None and change.key == WHOLE:
+            return tuple(thread for thread in self._threads if thread.target.page is None)
+        if change is None or change.page is None:
+            return ()
+        page = change.page.id
+        return tuple(thread for thread in self._threads if thread.target.page and thread.target.page.id == page)
+
+    # What Discussing asks
+
+    @property
+    def discussion(self) -> ChangeRequestRef:
+        return self.at
+
+    @property
+    def page_on_show(self) -> tuple[str, str] | None:
+        change = self.change_on_show if self.is_mounted else None
+        return (change.page.id, change.page.title) if change and change.page else None
+
+    @property
+    def block_on_show(self) -> Block | None:
+        stop = self.view.cursor_stop() if self._documents is not None else None
+        return stop[3] if stop is not None and stop[3].kind != "fold" else None
+
+    @property
+    def is_on_old_side(self) -> bool:
+        return self._documents is not None and self.view.side == "old"
+
+    def threads_on(self, block: Block) -> list[Comment]:
+        if block.kind == "thread":
+            return [thread for thread in self._page_threads() if thread.id == block.key]
+        return under(block, self._hanging())
+
+    @property
+    def known_threads(self) -> tuple[Comment, ...]:
+        here = self._page_threads()
+        return here + tuple(thread for thread in self._threads if thread not in here)
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        change = self.change_on_show if self.is_mounted else None
+        if action == "comment" and change is not None:
+            if self.is_comparing:
+                return f"{change.title} is still loading."
+            if change.page is None:
+                return "This is no page, so it has no blocks: C comments on the whole change request."
+        return super().why_not(action, parameters)

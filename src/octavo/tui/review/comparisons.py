@@ -1,0 +1,149 @@
+"""The diffs of the pages of a change request: what is wanted now first, what is likely next behind it, all kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from octavo.api.errors import ApiError
+from octavo.api.places import ContentRef, RevisionRef
+from octavo.data.live import Live
+from octavo.documents.changes import Size
+from octavo.documents.conflicts import markers
+from octavo.tui.page.compared import Compared, compare
+from octavo.tui.pages import page_as_written, page_there, text_of
+from octavo.tui.review.changed_pages import ChangedPage
+
+AT_ONCE = 2
+"""Pages that are read and compared at once, besides the one that is wanted."""
+AHEAD = 60
+"""Pages after the one on show that are compared before they are wanted."""
+MOST_TEXT = 6_000_000
+"""Characters of pages whose diffs are kept. Beyond them the diffs not looked at for longest are made again."""
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The two revisions that are compared."""
+
+    old: RevisionRef | None
+    """None: it is not known."""
+    new: ContentRef
+    name: str = ""
+    """What the old one is called, where it is not the base of the change request."""
+
+
+class Comparisons:
+    """Diffs of pages between two sides. `made` is called with the key of each that is there."""
+
+    def __init__(self, live: Live, made: Callable[[str], None]) -> None:
+        self._live, self._made = live, made
+        self._sides: Sides | None = None
+        self._kept: OrderedDict[str, Compared] = OrderedDict()
+        self._under_way: dict[str, asyncio.Task[Compared]] = {}
+        self._next: deque[ChangedPage] = deque()
+        self._wanted = 0
+        self.sizes: dict[str, Size] = {}
+        """How much of each page changed, of those that were compared."""
+        self.undecided: set[str] = set()
+        """The pages that hold both sides of a conflict between marks, of those that were compared."""
+
+    def between(self, sides: Sides | None) -> None:
+        """Compare these from now on."""
+        if sides != self._sides:
+            self.stop()
+            self._sides = sides
+            self._kept.clear()
+            self.sizes.clear()
+            self.undecided.clear()
+
+    def stop(self) -> None:
+        """Compare nothing any more."""
+        self._next.clear()
+        for task in self._under_way.values():
+            task.cancel()
+        self._under_way.clear()
+
+    def known(self, page: ChangedPage) -> Compared | None:
+        """The diff of a page, if it is there."""
+        found = self._kept.get(page.key)
+        if found is not None:
+            self._kept.move_to_end(page.key)
+        return found
+
+    async def compare(self, page: ChangedPage) -> Compared:
+        """The diff of a page, before all others. Raises ApiError."""
+        if (found := self.known(page)) is not None:
+            return found
+        self._wanted += 1
+        task = self._begin(page)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            task.cancel()  # nobody waits for it any more: it has its turn again
+            raise
+        finally:
+            self._wanted -= 1
+            self._go_on()
+
+    def ahead(self, pages: Iterable[ChangedPage]) -> None:
+        """Compare these too, in this order, while nothing else is wanted."""
+        if self._sides is None or self._sides.old is None:
+            return
+        self._next = deque(page for page in pages if page.is_document and page.key not in self.sizes)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        while not self._wanted and self._next and len(self._under_way) < AT_ONCE:
+            page = self._next.popleft()
+            if page.key not in self.sizes:
+                self._begin(page)
+
+    def _begin(self, page: ChangedPage) -> asyncio.Task[Compared]:
+        task = self._under_way.get(page.key)
+        if task is None:
+            task = self._under_way[page.key] = asyncio.create_task(self._compare(page))
+            task.add_done_callback(lambda ended: self._ended(page.key, ended))
+        return task
+
+    def _ended(self, key: str, task: asyncio.Task[Compared]) -> None:
+        if self._under_way.get(key) is not task:
+            return  # other sides are compared by now
+        del self._under_way[key]
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, ApiError):
+            self._next.clear()  # what cannot be read now is asked for when it is wanted
+        elif error is not None:
+            task.get_loop().call_exception_handler({"message": "A comparison failed", "exception": error, "task": task})
+        self._go_on()
+
+    async def _compare(self, page: ChangedPage) -> Compared:
+        sides = self._sides
+        assert sides is not None, "nothing is compared before it is known with what"
+        assert sides.old is not None, "nothing is compared before it is known with what"
+        before, after = await asyncio.gather(
+            self._text(sides.old, page, page.is_there_before), self._text(sides.new, page, page.is_there_after)
+        )
+        found = await asyncio.to_thread(compare, before, after)
+        self._kept[page.key] = found
+        self.sizes[page.key] = found.diff.size
+        if markers(after):
+            self.undecided.add(page.key)
+        while len(self._kept) > 1 and sum(_length(each) for each in self._kept.values()) > MOST_TEXT:
+            self._kept.popitem(last=False)
+        self._made(page.key)
+        return found
+
+    async def _text(self, at: ContentRef, page: ChangedPage, is_there: bool) -> str:
+        assert page.page is not None
+        op = page_as_written(at, page.page.id)
+        if "moved" in page.kinds:
+            # From another place the same links have other paths: by ids they stay as they are, where a server knows how.
+            op = op.model_copy(update={"refs": "stable"})
+        return text_of(await page_there(self._live, op)) if is_there else ""
+
+
+def _length(compared: Compared) -> int:
+    return len(compared.old.source) + len(compared.new.source)

@@ -1,0 +1,251 @@
+"""What a merge does beside the pages it changes: links it breaks, addresses that lead nowhere any more, where it goes live.
+
+Each is asked for within bounds, and what was not looked at is said: none of it keeps anybody from merging.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+from urllib.parse import unquote
+
+from octavo.api import content, links, redirects, sites
+from octavo.api.content import Page, PageTree
+from octavo.api.errors import ApiError, Forbidden, NotFound
+from octavo.api.places import ChangeRequestRef, ContentRef, OrganizationRef, SiteRef
+from octavo.api.sites import Site
+from octavo.api.spaces import Space
+from octavo.data.live import Live
+from octavo.tui import ages
+from octavo.tui.page.targets import Ground, Targets
+from octavo.tui.pages import page_as_written, page_there, text_of
+from octavo.tui.widgets.facts import Fact
+
+T = TypeVar("T")
+
+PATIENCE = 10.0
+"""Seconds each is waited for."""
+READ_PAGES = 30
+"""More pages than this are not read in search of broken links, where the server does not list them."""
+LOOK_FOR_MARKS = 100
+"""More pages than this are not read in search of the marks of conflicts."""
+LOOK_AT_SITES = 5
+"""More sites than this are not looked at."""
+NAMED = 3
+"""How many things a line names."""
+
+
+async def in_time(label: str, asked: Awaitable[tuple[Fact, ...]]) -> tuple[Fact, ...]:
+    """What is found, or that it was not checked, and why."""
+    try:
+        return await asyncio.wait_for(asked, PATIENCE)
+    except TimeoutError:
+        return (Fact("care", label, f"not checked: no answer in {PATIENCE:.0f} s"),)
+    except ApiError as error:
+        return (Fact("care", label, f"not checked: {error}"),)
+
+
+# Links
+
+
+@dataclass(frozen=True)
+class Both:
+    """The pages before and after."""
+
+    before: ContentRef
+    after: ContentRef
+    tree_before: PageTree
+    tree_after: PageTree
+
+
+async def links_broken(live: Live, at: ChangeRequestRef, both: Both, changed: Sequence[str]) -> tuple[Fact, ...]:
+    """The links that a change request breaks; `changed` are the ids of the pages whose text it has to do with."""
+    op = links.ListOfChangeRequest(at=at, status="broken", broken_context="change-request", limit=100)
+    try:
+        found = await live.fetch(op)
+    except (NotFound, Forbidden):
+        return await _links_read(live, both, changed)
+    said = [f"{_where(link)} → {_to(link)}" for link in found.items]
+    if not said:
+        return (Fact("ok", "links", "none is broken by it"),)
+    more = "at least " if found.next is not None else ""
+    return (Fact("care", "links", f"it breaks {more}{len(said)}: {_some(said)}"),)
+
+
+def _where(link: links.Link) -> str:
+    pages = list(dict.fromkeys(each.page.title for each in link.location_references if each.page is not None))
+    return " and ".join(pages[:2]) + (" and others" if len(pages) > 2 else "") if pages else "a page"
+
+
+def _to(link: links.Link) -> str:
+    target = link.target_reference
+    return (target.url if target is not None else "") or "what is not there"
+
+
+async def _links_read(live: Live, both: Both, changed: Sequence[str]) -> tuple[Fact, ...]:
+    """Links that the changed pages have now and that lead nowhere, where the server does not list links."""
+    there = {page.id for page in both.tree_after.walk()}
+    wanted = [page for page in changed if page in there]
+    read = wanted[:READ_PAGES]
+    texts = await asyncio.gather(*(page_there(live, page_as_written(both.after, page)) for page in read))
+    ground = Ground(both.tree_after, both.after)
+    said = await asyncio.to_thread(_dead, ground, {page.id: text_of(page) for page in texts if page is not None})
+    unread = f"; {ages.plural(len(wanted) - len(read), 'page')} not read" if len(wanted) > len(read) else ""
+    gone = sum(page.id not in there for page in both.tree_before.walk())
+    if gone:
+        unread += f"; not checked what links to the {ages.plural(gone, 'page')} it deletes"
+    if said:
+        return (Fact("care", "links", f"{len(said)} lead nowhere: {_some(said)}{unread}"),)
+    return (Fact("care" if unread else "ok", "links", f"none of its pages links to what is not there{unread}"),)
+
+
+def _dead(ground: Ground, texts: Mapping[str, str]) -> list[str]:
+    from octavo.documents import links as leading
+    from octavo.documents.parse import parse
+    from octavo.documents.usages import usages
+
+    said = []
+    for page_id, text in texts.items():
+        targets = Targets(ground, page_id)
+        for usage in usages(parse(text)):
+            if usage.kind == "address" and isinstance(targets.target(usage.says), leading.Broken):
+                said.append(f"{ground.pages[page_id].title} → {usage.says}")
+    return list(dict.fromkeys(said))
+
+
+# Marks
+
+
+@dataclass(frozen=True)
+class Marked:
+    """The changed pages that both sides of a conflict came into, with the marks between them."""
+
+    titles: tuple[str, ...] = ()
+    unread: int = 0
+    """How many changed pages were not looked at."""
+
+
+async def marked(live: Live, both: Both, changed: Sequence[str]) -> Marked:
+    """Look for the marks of conflicts in the changed pages. Raises ApiError."""
+    pages = {page.id: page.title or "Untitled" for page in both.tree_after.walk()}
+    wanted = [page for page in changed if page in pages]
+    read = wanted[:LOOK_FOR_MARKS]
+    there = await asyncio.gather(*(page_there(live, page_as_written(both.after, page)) for page in read))
+    found = [page for page in there if page is not None and _marks(page)]
+    # Marks that stood there before are words: such as on a page about git.
+    stood = await asyncio.gather(*(page_there(live, page_as_written(both.before, page.id)) for page in found))
+    titles = tuple(pages[now.id] for now, then in zip(found, stood, strict=True) if _marks(now) > _marks(then))
+    return Marked(titles, len(wanted) - len(read))
+
+
+def _marks(page: Page | None) -> int:
+    from octavo.documents.conflicts import markers
+
+    return len(markers(text_of(page)))
+
+
+# Where it goes live
+
+
+async def sites_with(live: Live, space: Space) -> tuple[Site, ...] | None:
+    """The published sites a space is on. None where that is not known."""
+    if space.organization is None:
+        return None
+    op = sites.List(at=OrganizationRef(organization_id=space.organization), space=space.id, published=True, limit=100)
+    try:
+        found = await asyncio.wait_for(live.fetch(op), PATIENCE)
+    except (TimeoutError, ApiError):
+        return None
+    return found.items
+
+
+def goes_live(space: Space, on: Sequence[Site] | None) -> str:
+    """Where a merge is seen at once: a sentence."""
+    if on:
+        named = [f"{site.title} ({_host(site)})" if _host(site) else site.title for site in on]
+        return f"Goes live at once on {_some(named)}."
+    if space.urls.published:
+        return f"Goes live at once on {space.urls.published}."
+    return f"Becomes the content of {space.title} at once."
+
+
+def _host(site: Site) -> str:
+    return (site.urls.published or "").removeprefix("https://").removeprefix("http://").rstrip("/")
+
+
+# Addresses
+
+
+@dataclass(frozen=True)
+class Gone:
+    """A page that is not at its address any more."""
+
+    title: str
+    path: str
+    now: str | None
+    """Its path from then on. None when it is deleted."""
+
+
+def addresses_gone(before: PageTree, after: PageTree) -> tuple[Gone, ...]:
+    """The documents that are elsewhere or nowhere after a merge, with those below a page that moves."""
+    now = {page.id: page.path or "" for page in after.walk() if _has_address(page)}
+    paths = set(now.values())
+    return tuple(
+        Gone(page.title or "Untitled", page.path or "", now.get(page.id))
+        for page in before.walk()
+        if _has_address(page) and now.get(page.id) != page.path and page.path not in paths
+    )
+
+
+def _has_address(page: Page) -> bool:
+    return page.type == "document" and page.path is not None
+
+
+async def addresses(live: Live, both: Both, space: Space, on: Sequence[Site] | None) -> tuple[Fact, ...]:
+    """Whether readers still find the pages that move or are deleted."""
+    gone = addresses_gone(both.tree_before, both.tree_after)
+    if not gone:
+        return (Fact("ok", "redirects", "no page leaves its address"),)
+    counted = ages.plural(len(gone), "page") + (" leaves its address" if len(gone) == 1 else " leave their address")
+    if on is None:
+        return (Fact("care", "redirects", f"{counted}; not checked: its sites cannot be seen"),)
+    if not on:
+        return (Fact("ok", "redirects", f"none needed: {counted}, on no published site"),)
+    lists = await asyncio.gather(*(_redirects(live, space, site) for site in on[:LOOK_AT_SITES]))
+    unread = len(on) - sum(each is not None for each in lists)
+    sources = {source for each in lists if each is not None for source in each}
+    bare = [each for each in gone if not _leads_on(each.path, sources)]
+    not_checked = f"; {ages.plural(unread, 'site')} not checked" if unread else ""
+    if not bare:
+        return (
+            Fact("care" if unread else "ok", "redirects", f"{counted}; a redirect leads on from there{not_checked}"),
+        )
+    said = [f"{each.title} /{each.path}" + (" is deleted" if each.now is None else f" → /{each.now}") for each in bare]
+    return (Fact("care", "redirects", f"{ages.plural(len(bare), 'page')} without one: {_some(said)}{not_checked}"),)
+
+
+async def _redirects(live: Live, space: Space, site: Site) -> list[str] | None:
+    """The sources of all redirects of a site. None where they cannot be seen, or are too many."""
+    at = SiteRef(organization_id=space.organization or "", site_id=site.id)
+    try:
+        found = await live.fetch(redirects.List(at=at, limit=1000))
+    except (NotFound, Forbidden):
+        return None
+    return None if found.next is not None else [each.source for each in found.items]
+
+
+def _leads_on(path: str, sources: set[str]) -> bool:
+    """Whether a redirect starts where a page was: what comes before its path is that of the space on the site."""
+    wanted = f"/{path}".rstrip("/")
+    return any(unquote(source).rstrip("/").endswith(wanted) for source in sources) if wanted else False
+
+
+def _some(said: Sequence[str]) -> str:
+    return ", ".join(said[:NAMED]) + (f" and {len(said) - NAMED} more" if len(said) > NAMED else "")
+
+
+def page_ids(changes: Sequence[content.Change]) -> Iterator[str]:
+    """The pages that changes are about, each once."""
+    yield from dict.fromkeys(each.page.id for each in changes if each.page is not None)

@@ -1,0 +1,170 @@
+"""What a space asks of a change request before it may be merged, as far as that can be told from here (4.20). Pure.
+
+The server is the judge: what is found here is said, and never sent or left out because of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.organizations import Organization
+from octavo.api.reviews import Review
+from octavo.api.safety import line
+from octavo.api.spaces import Space
+from octavo.tui.widgets.facts import Fact
+
+_UNDECIDED = {
+    "custom": "an expression, which only the server can work out",
+    "require_agent_review": "a review by an agent: the server decides",
+}
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The rules that hold for a space."""
+
+    rules: tuple[Mapping[str, Any], ...] = ()
+    of: Literal["space", "organization"] = "space"
+    is_known: bool = True
+
+    @property
+    def users(self) -> tuple[str, ...]:
+        """The ids of those the rules name, each once."""
+        return tuple(dict.fromkeys(user for rule in self.rules for user in _users(rule)))
+
+
+def inherits(space: Space) -> bool:
+    """Whether the rules of its organization hold for a space."""
+    return _kind(space.merge_rules) in ("", "inherit")
+
+
+def rules_for(space: Space, organization: Organization | None) -> Rules:
+    """The rules that hold for a space. `organization` is only looked at where the space inherits them."""
+    if not inherits(space):
+        return _rules(space.merge_rules, "space")
+    if organization is None:
+        return Rules(is_known=space.merge_rules is None)  # a server that has no rules says nothing of them
+    return _rules(organization.merge_rules, "organization")
+
+
+def _rules(said: Any, of: Literal["space", "organization"]) -> Rules:
+    if _kind(said) != "rules":
+        return Rules((), of, is_known=_kind(said) in ("", "none"))
+    listed = said.get("rules")
+    if not isinstance(listed, list):
+        return Rules((), of, is_known=False)
+    return Rules(tuple(rule for rule in listed if isinstance(rule, dict)), of)
+
+
+def _kind(said: Any) -> str:
+    return str(said.get("type", "")) if isinstance(said, dict) else ""
+
+
+def _users(rule: Mapping[str, Any]) -> tuple[str, ...]:
+    users = rule.get("users")
+    return tuple(user for user in users if isinstance(user, str)) if isinstance(users, list) else ()
+
+
+@dataclass(frozen=True)
+class Case:
+    """A change request that somebody wants to merge, with the reviews that count."""
+
+    change_request: ChangeRequest
+    reviews: Sequence[Review]
+    me: str | None
+    names: Mapping[str, str]
+    """What to call people, by id."""
+
+    def lacks(self, rule: Mapping[str, Any]) -> str:
+        """What a rule lacks. Empty when it is met, and for a rule that is not known here."""
+        users = _users(rule)
+        approving = [review.reviewer.id for review in self.reviews if review.status == "approved"]
+        match rule.get("rule"):
+            case "require_at_least_one_review" if not self.reviews:
+                return "nobody has reviewed it"
+            case "require_at_least_one_approved_review" if not approving:
+                return "nobody has approved it"
+            case "require_all_reviews_approved" if len(approving) < len(self.reviews):
+                others = [review.reviewer.name for review in self.reviews if review.status != "approved"]
+                return f"{_joined(others)} asked for changes"
+            case "require_specific_reviewers" if lacking := [user for user in users if user not in approving]:
+                return f"not approved by {self._named(lacking)}"
+            case "require_one_of_specific_reviewers" if not set(users) & set(approving):
+                return f"not approved by any of {self._named(users)}"
+            case "require_up_to_date_change_request" if self.change_request.outdated:
+                return "the primary content moved on: update it first"
+            case "require_change_request_subject" if not self.change_request.subject.strip():
+                return "it has no subject"
+            case "require_change_request_description" if not self.change_request.about.strip():
+                return "it has no description"
+            case "require_author_to_merge" if self._author is not None and self.me not in (None, self._author):
+                return f"only {self._named([self._author])}, who started it, may merge it"
+        return ""
+
+    def unsure(self, rule: Mapping[str, Any]) -> str:
+        """Why it cannot be told from here whether a rule is met. Empty when it can."""
+        kind = rule.get("rule")
+        if kind == "require_author_to_merge" and (self._author is None or self.me is None):
+            return "only its author may merge it: the server decides"
+        if kind in _KNOWN:
+            return ""
+        return _UNDECIDED.get(str(kind), f"{line(str(kind))}: the server decides")
+
+    @property
+    def _author(self) -> str | None:
+        return self.change_request.created_by.id if self.change_request.created_by else None
+
+    def _named(self, users: Sequence[str]) -> str:
+        return _joined([self.names.get(user, line(user)) for user in users])
+
+
+_KNOWN = frozenset(
+    {
+        "require_at_least_one_review",
+        "require_at_least_one_approved_review",
+        "require_all_reviews_approved",
+        "require_specific_reviewers",
+        "require_one_of_specific_reviewers",
+        "require_up_to_date_change_request",
+        "require_change_request_subject",
+        "require_change_request_description",
+        "require_author_to_merge",
+        "allow_bypass",
+    }
+)
+
+
+def facts(rules: Rules, case: Case) -> Iterator[Fact]:
+    """How the rules stand: in a line, then one for each that is not met or cannot be told."""
+    if not rules.is_known:
+        yield Fact("care", "merge rules", "not known: the server decides")
+        return
+    asked = [rule for rule in rules.rules if rule.get("rule") != "allow_bypass"]
+    if not asked:
+        yield Fact("ok", "merge rules", "none")
+        return
+    bypass = any(rule.get("rule") == "allow_bypass" and case.me in _users(rule) for rule in rules.rules)
+    lacking = [(rule, said) for rule in asked if (said := case.lacks(rule))]
+    unsure = [(rule, said) for rule in asked if not case.lacks(rule) and (said := case.unsure(rule))]
+    met = len(asked) - len(lacking) - len(unsure)
+    said = f"{met} of {len(asked)} met, of the {rules.of}"
+    if bypass and (lacking or unsure):
+        said += ": they do not bind you"
+    mark: Literal["ok", "care", "bad"] = "ok" if met == len(asked) else "bad" if lacking and not bypass else "care"
+    yield Fact(mark, "merge rules", said)
+    for rule, why in lacking:
+        yield Fact("care" if bypass else "bad", "", _with_message(rule, why))
+    for rule, why in unsure:
+        yield Fact("care", "", _with_message(rule, why))
+
+
+def _with_message(rule: Mapping[str, Any], why: str) -> str:
+    message = rule.get("message")
+    return f"{why} · {line(message)}" if isinstance(message, str) and message.strip() else why
+
+
+def _joined(names: Sequence[str]) -> str:
+    return " and ".join(names)

@@ -1,0 +1,177 @@
+"""Undoing a merge: a new change request that puts its pages back, open for review."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+
+from octavo.api import change_requests
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.errors import ApiError
+from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.tui import ages
+from octavo.tui.allowing import Allowing
+from octavo.tui.screens.confirm import Confirm, Confirmed
+from octavo.tui.widgets.facts import Fact
+
+if TYPE_CHECKING:
+    from octavo.tui.app import Octavo
+    from octavo.tui.review.undoing import Plan
+
+_NO_BEFORE = "The server does not say what stood there before this merge, so it cannot be put back from here."
+_SHOWN = 8
+MOST = 50
+"""Changes of one edit."""
+
+
+class UndoingMerge(Allowing):
+    """A view with a change request in it whose merge can be undone."""
+
+    CONTEXT: ClassVar[str] = "change requests"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("Z", "undo_merge", "Undo merge", show=False, tooltip="Start a change request that puts back what a merge changed", id="change.undo_merge"),
+    ]  # fmt: skip
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if action == "undo_merge":
+            about = self.change_request
+            if about is not None and about.status != "merged":
+                return f"#{about.number} is not merged, so there is nothing to undo."
+            if about is not None and about.revision_merged is None:
+                return _NO_BEFORE
+            if self.octavo.session.live.edits_content is False:
+                return "This server has no operation to edit content, so nothing can be put back from here."
+            return self.not_allowed("edit")
+        return super().why_not(action, parameters)
+
+    def action_undo_merge(self) -> None:
+        if self.change_request is not None and self.space_ref is not None:
+            self.app.push_screen(UndoDialog(self.octavo, self.space_ref, self.change_request))
+
+
+class UndoDialog(Confirm):
+    """Says what would be put back, and what not, before anything is written."""
+
+    def __init__(self, app: Octavo, space: SpaceRef, change_request: ChangeRequest) -> None:
+        super().__init__(
+            f"Undo the merge of #{change_request.number}?",
+            verb="Start it",
+            intro=f"{change_request.title}\n\nStarts a change request that puts its pages back, open for review. "
+            "Nothing goes live before that is merged.",
+            facts=(Fact("asking", "puts back", "asking the server"),),
+            blocked="It is not known yet what has to be put back.",
+            check_again=self._look,
+        )
+        self._octavo = app
+        self._space, self._of = space, change_request
+
+    def on_mount(self) -> None:
+        self._look()
+
+    def _look(self) -> None:
+        self.run_worker(self._ask(), exclusive=True, group="checks")
+
+    async def _ask(self) -> None:
+        from octavo.tui.review import undoing
+
+        live = self._octavo.session.live
+        try:
+            self._of = await live.fetch(change_requests.Get(at=self._of.ref(self._space)))
+            three = await undoing.sides(live, self._space, self._of, None)
+            planned = undoing.plan(three, await undoing.changes_of(live, self._space, three)) if three else None
+        except ApiError as error:
+            self.update(facts=(Fact("bad", "puts back", str(error)),), blocked="That is not known. r asks again.")
+            return
+        if planned is None:
+            self.update(facts=(), blocked=_NO_BEFORE)
+        else:
+            self.update(facts=facts(planned), blocked="" if planned else "There is nothing left to put back.")
+
+    def action_no(self) -> None:
+        self.workers.cancel_group(self, "checks")
+        super().action_no()
+
+    def action_yes(self) -> None:
+        if not self._answered:
+            self._answered = True
+            self._octavo.background(undo(self._octavo, self._space, self._of))
+            self.dismiss(Confirmed())
+
+
+def facts(planned: Plan) -> tuple[Fact, ...]:
+    """What is put back, and what is not."""
+    lines = planned.lines
+    said = "   ".join(lines[:_SHOWN]) + (f"   and {len(lines) - _SHOWN} more" if len(lines) > _SHOWN else "")
+    found = [Fact("ok", "puts back", said or "nothing")]
+    if planned.met:
+        titles = ", ".join(met.title for met in planned.met[:3]) + (" and others" if len(planned.met) > 3 else "")
+        found.append(
+            Fact("care", "edited since", f"{titles} · what came since is kept; where it meets, both are marked")
+        )
+    found += [Fact("care", "stays", line) for line in planned.left[:_SHOWN]]
+    if len(planned.left) > _SHOWN:
+        found.append(Fact("care", "stays", f"and {len(planned.left) - _SHOWN} more"))
+    return tuple(found)
+
+
+async def undo(app: Octavo, space: SpaceRef, of: ChangeRequest) -> None:
+    """Start the change request, put the pages back in it, open it for review, and show it.
+
+    What was begun before and not ended is gone on with: the draft is known by its subject.
+    """
+    number = app.notices.say(f"Putting back what #{of.number} changed…", seconds=90)
+    try:
+        sentence, at = await _undone(app, space, of)
+    except ApiError as error:
+        app.say(f"Couldn't undo the merge of #{of.number}: {error} Undo merge goes on where it ended.", tone="failed")
+        return
+    finally:
+        app.notices.close(number)
+    if at is None:
+        app.say(sentence, tone="failed")
+        return
+    app.writes.is_final(f"To undo #{of.number} cannot be taken back with u: archive the change request (X).")
+    app.say(sentence)
+    app.open_change_request(await app.session.live.fetch(change_requests.Get(at=at)), space)
+
+
+async def _undone(app: Octavo, space: SpaceRef, of: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
+    """What is said of it, and which change request it is if it was made. Raises ApiError."""
+    from octavo.data.writing_content import edit
+    from octavo.tui.review import undoing
+
+    live = app.session.live
+    draft, sentence = await _draft(app, space, f"Undo #{of.number} {of.subject}".strip()[:100])
+    if draft is None:
+        return sentence, None
+    three = await undoing.sides(live, space, of, draft.revision)
+    if three is None:
+        return _NO_BEFORE, None
+    planned = undoing.plan(three, await undoing.changes_of(live, space, three))
+    made = await undoing.edits_of(live, space, three, planned, f"#{draft.number}")
+    at, head = draft.ref(space), draft.revision
+    for start in range(0, len(made.edits), MOST):
+        outcome = await edit(live, at, head, made.edits[start : start + MOST])
+        if outcome.kind != "sent":
+            return f"#{draft.number}: {outcome.sentence} Undo merge goes on with this draft.", None
+        head = outcome.revision
+    await live.write(change_requests.Update(at=at, status="open"))
+    if made.contested:
+        pages = ages.plural(len(made.contested), "page")
+        return f"#{draft.number} is open for review. {pages} changed since: both sides are marked in the text.", at
+    return f"#{draft.number} puts back what #{of.number} changed. It is open for review.", at
+
+
+async def _draft(app: Octavo, space: SpaceRef, subject: str) -> tuple[ChangeRequest | None, str]:
+    """A draft of mine with this subject, made if there is none. Raises ApiError."""
+    from octavo.data.deciding import create
+
+    live, me = app.session.live, app.known.me
+    mine = {"creator": me.id} if me is not None else {}
+    drafts = await live.fetch(change_requests.List(at=space, status="draft", limit=100, **mine))
+    found = next((each for each in drafts.items if each.subject == subject), None)
+    if found is not None:
+        return await live.fetch(change_requests.Get(at=found.ref(space))), ""
+    sent = await create(live, space, subject)
+    return (sent.answer, "") if sent.kind == "done" else (None, sent.sentence)

@@ -1,0 +1,75 @@
+"""What was begun when Octavo ended, or in another instance: merges and updates whose end nobody was told of."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from octavo.api import change_requests
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.errors import ApiError
+from octavo.api.places import ChangeRequestRef
+from octavo.data.once import POLL_FOR, POLL_SECONDS, STALE_SECONDS, Sleep, release, under_way
+from octavo.data.state import NotSaved
+from octavo.tui.ages import short_age
+
+if TYPE_CHECKING:
+    from octavo.tui.app import Octavo
+    from octavo.tui.session import Session
+
+
+async def tell(app: Octavo, session: Session, *, sleep: Sleep = asyncio.sleep) -> None:
+    """Look what became of it, for as long as it may still be on its way, and say so. Nothing is sent again."""
+    begun = under_way(session.state)
+    await asyncio.gather(*(_tell(app, session, name, since, sleep) for name, since in begun))
+
+
+async def _tell(app: Octavo, session: Session, name: str, since: datetime, sleep: Sleep) -> None:
+    deed, _, place = name.partition(" ")
+    age = (session.state.now() - since).total_seconds()
+    if deed in ("merge", "update"):
+        space, _, change_request = place.partition("/")
+        at = ChangeRequestRef(space_id=space, change_request_id=change_request)
+        about, error = await _followed(session, name, deed, at, age, sleep)
+        if (name, since) not in under_way(session.state):
+            return  # another instance was at it, and has told its person
+        tone, said = _said(deed, about, error, short_age(since, session.state.now()))
+        app.say(said, tone="done" if tone else "care", seconds=20)
+    elif age < STALE_SECONDS:
+        return
+    with suppress(NotSaved):
+        await release(session.state, name)
+
+
+async def _followed(
+    session: Session, name: str, deed: str, at: ChangeRequestRef, age: float, sleep: Sleep
+) -> tuple[ChangeRequest | None, str]:
+    """The change request once it is done or can hardly be done any more, or why it cannot be seen."""
+    about: ChangeRequest | None = None
+    error = ""
+    for _ in range(max(1, int((POLL_FOR - age) / POLL_SECONDS) + 1)):
+        try:
+            about, error = await session.live.fetch(change_requests.Get(at=at)), ""
+        except ApiError as failed:
+            error = str(failed)
+        if (about is not None and _is_done(deed, about)) or name not in dict(under_way(session.state)):
+            break
+        if age < POLL_FOR:
+            await sleep(POLL_SECONDS)
+    return about, error
+
+
+def _is_done(deed: str, about: ChangeRequest) -> bool:
+    return about.status == "merged" if deed == "merge" else not about.outdated
+
+
+def _said(deed: str, about: ChangeRequest | None, error: str, ago: str) -> tuple[bool, str]:
+    """Whether it is done, and the sentence."""
+    began = f"Octavo began to {deed} {f'#{about.number}' if about else 'a change request'} {ago} ago"
+    if about is None:
+        return False, f"{began} and ended before the answer. What became of it cannot be seen: {error}"
+    if _is_done(deed, about):
+        return True, f"{began} and ended before the answer: it is {'merged' if deed == 'merge' else 'up to date'}."
+    return False, f"{began} and ended before the answer: it is not done. Nothing was sent again: look, then decide."

@@ -1,0 +1,177 @@
+"""The dialog before a change request is updated: what would come in and may conflict, and what becomes of it (D16)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from octavo.api import change_requests, content, spaces
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.errors import ApiError, Forbidden, NotFound
+from octavo.api.places import ChangeRequestRef, RevisionRef
+from octavo.data.deciding import update
+from octavo.tui import ages
+from octavo.tui.review import checks
+from octavo.tui.screens.confirm import Confirm, Confirmed
+from octavo.tui.widgets.facts import Fact
+
+if TYPE_CHECKING:
+    from octavo.data.live import Live
+    from octavo.tui.app import Octavo
+
+FRESH_SECONDS = 5.0
+"""What was seen longer ago than this is looked at again before anything is sent."""
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """What an update would do, as it was known at `checked_at`."""
+
+    change_request: ChangeRequest
+    main: str | None
+    """The primary revision that would come in."""
+    comes: tuple[content.Change, ...]
+    foreseen: checks.Forecast
+    checked_at: datetime
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """What is shown of it."""
+        facts = [checks.currency(self.change_request), checks.conflict_fact(self.change_request, self.foreseen)]
+        if self.comes:
+            facts.insert(1, Fact("note", "comes in", checks.goes_out(self.comes)))
+        return tuple(facts)
+
+
+async def foresee(live: Live, at: ChangeRequestRef) -> Foreseen:
+    """What an update of a change request would bring. Raises ApiError when the facts cannot be had."""
+    checked_at = ages.clock()
+    change_request, space, changed = await asyncio.gather(
+        live.fetch(change_requests.Get(at=at)),
+        live.fetch(spaces.Get(at=at.space)),
+        live.fetch(content.ListChanges(at=at, limit=1000)),
+    )
+    foreseen, comes = await asyncio.gather(
+        checks.forecast(live, at, change_request, changed), _comes(live, at, change_request, space.revision)
+    )
+    return Foreseen(change_request, space.revision, comes, foreseen, checked_at)
+
+
+async def _comes(
+    live: Live, at: ChangeRequestRef, change_request: ChangeRequest, main: str | None
+) -> tuple[content.Change, ...]:
+    """What changed in the primary content since the change request started, or was updated."""
+    from octavo.documents.revision_changes import between
+
+    if not change_request.outdated or change_request.base is None or main is None:
+        return ()
+    sides = [RevisionRef(space_id=at.space_id, revision_id=each) for each in (change_request.base, main)]
+    try:
+        before, after = await asyncio.gather(*(live.known(content.Get(at=each)) for each in sides))
+    except (NotFound, Forbidden):
+        return ()
+    return await asyncio.to_thread(between, before, after)
+
+
+Resolve = Callable[[], None]
+"""Called when there is something to resolve."""
+
+
+class UpdateDialog(Confirm):
+    """Asks the server what would come in and what may conflict, and is confirmed by `y`: another key than opened it."""
+
+    def __init__(self, app: Octavo, at: ChangeRequestRef, change_request: ChangeRequest, then: Resolve) -> None:
+        super().__init__(
+            f"Update #{change_request.number} from main?",
+            verb="Update",
+            intro=change_request.title,
+            facts=(Fact("asking", "checks", "asking the server"),),
+            blocked="The checks are not done yet.",
+            check_again=self._look,
+        )
+        self._octavo, self._at, self._then = app, at, then
+        self._seen: Foreseen | None = None
+
+    def on_mount(self) -> None:
+        self._look()
+
+    def _look(self) -> None:
+        self.run_worker(self._ask(), exclusive=True, group="checks")
+
+    async def _ask(self) -> None:
+        try:
+            seen = self._seen = await foresee(self._octavo.session.live, self._at)
+        except ApiError as error:
+            self._seen = None
+            why = "Nothing is updated without knowing what would come in. r asks again."
+            self.update(facts=(Fact("bad", "checks", str(error)),), blocked=why)
+            return
+        after = ""
+        if seen.foreseen.conflicts:
+            after = "Nothing is lost   both sides stay in the text, and you decide right after, conflict by conflict"
+        elif not seen.foreseen.is_known:
+            after = "If it conflicts   both sides stay in the text, and you decide right after, conflict by conflict"
+        blocked = "" if seen.change_request.outdated else "It is up to date with the primary content."
+        self.update(facts=seen.facts, after=after, blocked=blocked)
+
+    def action_yes(self) -> None:
+        seen = self._seen
+        if self._answered or seen is None:
+            return
+        if (ages.clock() - seen.checked_at).total_seconds() > FRESH_SECONDS:
+            # What was shown may not hold any more: look again, and go on only if it is still the same.
+            self.run_worker(self._confirm_fresh(seen), exclusive=True, group="checks")
+            return
+        self._go(seen)
+
+    async def _confirm_fresh(self, before: Foreseen) -> None:
+        await self._ask()
+        after = self._seen
+        if after is None or not after.change_request.outdated:
+            return
+        revisions = [(each.change_request.revision, each.main) for each in (before, after)]
+        if revisions[0] == revisions[1] and before.facts == after.facts:
+            self._go(after)
+        else:
+            self._octavo.say("Something changed since you looked. Read it again, then update.", tone="care")
+
+    def _go(self, seen: Foreseen) -> None:
+        if self._answered or self not in self.app.screen_stack:
+            return  # it was closed while it was looked again
+        self._answered = True
+        self._octavo.background(send(self._octavo, self._at, seen, self._then))
+        self.dismiss(Confirmed())
+
+    def action_no(self) -> None:
+        self.workers.cancel_group(self, "checks")
+        super().action_no()
+
+
+async def send(app: Octavo, at: ChangeRequestRef, seen: Foreseen, then: Resolve) -> None:
+    """Update what was seen, once, and say what became of it. With conflicts, `then` is called."""
+    change_request = seen.change_request
+    # What met is known only now: afterwards the change request names the primary revision as what it comes from.
+    met = {"base": change_request.base, "main": seen.main, "mine": change_request.revision}
+    app.session.state.remember(f"update {change_request.id}", met)
+    number = app.notices.say(f"Updating #{change_request.number}…", seconds=90)
+    sent = await update(app.session.live, at, change_request)
+    app.notices.close(number)
+    name = f"#{change_request.number}"
+    if sent.kind != "done" or sent.answer is None:
+        app.say(f"{name}: {sent.sentence}", tone="failed")
+        return
+    app.writes.is_final(f"To update {name} cannot be taken back with u.")
+    result = sent.answer.result
+    if result == "conflicts" or (not result and seen.foreseen.conflicts):
+        made = sent.answer.revision if result else None
+        app.session.state.remember(f"update {change_request.id}", {**met, "conflicts": made})
+        app.say(f"{name} is updated, with conflicts: decide what becomes of each.", tone="care")
+        then()
+    elif result:
+        app.say(sent.sentence or f"{name} is up to date with the primary content.")
+    else:
+        # The answer was lost, and with it whether there were conflicts.
+        app.say(f"{name} is updated. The answer was lost: R looks whether anything is in conflict.", tone="care")

@@ -1,0 +1,394 @@
+"""What both sides of a change request changed, each in its way: decided here, conflict by conflict, and sent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from octavo.api import change_requests, content
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.errors import ApiError
+from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
+from octavo.data.writing_content import NO_OPERATION
+from octavo.documents.blocks import Document
+from octavo.documents.merging.resolution import Choice, Side, chosen_lines
+from octavo.tui import navigating
+from octavo.tui.ages import plural
+from octavo.tui.editing import NotEdited, edit_text
+from octavo.tui.page.conflict_lines import document_of, prepare
+from octavo.tui.page.reader import Reader
+from octavo.tui.page.three_way import ThreeWay
+from octavo.tui.review import resolving
+from octavo.tui.review.comparing import Comparing
+from octavo.tui.review.resolving import Choices
+from octavo.tui.review.settling import Contested, Unsettled, look, where_met
+from octavo.tui.review.shapes import Shape
+from octavo.tui.screen import View
+from octavo.tui.widgets.content import safe
+from octavo.tui.widgets.lines import Lines
+from octavo.tui.widgets.rows import Heading, Row, Rows
+
+_SIGNS = {"deleted": "−", "moved": "→", "order": "→"}
+_OTHERS = Heading("ALSO", "")
+_PAGES = Heading("PAGES", "")
+
+
+class ConflictsScreen(View):
+    """On the left what is in conflict, on the right the page under the cursor with both sides of each conflict."""
+
+    VIEW = "changes"
+    CONTEXT = "conflicts"
+    HELP = (
+        "Both sides changed the same. m takes what main says, t what this change request says, b both, and e opens "
+        "your editor; the same key again leaves it open. Choices are kept until ctrl+s sends them."
+    )
+    CSS_PATH = "conflicts.tcss"
+    KEYBAR: ClassVar[tuple[str, ...]] = (
+        "conflict.main",
+        "conflict.this",
+        "conflict.both",
+        "conflict.edit",
+        "conflict.send",
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("m", "take('main')", "Main's", tooltip="Take what the primary content says; again: leave it open", id="conflict.main"),
+        Binding("t", "take('this')", "This one's", tooltip="Take what this change request says; again: leave it open", id="conflict.this"),
+        Binding("b", "take('both')", "Both", tooltip="Take what both say, main first; again: leave it open", id="conflict.both"),
+        Binding("e", "edit", "Edit", tooltip="Write what becomes of it in your editor", id="conflict.edit"),
+        Binding("ctrl+s", "send", "Send", tooltip="Send what is decided as content of the change request", id="conflict.send"),
+        Binding("J", "read_on(1)", "Next page", show=False, tooltip="Next page with conflicts", id="conflict.next_page"),
+        Binding("K", "read_on(-1)", "Page before", show=False, tooltip="Page with conflicts before", id="conflict.previous_page"),
+        Binding("o", "open_outside", "In the browser", show=False, tooltip="Open the change request in the browser", id="conflict.browser"),
+        Binding("escape", "up", "Back", show=False, tooltip="To the pages, then back; choices are kept", id="conflict.up"),
+    ]  # fmt: skip
+
+    def __init__(self, change_request: ChangeRequest, space: SpaceRef, *, of: ChangeRequest | None = None) -> None:
+        """`of`: the merged change request whose conflicts are decided in this one."""
+        super().__init__()
+        self._change_request = change_request
+        self._space = space
+        self.at: ChangeRequestRef = change_request.ref(space)
+        self._of = of
+        self._unsettled: Unsettled | None = None
+        self._own: dict[str, Document] = {}
+        self._is_sending = False
+
+    def body(self) -> Iterable[Widget]:
+        rows: Rows[Contested | Shape] = Rows(
+            self._draw_row,
+            key=_key_of,
+            groups=lambda each: (_PAGES,) if isinstance(each, Contested) else (_OTHERS,),
+            search=lambda each: each.title,
+            empty="Nothing is in conflict.",
+            hint="esc goes back",
+            id="conflicts",
+        )
+        yield Static("", id="head")
+        with Horizontal():
+            with Vertical(id="left", classes="hairline"):
+                yield rows
+                yield Static("", id="foot")
+            yield ThreeWay(ascii=self.octavo.settings.ascii, id="three-way")
+            with VerticalScroll(id="words", can_focus=False):
+                yield Static("", id="said")
+
+    @property
+    def rows(self) -> Rows[Contested | Shape]:
+        return self.query_one("#conflicts", Rows)
+
+    @property
+    def view(self) -> ThreeWay:
+        return self.query_one(ThreeWay)
+
+    @property
+    def keys_go_on_to(self) -> Widget:
+        return self.view
+
+    def on_mount(self) -> None:
+        self._choices = Choices(self.octavo, self._change_request)
+        self.rows.wait_for("what is in conflict")
+        self.rows.focus()
+        self._draw_head()
+        self.action_refresh()
+
+    def action_refresh(self) -> None:
+        self.run_worker(self._look(), exclusive=True, group="look")
+
+    async def _look(self) -> None:
+        try:
+            found = await self._found()
+        except ApiError as error:
+            self.rows.fail("What is in conflict did not load", str(error))
+            self._draw_head()
+            return
+        shapes = tuple(shape for shape in found.shapes if shape.name not in self._choices.done)
+        self._unsettled = replace(found, shapes=shapes)
+        self._own = {}
+        for name, choice in self._choices.all.items():
+            if choice.side == "own":
+                self._own[name] = await asyncio.to_thread(document_of, choice.text)
+        self.rows.show((*found.pages, *shapes))
+        self._draw_head()
+        self._show(again=True)
+
+    async def _found(self) -> Unsettled:
+        live, space = self.live, self.at.space_id
+        self._change_request = await live.fetch(change_requests.Get(at=self.at))
+        state = self.octavo.session.state
+        resolves = state.recall(f"resolves {self._change_request.id}")
+        if self._of is None and isinstance(resolves, str):
+            of = ChangeRequestRef(space_id=space, change_request_id=resolves)
+            self._of = await live.fetch(change_requests.Get(at=of))
+        source = self._of or self._change_request
+        merged = self._of.revision_merged if self._of is not None else None
+        place = RevisionRef(space_id=space, revision_id=merged) if merged is not None else self.at
+        changed = await live.fetch(content.ListChanges(at=place, limit=1000))
+        kept = state.recall(f"update {source.id}")
+        met = await where_met(live, source.ref(self._space), source, kept)
+        return await look(live, self.at, self._change_request.revision, changed, met)
+
+    # What is on show
+
+    @property
+    def _item(self) -> Contested | Shape | None:
+        return self.rows.item if self.is_mounted else None
+
+    @on(Lines.Highlighted, "#conflicts")
+    def _other_item(self) -> None:
+        self._show()
+
+    @on(Lines.Chosen, "#conflicts")
+    def _chosen(self) -> None:
+        if not self.has_class("-words"):
+            self.view.focus()
+
+    def _show(self, *, again: bool = False) -> None:
+        item = self._item
+        self.set_class(isinstance(item, Shape), "-words")
+        if isinstance(item, Shape):
+            self._say_shape(item)
+        elif item is None:
+            self.view.clear()
+        elif again or self.view.key != item.page:
+            self.view.wait_for(item.title)
+            self.run_worker(self._prepare(item), exclusive=True, group="page")
+        self.refresh_bindings()
+        self._say_where()
+
+    async def _prepare(self, page: Contested) -> None:
+        names = [name for name, _ in page.conflicts]
+        pieces = await asyncio.to_thread(prepare, page.parts, names)
+        if self._item is page:
+            self.view.show(pieces, self._choices.all, self._own, key=page.page, this=self._this)
+            self._say_where()
+
+    @property
+    def _this(self) -> str:
+        number = self._of.number if self._of is not None else self._change_request.number
+        return f"#{number}" if number else "this"
+
+    def _say_shape(self, shape: Shape) -> None:
+        choice = self._choices.all.get(shape.name)
+        said = Content.assemble((shape.title, "bold"), "\n\n", safe(shape.said))
+        for key, side, words in (("m", "main", shape.main_words), ("t", "this", shape.this_words)):
+            if words:
+                taken = choice is not None and choice.side == side
+                mark = Content.styled("✓ ", "bold $success") if taken else Content("  ")
+                said = said + Content("\n\n") + mark + Content.styled(key, "bold $accent") + Content("  ") + safe(words)
+        self.query_one("#said", Static).update(said)
+
+    def _draw_row(self, item: Contested | Shape) -> Row:
+        chosen = self._choices.all
+        if isinstance(item, Shape):
+            decided = item.name in chosen or not item.can_choose
+            text = Content.assemble((_SIGNS.get(item.kind, "~"), "$warning"), " ", safe(item.title))
+            return Row(text=text, sign=_tick(decided), right=Content.styled(item.kind, "$octavo-muted"), dim=decided)
+        names = [name for name, _ in item.conflicts]
+        count = sum(name in chosen for name in names)
+        decided = count == len(names)
+        right = Content.styled(f"{count}/{len(names)}", "$success" if decided else "$warning")
+        return Row(text=safe(item.title or "Untitled"), sign=_tick(decided), right=right, dim=decided)
+
+    def _draw_head(self) -> None:
+        about, found = self._change_request, self._unsettled
+        space = self.octavo.known.space(self._space.space_id)
+        title = Content.assemble((f" #{about.number} ", "bold"), (about.title, "bold"))
+        if space is not None:
+            title = title + Content.styled(f"  {space.title}", "$octavo-muted")
+        foot = ""
+        if found is not None:
+            total, left = len(found.names), found.left(self._choices.all)
+            none = "nothing is in conflict"
+            if about.outdated:
+                none += " yet: main moved on, and U there brings it in"
+            said = f"{total - left} of {total} decided" if total else none
+            title = title + Content.styled(f"  {said}", "$success" if not left else "$warning")
+            ready = found.is_ready(self._choices.all)
+            if total:
+                foot = "ctrl+s sends what is decided" if ready else "A page is sent when all of it is decided."
+            elif not found.shapes and self._answered_conflicts:
+                foot = "The server says that there are conflicts, but marks none. o looks at it in the browser."
+            if found.unread:
+                foot += f"\n{plural(found.unread, 'more change was', 'more changes were')} not looked at."
+        self.query_one("#head", Static).update(title)
+        self.query_one("#foot", Static).update(Content(foot))
+        self._say_where()
+
+    @property
+    def _answered_conflicts(self) -> bool:
+        """Whether the update that made what is there now was answered with conflicts."""
+        kept = self.octavo.session.state.recall(f"update {self._change_request.id}")
+        made = kept.get("conflicts") if isinstance(kept, dict) else None
+        return made is not None and made == self._change_request.revision
+
+    def _say_where(self) -> None:
+        about, space = self._change_request, self.octavo.known.space(self._space.space_id)
+        where = f"{space.title} › " if space is not None else ""
+        facts = self.view.facts if not self.has_class("-words") else ""
+        self.status(f"Changes › {where}#{about.number} {about.title} › Conflicts", facts)
+
+    @on(ThreeWay.Moved)
+    def _moved(self) -> None:
+        self._say_where()
+
+    @on(Reader.ReadOn)
+    def _read_on(self) -> None:
+        self.action_read_on(1)
+
+    # Choosing
+
+    @property
+    def _conflict(self) -> str | None:
+        """What is decided by a key now."""
+        item = self._item
+        if isinstance(item, Shape):
+            return item.name if item.can_choose else None
+        shown = self.view.conflict if item is not None and self.view.key == item.page else None
+        return shown.name if shown is not None else None
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if not self.is_mounted or action not in ("take", "edit", "send", "open_outside"):
+            return super().why_not(action, parameters)
+        if action == "open_outside":
+            return None if self._change_request.urls.app else "The server gives no address for it in the browser."
+        if self._unsettled is None:
+            return "What is in conflict is still loading."
+        if self.live.edits_content is False:
+            return NO_OPERATION
+        if action == "send":
+            return self._why_not_send(self._unsettled)
+        return self._why_not_take(action, parameters)
+
+    def _why_not_send(self, found: Unsettled) -> str | None:
+        if self._is_sending:
+            return "It is being sent."
+        if not found.names:
+            return "There is no conflict to resolve."
+        if not found.is_ready(self._choices.all):
+            return "Decide all conflicts of a page first: m, t, b or e."
+        return None
+
+    def _why_not_take(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        item, name = self._item, self._conflict
+        if name is None:
+            return "Nothing can be chosen here." if isinstance(item, Shape) else "There is no conflict here."
+        only_sides = isinstance(item, Shape) or (item is not None and item.is_of_fields(name))
+        if only_sides and (action == "edit" or parameters == ("both",)):
+            return "Here only one of the sides can be taken: m or t."
+        return None
+
+    def action_take(self, side: Side) -> None:
+        if (name := self._conflict) is None:
+            return
+        before = self._choices.all.get(name)
+        self._choices.choose(name, None if before is not None and before.side == side else side)
+        self._chose()
+
+    def _chose(self) -> None:
+        item = self._item
+        if isinstance(item, Shape):
+            self._say_shape(item)
+        else:
+            self.view.choose(self._choices.all, self._own)
+        self.rows.redraw()
+        self._draw_head()
+        self.refresh_bindings()
+
+    def action_edit(self) -> None:
+        name, item = self._conflict, self._item
+        if name is None or not isinstance(item, Contested):
+            return
+        conflict, before = dict(item.conflicts)[name], self._choices.all.get(name)
+        kept = self._choices.own(name)
+        begin = kept.text or "\n".join(chosen_lines(conflict, before or Choice("both")))
+        folder = self.octavo.settings.state_folder / "editing"
+        result = edit_text(self.app, begin, folder, name="conflict", keep=kept.save_now)
+        if isinstance(result, NotEdited):
+            self.octavo.say(result.sentence, tone="care")
+            return
+        self._own[name] = document_of(result.text)
+        self._choices.choose(name, "own", result.text)
+        self._chose()
+
+    def action_read_on(self, step: int) -> None:
+        self.rows.action_move(step)
+
+    def action_open_outside(self) -> None:
+        navigating.open_outside(self.octavo, self._change_request.urls.app or "", words=self._change_request.title)
+
+    # Sending
+
+    def action_send(self) -> None:
+        found = self._unsettled
+        if found is not None and not self._is_sending:
+            self._is_sending = True
+            self.refresh_bindings()
+            self.background(self._send(found))
+
+    async def _send(self, found: Unsettled) -> None:
+        try:
+            await resolving.send(self.octavo, self.at, self._change_request, found, self._choices, self._written)
+        finally:
+            self._is_sending = False
+        if self.is_mounted and self in self.app.screen_stack:
+            self.action_refresh()
+
+    def _written(self, pages: tuple[str, ...]) -> None:
+        """Back to the change request when nothing is left to decide, at the diff of the first page that was written."""
+        found, done = self._unsettled, self._choices.done
+        if found is None or self.app.screen is not self:
+            return
+        shapes_left = any(shape.can_choose and shape.name not in done for shape in found.shapes)
+        if shapes_left or any(page.page not in pages for page in found.pages):
+            return
+        self.app.pop_screen()
+        below = self.app.screen
+        if isinstance(below, Comparing) and below.at == self.at:
+            below.action_refresh()
+            if pages and below.go_to_change_of(pages[0]):
+                below.view.focus()
+        else:
+            self.octavo.open_change_request(self._change_request, self._space)
+
+    def action_up(self) -> None:
+        if self.view.has_focus:
+            self.rows.focus()
+        else:
+            self.app.pop_screen()
+
+
+def _key_of(item: Contested | Shape) -> str:
+    return item.page if isinstance(item, Contested) else item.name
+
+
+def _tick(decided: bool) -> Content:
+    return Content.styled("✓", "$success") if decided else Content.styled("!", "bold $warning")

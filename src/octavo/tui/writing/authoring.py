@@ -1,0 +1,171 @@
+"""What every view with pages in it can do to them: edit one in an editor, and rename, move, add and delete pages."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.binding import Binding, BindingType
+
+from octavo.api.content import Page, PageTree
+from octavo.api.places import SpaceRef
+from octavo.tui.allowing import UNDECIDED, Allowing
+from octavo.tui.spaces import Spaces
+from octavo.tui.widgets.tree import Tree
+
+if TYPE_CHECKING:
+    from octavo.api.change_requests import ChangeRequest
+    from octavo.tui.writing.tree_edits import TreeEdit
+
+_WRITES = ("edit_page", "arrange_page", "delete_page", "insert_page")
+
+
+class Authoring(Allowing):
+    """A view of pages that can be written: into the change request on show, or into one the person is asked for. A
+    subclass says which page."""
+
+    CONTEXT: ClassVar[str] = "editing pages"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("e", "edit_page", "Edit", tooltip="Edit the page in your editor; saving sends it to a change request", id="page.edit"),
+        Binding("M", "arrange_page", "Rename, move", show=False, tooltip="Rename, move or delete the page, or add one, in a change request", id="page.arrange"),
+    ]  # fmt: skip
+
+    _opening = False
+    """Whether a page is on its way to the editor."""
+
+    @property
+    def page_to_write(self) -> tuple[str, str, str] | None:
+        """The id, title and type of the page the keys are about."""
+        raise NotImplementedError
+
+    def look_for_unsent(self) -> None:
+        """Something may have been written that is not sent."""
+
+    def page_is_written(self, change_request: ChangeRequest) -> None:
+        """A change request has what was written."""
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if action in _WRITES:
+            return self._why_not_written(action)
+        return super().why_not(action, parameters)
+
+    def why_no_page_is_written(self) -> str | None:
+        """Why nothing can be written here, in a sentence."""
+        if self.space_ref is None:
+            return "Open a space first: enter opens the one the cursor is on."
+        if self.octavo.has_session and not self.live.edits_content:
+            from octavo.data.writing_content import NO_OPERATION
+
+            return NO_OPERATION
+        if self.change_request is not None and (why := self.not_allowed("edit", *UNDECIDED)):
+            return why
+        return self.not_allowed_in(self.space_ref, "edit")
+
+    def _why_not_written(self, action: str) -> str | None:
+        if why := self.why_no_page_is_written():
+            return why
+        page = self.page_to_write
+        if action != "insert_page" and page is None:
+            return "There is no page here: choose one first."
+        if action == "edit_page" and page is not None and page[2] != "document":
+            return f"{page[1]} is a {page[2]}, which has no text. M renames or moves it."
+        return None
+
+    def action_edit_page(self) -> None:
+        page, space = self.page_to_write, self.space_ref
+        if page is not None and space is not None and not self._opening:
+            from octavo.tui.writing.editing_pages import PageEdit
+
+            self._opening = True
+            edit = PageEdit(self.octavo, space, page[0], page[1], self.change_request, self._editing_ended)
+            self.octavo.background(self._open(edit.start()))
+
+    async def _open(self, opening: Coroutine[Any, Any, None]) -> None:
+        try:
+            await opening
+        finally:
+            self._opening = False
+            if not self.octavo.ending:
+                self.look_for_unsent()
+
+    def _editing_ended(self, change_request: ChangeRequest | None) -> None:
+        if change_request is not None:
+            self.page_is_written(change_request)
+        elif self.is_mounted:
+            self.look_for_unsent()
+
+    def action_arrange_page(self) -> None:
+        if (edit := self._tree_edit()) is not None:
+            edit.menu()
+
+    def _tree_edit(self) -> TreeEdit | None:
+        from octavo.tui.writing.tree_edits import TreeEdit
+
+        page, space = self.page_to_write, self.space_ref
+        if space is None:
+            return None
+        about = (page[0], page[1]) if page is not None else ("", "")
+        return TreeEdit(self.octavo, space, *about, self.change_request, self.page_is_written)
+
+
+class Arranging(Authoring, Spaces):
+    """The same in a view of what is live: the person is asked which change request it goes into."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("X", "delete_page", "Delete", show=False, tooltip="Delete the page, in a change request", id="page.delete"),
+        Binding("ctrl+n", "insert_page", "New page", show=False, tooltip="Add a page here, in a change request", id="page.insert"),
+    ]  # fmt: skip
+
+    pages: PageTree | None
+    """The pages of the space that is open."""
+    page: Page | None
+    """The one that is read."""
+    unsent: frozenset[str] = frozenset()
+    """The pages of which the editor wrote something that no change request has."""
+
+    def draw_pages(self) -> None:
+        """Show `pages` as they are now."""
+        raise NotImplementedError
+
+    @property
+    def change_request(self) -> None:
+        return None
+
+    @property
+    def space_ref(self) -> SpaceRef | None:
+        return self.space.ref if self.space else None
+
+    @property
+    def page_to_write(self) -> tuple[str, str, str] | None:
+        tree = self.focused
+        if isinstance(tree, Tree) and tree.id == "spaces":
+            return None
+        node = tree.node if isinstance(tree, Tree) and tree.id == "pages" else None
+        page = self.pages.find(str(node.key)) if node is not None and self.pages is not None else self.page
+        return (page.id, page.title or "this page", page.type) if page is not None else None
+
+    def look_for_unsent(self) -> None:
+        from octavo.tui.writing.page_drafts import unsent_pages  # what is kept is looked for when the pages are on show
+
+        if self.space is None or self.pages is None or not self.octavo.has_session:
+            return
+        before = self.unsent
+        self.unsent = unsent_pages(self.octavo, self.space.id, (page.id for page in self.pages.walk()))
+        if self.unsent != before:
+            self.draw_pages()
+            self.say_where()
+
+    def on_screen_resume(self) -> None:
+        self.look_for_unsent()
+
+    def page_is_written(self, change_request: ChangeRequest) -> None:
+        if self.space is not None and self.app.screen is self:
+            self.octavo.open_change_request(change_request, self.space.ref)
+
+    def action_delete_page(self) -> None:
+        if (edit := self._tree_edit()) is not None:
+            self.octavo.background(edit.delete())
+
+    def action_insert_page(self) -> None:
+        if (edit := self._tree_edit()) is not None:
+            self.octavo.background(edit.insert())

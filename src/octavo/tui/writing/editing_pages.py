@@ -1,0 +1,292 @@
+"""A page opened in the person's own editor, and what they wrote sent as content of a change request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from octavo.api import change_requests, spaces
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.errors import ApiError
+from octavo.api.places import SpaceRef
+from octavo.api.text import Raw
+from octavo.data.state import NotSaved
+from octavo.data.writing_content import texts
+from octavo.documents.conflicts import markers
+from octavo.tui.ages import long_age, plural
+from octavo.tui.allowing import UNDECIDED
+from octavo.tui.editing import NotEdited, edit_text
+from octavo.tui.kept import Kept
+from octavo.tui.meanwhile import meanwhile
+from octavo.tui.writing import into_requests
+from octavo.tui.writing.into_requests import Into
+from octavo.tui.writing.page_drafts import (
+    PageDraft,
+    PagePlace,
+    folder,
+    free_place,
+    page_drafts,
+    take_over,
+    with_own_end,
+)
+from octavo.tui.writing.writing_pages import PageOutcome, write_page
+
+if TYPE_CHECKING:
+    from octavo.tui.app import Octavo
+    from octavo.tui.screens.confirm import Confirmed
+
+KEPT = "What you wrote is kept: e on the page goes on with it."
+
+
+@dataclass(frozen=True)
+class PageEdit:
+    """One page that is edited: from the key to the change request."""
+
+    app: Octavo
+    space: SpaceRef
+    page: str
+    title: str
+    change_request: ChangeRequest | None = None
+    """Where it is read and written. Without one, what is live is read, and the person is asked where it goes."""
+    ended: Callable[[ChangeRequest | None], None] = lambda _: None
+    """Called when it was sent, with the change request that has it; with None when it is a draft still, or again."""
+
+    async def start(self) -> None:
+        """Go on with what is not sent, or open the page. Returns when the editor was closed, or a dialog is open."""
+        try:
+            await take_over(self.app, self.space.space_id, self.page)
+        except NotSaved as error:
+            self.app.say(f"{self.title} is not opened: {error}", tone="failed")
+            return
+        into = self.change_request.id if self.change_request is not None else ""
+        drafts = page_drafts(self.app.session.drafts, self.space.space_id, self.page, into)
+        if drafts:
+            with meanwhile(self.app, f"Opening {self.title}…"):
+                named = [await self._named(draft.place) for draft in drafts]
+            self._offer(drafts, named)
+        else:
+            await self._open_anew()
+
+    async def _open_anew(self) -> None:
+        if self.change_request is not None:
+            await self._read(Into(self.space, change_request=self.change_request))
+        else:
+            await into_requests.choose(self.app, self.space, f"Edit {self.title}", self._read)
+
+    # What was written before
+
+    def _offer(self, drafts: tuple[PageDraft, ...], named: list[str]) -> None:
+        """Ask what becomes of texts that are not sent."""
+        from octavo.tui.screens.chooser import Choice
+        from octavo.tui.screens.picker import Picker
+
+        choices: list[Choice[Callable[[], Coroutine[Any, Any, None]]]] = []
+        for draft, name in zip(drafts, named, strict=True):
+            group = f"Written {long_age(draft.saved_at)}, not sent to {name}"
+            marked = len(markers(draft.text.text))
+            what = f"{plural(marked, 'conflict')} to settle, in your editor" if marked else "in your editor"
+            choices += [
+                Choice(partial(self._go_on, draft), "Go on writing", what, group=group),
+                Choice(partial(self._send_draft, draft), "Send it", "as it is", group=group),
+                Choice(partial(self._drop, draft), "Throw it away", "what you wrote is lost", group=group),
+            ]
+        choices.append(
+            Choice(self._open_anew, "Begin again", "with the page as it is now; the text above stays", group="Or")
+        )
+
+        def chosen(act: Callable[[], Coroutine[Any, Any, None]] | None) -> None:
+            if act is not None:
+                self.app.background(act())
+
+        self.app.push_screen(Picker(self.title, choices), chosen)
+
+    async def _named(self, place: PagePlace) -> str:
+        """Where a text goes, as far as that is known."""
+        if not place.change_request:
+            return Into(self.space).title
+        try:
+            found = await self.app.session.live.known(change_requests.Get(at=place.into))
+        except ApiError:
+            return "its change request"
+        return Into(self.space, change_request=found).title
+
+    async def _go_on(self, draft: PageDraft) -> None:
+        if (into := await self._into(draft.place)) is not None:
+            self._edit(draft.place, into, draft.text)
+
+    async def _send_draft(self, draft: PageDraft) -> None:
+        if (into := await self._into(draft.place)) is not None:
+            self._settle_first(draft.place, into, draft.text)
+
+    async def _drop(self, draft: PageDraft) -> None:
+        from octavo.tui.screens.confirm import Confirm
+
+        async def drop() -> None:
+            await Kept(self.app, draft.place.name).save("")
+            self.ended(None)
+
+        def decided(answer: Confirmed | None) -> None:
+            if answer is not None:
+                self.app.background(drop())
+
+        said = f"What you wrote {long_age(draft.saved_at)} is lost. {self.title} stays as it is."
+        self.app.push_screen(
+            Confirm(f"Throw away your text of {self.title}?", verb="Throw it away", intro=said), decided
+        )
+
+    async def _into(self, place: PagePlace) -> Into | None:
+        """Where a text goes that was written before. None when that cannot be asked, which was said."""
+        new = into_requests.new(self.space, f"Edit {self.title}")
+        if not place.change_request:
+            return new
+        try:
+            found = await self.app.session.live.fetch(change_requests.Get(at=place.into))
+        except ApiError as error:
+            self.app.say(f"The change request of this text cannot be read: {error}", tone="failed")
+            return None
+        if found.status not in UNDECIDED:
+            self.app.say(
+                f"#{found.number} is {found.status} meanwhile, so this goes into a new change request.", tone="care"
+            )
+            return new
+        return Into(self.space, change_request=found)
+
+    # The editor
+
+    async def _read(self, into: Into) -> None:
+        """Read the page as it is now, and open it."""
+        try:
+            with meanwhile(self.app, f"Opening {self.title}…"):
+                stands = await self._head(into)
+                into_id = into.change_request.id if into.change_request is not None else ""
+                place = free_place(
+                    self.app.session.drafts, PagePlace(self.space.space_id, self.page, stands or "", into_id)
+                )
+                text = await texts(self.app.session.live, place.base, self.page) if stands else None
+        except ApiError as error:
+            self.app.say(f"{self.title} is not opened: {error}", tone="failed")
+            return
+        if text is None:
+            where = into.title if into.change_request is not None else "this space"
+            self.app.say(f"{self.title} is not in {where}, or has no text that can be edited.", tone="care")
+            return
+        self._edit(place, into, text)
+
+    async def _head(self, into: Into) -> str | None:
+        """Where it stands now."""
+        live = self.app.session.live
+        if into.at is not None:
+            return (await live.fetch(change_requests.Get(at=into.at))).revision
+        return (await live.fetch(spaces.Get(at=self.space))).revision
+
+    def _edit(self, place: PagePlace, into: Into, text: Raw) -> None:
+        kept = Kept(self.app, place.name)
+
+        def keep(written: str) -> None:
+            written = with_own_end(text.text, written)
+            if written.strip() and written != text.text:
+                kept.save_now(written)
+
+        name = place.file_name(self.app.session)
+        result = edit_text(self.app, text.text, folder(self.app), name=name, keep=keep)
+        if isinstance(result, NotEdited):
+            self.app.say(f"{result.sentence} {KEPT if result.kept else ''}".rstrip(), tone="care", seconds=10.0)
+            self.ended(None)
+            return
+        mine = Raw(with_own_end(text.text, result.text))
+        if mine == text:
+            self.app.say("Nothing was changed, so nothing is sent.")
+            self.ended(None)
+        elif not mine.text.strip():
+            self.app.say(
+                f"Nothing is sent: {self.title} would be empty. To delete a page press X on it in the tree.",
+                tone="care",
+            )
+        else:
+            self._settle_first(place, into, mine)
+
+    def _settle_first(self, place: PagePlace, into: Into, mine: Raw) -> None:
+        """Send it. Where conflicts are still marked in it, ask before."""
+        from octavo.tui.screens.confirm import Confirm
+
+        number = len(markers(mine.text))
+        if not number:
+            self._send(place, into, mine)
+            return
+
+        def decided(answer: Confirmed | None) -> None:
+            if answer is not None:
+                self._send(place, into, mine)
+            else:
+                self.app.say(KEPT)
+                self.ended(None)
+
+        what = plural(number, "conflict is", "conflicts are")
+        said = f"{what} still marked in the text: the lines <<<<<<<, ======= and >>>>>>>. Readers would see both sides."
+        self.app.push_screen(Confirm(f"Send {self.title} so?", verb="Send it", intro=said), decided)
+
+    # Sending
+
+    def _send(self, place: PagePlace, into: Into, mine: Raw) -> None:
+        self.app.background(self._sent(place, into, mine))
+
+    async def _sent(self, place: PagePlace, into: Into, mine: Raw) -> None:
+        with meanwhile(self.app, f"Sending {self.title} to {into.title}…"):
+            written = await self._written(place, into, mine)
+        self.ended(written)
+
+    async def _written(self, place: PagePlace, into: Into, mine: Raw) -> ChangeRequest | None:
+        """The change request, when it has `mine`. What became of it was said."""
+        app = self.app
+        change_request = await into_requests.started(app, into)
+        if change_request is None:
+            return None
+        try:
+            place = await self._settle(place, change_request, mine)
+            outcome = await write_page(app.session.live, change_request.ref(self.space), self.page, place.base, mine)
+            if outcome.kind == "conflict" and outcome.text is not None:
+                await self._keep_both(place, outcome.text, outcome.revision)
+        except NotSaved as error:
+            app.say(f"Not sent: {error}", tone="failed")
+            return None
+        named = f"#{change_request.number} {change_request.title}"
+        if outcome.kind in ("sent", "merged", "same"):
+            Kept(app, place.name).drop()
+            into_requests.wrote(app, self.space, change_request)
+            app.say(await self._said(named, place, outcome))
+            return change_request
+        if outcome.kind == "conflict":
+            said = f"Not sent: others changed the same places of {self.title} in {named} meanwhile. "
+            app.say(f"{said}Both are in your text, between marks: e opens it.", tone="care", seconds=15.0)
+        else:
+            app.say(f"{outcome.sentence} {KEPT}", tone="failed", seconds=10.0)
+        return None
+
+    async def _keep_both(self, place: PagePlace, both: Raw, revision: str) -> None:
+        """Let the draft be what is to be settled, on top of what others wrote. Raises NotSaved."""
+        after = replace(place, revision=revision)
+        await Kept(self.app, after.name).save(both.text)
+        if after != place:
+            await Kept(self.app, place.name).save("")
+
+    async def _settle(self, place: PagePlace, change_request: ChangeRequest, mine: Raw) -> PagePlace:
+        """Let the draft be one for the change request that was started: the next time no other is. Raises NotSaved."""
+        settled = replace(place, change_request=change_request.id)
+        if settled != place:
+            await Kept(self.app, settled.name).save(mine.text)
+            await Kept(self.app, place.name).save("")
+        return settled
+
+    async def _said(self, named: str, place: PagePlace, outcome: PageOutcome) -> str:
+        if outcome.kind == "same":
+            return f"{named} says so already."
+        also = " What others changed meanwhile is in it too." if outcome.kind == "merged" else ""
+        try:
+            there = await texts(self.app.session.live, replace(place, revision=outcome.revision).base, self.page)
+        except ApiError:
+            there = outcome.text
+        if there != outcome.text:
+            also += " The platform wrote some of it in its own way: look at the diff."
+        return f"{self.title} is written to {named}.{also}"

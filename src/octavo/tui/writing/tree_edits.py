@@ -1,0 +1,292 @@
+"""Pages made, renamed, moved and deleted in a change request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from octavo.api import change_requests, content
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage, Page, PageTree, UpdatePage
+from octavo.api.errors import ApiError
+from octavo.api.places import ContentRef, SpaceRef
+from octavo.data.writing_content import edit
+from octavo.tui.ages import plural
+from octavo.tui.kept import SAID, Kept
+from octavo.tui.meanwhile import meanwhile
+from octavo.tui.screens.chooser import Choice
+from octavo.tui.writing import into_requests
+from octavo.tui.writing.into_requests import Into
+
+if TYPE_CHECKING:
+    from octavo.tui.app import Octavo
+    from octavo.tui.screens.confirm import Confirmed
+
+Step = Callable[[], Coroutine[Any, Any, None]]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a page goes: below another or at the top (None), as the `at`-th there; without `at` as the last."""
+
+    into: str | None = None
+    at: int | None = None
+
+
+@dataclass(frozen=True)
+class Held:
+    """What is edited: a change request as it was read, and its pages."""
+
+    into: Into
+    tree: PageTree
+    head: str | None = None
+    """None for a change request that is not started: then the pages are those that are live."""
+
+
+@dataclass(frozen=True)
+class TreeEdit:
+    """Edits of the tree around one page."""
+
+    app: Octavo
+    space: SpaceRef
+    page: str = ""
+    """Empty: there is none yet."""
+    title: str = ""
+    change_request: ChangeRequest | None = None
+    """Where it happens. Without one the person is asked."""
+    written: Callable[[ChangeRequest], None] | None = None
+    """Called when the change request has it."""
+
+    def menu(self) -> None:
+        """Ask what to do with the page."""
+        from octavo.tui.screens.picker import Picker
+
+        choices: list[Choice[Step]] = [
+            Choice(self.rename, "Rename", "its title"),
+            Choice(self.move, "Move", "below another page, or to another place"),
+            Choice(self.insert, "New page", "below it, or after it"),
+            Choice(self.delete, "Delete", "with the pages below it"),
+        ]
+
+        def chosen(act: Step | None) -> None:
+            if act is not None:
+                self.app.background(act())
+
+        self.app.push_screen(Picker(self.title, choices), chosen)
+
+    async def rename(self) -> None:
+        """Ask for another title."""
+        await self._in(f"Rename {self.title}", self._rename)
+
+    async def move(self) -> None:
+        """Ask where it shall stand."""
+        await self._in(f"Move {self.title}", self._move)
+
+    async def delete(self) -> None:
+        """Ask whether it shall go, and say what goes with it."""
+        await self._in(f"Delete {self.title}", self._delete)
+
+    async def insert(self) -> None:
+        """Ask for the place and the title of a new page."""
+        await self._in("Add a page", self._insert)
+
+    async def _in(self, subject: str, then: Callable[[Held], None]) -> None:
+        if self.change_request is not None:
+            await self._held(then, Into(self.space, change_request=self.change_request))
+        else:
+            await into_requests.choose(self.app, self.space, subject, partial(self._held, then))
+
+    async def _held(self, then: Callable[[Held], None], into: Into) -> None:
+        live = self.app.session.live
+        at: ContentRef = into.at or self.space
+        try:
+            head = (await live.fetch(change_requests.Get(at=into.at))).revision if into.at is not None else None
+            tree = await live.fetch(content.ListPages(at=at))
+        except ApiError as error:
+            self.app.say(f"The pages of {into.title} cannot be read: {error}", tone="failed")
+            return
+        if self.page and tree.find(self.page) is None:
+            self.app.say(f"{self.title} is not among the pages of {into.title}.", tone="care")
+            return
+        then(Held(into, tree, head))
+
+    # The dialogs
+
+    def _rename(self, held: Held) -> None:
+        page = held.tree.find(self.page)
+        before = page.title if page is not None else self.title
+        draft = Kept(self.app, f"title {self.space.space_id} {self.page}", before)
+
+        def renamed(title: str) -> None:
+            if title == before:
+                self.app.say("It is called that already.")
+                draft.drop()
+            else:
+                change = UpdatePage(page=self.page, title=title)
+                self._write(held, change, "rename it", f"{before} is called {title}", draft)
+
+        self._ask_title(f"Title of {before}", "Rename", draft, renamed)
+
+    def _insert(self, held: Held) -> None:
+        draft = Kept(self.app, f"title {self.space.space_id}")
+
+        def placed(place: Place | None) -> None:
+            if place is not None:
+                self._ask_title("Title of the new page", "Add it", draft, partial(made, place))
+
+        def made(place: Place, title: str) -> None:
+            where = {"into": place.into} if place.at is None else {"into": place.into, "at": place.at}
+            into = held.into if held.head is not None else into_requests.new(self.space, f"Add {title}")
+            change = InsertPage(title=title, document=DocumentBody(markdown=""), **where)
+            self._write(replace(held, into=into), change, "add it", f"{title} is a page", draft, "e writes its text.")
+
+        self._ask_place("Where does it stand?", new_places(held.tree, self.page), placed)
+
+    def _move(self, held: Held) -> None:
+        def below(parent: str | None) -> None:
+            if parent is None:
+                return
+            places = places_below(held.tree, self.page, parent)
+            if len(places) == 1:
+                placed(places[0].value)
+            else:
+                self._ask_place(f"Where does {self.title} stand there?", places, placed)
+
+        def placed(place: Place | None) -> None:
+            if place is not None:
+                change = UpdatePage(page=self.page, into=place.into, at=place.at)
+                self._write(held, change, "move it", f"{self.title} is moved")
+
+        from octavo.tui.screens.picker import Picker
+
+        page = held.tree.find(self.page)
+        if page is not None and page.type == "group":
+            below("")  # groups stand at the top only
+        else:
+            trail = held.tree.trail(self.page)
+            now = trail[-2].id if len(trail) > 1 else ""
+            self.app.push_screen(Picker(f"Move {self.title} below", parents_for(held.tree, self.page), now=now), below)
+
+    def _delete(self, held: Held) -> None:
+        from octavo.tui.screens.confirm import Confirm
+
+        page = held.tree.find(self.page)
+        below = sum(1 for _ in page.walk()) - 1 if page is not None else 0
+
+        def decided(answer: Confirmed | None) -> None:
+            if answer is not None:
+                self._write(held, DeletePage(page=self.page), "delete it", f"{self.title} is deleted")
+
+        said = f"Readers have it until {held.into.title} is merged. Q in the change request puts it back."
+        also = f"{plural(below, 'page')} below it {'goes' if below == 1 else 'go'} with it."
+        self.app.push_screen(
+            Confirm(
+                f"Delete {self.title}?",
+                verb="Delete",
+                intro=said,
+                after=also if below else "",
+                typed=str(below) if below else "",
+                typed_why=f"{also} Type {below} to delete all of it." if below else "",
+            ),
+            decided,
+        )
+
+    def _ask_place(self, title: str, places: list[Choice[Place]], then: Callable[[Place | None], None]) -> None:
+        from octavo.tui.screens.picker import Picker
+
+        self.app.push_screen(Picker(title, places), then)
+
+    def _ask_title(self, title: str, verb: str, draft: Kept, use: Callable[[str], None]) -> None:
+        from octavo.tui.screens.confirm import Confirm, Field
+
+        required = "A title, please."
+        field = Field("Title", draft.text, required=required, keep=draft.keep, keep_now=draft.keep_now)
+
+        def decided(answer: Confirmed | None) -> None:
+            if answer is not None:
+                use(answer.text)
+
+        self.app.push_screen(Confirm(title, verb=verb, field=field), decided)
+
+    # Sending
+
+    def _write(
+        self, held: Held, change: ContentEdit, doing: str, said: str, draft: Kept | None = None, then: str = ""
+    ) -> None:
+        """Send it, and say what became of it: `then` is what can be done next."""
+        self.app.background(self._written(held, change, doing, said, draft, then))
+
+    async def _written(
+        self, held: Held, change: ContentEdit, doing: str, said: str, draft: Kept | None, then: str
+    ) -> None:
+        with meanwhile(self.app, f"Writing to {held.into.title}…"):
+            change_request = await into_requests.started(self.app, held.into)
+            if change_request is None:
+                return
+            head = held.head or change_request.revision
+            outcome = await edit(self.app.session.live, change_request.ref(self.space), head, (change,))
+        named = f"#{change_request.number} {change_request.title}"
+        if outcome.kind != "sent":
+            kept = f" {SAID}" if draft is not None else ""
+            self.app.say(f"Couldn't {doing} in {named}: {outcome.sentence}{kept}", tone="failed")
+            return
+        if draft is not None:
+            draft.drop()
+        into_requests.wrote(self.app, self.space, change_request)
+        self.app.say(f"{said} in {named}. {then}".rstrip())
+        if self.written is not None:
+            self.written(change_request)
+
+
+def parents_for(tree: PageTree, moved: str) -> list[Choice[str]]:
+    """What a page can stand below: the top ("") and every page and group that is not within it."""
+    at_top = any(page.id == moved for page in tree.pages)
+    choices = [Choice("", "Nothing: at the top", right="now" if at_top else "")]
+    for page, depth in _holders(tree.pages, moved, 0):
+        choices.append(
+            Choice(page.id, f"{'  ' * depth}{page.title or 'Untitled'}", right="now" if _holds(page, moved) else "")
+        )
+    return choices
+
+
+def places_below(tree: PageTree, moved: str, parent: str) -> list[Choice[Place]]:
+    """The places among the pages below `parent`, or at the top without one. The last comes first: it is the usual one."""
+    above = tree.find(parent) if parent else None
+    others = [page for page in (above.pages if above is not None else tree.pages) if page.id != moved]
+    into = parent or None
+    choices = [Choice(Place(into, len(others)), "Last")]
+    if others:
+        choices.append(Choice(Place(into, 0), "First"))
+    choices += [
+        Choice(Place(into, number), f"After {page.title or 'Untitled'}") for number, page in enumerate(others[:-1], 1)
+    ]
+    return choices
+
+
+def new_places(tree: PageTree, page_id: str) -> list[Choice[Place]]:
+    """Where a new page can stand: below a page, after it, or last of all."""
+    choices: list[Choice[Place]] = []
+    trail = tree.trail(page_id) if page_id else ()
+    if trail:
+        page = trail[-1]
+        if page.type in ("document", "group"):
+            choices.append(Choice(Place(page.id), f"Below {page.title or 'Untitled'}", "as its last page"))
+        siblings = trail[-2].pages if len(trail) > 1 else tree.pages
+        number = next(number for number, each in enumerate(siblings, 1) if each.id == page_id)
+        above = trail[-2].id if len(trail) > 1 else None
+        choices.append(Choice(Place(above, number), f"After {page.title or 'Untitled'}", "beside it"))
+    return [*choices, Choice(Place(), "At the end", "of the space")]
+
+
+def _holders(pages: tuple[Page, ...], moved: str, depth: int) -> list[tuple[Page, int]]:
+    found: list[tuple[Page, int]] = []
+    for page in pages:
+        if page.id != moved and page.type in ("document", "group"):
+            found += [(page, depth), *_holders(page.pages, moved, depth + 1)]
+    return found
+
+
+def _holds(page: Page, page_id: str) -> bool:
+    return any(each.id == page_id for each in page.pages)

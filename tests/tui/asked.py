@@ -1,0 +1,34 @@
+"""What screens ask, without a screen."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from pydantic import SecretStr
+
+from octavo.client.client import Client
+from octavo.data.drafts import Drafts
+from octavo.data.live import Live
+from octavo.data.outbox import Outbox
+from octavo.data.shelf import Shelf
+from octavo.data.state import State
+from octavo.server.app import Platform
+
+
+@asynccontextmanager
+async def live_of(platform: Platform) -> AsyncIterator[Live]:
+    """What ada knows of a platform."""
+
+    async def no_sleep(seconds: float) -> None:
+        pass
+
+    client = Client("http://octavo.local", SecretStr("key-ada"), transport=platform, sleep=no_sleep)
+    state, shelf = State(None, "ada@test"), Shelf(None, "ada@test")
+    live = Live(client, shelf, Outbox(client, state, Drafts(state)))
+    yield live
+    await live.close()
+    await live.outbox.close()
+    await client.aclose()
+    shelf.close()
+    state.close()

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from octavo.api.comments import Comment
+from octavo.api.content import Change, File, Page, Revision
+from octavo.documents.changes import Size
+from octavo.documents.revision_changes import between, names_texts
+from octavo.tui.review.changed_pages import WHOLE, Marks, changed_pages, discussed, in_words, nodes, order
+from octavo.tui.widgets.tree import Node
+
+
+def page(name: str, *below: Page, text: str = "one", **fields: object) -> Page:
+    return Page.model_validate({"id": name, "title": name.title(), "documentId": text, **fields, "pages": below})
+
+
+def revision(*pages: Page, **fields: object) -> Revision:
+    return Revision.model_validate({"id": "r", "pages": pages, **fields})
+
+
+BEFORE = revision(
+    page("start"),
+    page("guides", page("first"), page("second"), page("third"), type="group"),
+    page("old", page("older")),
+    page("last"),
+)
+AFTER = revision(
+    page("start"),
+    page("guides", page("third", text="two"), page("new", text="three"), type="group"),
+    page("last", page("first", text="two", title="The first")),
+    files=(File(id="f", name="a.png", content_type="image/png"),),
+    variables={"days": "9"},
+)
+
+
+def drawn(found: list[Node], depth: int = 0) -> list[str]:
+    lines = []
+    for node in found:
+        end = f" {node.right}" if str(node.right) else ""
+        lines.append(f"{'  ' * depth}{node.sign!s}|{node.label}{'|dim' if node.dim else ''}{end}")
+        lines += drawn(list(node.children), depth + 1)
+    return lines
+
+
+def test_changes_of_a_page_are_one_entry() -> None:
+    entries = {entry.key: entry for entry in changed_pages(between(BEFORE, AFTER))}
+    assert entries["first"].kinds == ("moved", "renamed", "edited")
+    assert [str(each) for each in entries["first"].settings] == ["place: Guides → Last", "title: First → The first"]
+    assert {key: entry.sign for key, entry in entries.items()} == {
+        "third": "~",
+        "new": "+",
+        "first": "→",
+        "second": "−",
+        "old": "−",
+        "older": "−",
+        "file f": "+",
+        "variables": "~",
+    }
+
+
+def test_the_tree_shows_pages_where_they_stand_and_deleted_ones_where_they_stood() -> None:
+    entries = changed_pages(between(BEFORE, AFTER))
+    marks = Marks(viewed={"third"}, changed_since={"new"}, sizes={"first": Size(3, 2, 10, 11), "new": Size(7)})
+    assert drawn(nodes(entries, (), BEFORE.pages, AFTER.pages, marks)) == [
+        "|Guides|dim",
+        "   −|Second",
+        "  ✓~|Third|dim",
+        "  •+|New +7",
+        " −|Old",
+        "   −|Older",
+        "|Last|dim",
+        "   →|The first +3 −2",
+        "|also changed",
+        " +|a.png",
+        " ~|variables",
+    ]
+    whole = drawn(nodes(entries, (), BEFORE.pages, AFTER.pages, marks, whole_tree=True))
+    assert whole[0] == "|Start|dim", "pages that stay as they are come too"
+
+
+def test_pages_that_stay_as_they_are_above_one_another_take_one_line() -> None:
+    def tree(text: str) -> Revision:
+        return revision(page("a", page("b", page("c", page("d", text=text)), page("e", page("f", text=text)))))
+
+    entries = changed_pages(between(tree("one"), tree("two")))
+    assert drawn(nodes(entries, (), (), tree("two").pages, Marks())) == [
+        "|A › B › C|dim",
+        "   ~|D",
+        "|A › B › E|dim",
+        "   ~|F",
+    ]
+
+
+def test_without_the_trees_nothing_is_left_out() -> None:
+    entries = changed_pages(between(BEFORE, AFTER))
+    shown = [node.key for node in order(nodes(entries, (), (), (), Marks())) if node.kind != "section"]
+    assert shown == [entry.key for entry in entries]
+
+
+def test_what_is_talked_about_has_an_entry_too() -> None:
+    def thread(name: str, **target: object) -> Comment:
+        return Comment.model_validate({"id": name, "status": "open", "target": target})
+
+    threads = [thread("a", page={"id": "start"}), thread("b", page={"id": "third"}), thread("c")]
+    entries = changed_pages(between(BEFORE, AFTER))
+    also = discussed(threads, entries, {"start": "Start"})
+    assert [(entry.key, entry.title) for entry in also] == [(WHOLE, "On the whole"), ("start", "Start")]
+
+
+def test_a_thousand_and_more_changes_are_found_without_the_server() -> None:
+    before = revision(*(page(f"p{number}") for number in range(1500)))
+    after = revision(*(page(f"p{number}", text="two") for number in range(1500)))
+    assert names_texts(before)
+    assert len(changed_pages(between(before, after))) == 1500
+    assert not names_texts(revision(page("x", text="")))
+
+
+def test_what_has_no_diff_is_said_in_words() -> None:
+    change = {"type": "variables_edited", "variables": {"days": {"before": "7", "after": "9"}}}
+    (entry,) = changed_pages([Change.model_validate(change)])
+    assert in_words(entry) == "Edited.\ndays: 7 → 9"

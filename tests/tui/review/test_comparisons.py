@@ -1,0 +1,177 @@
+"""Diffs of a change request, made ahead, against the embedded platform."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from octavo.api import content
+from octavo.api.content import DeletePage, GetPage
+from octavo.api.errors import ApiError, NotSent, Trace
+from octavo.api.places import RevisionRef
+from octavo.client.client import Client
+from octavo.data.drafts import Drafts
+from octavo.data.live import Live
+from octavo.data.outbox import Outbox
+from octavo.data.shelf import Shelf
+from octavo.data.state import State
+from octavo.server.app import Platform
+from octavo.tui.review.changed_pages import ChangedPage, changed_pages
+from octavo.tui.review.comparisons import AT_ONCE, Comparisons, Sides
+from octavo.tui.review.viewed import Viewed
+from tests.data.sends import Gate
+from tests.server.asking import Ask, Clock, small_world
+from tests.server.writing import Desk, insert, update
+
+
+@pytest.fixture
+def platform() -> Iterator[Platform]:
+    world = small_world(Clock())
+    platform = Platform(world)
+    yield platform
+    platform.close()
+    world.store.close()
+
+
+@dataclass
+class Review:
+    """A change request of eight pages, of which six are edited, one is made and one deleted."""
+
+    comparisons: Comparisons
+    pages: dict[str, ChangedPage]
+    gate: Gate
+    made: list[str]
+
+    async def settle(self) -> None:
+        while self.comparisons._under_way:
+            await asyncio.gather(*self.comparisons._under_way.values(), return_exceptions=True)
+            await asyncio.sleep(0)
+
+    def asked_of(self, title: str) -> int:
+        page = self.pages[title].page
+        assert page is not None
+        return sum(isinstance(op, GetPage) and op.page_id == page.id for op in self.gate.asked)
+
+
+@pytest.fixture
+async def review(platform: Platform, tmp_path: Path) -> AsyncIterator[Review]:
+    desk = await Desk.open(Ask(platform), *(f"# Page {number}\n\nWords of it.\n" for number in range(7)))
+    ids = {page.title: page.id for page in (await desk.tree()).walk()}
+    edits = [update(ids[f"Page {number}"], f"# Page {number}\n\nOther words of it.\n") for number in range(6)]
+    at = await desk.propose(*edits, insert("# New\n\nAll new.\n"), DeletePage(page=ids["Page 6"]))
+    about = await desk.get(at)
+    listed = await desk.ask(content.ListChanges(at=at, limit=100))
+    client = Client("http://octavo.local", SecretStr("key-ada"), transport=platform)
+    gate = Gate(client)
+    state, shelf = State(tmp_path, "ada@test"), Shelf(None, "ada@test")
+    live = Live(gate, shelf, Outbox(gate, state, Drafts(state)))
+    made: list[str] = []
+    comparisons = Comparisons(live, made.append)
+    old, new = (RevisionRef(space_id=at.space_id, revision_id=each or "") for each in (about.base, about.revision))
+    comparisons.between(Sides(old, new))
+    yield Review(comparisons, {page.title: page for page in changed_pages(listed.changes)}, gate, made)
+    comparisons.stop()
+    await live.close()
+    await live.outbox.close()
+    await client.aclose()
+    shelf.close()
+    state.close()
+
+
+async def test_pages_are_compared_ahead_two_at_a_time_and_kept(review: Review) -> None:
+    review.gate.hold()
+    review.comparisons.ahead(review.pages.values())
+    await asyncio.sleep(0.01)
+    assert len(review.comparisons._under_way) == AT_ONCE
+    review.gate.let_go()
+    await review.settle()
+    assert len(review.made) == len(review.pages) == 8
+    asked = len(review.gate.asked)
+    assert asked == 14, "what is made or deleted has one side"
+    found = await review.comparisons.compare(review.pages["Page 3"])
+    assert found.new.source == "# Page 3\n\nOther words of it.\n"
+    size = review.comparisons.sizes[review.pages["Page 3"].key]
+    assert (size.added, size.removed) == (2, 1)
+    assert len(review.gate.asked) == asked, "a diff that is there is not made again"
+
+
+async def test_the_page_on_show_comes_before_what_is_made_ahead(review: Review) -> None:
+    review.gate.hold()
+    review.comparisons.ahead(review.pages.values())
+    await asyncio.sleep(0.01)
+    wanted = asyncio.create_task(review.comparisons.compare(review.pages["Page 5"]))
+    await asyncio.sleep(0.01)
+    assert review.asked_of("Page 5") == 2, "it does not wait for its turn"
+    review.gate.let_go()
+    assert (await wanted).old.source == "# Page 5\n\nWords of it.\n"
+    await review.settle()
+    assert review.asked_of("Page 5") == 2
+
+
+async def test_nothing_more_is_asked_ahead_when_that_fails(review: Review) -> None:
+    review.gate.errors.extend(NotSent("The network is down.", Trace("GET", "/", 0)) for _ in range(4))
+    review.comparisons.ahead(review.pages.values())
+    await review.settle()
+    assert len(review.gate.asked) <= 6
+    review.gate.errors.clear()
+    assert not (await review.comparisons.compare(review.pages["Page 4"])).diff.is_empty
+
+
+async def test_a_page_on_show_that_cannot_be_read_says_why(review: Review) -> None:
+    review.gate.errors.extend(NotSent("The network is down.", Trace("GET", "/", 0)) for _ in range(2))
+    with pytest.raises(ApiError, match="network is down"):
+        await review.comparisons.compare(review.pages["Page 4"])
+
+
+async def test_other_sides_forget_what_was_compared(review: Review) -> None:
+    page = review.pages["Page 1"]
+    await review.comparisons.compare(page)
+    sides = review.comparisons._sides
+    assert sides is not None
+    assert sides.old is not None
+    review.comparisons.between(Sides(sides.old, sides.old, "itself"))
+    assert review.comparisons.known(page) is None
+    assert (await review.comparisons.compare(page)).diff.is_empty
+
+
+async def test_long_pages_are_not_all_kept(review: Review, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("octavo.tui.review.comparisons.MOST_TEXT", 200)
+    review.comparisons.ahead(review.pages.values())
+    await review.settle()
+    kept = [page for page in review.pages.values() if review.comparisons.known(page) is not None]
+    assert 0 < len(kept) < 8
+    assert len(review.comparisons.sizes) == 8, "how much changed stays known"
+
+
+def test_marks_hold_until_what_they_are_on_changes() -> None:
+    state = State(None, "ada@test")
+    marks = Viewed(state, "cr")
+    assert marks.at("one") is None
+    assert marks.toggle("a")
+    assert marks.toggle("b")
+    assert not marks.toggle("b")
+    assert marks.toggle("c")
+    later = Viewed(state, "cr")
+    assert later.at("one") is None
+    assert later.keys == {"a", "c"}
+    assert later.at("two") == "one", "what changed since is asked for"
+    assert later.keys == frozenset()
+    later.toggle("d")
+    later.renew({"a", "x"})
+    assert later.keys == {"c", "d"}
+    assert later.changed == {"a"}
+    assert later.toggle("a")
+    assert later.changed == frozenset()
+    last = Viewed(state, "cr")
+    assert last.at("two") is None
+    assert last.keys == {"a", "c", "d"}
+    assert last.at("three") == "two"
+    last.renew(None)
+    assert last.keys == frozenset(), "nobody knows what holds"
+    assert last.changed == {"a", "c", "d"}
+    state.close()

@@ -1,0 +1,159 @@
+"""What is said of links, addresses and sites before a merge, held to what the embedded platform then does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from octavo.api import change_requests, links, redirects, site_structure, sites, spaces
+from octavo.api.content import ContentEdit, DeletePage
+from octavo.api.operation import Operation
+from octavo.api.places import ChangeRequestRef, SiteRef
+from octavo.data.live import Live
+from octavo.server.app import Platform
+from octavo.tui import ages
+from octavo.tui.review import merge_effects
+from octavo.tui.review.checks import Checks, check
+from octavo.tui.widgets.facts import Fact
+from tests.server.asking import Ask, Clock
+from tests.server.publishing import a_site
+from tests.server.writing import Desk, insert, update
+
+
+@pytest.fixture
+async def desk(platform: Platform) -> Desk:
+    desk = await Desk.open(
+        Ask(platform), "# Home\n\nSee [beta](beta.md).\n", "# Beta\n\nWords.\n", "# Gamma\n\nWords.\n"
+    )
+    await desk.publish(insert("# Below\n\nWords.\n", into=await desk.id("Gamma")))
+    return desk
+
+
+async def published(desk: Desk) -> SiteRef:
+    """A published site with the space on it."""
+    at = await a_site(desk.ask, await desk.ask(spaces.Get(at=desk.space)))
+    await desk.ask(sites.Publish(at=at))
+    return at
+
+
+async def proposing(live: Live, desk: Desk, *changes: ContentEdit) -> Checks:
+    """What is known of a change request with these changes."""
+    return await looked_at(live, await desk.propose(*changes))
+
+
+async def looked_at(live: Live, at: ChangeRequestRef) -> Checks:
+    known = await check(live, at)
+    assert [fact.label for fact in known.facts].count("links") == 1
+    return known
+
+
+def fact(known: Checks, label: str) -> Fact:
+    return next(each for each in known.facts if each.label == label)
+
+
+async def test_links_that_it_breaks_are_named(live: Live, desk: Desk) -> None:
+    known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
+    assert fact(known, "links") == Fact("care", "links", "it breaks 1: Home → beta.md")
+    assert known.deleted == ("Beta",)
+
+
+async def test_where_the_server_lists_no_links_those_of_the_changed_pages_are_read(
+    live: Live, desk: Desk, platform: Platform
+) -> None:
+    platform.refuse_next(links.ListOfChangeRequest, 404, "There is no such thing.", times=2)
+    known = await proposing(live, desk, update(await desk.id("Gamma"), "# Gamma\n\nSee [it](nowhere.md).\n"))
+    assert fact(known, "links") == Fact("care", "links", "1 lead nowhere: Gamma → nowhere.md")
+    known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
+    assert fact(known, "links") == Fact(
+        "care",
+        "links",
+        "none of its pages links to what is not there; not checked what links to the 1 page it deletes",
+    )
+
+
+async def test_a_page_that_moves_takes_those_below_it_along(live: Live, desk: Desk) -> None:
+    await published(desk)
+    known = await proposing(live, desk, update(await desk.id("Gamma"), slug="delta"))
+    said = "2 pages without one: Gamma /gamma → /delta, Below /gamma/below → /delta/below"
+    assert fact(known, "redirects") == Fact("care", "redirects", said)
+    assert known.live.startswith("Goes live at once on Docs (")
+
+
+async def test_a_redirect_from_where_a_page_was_is_enough(live: Live, desk: Desk) -> None:
+    at = await published(desk)
+    site_space = (await desk.ask(site_structure.ListSiteSpaces(at=at))).items[0].id
+    to = redirects.ToPage(site_space_id=site_space, page_id=await desk.id("Home"))
+    await desk.ask(redirects.Create(at=at, source="/docs/beta", destination=to))
+    known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
+    assert fact(known, "redirects") == Fact(
+        "ok", "redirects", "1 page leaves its address; a redirect leads on from there"
+    )
+    known = await proposing(live, desk, DeletePage(page=await desk.id("Gamma")))
+    assert (
+        fact(known, "redirects").text == "2 pages without one: Gamma /gamma is deleted, Below /gamma/below is deleted"
+    )
+
+
+async def test_where_nothing_is_published_no_redirect_is_needed(live: Live, desk: Desk) -> None:
+    known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
+    assert fact(known, "redirects").text == "none needed: 1 page leaves its address, on no published site"
+    assert known.live == "Becomes the content of Docs at once."
+
+
+async def test_what_cannot_be_asked_is_said_not_to_be_checked(live: Live, desk: Desk, platform: Platform) -> None:
+    await published(desk)
+    platform.refuse_next(sites.List, 403, "No.")
+    platform.refuse_next(links.ListOfChangeRequest, 500, "It burns.", times=4)
+    known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
+    assert fact(known, "redirects").text == "1 page leaves its address; not checked: its sites cannot be seen"
+    assert fact(known, "links").text == "not checked: octavo.local failed (500): It burns. Try again in a moment."
+    platform.refuse_next(redirects.List, 403, "No.")
+    known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
+    assert "1 site not checked" in str(fact(known, "redirects").text)
+
+
+async def test_marks_that_an_update_left_are_told(live: Live, desk: Desk) -> None:
+    beta, gamma = await desk.id("Beta"), await desk.id("Gamma")
+    marks = "\n\n<<<<<<< main\n\nA.\n\n=======\n\nB.\n\n>>>>>>> feature\n"
+    await desk.publish(update(gamma, f"# Gamma{marks}"))
+    at = await desk.propose(update(beta, "# Beta\n\nThere.\n"), update(gamma, f"# Gamma{marks}\nOf git.\n"))
+    await desk.publish(update(beta, "# Beta\n\nHere.\n"))
+    await desk.ask(change_requests.UpdateFromMain(at=at))
+    known = await looked_at(live, at)
+    assert known.marked == ("Beta",)
+    said = "Beta still has both sides of a conflict · close this and press R to resolve it"
+    assert fact(known, "marks") == Fact("bad", "marks", said)
+    assert fact(known, "conflicts").text == "none"
+
+
+async def test_more_pages_than_are_read_are_told(live: Live, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merge_effects, "LOOK_FOR_MARKS", 1)
+    texts = [update(await desk.id(title), f"# {title}\n\nOther.\n") for title in ("Beta", "Gamma")]
+    known = await proposing(live, desk, *texts)
+    assert fact(known, "marks") == Fact("care", "marks", "1 page not looked at for the marks of conflicts")
+
+
+async def test_what_takes_too_long_is_said_not_to_be_checked(
+    live: Live, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(merge_effects, "PATIENCE", 0.0)
+    known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
+    assert fact(known, "links") == Fact("care", "links", "not checked: no answer in 0 s")
+
+
+async def test_the_age_of_the_checks_counts_from_the_first_question(
+    live: Live, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(ages, "clock", clock)
+    send = live.send
+
+    async def slow(op: Operation[Any]) -> Any:
+        clock.forward(seconds=1)
+        return await send(op)
+
+    live.send = slow
+    began = clock()
+    known = await proposing(live, desk, update(await desk.id("Beta"), "# Beta\n\nOther words.\n"))
+    assert known.checked_at == began

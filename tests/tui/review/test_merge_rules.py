@@ -1,0 +1,217 @@
+"""What is said of merge rules, held to what the embedded platform then does."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any, TypeAlias
+
+import pytest
+
+from octavo.api import change_requests, organizations, reviews, spaces
+from octavo.api.organizations import Organization
+from octavo.api.places import ChangeRequestRef
+from octavo.server.app import Platform
+from octavo.tui.review.merge_rules import Case, facts, inherits, rules_for
+from octavo.tui.widgets.facts import Fact
+from tests.server.asking import Ask, Clock, Refusal, small_world
+from tests.server.writing import ACME, Desk, insert, update
+
+Deed: TypeAlias = Callable[[Desk, ChangeRequestRef], Awaitable[Any]]
+
+DESCRIPTION = {
+    "object": "document",
+    "nodes": [
+        {
+            "object": "block",
+            "type": "paragraph",
+            "nodes": [{"object": "text", "leaves": [{"object": "leaf", "text": "Why.", "marks": []}]}],
+        }
+    ],
+}
+
+
+@pytest.fixture
+def desk_of() -> Iterator[Callable[[], Awaitable[Desk]]]:
+    platform = Platform(small_world(Clock()))
+
+    async def open_desk() -> Desk:
+        return await Desk.open(Ask(platform), "# Alpha\n\nOne.\n")
+
+    yield open_desk
+    platform.close()
+    platform.world.store.close()
+
+
+async def nothing(desk: Desk, at: ChangeRequestRef) -> None:
+    pass
+
+
+async def approved(desk: Desk, at: ChangeRequestRef) -> None:
+    await desk.ask(reviews.Submit(at=at, status="approved"), "tom")
+
+
+async def refused(desk: Desk, at: ChangeRequestRef) -> None:
+    await desk.ask(reviews.Submit(at=at, status="changes-requested"), "tom")
+
+
+async def approved_by_one_refused_by_another(desk: Desk, at: ChangeRequestRef) -> None:
+    await refused(desk, at)
+    await desk.ask(reviews.Submit(at=at, status="approved"), "mia")
+
+
+async def asked_again(desk: Desk, at: ChangeRequestRef) -> None:
+    await approved(desk, at)
+    await desk.ask(reviews.Request(at=at, users=("tom",)))
+
+
+async def overtaken(desk: Desk, at: ChangeRequestRef) -> None:
+    await desk.publish(insert("# Beta\n\nTwo.\n"))
+
+
+async def unnamed(desk: Desk, at: ChangeRequestRef) -> None:
+    await desk.ask(change_requests.Update(at=at, subject=" "))
+
+
+async def described(desk: Desk, at: ChangeRequestRef) -> None:
+    await desk.ask(change_requests.Update(at=at, description=DESCRIPTION))
+
+
+async def emptily_described(desk: Desk, at: ChangeRequestRef) -> None:
+    await desk.ask(change_requests.Update(at=at, description={"object": "document", "nodes": []}))
+
+
+CASES: dict[str, tuple[dict[str, Any], Deed, str]] = {
+    "review: none": ({"rule": "require_at_least_one_review"}, nothing, "nobody has reviewed it"),
+    "review: one": ({"rule": "require_at_least_one_review"}, refused, ""),
+    "review: asked again": ({"rule": "require_at_least_one_review"}, asked_again, "nobody has reviewed it"),
+    "approval: none": ({"rule": "require_at_least_one_approved_review"}, refused, "nobody has approved it"),
+    "approval: one": ({"rule": "require_at_least_one_approved_review"}, approved, ""),
+    "all approved: none there": ({"rule": "require_all_reviews_approved"}, nothing, ""),
+    "all approved: not all": (
+        {"rule": "require_all_reviews_approved"},
+        approved_by_one_refused_by_another,
+        "Tom Lund asked for changes",
+    ),
+    "all approved: all": ({"rule": "require_all_reviews_approved"}, approved, ""),
+    "these: one missing": (
+        {"rule": "require_specific_reviewers", "users": ["tom", "mia"]},
+        approved,
+        "not approved by Mia Lund",
+    ),
+    "these: all": ({"rule": "require_specific_reviewers", "users": ["tom"]}, approved, ""),
+    "one of these: none": (
+        {"rule": "require_one_of_specific_reviewers", "users": ["mia", "ada"]},
+        approved,
+        "not approved by any of Mia Lund and Ada Lund",
+    ),
+    "one of these: one": ({"rule": "require_one_of_specific_reviewers", "users": ["mia", "tom"]}, approved, ""),
+    "one of nobody": ({"rule": "require_one_of_specific_reviewers"}, approved, "not approved by any of "),
+    "up to date: no": (
+        {"rule": "require_up_to_date_change_request"},
+        overtaken,
+        "the primary content moved on: update it first",
+    ),
+    "up to date: yes": ({"rule": "require_up_to_date_change_request"}, nothing, ""),
+    "subject: none": ({"rule": "require_change_request_subject"}, unnamed, "it has no subject"),
+    "subject: one": ({"rule": "require_change_request_subject"}, nothing, ""),
+    "description: none": ({"rule": "require_change_request_description"}, nothing, "it has no description"),
+    "description: of no words": (
+        {"rule": "require_change_request_description"},
+        emptily_described,
+        "it has no description",
+    ),
+    "description: one": ({"rule": "require_change_request_description"}, described, ""),
+    "author": ({"rule": "require_author_to_merge"}, nothing, "only Jun Lund, who started it, may merge it"),
+}
+
+
+async def foreseen(desk: Desk, at: ChangeRequestRef, me: str | None = "ada") -> list[Fact]:
+    """What is said to `me` of the rules of a change request."""
+    space = await desk.ask(spaces.Get(at=desk.space))
+    acme: Organization = await desk.ask(organizations.Get(at=ACME))
+    given = await desk.ask(reviews.List(at=at, outdated=False))
+    names = {name: f"{name.title()} Lund" for name in ("ada", "mia", "tom", "jun")}
+    case = Case(await desk.get(at), given.items, me, names)
+    return list(facts(rules_for(space, acme if inherits(space) else None), case))
+
+
+async def merges(desk: Desk, at: ChangeRequestRef, user: str = "ada") -> bool:
+    try:
+        await desk.merge(at, user)
+    except Refusal as refusal:
+        return refusal.status != 409
+    return True
+
+
+async def proposed(desk: Desk, *rules: dict[str, Any]) -> ChangeRequestRef:
+    at = await desk.propose(update(await desk.id("Alpha"), "# Alpha\n\n1.\n"))
+    await desk.ask(spaces.Update(at=desk.space, merge_rules={"type": "rules", "rules": list(rules)}))
+    return at
+
+
+@pytest.mark.parametrize(("rule", "deed", "lacks"), CASES.values(), ids=CASES)
+async def test_what_a_rule_lacks_is_what_the_platform_refuses(
+    desk_of: Callable[[], Awaitable[Desk]], rule: dict[str, Any], deed: Deed, lacks: str
+) -> None:
+    desk = await desk_of()
+    if deed is overtaken:
+        at = await desk.propose(update(await desk.id("Alpha"), "# Alpha\n\n1.\n"))
+        await overtaken(desk, at)
+        await desk.ask(spaces.Update(at=desk.space, merge_rules={"type": "rules", "rules": [rule]}))
+    else:
+        at = await proposed(desk, rule)
+        await deed(desk, at)
+    said = await foreseen(desk, at)
+    assert [fact.text for fact in said if fact.mark == "bad"][1:] == ([lacks] if lacks else [])
+    assert await merges(desk, at) is not bool(lacks)
+
+
+async def test_who_may_pass_the_rules_by_is_told_so(desk_of: Callable[[], Awaitable[Desk]]) -> None:
+    desk = await desk_of()
+    asks = {"rule": "require_at_least_one_review"}
+    at = await proposed(desk, asks, {"rule": "allow_bypass", "users": ["ada"]})
+    assert await foreseen(desk, at, "mia") == [
+        Fact("bad", "merge rules", "0 of 1 met, of the space"),
+        Fact("bad", "", "nobody has reviewed it"),
+    ]
+    assert not await merges(desk, at, "mia")
+    assert await foreseen(desk, at) == [
+        Fact("care", "merge rules", "0 of 1 met, of the space: they do not bind you"),
+        Fact("care", "", "nobody has reviewed it"),
+    ]
+    assert await merges(desk, at)
+
+
+async def test_the_rules_of_the_organization_hold_where_the_space_inherits(
+    desk_of: Callable[[], Awaitable[Desk]],
+) -> None:
+    desk = await desk_of()
+    at = await desk.propose(update(await desk.id("Alpha"), "# Alpha\n\n1.\n"))
+    assert await foreseen(desk, at) == [Fact("ok", "merge rules", "none")]
+    rules = {"type": "rules", "rules": [{"rule": "require_at_least_one_review"}]}
+    await desk.ask(organizations.Update(at=ACME, merge_rules=rules))
+    assert [fact.text for fact in await foreseen(desk, at)] == [
+        "0 of 1 met, of the organization",
+        "nobody has reviewed it",
+    ]
+    await desk.ask(spaces.Update(at=desk.space, merge_rules={"type": "none"}))
+    assert await foreseen(desk, at) == [Fact("ok", "merge rules", "none")]
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ({"rule": "custom", "expression": "true"}, "an expression, which only the server can work out"),
+        ({"rule": "require_agent_review"}, "a review by an agent: the server decides"),
+        ({"rule": "require_a_moon\x1b[2J"}, "require_a_moon␛[2J: the server decides"),
+        ({"rule": "custom", "expression": "x", "message": "Ask Mia."}, "Ask Mia."),
+    ],
+)
+async def test_what_cannot_be_told_here_is_left_to_the_server(
+    desk_of: Callable[[], Awaitable[Desk]], rule: dict[str, Any], said: str
+) -> None:
+    desk = await desk_of()
+    at = await proposed(desk, rule)
+    head, line = await foreseen(desk, at)
+    assert (head.mark, head.text, line.mark) == ("care", "0 of 1 met, of the space", "care")
+    assert said in str(line.text)

@@ -1,0 +1,197 @@
+"""What an update could not decide is found in the change request, and is as it was chosen when it is sent back."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from octavo.api import change_requests, content
+from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
+from octavo.data.live import Live
+from octavo.data.writing_content import edit
+from octavo.documents.merging.resolution import Choice, Side
+from octavo.server.app import Platform
+from octavo.tui.review.settling import Met, Unsettled, look, where_met
+from octavo.tui.review.shapes import shapes
+from tests.server.asking import Ask
+from tests.server.writing import Desk, update
+from tests.tui.review.test_checks import DISAGREEMENTS, PAGES, Work, asking, platform
+
+__all__ = ["platform"]
+
+TOLD_ONLY = {
+    "each below the other",
+    "deleted here, a new page below it there",
+    "a new page here below one deleted there",
+}
+"""What is said, for there is nothing to choose."""
+
+
+@pytest.fixture
+async def live(platform: Platform, tmp_path: Path) -> AsyncIterator[Live]:
+    async with asking(platform, tmp_path) as live:
+        yield live
+
+
+async def found_by(live: Live, at: ChangeRequestRef, kept: Any = None) -> Unsettled:
+    change_request = await live.fetch(change_requests.Get(at=at))
+    met = await where_met(live, at, change_request, kept)
+    changed = await live.fetch(content.ListChanges(at=at, limit=1000))
+    return await look(live, at, change_request.revision, changed, met)
+
+
+async def held(desk: Desk, at: ContentRef) -> dict[str, tuple[Any, ...]]:
+    """What there is: where each page stands, what it is called, and what it says."""
+    tree = await desk.tree(at)
+    pages = [
+        await desk.ask(content.GetPage(at=at, page_id=page.id, format="markdown"))
+        for page in tree.walk()
+        if page.type == "document"
+    ]
+    above = {page.id: (tree.trail(page.id)[:-1] or (None,))[-1] for page in pages}
+    places = {page.id: above[page.id].id if above[page.id] else None for page in pages}  # type: ignore[union-attr]  # asked
+    return {
+        page.id: (places[page.id], page.title, page.emoji, page.description, (page.markdown or "").strip())
+        for page in pages
+    }
+
+
+@pytest.mark.parametrize(("here", "there", "name"), DISAGREEMENTS.values(), ids=DISAGREEMENTS)
+@pytest.mark.parametrize("side", ["main", "this"])
+async def test_the_side_that_is_taken_is_what_the_change_request_holds_then(
+    request: pytest.FixtureRequest, platform: Platform, live: Live, here: Work, there: Work, name: str, side: Side
+) -> None:
+    desk = await Desk.open(Ask(platform), *PAGES)
+    ids = {page.title: page.id for page in (await desk.tree()).walk()}
+    at = await desk.propose(*there(ids))
+    await desk.publish(*here(ids))
+    wanted = await held(desk, desk.space if side == "main" else at)
+    assert (await desk.ask(change_requests.UpdateFromMain(at=at), "jun")).result == "conflicts"
+
+    found = await found_by(live, at)
+    told = {page.title for page in found.pages} | {shape.title for shape in found.shapes}
+    assert name in told or "Beta" in told or "Here" in told
+    if any(case in request.node.name for case in TOLD_ONLY):
+        assert not found.names
+        return
+    choices = {each: Choice(side) for each in found.names}
+    assert choices
+    changes = found.edits(choices, "#2")
+    if changes:
+        outcome = await edit(live, at, found.revision, changes)
+        assert outcome.kind == "sent", outcome.sentence
+    now = await held(desk, at)
+    contested = {page.page for page in found.pages} | {shape.id for shape in found.shapes}
+    assert {page: now.get(page) for page in contested} == {page: wanted.get(page) for page in contested}
+    assert not (await found_by(live, at)).pages
+
+
+CONFLICT = ("# Alpha\n\nOne.\n\n2 here.\n\nThree.\n", "# Alpha\n\n1 there.\n\n2 there.\n\nThree.\n")
+"""What both sides make of the first page."""
+
+
+async def conflicting(platform: Platform) -> tuple[Desk, ChangeRequestRef, str]:
+    """A change request whose first page conflicts with the primary content. Also the id of the page."""
+    desk = await Desk.open(Ask(platform), *PAGES)
+    alpha = await desk.id("Alpha")
+    at = await desk.propose(update(alpha, CONFLICT[1]))
+    await desk.publish(update(alpha, CONFLICT[0]))
+    return desk, at, alpha
+
+
+async def test_what_met_is_read_off_the_revisions(platform: Platform, live: Live) -> None:
+    desk, at, alpha = await conflicting(platform)
+    base = (await desk.get(at)).base
+    for number in (1, 2):
+        before, main = await desk.get(at), (await desk.ask(content.Get(at=desk.space))).id
+        await desk.ask(change_requests.UpdateFromMain(at=at), "jun")
+        await desk.edit(at, update(await desk.id("Beta"), f"# Beta\n\nEdited since, {number}.\n"))
+        now = await live.fetch(change_requests.Get(at=at))
+        met = Met(base, main, before.revision or "")
+        assert await where_met(live, at, now, None) == met
+        remembered = {"base": base, "main": "another", "mine": before.revision}
+        assert await where_met(live, at, now, remembered) == met
+        base = main
+        await desk.publish(update(alpha, CONFLICT[0] + f"\nAnd {number}.\n"))
+
+
+async def test_what_was_edited_since_the_update_is_kept(platform: Platform, live: Live) -> None:
+    desk, at, alpha = await conflicting(platform)
+    await desk.ask(change_requests.UpdateFromMain(at=at), "jun")
+    marked = (await desk.page("Alpha", at)).markdown or ""
+    await desk.edit(at, update(alpha, marked.replace("Three.", "3, since.")))
+    found = await found_by(live, at)
+    (name, conflict), *others = found.pages[0].conflicts
+    assert not others
+    assert (conflict.base or "").strip() == "Two."
+    await edit(live, at, found.revision, found.edits({name: Choice("both")}, "#2"))
+    assert (await desk.page("Alpha", at)).markdown == "# Alpha\n\n1 there.\n\n2 here.\n\n2 there.\n\n3, since.\n"
+
+
+async def test_a_page_is_sent_when_all_its_conflicts_are_decided(platform: Platform, live: Live) -> None:
+    desk = await Desk.open(Ask(platform), *PAGES)
+    alpha, beta = await desk.id("Alpha"), await desk.id("Beta")
+    texts = [(PAGES[0].replace("One", who).replace("Three", who), f"# Beta\n\n{who}.\n") for who in ("Here", "There")]
+    at = await desk.propose(update(alpha, texts[1][0]), update(beta, texts[1][1]))
+    await desk.publish(update(alpha, texts[0][0]), update(beta, texts[0][1]))
+    await desk.ask(change_requests.UpdateFromMain(at=at), "jun")
+    found = await found_by(live, at)
+    assert [len(page.conflicts) for page in found.pages] == [2, 1]
+    first, second, third = found.names
+    assert not found.edits({first: Choice("main")}, "#2")
+    assert [each.page for each in found.edits({second: Choice("main"), third: Choice("this")}, "#2")] == [beta]  # type: ignore[union-attr]  # pages
+    assert found.left({first: Choice("main"), third: Choice("this")}) == 1
+
+
+async def test_a_merge_that_conflicted_is_found_in_the_primary_content(platform: Platform, live: Live) -> None:
+    desk, at, alpha = await conflicting(platform)
+    assert (await desk.merge(at)).result == "conflicts"
+    merged = await live.fetch(change_requests.Get(at=at))
+    met = await where_met(live, at, merged, None)
+    assert merged.revision_merged is not None
+    made = await live.fetch(
+        content.ListChanges(at=RevisionRef(space_id=at.space_id, revision_id=merged.revision_merged))
+    )
+    fresh = await desk.propose(subject="Resolve the conflicts")
+    found = await look(live, fresh, (await desk.get(fresh)).revision, made, met)
+    (name, conflict), *_ = found.pages[0].conflicts
+    assert (found.pages[0].page, (conflict.base or "").strip()) == (alpha, "Two.")
+    await edit(live, fresh, found.revision, found.edits({name: Choice("own", "Two, together.")}, "#2"))
+    assert (await desk.merge(fresh)).result == "merge"
+    assert (await desk.page("Alpha")).markdown == "# Alpha\n\n1 there.\n\nTwo, together.\n\nThree.\n"
+
+
+@pytest.mark.parametrize(("side", "title"), [("main", "Here"), ("this", "There")])
+async def test_the_title_is_what_the_heading_becomes(platform: Platform, live: Live, side: Side, title: str) -> None:
+    desk = await Desk.open(Ask(platform), *PAGES)
+    beta = await desk.id("Beta")
+    at = await desk.propose(update(beta, "# There\n\nWords of beta.\n", title="There"))
+    await desk.publish(update(beta, "# Here\n\nWords of beta.\n", title="Here"))
+    await desk.ask(change_requests.UpdateFromMain(at=at), "jun")
+    found = await found_by(live, at)
+    assert not found.shapes
+    (name,) = found.names
+    await edit(live, at, found.revision, found.edits({name: Choice(side)}, "#2"))
+    page = await desk.page(title, at)
+    assert (page.id, page.markdown) == (beta, f"# {title}\n\nWords of beta.\n")
+
+
+def test_what_no_edit_can_change_is_said_in_words() -> None:
+    three = [
+        content.Revision(
+            id=f"r{number}",
+            variables={"limit": number},
+            files=(content.File(id="f1", name="map.png", size=number),),
+            reusable_contents=(content.ReusableContent(id="c1", title="Foot", document=f"d{number}"),),
+        )
+        for number in range(3)
+    ]
+    found, _ = shapes((three[0], three[1], three[2]), content.PageTree())
+    said = {shape.title: shape.said for shape in found}
+    assert said.keys() == {"limit", "map.png", "Foot"}
+    assert not any(shape.can_choose for shape in found)
+    assert said["limit"].startswith("Both sides set this variable. It has the value of main.")
+    assert all("o opens the change request in the browser" in each for each in said.values())

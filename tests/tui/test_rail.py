@@ -1,0 +1,42 @@
+"""Threads as a diff shows them on its rails."""
+
+from __future__ import annotations
+
+from octavo.api.bodies import Body
+from octavo.api.comments import Comment, Reply, Target, TargetNode, TargetPage
+from octavo.api.users import User
+from octavo.tui.rail import thread_lines
+
+ADA = User(id="ada")
+
+
+def comment(key: str, target: Target, replies: int = 0) -> Comment:
+    return Comment(id=key, body=Body(markdown=f"About {key}"), posted_by=ADA, replies=replies, target=target)
+
+
+def test_a_thread_whose_block_is_gone_is_outdated_and_says_what_it_was_about() -> None:
+    page, node = TargetPage(id="p"), TargetNode(id="gone", preview="words that\nwere here")
+    hanging = {
+        "": [comment("t1", Target(page=page, node=node)), comment("t2", Target(page=page))],
+        "b": [
+            comment("t3", Target(page=page, node=TargetNode(id="b", preview="still here"))),
+            comment("t4", Target(page=TargetPage(id="p", outdated=True), node=TargetNode(id="b"))),
+        ],
+    }
+    lines = [line for each in thread_lines(hanging, lambda id: "").values() for line in each]
+    told = {line.key: (line.outdated, line.about) for line in lines}
+    assert told == {
+        "t1": (True, "words that were here"),
+        "t2": (False, ""),
+        "t3": (False, ""),
+        "t4": (True, ""),
+    }
+
+
+def test_the_newest_replies_are_shown_and_all_are_counted() -> None:
+    replies = [Reply(id=f"r{number}", body=Body(markdown=f"Reply {number}"), posted_by=ADA) for number in range(5)]
+    (line,) = thread_lines({"b": [comment("t", Target(), 5)]}, lambda id: "on its way" * (id == "r4"), {"t": replies})[
+        "b"
+    ]
+    assert [answer.text for answer in line.answers] == ["Reply 2", "Reply 3", "Reply 4"]
+    assert (line.replies, line.answers[-1].age) == (5, "on its way")

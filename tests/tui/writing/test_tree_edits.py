@@ -1,0 +1,58 @@
+"""Where pages can be put."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.api.content import Page, PageTree
+from octavo.tui.writing.tree_edits import Place, new_places, parents_for, places_below
+
+TREE = PageTree(
+    pages=(
+        Page(id="welcome", title="Welcome"),
+        Page(
+            id="guides",
+            title="Guides",
+            type="group",
+            pages=(
+                Page(id="first", title="First", pages=(Page(id="deep", title="Deep"),)),
+                Page(id="second", title="Second"),
+                Page(id="link", title="Elsewhere", type="link"),
+            ),
+        ),
+    )
+)
+
+
+def test_a_page_can_stand_below_all_that_hold_pages_but_itself_and_what_is_below_it() -> None:
+    assert [choice.value for choice in parents_for(TREE, "first")] == ["", "welcome", "guides", "second"]
+    assert [choice.value for choice in parents_for(TREE, "first") if choice.right] == ["guides"]
+    assert [choice.value for choice in parents_for(TREE, "welcome") if choice.right] == [""]
+
+
+@pytest.mark.parametrize(
+    ("moved", "parent", "places"),
+    [
+        ("first", "guides", {"Last": 2, "First": 0, "After Second": 1}),
+        ("welcome", "guides", {"Last": 3, "First": 0, "After First": 1, "After Second": 2}),
+        ("second", "", {"Last": 2, "First": 0, "After Welcome": 1}),
+        ("welcome", "second", {"Last": 0}),
+    ],
+)
+def test_its_place_is_counted_without_itself(moved: str, parent: str, places: dict[str, int]) -> None:
+    found = places_below(TREE, moved, parent)
+    assert {choice.title: choice.value.at for choice in found} == places
+    assert {choice.value.into for choice in found} == {parent or None}
+
+
+@pytest.mark.parametrize(
+    ("page", "places"),
+    [
+        ("first", [Place("first"), Place("guides", 1), Place()]),
+        ("guides", [Place("guides"), Place(None, 2), Place()]),
+        ("link", [Place("guides", 3), Place()]),
+        ("", [Place()]),
+    ],
+)
+def test_a_new_page_stands_below_another_or_beside_it_or_last(page: str, places: list[Place]) -> None:
+    assert [choice.value for choice in new_places(TREE, page)] == places
