@@ -45,10 +45,10 @@ def test_keys_are_those_people_were_promised() -> None:
 
 
 async def test_keys_can_be_given_to_other_commands(stage: Stage) -> None:
-    keys = {"change.merge": "ctrl+g", "view.home": "5", "no.such": "x", "change.approve": "A"}
+    keys = {"change.merge": "ctrl+g", "view.home": "5", "no.such": "x", "change.approve": "X"}
     async with stage.play(start="changes", keys=keys) as run:
         await run.hear("The key map names no.such, which is no command of this version.")
-        await run.hear("The key map gives A to change.approve, but it is the key of change.ask.")
+        await run.hear("The key map gives X to change.approve, but it is the key of change.archive.")
         await run.press("m")
         assert "Merge #2" not in run.text
         await run.press("ctrl+g")

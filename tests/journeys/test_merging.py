@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import sqlite3
+
 import pytest
 
-from octavo.api import change_requests, reviews
-from octavo.tui.merging import MergeDialog
+from octavo.api import change_requests, comments, content, reviews
+from octavo.data.deciding import merging
+from octavo.data.once import under_way
+from octavo.tui.review.merging import MergeDialog
+from octavo.tui.review.unfinished import tell
 from tests.journeys.stage import Run, Stage
 
 
@@ -58,6 +63,23 @@ async def test_a_yes_that_comes_with_the_checks_was_not_meant_for_them(stage: St
         await run.hear("#7: Merged.")
 
 
+async def test_u_after_a_merge_does_not_take_back_what_was_written_before_it(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await ask_to_merge(run, "refused")
+        await run.see("checked 0 s ago")
+        await run.press("n", "C")
+        await run.type("As a whole: yes.")
+        await run.press("ctrl+s", "m")
+        await run.see("checked 0 s ago")
+        await run.later(seconds=1)
+        await run.press("y")
+        await run.hear("#7: Merged.")
+        await run.press("u")
+        await run.hear("To merge #7 cannot be taken back with u.")
+        await run.sent()
+        assert len(run.gate.sent(comments.Create)) == 1
+
+
 async def test_checks_that_fail_when_they_are_made_again_merge_nothing(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await ask_to_merge(run, "refused")
@@ -101,3 +123,101 @@ async def test_behind_main_it_says_that_updating_comes_first(stage: Stage) -> No
         await run.press("m")
         await run.see("checked 0 s ago")
         await run.gone("Main has moved ahead")
+
+
+async def test_a_merge_is_undone_by_a_change_request_and_the_history_shows_both(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await ask_to_merge(run, "refused")
+        await run.see("checked 0 s ago", "Undo merge (Z, or in the palette)")
+        await run.press("Z")
+        assert not run.gate.sent(change_requests.Merge)
+        await run.later(seconds=1)
+        await run.press("y")
+        await run.hear("#7: Merged.")
+        await run.see(" merged ")
+        await run.press("Z")
+        await run.see("Undo the merge of #7?", "~ Time and time zones   ~ Troubleshooting", "Start it")
+        run.platform.refuse_next(content.Edit, 403, "Not on Fridays.")
+        await run.press("y")
+        await run.hear("Not written: Not on Fridays. Undo merge goes on with this draft.")
+        await run.press("Z")
+        await run.see("Start it  (y)")
+        await run.press("y")
+        await run.hear("puts back what #7 changed. It is open for review.")
+        assert len(run.gate.sent(change_requests.Create)) == 1
+        await run.see("Undo #7 Show what a refused time looks like", "0 of 2 viewed")
+        assert len(run.gate.sent(content.Edit)) == 2
+        await run.press("m")
+        await run.see("checked 0 s ago", "What goes out   ~ Time and time zones   ~ Troubleshooting")
+        await run.later(seconds=1)
+        await run.press("y")
+        await run.hear(": Merged.")
+        await run.press("Z")
+        await run.see("Undo the merge of #")
+        await run.press("n", "2")
+        await run.press("/", *"zones", "enter", "enter")
+        await run.see("› Time and time zones")
+        await run.gone('"bad-time"')
+        await run.press("H")
+        await run.see("Undo #7", "Show what a refused time")
+
+
+async def test_a_merge_that_was_under_way_when_octavo_ended_is_told_at_the_next_start(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await ask_to_merge(run, "refused")
+        await run.see("checked 0 s ago")
+        await run.later(seconds=1)
+        await run.press("y")
+        await run.hear("#7: Merged.")
+        (merged,) = run.gate.sent(change_requests.Merge)
+        state = run.app.session.state
+        other = merged.at.model_copy(update={"change_request_id": "rotate-secrets"})
+
+        async def nap(seconds: float) -> None:
+            await run.later(seconds=seconds)
+
+        for at, said in ((merged.at, "it is merged."), (other, "it is not done. Nothing was sent again:")):
+            row = (state.namespace, merging(at), state.now().timestamp())
+
+            def begin(db: sqlite3.Connection, row: tuple[str, str, float] = row) -> None:
+                db.execute("INSERT INTO once VALUES (?, ?, ?)", row)
+
+            await state.write(begin)
+            await tell(run.app, run.app.session, sleep=nap)
+            await run.hear("Octavo began to merge #", f"ago and ended before the answer: {said}")
+        assert under_way(state) == ()
+        assert len(run.gate.sent(change_requests.Merge)) == 1
+
+
+async def test_people_are_asked_for_a_review_and_asked_no_more(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.press("/", *"refused", "enter")
+        await run.see("1 of ")
+        await run.press("enter", "V")
+        await run.see("Who shall review #7?", "[x] Mara Lindqvist")
+        await run.press("ctrl+s")
+        await run.hear("Nothing changed: tick somebody with enter first.")
+        await run.press(*"aiko", "enter", "ctrl+s")
+        await run.hear("Asked Aiko Jankovic to review #7")
+        (asked,) = run.gate.sent(reviews.Request)
+        await run.see("Aiko Jankovic · asked")
+        await run.press("V", *"mara", "enter", "ctrl+s")
+        await run.hear("Mara Lindqvist is not asked any more")
+        assert [op.user_id for op in run.gate.sent(reviews.Withdraw)] != list(asked.users)
+        await run.gone("Mara Lindqvist · asked")
+
+
+async def test_those_that_are_ticked_are_merged_until_one_is_not_fine(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.press("/", *"harbour api", "enter")
+        await run.press("x", "x")
+        await run.see("2 ticked")
+        await run.press("m")
+        await run.see("Merge 2 change requests, one after the other?", "It ends before #6")
+        await run.later(seconds=1)
+        await run.press("y")
+        await run.hear("Merged #7; stopped at #6: ", "asks for changes")
+        await run.see("· merged", "It is over. Esc closes this.")
+        assert len(run.gate.sent(change_requests.Merge)) == 1
+        await run.press("escape", "u")
+        await run.hear("Undo merge (Z)")

@@ -1,8 +1,13 @@
 from __future__ import annotations
 
-from octavo.api import change_requests, reviews
-from octavo.api.bodies import Markdown
-from tests.journeys.stage import Run, Stage
+import pytest
+
+from octavo.api import change_requests, content, reviews
+from octavo.api.bodies import Markdown, plain
+from octavo.api.places import SpaceRef
+from octavo.tui.page.page_parts import LinkFollowed
+from octavo.tui.screens.change_request import ChangeRequestScreen
+from tests.journeys.stage import MARA, Run, Stage
 
 
 async def go_to(run: Run, *words: str) -> None:
@@ -26,7 +31,7 @@ async def test_open_a_change_request_read_its_diff_and_mark_its_pages_viewed(sta
         await run.press("enter", "n", "n")
         await run.see("change 2 of 2")
         await run.press("x")
-        await run.see("1 of 2 viewed", "page 2 of 2", "✓ ~ Time and time zones")
+        await run.see("1 of 2 viewed", "page 2 of 2", "✓~ Time and time")
         await run.press("x")
         await run.see("2 of 2 viewed")
         await run.press("x")
@@ -65,6 +70,38 @@ async def test_comment_on_a_block_of_a_diff(stage: Stage) -> None:
         await run.see("┊ ● Mara Lindqvist", "┊ Say which zone.")
         await run.sent()
         await run.see("┊ ● Mara Lindqvist · 0s · open", "┊ Say which zone.")
+
+
+async def test_without_a_revision_to_compare_with_that_is_said_until_the_server_names_one(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.see("Open 7")
+        at = SpaceRef(space_id="harbour-api")
+        refused = next(each for each in (await run.ask(change_requests.List(at=at), MARA)).items if each.number == 7)
+        run.gate.shut(change_requests.Get)
+        run.app.open_change_request(refused.model_copy(update={"revision_initial": None}), at)
+        await run.see("Time and time zones cannot be compared", "The server does not say which revision", "r retry")
+        run.gate.open()
+        await run.see("+ All times in requests")
+
+
+async def test_links_in_a_diff_lead_to_the_change_of_a_page_or_to_the_page(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_one(run, "Rotate")
+        await run.see("− Each endpoint has one signing secret.")
+        await run.press("enter", "G", "f")
+        await run.see("Rotate it", "type a letter")
+        screen = run.app.screen
+        assert isinstance(screen, ChangeRequestScreen)
+        hints = screen.view._hints
+        assert hints is not None
+        await run.press(next(label for label, hot in hints.by_label.items() if hot.target == "rotation.md"))
+        await run.see("page 2 of 2", "A rotation gives an endpoint a second secret")
+        screen.view.post_message(LinkFollowed("#deploy-it", False, "link"))
+        await run.hear("This link leads to another place on Rotate a secret, which is not live yet.")
+        screen.view.post_message(LinkFollowed("../../../nowhere.md", False, "link"))
+        await run.hear("This link is broken.")
+        screen.view.post_message(LinkFollowed("../../../concepts/time.md", False, "link"))
+        await run.see("› Time and time zones")
 
 
 async def test_approve_with_a_few_words(stage: Stage) -> None:
@@ -113,8 +150,8 @@ async def test_merge_through_the_dialog_and_see_the_merged_text_in_the_page(stag
         await open_one(run, "refused")
         await run.see("0 of 2 viewed")
         await run.press("m")
-        await run.see("Merge #7 into Harbour API?", "✓  state        open", "✓  up to date", "✓  conflicts    none")
-        await run.see("✓  approval     Noor Haddad approved this revision", "!  threads      2 threads are open")
+        await run.see("Merge #7 into Harbour API?", "✓  state         open", "✓  up to date", "✓  conflicts     none")
+        await run.see("✓  approval      Noor Haddad approved this revision", "!  threads       2 threads are open")
         await run.see("you may merge in Harbour API", "~ Time and time zones   ~ Troubleshooting", "checked 0 s ago")
         await run.press("m", "m", "enter")
         assert not run.gate.sent(change_requests.Merge), "m does not merge, and Cancel has the focus"
@@ -164,7 +201,7 @@ async def test_with_conflicts_the_number_must_be_typed(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "retry", "schedule")
         await run.press("m")
-        await run.see("✗  conflicts    may conflict: Retries", "type 4 and press enter to merge anyway")
+        await run.see("✗  conflicts     may conflict: Retries", "type 4 and press enter to merge anyway")
         await run.press("y")
         await run.hear("Pages may conflict, so y is off: type 4 and press enter to merge anyway.")
         assert not run.gate.sent(change_requests.Merge)
@@ -175,6 +212,7 @@ async def test_with_conflicts_the_number_must_be_typed(stage: Stage) -> None:
         await run.until(lambda: "onflict" in run.text, "see both sides marked")
 
 
+@pytest.mark.long
 async def test_archive_reopen_and_rename(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await go_to(run, "Battery")
@@ -196,9 +234,16 @@ async def test_archive_reopen_and_rename(stage: Stage) -> None:
         await run.press("]")
         await go_to(run, "refused")
         await run.press("E")
-        await run.see("Subject of #7")
+        await run.see("Subject and description of #7")
         await run.press("end", *" now", "enter")
         await run.see("Show what a refused time looks like now")
+        await run.press("E", "tab")
+        await run.type("Twice. ")
+        await run.press("ctrl+s")
+        await run.hear("Saved")
+        (described,) = [op for op in run.gate.sent(change_requests.Update) if op.description is not None]
+        assert plain(described.description).startswith("Twice. Support gets this question")
+        assert "subject" not in described.model_fields_set
 
 
 async def test_start_a_change_request(stage: Stage) -> None:
@@ -233,3 +278,91 @@ async def test_only_mine(stage: Stage) -> None:
         await run.gone("Battery figures")
         await run.press("@")
         await run.see("Battery figures")
+
+
+async def test_sixty_pages_are_reviewed_page_by_page_and_go_on_after_a_restart(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_one(run, "classic")
+        await run.see("0 of 60 viewed", "▾ Regions › The Estuary", "~ Tollan Quay", "+2 −2", "Yuki Tanabe")
+        await run.press(*"xxxx")
+        await run.see("4 of 60 viewed", "✓~ Tollan Quay", "Saltmarsh Creek", "page 5 of 60")
+        await run.press("c")
+        await run.see("Comment on Saltmarsh Creek")
+        await run.type("Since which year?")
+        await run.press("ctrl+s")
+        await run.see("┊ ● Mara Lindqvist", "● 3 open")
+        await run.press("x", "K", "K")
+        await run.see("5 of 60 viewed", "page 4 of 60")
+        await run.press("x")
+        await run.see("4 of 60 viewed", "page 4 of 60")
+        await run.sent()
+        await run.quit()
+    async with stage.play(start="changes") as run:
+        await open_one(run, "classic")
+        await run.see("4 of 60 viewed", "page 4 of 60", "│  Pell Ferry")
+        await run.press("x")
+        await run.see("5 of 60 viewed", "page 6 of 60")
+
+
+@pytest.mark.long
+async def test_what_was_compared_ahead_is_reviewed_without_a_connection(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_one(run, "classic")
+        await run.see("0 of 60 viewed")
+        screen = run.app.screen
+        assert isinstance(screen, ChangeRequestScreen)
+        await run.until(lambda: len(screen.comparisons.sizes) == 60, "compare all")
+        await run.quit()
+    async with stage.play(start="changes", shut=True) as run:
+        await run.see("Limpet 3 becomes")
+        await run.press("/", *"classic", "enter", "enter")
+        await run.see("Limpet Classic, since", "0 of 60 viewed", "+2 −2")
+        await run.press("J", "J", "x")
+        await run.see("1 of 60 viewed", "page 4 of 60", "│  Pell Ferry")
+
+
+@pytest.mark.long
+async def test_changes_that_the_server_does_not_list_are_found(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("octavo.tui.review.comparing_with.FIRST", 10)
+    monkeypatch.setattr("octavo.tui.review.comparing_with.MOST", 30)
+    async with stage.play(start="changes") as run:
+        await open_one(run, "classic")
+        await run.see("0 of 60 viewed", "page 1 of 60")
+        await run.gone("not listed by the server")
+        await run.press("r", "G", "K")
+        await run.see("0 of 60 viewed", "page 60 of 60", "Last Light")
+
+
+@pytest.mark.long
+async def test_marks_hold_until_a_page_changes_and_one_compares_with_what_one_reviewed(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_one(run, "refused")
+        await run.see("0 of 2 viewed", "page 1 of 2")
+        await run.press("B")
+        await run.see("Compare with", "You have not reviewed it yet")
+        await run.press("escape")
+        await run.press("x", "x")
+        await run.see("2 of 2 viewed")
+        await run.hear("You looked at all of #7. a approves, A asks for changes.")
+        await run.press("a")
+        await run.see("Approve #7")
+        await run.press("ctrl+s")
+        await run.see("✓ Mara Lindqvist")
+        screen = run.app.screen
+        assert isinstance(screen, ChangeRequestScreen)
+        here = next(key for key, entry in screen._entries.items() if entry.title == "Time and time zones")
+        body = content.DocumentBody(markdown="# Time and time zones\n\nAll is new.\n")
+        edit = content.UpdatePage(page=here, document=body)
+        await run.ask(content.Edit(at=screen.at, changes=(edit,), compat=False), "tomas-okafor")
+        await run.press("r")
+        await run.see("1 of 2 viewed", "• 1 changed since you marked them", "•~ Time and time", "stale by 1 page")
+        await run.press("B", "down")
+        await run.see("Your last review")
+        await run.press("enter")
+        await run.see("against your review 0s ago", "0 of 1 viewed", "− Why so strict", "page 1 of 1")
+        await run.press("x")
+        await run.see("1 of 1 viewed")
+        await run.press("B", "up", "enter")
+        await run.see("2 of 2 viewed")
+        await run.press("full_stop")
+        await run.see("    Quality flags")

@@ -4,9 +4,12 @@ import os
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 from tests.journeys.stage import Stage
 
 
+@pytest.mark.long
 async def test_from_a_file_to_where_it_is_used_and_from_a_broken_link_to_its_place(stage: Stage) -> None:
     kept = stage.folder / "kept"
     kept.mkdir()
@@ -43,6 +46,7 @@ async def test_from_a_file_to_where_it_is_used_and_from_a_broken_link_to_its_pla
         await run.see("links to Plan a berth", "It leads to this page.")
 
 
+@pytest.mark.long
 async def test_read_what_a_page_said_compare_it_with_now_and_take_it_along(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("/", *"retr", "enter", "enter")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from octavo.api import comments
 from tests.journeys.stage import MARA, Run, Stage
 
@@ -225,6 +227,7 @@ async def test_what_is_held_when_one_quits_is_sent_before_the_app_ends(stage: St
         assert not run.gate.sent(comments.Create)
 
 
+@pytest.mark.long
 async def test_two_people_talk_and_each_sees_the_other(stage: Stage) -> None:
     async with stage.play(MARA) as run:
         await on_quickstart(run)

@@ -32,6 +32,18 @@ READING = (
     Stop("content-spaces", ("z", "escape", "escape"), ("SPACES", "Handbook")),
     Stop("content-other-space", ("escape", "/", *"hand", "enter", "enter", "1", "2"), ("Handbook",)),
 )
+SPACE = (
+    Stop("files", ("F",), ("4 of 4", "USED ON")),
+    Stop("links", ("escape", "L"), ("1 of 1", "tide-clock.md", "enter goes to the block")),
+    Stop("links-outside", ("]", "]", "]"), ("10 of 10", "console.saltmarsh.example")),
+    Stop("history", ("escape", "H"), ("4 revisions", "Measured and predicted")),
+    Stop("export", ("escape", "ctrl+e"), ("This page as PDF",)),
+    Stop(
+        "record",
+        ("escape", "/", *"errors", "enter", "enter", "/", *"too-many", "enter", "enter"),
+        ("11 of 13", "after Retry-After"),
+    ),
+)
 TALKING = (
     Stop("thread", ("j", "j", "enter", "t", "enter"), ("1 of 2", "Elisa Moretti")),
     Stop("react", ("+",), ("agreed",)),
@@ -49,7 +61,7 @@ REVIEWING = (
     Stop("ask-for-changes", ("escape", "A"), ("Ask for changes in #7",)),
     Stop("merge", ("escape", "m"), ("checked 0 s ago",)),
     Stop("archive", ("escape", "X"), ("Archive #7",)),
-    Stop("subject", ("escape", "E"), ("Subject of #7",)),
+    Stop("subject", ("escape", "E"), ("Subject and description of #7",)),
     Stop("new-change-request", ("escape", "ctrl+n"), ("New change request",)),
     Stop("merge-conflicts", ("escape", "escape", "escape", "j", "j", "j", "m"), ("type 4 and press enter",)),
     Stop("update", ("escape", "U"), ("Update #4",)),
@@ -70,7 +82,14 @@ AROUND = (
     Stop("palette-typed", (*"comm",), ("Comments",)),
     Stop("theme", ("escape", "f2"), ("Theme",)),
 )
-TOURS = {"content": READING, "talking": TALKING, "changes": REVIEWING, "comments": COMMENTS, "home": AROUND}
+TOURS = {
+    "content": READING,
+    "space": SPACE,
+    "talking": TALKING,
+    "changes": REVIEWING,
+    "comments": COMMENTS,
+    "home": AROUND,
+}
 
 
 async def go(run: Run, stop: Stop) -> None:

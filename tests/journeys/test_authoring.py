@@ -1,0 +1,159 @@
+"""Pages are written: in an editor, and in the tree. What is written is never lost, and reaches its readers by a merge."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from octavo.api import change_requests, content
+from octavo.api.content import DocumentBody, GetAsWritten, UpdatePage
+from octavo.api.places import SpaceRef
+from octavo.tui.writing.page_drafts import PagePlace, folder
+from tests.journeys.stage import MARA, Run, Stage
+from tests.journeys.terminals import terminal
+
+HARBOUR = SpaceRef(space_id="harbour-api")
+YUKI = "yuki-tanabe"
+
+
+async def words(run: Run, page: str) -> str:
+    raw = (await run.ask(GetAsWritten(at=HARBOUR, page_id=page, format="markdown"), MARA)).markdown
+    assert raw is not None
+    return raw.text
+
+
+async def an_editor_left(run: Run, page: str, **changes: str) -> Path:
+    """Let a killed Octavo have left a page in an editor, with some words changed."""
+    space = run.app.known.space(HARBOUR.space_id)
+    assert space is not None
+    assert space.revision is not None
+    text = await words(run, page)
+    for before, after in changes.items():
+        assert before in text
+        text = text.replace(before, after)
+    place = PagePlace(HARBOUR.space_id, page, space.revision)
+    name = place.file_name(run.app.session).rpartition(".")[0]
+    folder(run.app).mkdir(mode=0o700)
+    path = folder(run.app) / f"{name}.{2**22 + 1}-left.md"
+    path.write_text(text)
+    return path
+
+
+async def test_what_an_editor_wrote_before_octavo_was_killed_reaches_its_readers_beside_what_others_wrote(
+    stage: Stage,
+) -> None:
+    async with stage.play() as run:
+        page = run.app.screen.page.id  # type: ignore[attr-defined]  # the content view begins on a page
+        path = await an_editor_left(run, page, three="four")
+        await run.press("f2", "escape")
+        await run.see("Welcome            unsent", "not all you wrote is sent: e")
+        await run.press("e")
+        await run.see("Go on writing", "Send it", "Throw it away", "not sent to a new change request")
+        assert not path.exists()
+        theirs = (await words(run, page)).replace("What do you want to do?", "What shall it be?")
+        at = (await run.ask(change_requests.Create(at=HARBOUR, subject="Theirs"), YUKI)).ref(HARBOUR)
+        change = UpdatePage(page=page, document=DocumentBody(markdown=theirs))
+        await run.ask(content.Edit(at=at, changes=(change,)), YUKI)
+        await run.ask(change_requests.Merge(at=at), MARA)
+        await run.press("down", "enter")
+        await run.hear("Welcome is written to #10 Edit Welcome. What others changed meanwhile is in it too.")
+        await run.see("#10 Edit Welcome", "answers four questions")
+        assert len(run.gate.sent(content.Edit)) == 1
+        await run.press("m")
+        await run.see("Merge #10", "checked 0 s ago")
+        await run.later(seconds=1)
+        await run.press("y")
+        await run.hear("#10: Merged.")
+        await run.press("2")
+        await run.see("answers four questions", "What shall it be?")
+        assert "not all you wrote" not in run.text
+        assert "answers four" in await words(run, page)
+
+
+@pytest.mark.long
+async def test_pages_are_added_renamed_moved_deleted_and_put_back(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("/", *"time and", "enter", "M")
+        await run.see("Rename", "Move", "New page", "Delete")
+        await run.press("enter")
+        await run.see("Write it into", "Yours, not merged", "A new change request")
+        await run.press("down", "enter")
+        await run.see("Title of Time and time zones")
+        await run.press("ctrl+u")
+        await run.type("Time")
+        await run.press("enter")
+        await run.hear("Time and time zones is called Time in #9")
+        await run.see("#9 Rename Time and time zones", "page title: Time and time zones → Time")
+        await run.press("M", "down", "enter")
+        await run.see("Move Time below")
+        await run.type("guides")
+        await run.press("enter")
+        await run.see("Where does Time stand there?", "Last", "First", "After Webhooks")
+        await run.press("down", "enter")
+        await run.hear("Time is moved in #9")
+        await run.press("M", "down", "down", "enter")
+        await run.see("Where does it stand?", "Below Time", "After Time", "At the end")
+        await run.press("enter")
+        await run.type("Leap seconds")
+        await run.press("enter")
+        await run.hear("Leap seconds is a page in #9")
+        await run.see("+ Leap seconds")
+        await run.press("M", "down", "down", "down", "enter")
+        await run.see("Delete Time?", "1 page below it goes with it", "Type 1")
+        await run.press("1", "enter")
+        await run.hear("Time is deleted in #9")
+        await run.press("e")
+        await run.hear("is deleted in this change request. Q puts it back.")
+        await run.press("Q")
+        await run.see("It comes back where it was.")
+        await run.press("y")
+        await run.hear("Put back: Time")
+        await run.see("Nothing is changed yet.")
+        run.platform.refuse_next(content.Edit, 404, "Nobody knows this path.")
+        await run.press("2", "escape", "X")
+        await run.press("enter")
+        await run.see("Readers have it until #9")
+        await run.press("y")
+        await run.hear("This server has no operation to edit content")
+        run.app.notices.say("and then")
+        await run.press("e")
+        await run.hear("and then", "so pages can only be edited in the browser.")
+
+
+EDITOR = """
+import sys, time
+from pathlib import Path
+
+path = Path(sys.argv[-1])
+path.write_text(path.read_text().replace("three questions", "four questions"))
+print("the text is saved", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.long
+def test_what_is_in_the_editor_when_octavo_is_killed_is_there_at_the_next_start(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "editor.py").write_text(EDITOR)
+    monkeypatch.setenv("EDITOR", shlex.join([sys.executable, str(tmp_path / "editor.py")]))
+    with terminal(stage, "octavo", "demo", size=(80, 24)) as running:
+        running.wait_for("Measured and predicted", "e edit")
+        running.write(b"e")
+        running.wait_for("A new change request")
+        running.write(b"\x1b[B\r")
+        running.wait_for("the text is saved")
+        os.kill(running.pid, signal.SIGKILL)
+        time.sleep(0.2)
+    with terminal(stage, "octavo", "demo", size=(80, 24)) as again:
+        again.wait_for("not all you wrote is sent: e")
+        again.write(b"e")
+        again.wait_for("Go on writing")
+        again.write(b"\x1b[B\r")
+        again.wait_for("#9 Edit Welcome", "four questions")

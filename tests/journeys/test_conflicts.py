@@ -1,0 +1,68 @@
+"""A conflict is decided in the app, and nothing of either side is lost."""
+
+from __future__ import annotations
+
+from octavo.api import change_requests, content
+from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.documents.conflicts import markers
+from tests.journeys.stage import MARA, Run, Stage
+from tests.journeys.tours import ambiguous
+
+
+async def open_the_conflicting_one(run: Run) -> None:
+    await run.press("/", *"retry", "enter")
+    await run.see("1 of ")
+    await run.press("enter")
+    await run.see("#4 Correct the retry schedule", "page 1 of 2")
+
+
+async def edit_meanwhile(run: Run, at: ChangeRequestRef) -> None:
+    """Somebody else writes on another page of the change request."""
+    tree = await run.ask(content.ListPages(at=at), MARA)
+    page = next(page for page in tree.walk() if page.title == "Quickstart")
+    body = content.DocumentBody(markdown="# Quickstart\n\nBegin here.\n")
+    await run.ask(content.Edit(at=at, changes=(content.UpdatePage(page=page.id, document=body),), compat=False), MARA)
+
+
+async def test_a_conflict_is_resolved_over_a_restart_and_merged(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_the_conflicting_one(run)
+        await run.press("U")
+        await run.see("may conflict: Retries", "~ Webhooks")
+        await run.press("y")
+        await run.see("conflict 1 of 1", "to decide", "turn retries off", "vary by up to 10 %")
+        assert len(run.gate.sent(change_requests.UpdateFromMain)) == 1
+        assert not ambiguous(run)
+        await run.press("ctrl+s")
+        await run.hear("Decide all conflicts of a page first: m, t, b or e.")
+        await run.press("m", "m")
+        await run.see("0 of 1 decided")
+        await run.press("b")
+        await run.see("✓ both", "becomes", "1 of 1 decided")
+        await run.quit()
+    async with stage.play(start="changes") as run:
+        await open_the_conflicting_one(run)
+        await run.press("R")
+        await run.see("✓ both")
+        await edit_meanwhile(run, run.gate.sent(change_requests.Get)[-1].at)
+        await run.press("ctrl+s")
+        await run.hear("#4: Not sent: it was edited since you looked.")
+        assert not run.gate.sent(content.Edit)
+        await run.see("✓ both")
+        await run.pilot.press("ctrl+s", "ctrl+s")
+        await run.hear("#4: 1 conflict resolved.")
+        await run.see("page 2 of 3", "turn retries off")
+        assert len(run.gate.sent(content.Edit)) == 1
+        await run.press("m")
+        await run.see("checked 0 s ago")
+        await run.later(seconds=1)
+        await run.press("y")
+        await run.hear("#4: Merged.")
+        space = run.gate.sent(change_requests.Merge)[0].at.space_id
+        tree = await run.ask(content.ListPages(at=SpaceRef(space_id=space)), MARA)
+        page = next(page for page in tree.walk() if page.title == "Retries")
+        retries = await run.ask(content.GetPage(at=SpaceRef(space_id=space), page_id=page.id, format="markdown"), MARA)
+        said = retries.markdown or ""
+        assert not markers(said)
+        for words in ("turn retries off", "vary by up to 10 %", "67 h 11 min", "## Turn retries off"):
+            assert words in said
