@@ -65,6 +65,18 @@ async def merge(run: Run) -> None:
     await run.see("Merge")
 
 
+async def conflicts(run: Run) -> None:
+    """What two change requests say at the same place, to decide."""
+    await run.press("3")
+    await run.see("Open 7")
+    await run.press("/", *"retry", "enter", "enter")
+    await run.see("67 h 11 min")
+    await run.press("U")
+    await run.see("may conflict: Retries")
+    await run.press("y")
+    await run.see("conflict 1 of 1", "0 of 1 decided")
+
+
 async def search(run: Run) -> None:
     """Pages of all spaces that hold some words."""
     await run.press("s", *"water level")
@@ -78,7 +90,7 @@ async def sign_in(run: Run) -> None:
 
 SCENES: dict[str, Scene] = {
     scene.__name__.replace("_", "-"): scene
-    for scene in (sign_in, content, change_request, comments, home, merge, search)
+    for scene in (sign_in, content, change_request, comments, conflicts, home, merge, search)
 }
 
 
