@@ -251,12 +251,12 @@ class Store:
         self._db.execute(f"DELETE FROM sections WHERE {which}", values)
 
     def search(self, spaces: list[str], query: str, limit: int) -> list[Found]:
-        """Sections of pages in `spaces` that match an FTS5 `query`, the best first. Titles weigh most."""
+        """Sections of pages in `spaces` that match an FTS5 `query`, the best first. Titles weigh most, those of pages double."""
         marks = ",".join("?" * len(spaces))
         rows = self._db.execute(
             "SELECT space, page, anchor, sections.title, snippet(words, 1, '', '', '…', 32) FROM words"
             f" JOIN sections ON sections.id = words.rowid WHERE words MATCH ? AND space IN ({marks})"
-            " ORDER BY bm25(words, 8.0, 1.0), sections.id LIMIT ?",
+            " ORDER BY bm25(words, 8.0, 1.0) * iif(sections.anchor = '', 2, 1), sections.id LIMIT ?",
             [query, *spaces, limit],
         )
         return [Found(*row) for row in rows]
