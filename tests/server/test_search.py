@@ -104,8 +104,8 @@ async def test_a_title_counts_for_more_than_a_text(ask: Ask) -> None:
 async def test_the_title_of_a_page_counts_for_more_than_that_of_a_section(ask: Ask) -> None:
     others = {f"p{number}": f"# Page {number}\n\nOf something else." for number in range(8)}
     notes = "# Notes\n\n## Merge\n\nMerge, then merge."
-    space = await space_with(ask, **others, notes=notes, merge="# Merge and squash\n\nHow it goes, and how it went.")
-    assert await _titles(ask, space, "merge") == ["Merge and squash", "Notes"]
+    space = await space_with(ask, **others, notes=notes, merge="# Merge\n\nHow it goes, and how it went.")
+    assert await _titles(ask, space, "merge") == ["Merge", "Notes"]
 
 
 async def test_all_words_are_looked_for_and_the_last_as_a_beginning(ask: Ask) -> None:

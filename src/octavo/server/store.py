@@ -256,7 +256,7 @@ class Store:
         rows = self._db.execute(
             "SELECT space, page, anchor, sections.title, snippet(words, 1, '', '', '…', 32) FROM words"
             f" JOIN sections ON sections.id = words.rowid WHERE words MATCH ? AND space IN ({marks})"
-            " ORDER BY bm25(words, 8.0, 1.0) * iif(sections.anchor = '', 2, 1), sections.id LIMIT ?",
+            " ORDER BY bm25(words, 8.0, 1.0) + iif(sections.anchor = '', bm25(words, 8.0, 0.0), 0), sections.id LIMIT ?",
             [query, *spaces, limit],
         )
         return [Found(*row) for row in rows]
