@@ -70,6 +70,24 @@ def test_its_schemas_are_json_schemas() -> None:
         jsonschema_rs.Draft202012Validator(whole, validate_formats=True)
 
 
+def with_defaults(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        if "default" in value and ("type" in value or "anyOf" in value or "$ref" in value):
+            yield value
+        value = list(value.values())
+    if isinstance(value, list):
+        for inside in value:
+            yield from with_defaults(inside)
+
+
+def test_a_default_is_a_value_that_is_allowed() -> None:
+    found = list(with_defaults(DOCUMENT))
+    assert found
+    for schema in found:
+        whole = {**schema, "components": DOCUMENT["components"]}
+        assert jsonschema_rs.Draft202012Validator(whole).is_valid(schema["default"]), schema
+
+
 @every_route
 def test_every_value_is_described_where_it_travels(route: Route) -> None:
     operation = described(route)
@@ -112,6 +130,12 @@ def test_what_is_always_sent_is_required() -> None:
     assert {"id", "status", "body", "postedBy", "permissions"} <= set(schemas["Comment"]["required"])
     assert not {"editedAt", "resolvedBy"} & set(schemas["Comment"]["required"])
     assert schemas["Markdown"]["required"] == ["markdown"]
+
+
+def test_what_tells_shapes_apart_is_required() -> None:
+    schemas = DOCUMENT["components"]["schemas"]
+    assert {"kind", "siteSectionId"} <= set(schemas["ToSection"]["required"])
+    assert {"operation", "page"} <= set(schemas["UpdatePage"]["required"])
 
 
 def test_what_may_be_missing_is_there_at_all() -> None:

@@ -73,7 +73,8 @@ def document() -> Json:
     for route in found:
         paths.setdefault(route.path, {})[route.spec.method.lower()] = _operation(route, schemas)
     described = schemas.components()
-    _require_what_is_always_sent(paths, described)
+    _as_answers_are_sent(paths, described)
+    _require_what_tells_apart([paths, described], described)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -155,14 +156,14 @@ class _Schemas:
 
 
 class _Generator(GenerateJsonSchema):
-    """Says nothing that the name of a field says already, and no null for what may be missing."""
+    """Says nothing that the name of a field says already, and no empty value for what may be missing."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
         described = super().default_schema(schema)
-        if described.get("default", ...) is None:
+        if described.get("default", ...) in (None, "", []):
             del described["default"]
         return described
 
@@ -241,13 +242,18 @@ def _as_a_list_is_sent(schema: Json) -> None:
     schema["required"] = ["items"]
 
 
-def _require_what_is_always_sent(paths: Json, described: Json) -> None:
-    """Models let everything of an answer be missing, for the sake of other servers. The platform is not like that."""
+def _as_answers_are_sent(paths: Json, described: Json) -> None:
+    """Models let everything of an answer be missing, for the sake of other servers. The platform is not like that.
+
+    What a reader takes a missing value to be is no default that is sent either, and may be none of the documented values.
+    """
     operations = [operation for methods in paths.values() for operation in methods.values()]
     answered = _reached([operation["responses"] for operation in operations], described)
     asked = _reached([operation.get("requestBody") for operation in operations], described)
     for name in answered - asked:
         fields: Json = described[name].get("properties", {})
+        for schema in fields.values():
+            schema.pop("default", None)
         always = {
             each
             for each, schema in fields.items()
@@ -255,6 +261,24 @@ def _require_what_is_always_sent(paths: Json, described: Json) -> None:
         }
         if required := always | set(described[name].get("required", ())):
             described[name]["required"] = sorted(required)
+
+
+def _require_what_tells_apart(value: Any, described: Json) -> None:
+    """Which of several shapes a value has is read off its tag, which therefore cannot be missing."""
+    for each in _inside(value):
+        for reference in each.get("discriminator", {}).get("mapping", {}).values():
+            shape, tag = described[reference.removeprefix(_SCHEMAS)], each["discriminator"]["propertyName"]
+            shape["properties"][tag].pop("default", None)
+            shape["required"] = sorted({tag, *shape.get("required", ())})
+
+
+def _inside(value: Any) -> Iterator[Json]:
+    """Every object in a JSON value."""
+    if isinstance(value, dict):
+        yield value
+    if isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _inside(each)
 
 
 def _may_be_null(schema: Json) -> bool:
