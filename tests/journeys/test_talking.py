@@ -154,6 +154,42 @@ async def test_undo_while_it_is_held_sends_nothing_and_keeps_the_words(stage: St
         await run.see("Never mind me.")
 
 
+async def test_all_that_are_ticked_are_done_together_and_taken_back_together(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.see("Open 76")
+        await run.press("v", "j", "j", "v")
+        await run.see("3 ticked")
+        await run.press("d")
+        await run.hear("3 threads resolved")
+        await run.see("Open 73")
+        assert "ticked" not in run.text
+        await run.sent()
+        assert [op.resolved for op in run.gate.sent(comments.Update)] == [True] * 3
+        await run.press("u")
+        await run.hear("Undone: resolve the thread, 3 times.")
+        await run.see("Open 76")
+
+
+async def test_only_some_threads_are_shown_in_another_order_until_escape(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.see("Open 76")
+        await run.press("F", *"outdated", "enter")
+        await run.see("Comments · open · only outdated", "2 of 76", "What this hung on is gone from the page.")
+        await run.press("S", *"oldest", "enter")
+        await run.see("oldest first")
+        await run.press("escape")
+        await run.see("76 of 76")
+
+
+async def test_space_reads_on_to_the_next_thread(stage: Stage) -> None:
+    async with stage.play(start="comments", size=(80, 24)) as run:
+        await run.see("Open 76", "HANDBOOK › How a change becomes a page")
+        await run.press("space", "space")
+        await run.see("HANDBOOK › How bad is it?")
+        await run.press("b")
+        await run.see("HANDBOOK › How a change becomes a page")
+
+
 async def test_undo_after_it_was_sent_asks_the_server_for_the_opposite(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 76")

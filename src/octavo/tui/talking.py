@@ -76,6 +76,37 @@ def toggle_resolved(app: Octavo, at: Discussion, comment: Comment) -> None:
         app.queue(Queued(op, "reopen the thread"), said="Thread reopened")
 
 
+def why_not_resolve(app: Octavo, at: Discussion, comment: Comment) -> str | None:
+    """Why a thread cannot be resolved or reopened, in a sentence."""
+    if (why := why_not_yet(app, comment.id)) is not None:
+        return why
+    space = app.known.space(at.space_id)
+    if not comment.permissions.edit and not (space and space.permissions.edit):
+        return "Only the author of a thread or an editor of the space can resolve it."
+    return None
+
+
+def why_not_yet(app: Octavo, message_id: str) -> str | None:
+    """Why nothing can be done with a message the server does not have, in a sentence."""
+    if app.known.on_its_way(message_id) == "not sent":
+        return "This was not sent. ! says why, sends it again or discards it."
+    if message_id.startswith("pending-"):
+        return "This is on its way to the server. u takes it back while it waits."
+    return None
+
+
+def resolve_several(app: Octavo, threads: Sequence[tuple[Discussion, Comment]], left: int, why: str) -> None:
+    """Resolve open threads, reopen resolved ones, as one thing to undo. `left` others are not touched, `why` says why."""
+    writes = []
+    for at, comment in threads:
+        op = comments.Update(at=at, comment_id=comment.id, resolved=comment.is_open)
+        writes.append(Queued(op, "resolve the thread" if comment.is_open else "reopen the thread"))
+    said = f"{plural(len(threads), 'thread')} {'resolved' if threads[0][1].is_open else 'reopened'}"
+    if left:
+        said += f". {plural(left, 'other')} {'is' if left == 1 else 'are'} as before: {why}"
+    app.queue(*writes, said=said)
+
+
 def react(app: Octavo, at: Discussion, comment: Comment, to: Comment | Reply, chosen: str) -> None:
     """React with an emoji, or take the reaction back when it is there already."""
     mine = chosen in my_reactions(app, to)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -159,10 +160,16 @@ class Writes:
                 sentences.append(undone.sentence)
                 self._together -= 1
             if failed:
-                app.say(" ".join((*dict.fromkeys(sentences), failed)), tone="failed")
+                app.say(f"{_told(sentences)} {failed}".lstrip(), tone="failed")
                 return
             self._together = 1
         for notice in app.notices.shown():
             if notice.undo:
                 app.notices.close(notice.number)
-        app.say(" ".join(dict.fromkeys(sentences)) or "Nothing to undo.")
+        app.say(_told(sentences) or "Nothing to undo.")
+
+
+def _told(sentences: Sequence[str]) -> str:
+    """What was done, each sentence once: `Taken back: resolve the thread, 5 times.`"""
+    times = Counter(sentences)
+    return " ".join(each if times[each] == 1 else f"{each.removesuffix('.')}, {times[each]} times." for each in times)

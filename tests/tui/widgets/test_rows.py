@@ -217,6 +217,22 @@ async def test_ticks() -> None:
         assert app.got_of(Rows.Ticked)[0].keys == {0}
 
 
+async def test_a_range_of_ticks_and_escape_that_takes_first_the_filter_then_the_ticks() -> None:
+    listed = rows(ticks=True)
+    app = Listening(listed)
+    async with app.run_test(size=(60, 10)) as pilot:
+        listed.show(things(6))
+        await pilot.press("G", "k", "v", "k", "k", "v")
+        assert listed.ticked == {2, 3, 4}
+        await pilot.press("g", "v")
+        assert listed.ticked == {0, 2, 3, 4}
+        listed.set_filter("thing 3")
+        await pilot.press("escape")
+        assert (listed.query_text, listed.ticked) == ("", {0, 2, 3, 4})
+        await pilot.press("escape", "G", "v")
+        assert listed.ticked == {5}, "a range that was begun is forgotten with the ticks"
+
+
 async def test_a_list_that_is_not_whole_says_so_and_asks_once_for_more() -> None:
     listed = rows()
     app = Listening(listed)

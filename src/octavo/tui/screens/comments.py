@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -20,31 +19,14 @@ from octavo.api.operation import ListPage
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
 from octavo.data.live import Snapshot
-from octavo.tui.ages import short_age
+from octavo.tui import ages, talking, triage
+from octavo.tui.ages import plural, short_age
 from octavo.tui.screen import View
+from octavo.tui.triage import Narrowing, Thread
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Heading, Row, Rows
 from octavo.tui.widgets.sections import Section, Sections
 from octavo.tui.widgets.thread import ThreadView
-
-
-@dataclass(frozen=True)
-class Thread:
-    """A comment, where it is, and what that place is called."""
-
-    comment: Comment
-    at: Discussion
-    place: str
-
-    @property
-    def key(self) -> str:
-        return f"{self.place} {self.comment.id}"
-
-    @property
-    def page(self) -> str:
-        """The page it is on."""
-        page = self.comment.target.page
-        return (page.title or page.path or "A page") if page else "As a whole"
 
 
 class CommentsScreen(View):
@@ -53,21 +35,37 @@ class CommentsScreen(View):
     VIEW = "comments"
     CONTEXT = "comments"
     HELP = (
-        "Every thread here, grouped by space and page. Enter goes to the thread: c replies, d is done. "
-        "d works on the list as well, u takes it back. [ and ] choose open, mine or resolved ones."
+        "Every thread here, grouped by space and page. space reads on, c replies, d is done, u takes that back. "
+        "x ticks a thread, v all to the next v, * all that are shown: then d is for all that are ticked. F shows only some, S orders "
+        "them, [ and ] choose open, mine or resolved ones. Enter goes to the thread."
     )
     CSS_PATH = "comments.tcss"
+    KEYBAR: ClassVar[tuple[str, ...]] = (
+        "list.open",
+        "comments.resolve",
+        "comments.reply",
+        "comments.read_on",
+        "list.tick",
+        "comments.narrow",
+    )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("d", "resolve", "Done", tooltip="Resolve the thread; reopen it when it is resolved", id="comments.resolve"),
+        Binding("d", "resolve", "Done", tooltip="Resolve the thread, or all that are ticked; reopen what is resolved", id="comments.resolve"),
         Binding("c", "reply", "Reply", tooltip="Reply to the thread", id="comments.reply"),
         Binding("D", "reply_resolve", "Reply, done", show=False, tooltip="Reply, and resolve when the reply is sent", id="comments.reply_resolve"),
         Binding("plus", "react", "React", key_display="+", show=False, tooltip="React with an emoji", id="comments.react"),
+        Binding("e", "edit", "Edit", show=False, tooltip="Edit my comment", id="comments.edit"),
+        Binding("X", "delete", "Delete", show=False, tooltip="Delete my comment", id="comments.delete"),
+        Binding("y", "copy", "Copy", show=False, tooltip="Copy the text of the comment", id="comments.copy"),
+        Binding("space", "read_on(1)", "Read on", show=False, tooltip="Read on in the thread; at its end go to the next", id="comments.read_on"),
+        Binding("b", "read_on(-1)", "Read back", show=False, tooltip="Back in the thread; at its start go to the one before", id="comments.read_back"),
+        Binding("F", "narrow", "Only some", show=False, tooltip="Show only threads of a person, a place, an age, without an answer, outdated", id="comments.narrow"),
+        Binding("S", "order", "Order", show=False, tooltip="Order the threads: by place, newest, oldest, most answers, author", id="comments.order"),
         Binding("left_square_bracket", "section(-1)", "Before", key_display="[", show=False, tooltip="Section before", id="list.previous_section"),
         Binding("right_square_bracket", "section(1)", "Next section", key_display="]", tooltip="Next section", id="list.next_section"),
         Binding("at", "mine", "Only mine", key_display="@", show=False, tooltip="Only those I began, or all", id="list.mine"),
-        Binding("J", "next(1)", "Next thread", show=False, tooltip="Next thread, also from beside the list", id="comments.next"),
-        Binding("K", "next(-1)", "Thread before", show=False, tooltip="Thread before, also from beside the list", id="comments.previous"),
-        Binding("escape", "back_to_list", "List", show=False, tooltip="Back to the list", id="comments.list"),
+        Binding("J,t", "next(1)", "Next thread", show=False, tooltip="Next thread, also from beside the list", id="comments.next"),
+        Binding("K,T", "next(-1)", "Thread before", show=False, tooltip="Thread before, also from beside the list", id="comments.previous"),
+        Binding("escape", "back_to_list", "List", show=False, tooltip="Back to the list; there: show all threads again", id="comments.list"),
     ]  # fmt: skip
 
     def __init__(self) -> None:
@@ -76,6 +74,9 @@ class CommentsScreen(View):
         self._listing: set[str] = set()
         """The lists of change requests that are not here yet: each of those has threads."""
         self._complete = False
+        self._narrowing: tuple[Narrowing, ...] = ()
+        self._order = "place"
+        self._places: dict[str, Heading] = {}
 
     def body(self) -> Iterable[Widget]:
         rows: Rows[Thread] = Rows(
@@ -84,9 +85,8 @@ class CommentsScreen(View):
             search=lambda thread: (
                 f"{thread.comment.body.text} {thread.comment.posted_by.name} {thread.page} {thread.place}"
             ),
-            groups=lambda thread: [Heading(thread.place), Heading(thread.page)],
-            empty="No thread is open here.",
-            hint="] shows resolved ones   2 content   3 change requests",
+            groups=self._headings,
+            ticks=True,
             id="list",
         )
         yield Sections(
@@ -109,6 +109,8 @@ class CommentsScreen(View):
     def on_mount(self) -> None:
         self.octavo.known.organization_changed.subscribe(self, self._enter)
         self.octavo.known.spaces_changed.subscribe(self, lambda _: self._follow_places())
+        order = self.octavo.session.state.recall("order of threads")
+        self._order = order if order in triage.ORDERS else "place"
         if self.octavo.known.organization is not None:
             self._enter(self.octavo.known.organization)
         self.rows.focus()
@@ -116,7 +118,7 @@ class CommentsScreen(View):
     def _enter(self, organization: Organization) -> None:
         self.following.stop()
         self._found.clear()
-        self._complete = False
+        self._complete, self._narrowing = False, ()
         self.rows.wait_for("threads")
         at = OrganizationRef(organization_id=organization.id)
         for status in ("open", "draft"):
@@ -148,35 +150,35 @@ class CommentsScreen(View):
         self._found[key] = (at, place, snapshot)
         self._draw_list()
 
+    # The list
+
     def _threads(self) -> list[Thread]:
-        """Those of the section on show, by place and page, the newest first."""
+        """All that are known, in order."""
         threads = [
             Thread(comment, at, place)
             for at, place, snapshot in self._found.values()
             for comment in (snapshot.value.items if snapshot.value else ())
         ]
-        return sorted(threads, key=lambda each: (each.place, each.page))
+        return sorted(threads, key=triage.ORDERS[self._order][1])
 
-    def _belongs(self, thread: Thread, section: str) -> bool:
-        me = self.octavo.known.me.id if self.octavo.known.me else ""
-        match section:
-            case "open":
-                return thread.comment.is_open
-            case "mine":
-                return thread.comment.posted_by.id == me and thread.comment.is_open
-            case "resolved":
-                return not thread.comment.is_open
-            case _:
-                return True
+    @property
+    def _me(self) -> str:
+        return self.octavo.known.me.id if self.octavo.known.me else ""
+
+    def _of_section(self) -> list[Thread]:
+        section = self.query_one(Sections).current
+        return [thread for thread in self._threads() if triage.belongs(thread, section, self._me)]
 
     def _draw_list(self) -> None:
-        threads = self._threads()
-        sections = self.query_one(Sections)
+        threads, sections = self._threads(), self.query_one(Sections)
         sections.sections = tuple(
-            Section(each.key, each.name, sum(self._belongs(thread, each.key) for thread in threads))
+            Section(each.key, each.name, sum(triage.belongs(thread, each.key, self._me) for thread in threads))
             for each in sections.sections
         )
-        self.rows.show([thread for thread in threads if self._belongs(thread, sections.current)])
+        shown = triage.narrowed(self._of_section(), self._narrowing)
+        self._places = _headings_of(shown)
+        self._say_what_is_empty()
+        self.rows.show(shown)
         if not self._complete:
             # Places arrive one by one: until all are here the cursor waits at the top.
             self.rows.action_first()
@@ -191,39 +193,91 @@ class CommentsScreen(View):
         self._say_where()
         self._draw_thread()
 
+    def _headings(self, thread: Thread) -> Sequence[Heading]:
+        return [self._places[thread.place], Heading(thread.page)] if self._order == "place" else []
+
+    def _say_what_is_empty(self) -> None:
+        of = {"open": "thread is open here", "mine": "open thread is yours", "resolved": "thread is resolved here"}
+        words = f"No {of.get(self.query_one(Sections).current, 'thread is here')}"
+        self.rows.empty = f"{words} and {self._narrowed_to}." if self._narrowing else f"{words}."
+        self.rows.hint = "esc shows all again" if self._narrowing else "] next section   2 content   3 change requests"
+
+    @property
+    def _narrowed_to(self) -> str:
+        return ", ".join(each.name for each in self._narrowing)
+
+    @on(Rows.Ticked, "#list")
     @on(Lines.Filtered, "#list")
     def _say_where(self) -> None:
         more_there = any(snapshot.value.next for _, _, snapshot in self._found.values() if snapshot.value)
         places = sum(snapshot.value is not None for _, _, snapshot in self._found.values())
-        known = f"{places} of {len(self._found)} places loaded" if places < len(self._found) else self.rows.loaded
-        self.status(
-            f"Comments · {self.query_one(Sections).current} · all spaces",
-            known + (" · more on the server" if more_there else ""),
-        )
+        known = self.rows.loaded
+        if places < len(self._found):
+            known = f"{places} of {len(self._found)} places loaded"
+        elif self._narrowing and not self.rows.query_text:
+            known = f"{len(self.rows.items)} of {len(self._of_section())}"
+        said = [
+            "Comments",
+            self.query_one(Sections).current,
+            f"only {self._narrowed_to}" if self._narrowing else "all spaces",
+            triage.ORDERS[self._order][0] if self._order != "place" else "",
+            f"{len(self.ticked)} ticked" if self.ticked else "",
+        ]
+        self.status(" · ".join(filter(None, said)), known + (" · more on the server" if more_there else ""))
+        self.refresh_bindings()
 
     def _draw(self, thread: Thread) -> Row:
         comment = thread.comment
-        gone = bool(comment.target.page and comment.target.page.outdated)
-        sign = ("✓", "$success") if not comment.is_open else ("○", "$octavo-note") if gone else ("●", "$octavo-note")
-        words = " ".join(comment.body.text.split())
+        sign = ("✓", "$success") if not comment.is_open else ("○" if thread.is_outdated else "●", "$octavo-note")
+        words = Content(" ".join(comment.body.text.split()))
+        if self._order != "place":
+            words = Content.assemble((f"{thread.page}  ", "$octavo-muted"), words)
         age = self.octavo.known.on_its_way(comment.id) or short_age(comment.posted_at)
         return Row(
-            text=Content.assemble((comment.posted_by.name, "bold"), "  ", Content(words)),
+            text=Content.assemble((comment.posted_by.name, "bold"), "  ", words),
             right=Content.styled(f"{age}{f' ↳{comment.replies}' if comment.replies else ''}", "$octavo-muted"),
             sign=Content.styled(*sign),
         )
+
+    # Several
+
+    @property
+    def ticked(self) -> list[Thread]:
+        """Those that are ticked, in the order of the list."""
+        return [each for each in self.rows.items if each.key in self.rows.ticked]
+
+    def _resolvable(self) -> tuple[list[Thread], str]:
+        """Of the ticked those that `d` is for, the open ones first of all, and why it is not for others of them."""
+        wanted = [each for each in self.ticked if each.comment.is_open] or self.ticked
+        whys = [talking.why_not_resolve(self.octavo, each.at, each.comment) for each in wanted]
+        return [each for each, why in zip(wanted, whys, strict=True) if why is None], next(filter(None, whys), "")
+
+    def _resolve_ticked(self) -> None:
+        threads, why = self._resolvable()
+        left = sum(each.comment.is_open for each in self.ticked) - len(threads) if why else 0
+        talking.resolve_several(self.octavo, [(each.at, each.comment) for each in threads], left, why)
+        self.rows.untick()
+
+    # The thread
 
     def _draw_thread(self) -> None:
         item = self.rows.item
         if item is None:
             self.thread.clear()
         else:
-            self.thread.show(item.at, item.comment)
+            self.thread.show(item.at, item.comment, about=f"{item.place} › {item.page}")
         self.refresh_bindings()
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action in ("resolve", "reply", "reply_resolve", "react") and self.is_mounted:
+        if not self.is_mounted:
+            return None
+        if action == "resolve" and self.ticked:
+            threads, why = self._resolvable()
+            return None if threads else f"{why} That is so for all that are ticked."
+        if action in ("resolve", "reply", "reply_resolve", "react", "edit", "delete", "copy"):
             return self.thread.why_not(action, parameters)
+        if action == "narrow" and not self._narrowing and len(self._of_section()) < 2:
+            return "There are too few threads here to show only some of them."
         return super().why_not(action, parameters)
 
     @on(Lines.Highlighted, "#list")
@@ -273,11 +327,58 @@ class CommentsScreen(View):
     def action_next(self, step: int) -> None:
         self.rows.action_move(step)
 
+    def action_read_on(self, step: int) -> None:
+        if self.has_class("-tiny") or not self.thread.scroll_page_on(step):
+            self.rows.action_move(step)
+
     def action_back_to_list(self) -> None:
+        if self.rows.has_focus and self._narrowing:
+            self._narrow(())
         self.rows.focus()
 
+    def action_narrow(self) -> None:
+        from octavo.tui.screens.chooser import Choice
+        from octavo.tui.screens.picker import Picker
+
+        threads, now = self._of_section(), self._narrowing
+        choices = [Choice(each, each.name, right="takes it off", group="SHOWN NOW ARE ONLY THOSE") for each in now]
+        choices += [
+            Choice(each, each.name, right=plural(left, "thread"), group=each.kind.upper())
+            for each, left in triage.offered(threads, now, ages.clock(), self._me)
+        ]
+
+        def chosen(one: Narrowing | None) -> None:
+            if one is not None:
+                kept = tuple(each for each in now if each.kind != one.kind)
+                self._narrow(kept if one in now else (*kept, one))
+
+        self.app.push_screen(Picker("Show only threads", choices, empty="All threads here are alike."), chosen)
+
+    def _narrow(self, by: tuple[Narrowing, ...]) -> None:
+        self._narrowing = by
+        self._draw_list()
+
+    def action_order(self) -> None:
+        from octavo.tui.screens.chooser import Choice
+        from octavo.tui.screens.picker import Picker
+
+        choices = [
+            Choice(key, name, right="now" if key == self._order else "") for key, (name, _) in triage.ORDERS.items()
+        ]
+
+        def chosen(key: str | None) -> None:
+            if key is not None:
+                self._order = key
+                self.octavo.session.state.remember("order of threads", key)
+                self._draw_list()
+
+        self.app.push_screen(Picker("Order of threads", choices, now=self._order), chosen)
+
     def action_resolve(self) -> None:
-        self.thread.action_resolve()
+        if self.ticked:
+            self._resolve_ticked()
+        else:
+            self.thread.action_resolve()
 
     def action_reply(self) -> None:
         self.thread.action_reply()
@@ -287,6 +388,26 @@ class CommentsScreen(View):
 
     def action_react(self) -> None:
         self.thread.action_react()
+
+    def action_edit(self) -> None:
+        self.thread.action_edit()
+
+    def action_delete(self) -> None:
+        self.thread.action_delete()
+
+    def action_copy(self) -> None:
+        self.thread.action_copy()
+
+
+def _headings_of(threads: Iterable[Thread]) -> dict[str, Heading]:
+    """The heading of each place: how many threads are there, and how old the oldest is."""
+    there: dict[str, list[Thread]] = {}
+    for thread in threads:
+        there.setdefault(thread.place, []).append(thread)
+    return {
+        place: Heading(place, f"{len(each)} · oldest {short_age(min(one.posted_at for one in each))}")
+        for place, each in there.items()
+    }
 
 
 SCREEN = CommentsScreen

@@ -43,7 +43,14 @@ class Lines(Explained, Surface, can_focus=True):
             "ctrl+u,pageup", "page(-1)", "Half page up", show=False, tooltip="Go up half a page", id="list.page_up"
         ),
         Binding("slash", "filter", "Filter", key_display="/", tooltip="Show only what matches", id="list.filter"),
-        Binding("escape", "clear_filter", "Clear filter", show=False, tooltip="Show everything again", id="list.clear"),
+        Binding(
+            "escape",
+            "clear_filter",
+            "Clear filter",
+            show=False,
+            tooltip="Show everything again; then untick all",
+            id="list.clear",
+        ),
     ]
 
     class Highlighted(Message):

@@ -15,6 +15,8 @@ from octavo.tui.widgets.lines import Lines
 
 T = TypeVar("T")
 
+_TICKS = ("tick", "tick_all", "tick_range")
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -63,6 +65,7 @@ class Rows(Lines, Generic[T]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("x", "tick", "Tick", tooltip="Tick this row, to act on all that are ticked", id="list.tick"),
+        Binding("v", "tick_range", "Tick a range", show=False, tooltip="Tick from here on; again: as far as here", id="list.tick_range"),
         Binding("asterisk", "tick_all", "Tick all", key_display="*", show=False, tooltip="Tick all that match, or none", id="list.tick_all"),
     ]  # fmt: skip
 
@@ -104,6 +107,7 @@ class Rows(Lines, Generic[T]):
         self._all: Sequence[T] = ()
         self._shown: Sequence[T] = ()
         self.ticked: frozenset[Hashable] = frozenset()
+        self._range_from: Hashable | None = None
         self.is_ticked: Callable[[Hashable], bool] = lambda key: key in self.ticked
 
     @property
@@ -207,13 +211,35 @@ class Rows(Lines, Generic[T]):
         every = frozenset(self.keys)
         self._tick(frozenset() if every <= self.ticked else self.ticked | every)
 
+    def action_tick_range(self) -> None:
+        begun, self._range_from = self._range_from, self.key
+        if begun is not None and begun in self.keys:
+            first, last = sorted((self.keys.index(begun), self.cursor))
+            self._range_from = None
+            self._tick(self.ticked | frozenset(self.keys[first : last + 1]))
+        elif self.key is not None:
+            self._tick(self.ticked | {self.key})
+
+    def untick(self) -> None:
+        """Tick nothing any more."""
+        self._range_from = None
+        self._tick(frozenset())
+
+    def action_clear_filter(self) -> None:
+        if self.query_text:
+            super().action_clear_filter()
+        else:
+            self.untick()
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action in ("tick", "tick_all") and not self._can_tick:
+        if action in _TICKS and not self._can_tick:
             return False
+        if action == "clear_filter" and self.ticked:
+            return True
         return super().check_action(action, parameters)
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action in ("tick", "tick_all") and not self.keys:
+        if action in _TICKS and not self.keys:
             return "There is nothing here to tick."
         return super().why_not(action, parameters)
 

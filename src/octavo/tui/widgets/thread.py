@@ -30,6 +30,9 @@ from octavo.tui.scrolling import Scrolling
 if TYPE_CHECKING:
     from octavo.tui.app import Octavo
 
+_ABOUT_MOST = 4
+"""Lines of the words a thread hangs on that are shown above it."""
+
 
 @dataclass(frozen=True)
 class Part:
@@ -80,6 +83,8 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         self.at: Discussion | None = None
         self.comment: Comment | None = None
         self._replies: Snapshot[ListPage[Reply]] = Snapshot()
+        self._about = ""
+        self._head: list[Line] = []
         self._parts: list[Part] = []
         self._cursor = 0
         self._following = Following(lambda: self.octavo)
@@ -94,13 +99,14 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         """The message the cursor is on."""
         return self._parts[self._cursor].message if self._cursor < len(self._parts) else self.comment
 
-    def show(self, at: Discussion, comment: Comment) -> None:
-        """Show the thread that `comment` begins. The same thread again keeps the cursor."""
+    def show(self, at: Discussion, comment: Comment, *, about: str = "") -> None:
+        """Show the thread that `comment` begins, below what it is `about` and the words it hangs on, where the page is
+        not on show. The same thread again keeps the cursor."""
         if self.comment is None or self.comment.id != comment.id:
             self._cursor = 0
             self._replies = Snapshot(loading=True)
             self.scroll_to(y=0, animate=False)
-        self.at, self.comment = at, comment
+        self.at, self.comment, self._about = at, comment, about
         if comment.id.startswith("pending-"):
             self._following.follow("replies", None)
             self._replies = Snapshot()
@@ -144,7 +150,8 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
     def _arrange(self) -> None:
         width = max(20, min(self.size.width - 1, 90))
         self._parts = []
-        top = 0
+        self._head = self._set_head(self.comment, width) if self.comment is not None and self._about else []
+        top = len(self._head)
         if self.comment is not None:
             replies = self._replies.value.items if self._replies.value else ()
             messages: list[Comment | Reply] = [self.comment, *replies]
@@ -158,6 +165,23 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         self.refresh_bindings()
         if self.is_mounted:
             self.post_message(self.Changed())
+
+    def _set_head(self, comment: Comment, width: int) -> list[Line]:
+        """Where the thread is, and the words it hangs on."""
+        from octavo.tui.page.wrap import wrap
+
+        look, target = self._look, comment.target
+        lines = [Line(fit([Piece(" "), Piece(self._about, look.strong)], width))]
+        said = " ".join((target.node.preview or "").split()) if target.node is not None else ""
+        if said:
+            wrapped = wrap([Piece(said, look.muted)], max(16, width - 3))
+            cut = len(wrapped) > _ABOUT_MOST
+            for number, pieces in enumerate(wrapped[:_ABOUT_MOST]):
+                more = [Piece("…", look.muted)] if cut and number == _ABOUT_MOST - 1 else []
+                lines.append(Line([Piece(f" {look.glyphs.rail} ", look.note), *pieces, *more]))
+        if target.page is not None and target.page.outdated:
+            lines.append(Line([Piece(" "), Piece("What this hung on is gone from the page.", look.muted)]))
+        return [*lines, Line([])]
 
     def _set(self, message: Comment | Reply, width: int) -> list[Line]:
         from octavo.documents.parse import parse
@@ -225,6 +249,8 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
             if part.top <= line_number < part.top + len(part.lines):
                 here = part
                 break
+        if line_number < len(self._head):
+            return self._strip(self._head[line_number].pieces, width, chosen=False)
         if here is None:
             last = self._parts[-1] if self._parts else None
             after = line_number - (last.top + len(last.lines) + 1) if last else -1
@@ -258,19 +284,15 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
             return "There is no thread here."
         if action == "copy":
             return None
-        if self.octavo.known.on_its_way(message.id) == "not sent":
-            return "This was not sent. ! says why, sends it again or discards it."
-        if message.id.startswith("pending-") or comment.id.startswith("pending-"):
-            return "This is on its way to the server. u takes it back while it waits."
+        if why := talking.why_not_yet(self.octavo, message.id) or talking.why_not_yet(self.octavo, comment.id):
+            return why
         space = self.octavo.known.space(self.at.space_id) if self.at else None
         if action in ("reply", "reply_resolve", "react"):
             if space is not None and not space.permissions.comment:
                 return f"Your role in {space.title} does not let you comment. Ask an administrator of the space."
             return None
         if action == "resolve" or action == "reply_resolve":
-            if not comment.permissions.edit and not (space and space.permissions.edit):
-                return "Only the author of a thread or an editor of the space can resolve it."
-            return None
+            return talking.why_not_resolve(self.octavo, self.at, comment) if self.at else None
         if action == "edit" and (not message.permissions.edit or not self._is_mine(message)):
             return f"Only {message.posted_by.name} can edit this."
         if action == "delete" and not message.permissions.delete:
@@ -285,7 +307,9 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         if self._parts:
             part = self._parts[self._cursor]
             height, offset = self.size.height, self.scroll_offset.y
-            if part.top < offset or len(part.lines) >= height:
+            if self._cursor == 0:
+                self.scroll_to(y=0, animate=False)
+            elif part.top < offset or len(part.lines) >= height:
                 self.scroll_to(y=part.top, animate=False)
             elif part.top + len(part.lines) > offset + height:
                 self.scroll_to(y=part.top + len(part.lines) - height, animate=False)
@@ -300,6 +324,14 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
 
     def action_page(self, direction: int) -> None:
         self.scroll_relative(y=direction * max(1, self.size.height - 2), animate=False)
+
+    def scroll_page_on(self, direction: int) -> bool:
+        """Scroll one page. False at the end in that direction: there was nothing more."""
+        offset = self.scroll_offset.y
+        if offset >= self.max_scroll_y if direction > 0 else offset <= 0:
+            return False
+        self.action_page(direction)
+        return True
 
     def action_open_place(self) -> None:
         self.post_message(self.PlaceWanted())

@@ -1,0 +1,139 @@
+"""Which threads the list of comments shows, and in what order. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from octavo.api.comments import Comment
+from octavo.api.places import Discussion
+
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Thread:
+    """A comment, where it is, and what that place is called."""
+
+    comment: Comment
+    at: Discussion
+    place: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.place} {self.comment.id}"
+
+    @property
+    def page(self) -> str:
+        """The page it is on."""
+        page = self.comment.target.page
+        return (page.title or page.path or "A page") if page else "As a whole"
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether what it hangs on is there no more."""
+        page = self.comment.target.page
+        return bool(page and page.outdated)
+
+    @property
+    def posted_at(self) -> datetime:
+        moment = self.comment.posted_at
+        return _NEVER if moment is None else moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Narrowing:
+    """What threads are to be shown. Of a `kind`, one at a time holds."""
+
+    kind: str
+    name: str
+    holds: Callable[[Thread], bool] = field(compare=False)
+
+
+def belongs(thread: Thread, section: str, me: str) -> bool:
+    """Whether a thread is in a section of the list: `open`, `mine`, `resolved` or `all`."""
+    match section:
+        case "open":
+            return thread.comment.is_open
+        case "mine":
+            return thread.comment.posted_by.id == me and thread.comment.is_open
+        case "resolved":
+            return not thread.comment.is_open
+    return True
+
+
+def offered(
+    threads: Sequence[Thread], holding: Sequence[Narrowing], now: datetime, me: str
+) -> list[tuple[Narrowing, int]]:
+    """By what threads can be narrowed beside what holds, instead of what holds of the same kind, and how many would be
+    left. What would leave none, or all, is not offered."""
+    found = []
+    for each in _known(threads, now, me):
+        among = narrowed(threads, [other for other in holding if other.kind != each.kind])
+        left = sum(map(each.holds, among))
+        if each not in holding and 0 < left < len(among):
+            found.append((each, left))
+    return found
+
+
+def _known(threads: Sequence[Thread], now: datetime, me: str) -> list[Narrowing]:
+    found = [
+        Narrowing("Answers", "without an answer", lambda thread: not thread.comment.replies),
+        Narrowing("Answers", "with answers", lambda thread: bool(thread.comment.replies)),
+        Narrowing("About", "outdated", lambda thread: thread.is_outdated),
+        Narrowing("About", "on a page as a whole", lambda thread: thread.comment.target.node is None),
+        Narrowing("Words", "naming me", lambda thread: names(thread.comment.body.text, me)),
+    ]
+    for days, name in ((1, "of the last day"), (7, "of the last week")):
+        found.append(Narrowing("Age", name, _since(now - timedelta(days=days))))
+    for days, name in ((7, "older than a week"), (30, "older than a month")):
+        found.append(Narrowing("Age", name, _before(now - timedelta(days=days))))
+    people = Counter((thread.comment.posted_by.id, thread.comment.posted_by.name) for thread in threads)
+    for (person, name), _ in people.most_common():
+        found.append(Narrowing("Author", f"by {name}", _by(person)))
+    for place in dict.fromkeys(thread.place for thread in threads):
+        found.append(Narrowing("Place", f"in {place}", _in(place)))
+    return found
+
+
+def narrowed(threads: Iterable[Thread], by: Collection[Narrowing]) -> list[Thread]:
+    """The threads for which all of `by` holds."""
+    return [thread for thread in threads if all(each.holds(thread) for each in by)]
+
+
+def names(markdown: str, me: str) -> bool:
+    """Whether a text names somebody, as the composer writes it: a link to the person."""
+    return bool(me) and mention_of(me) in markdown
+
+
+def mention_of(person: str) -> str:
+    """Where a mention of a person leads: what the platform calls a reference to a user."""
+    return f"](/users/{person})"
+
+
+ORDERS: dict[str, tuple[str, Callable[[Thread], tuple[object, ...]]]] = {
+    "place": ("by place and page", lambda each: (each.place, each.page)),
+    "newest": ("newest first", lambda each: (_NEVER - each.posted_at,)),
+    "oldest": ("oldest first", lambda each: (each.posted_at,)),
+    "answers": ("most answers first", lambda each: (-each.comment.replies,)),
+    "author": ("by author", lambda each: (each.comment.posted_by.name.casefold(),)),
+}
+"""The ways to order the list: what each is called, and what threads are compared by."""
+
+
+def _since(moment: datetime) -> Callable[[Thread], bool]:
+    return lambda thread: thread.posted_at >= moment
+
+
+def _before(moment: datetime) -> Callable[[Thread], bool]:
+    return lambda thread: thread.posted_at < moment
+
+
+def _by(person: str) -> Callable[[Thread], bool]:
+    return lambda thread: thread.comment.posted_by.id == person
+
+
+def _in(place: str) -> Callable[[Thread], bool]:
+    return lambda thread: thread.place == place

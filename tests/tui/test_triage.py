@@ -1,0 +1,98 @@
+"""What of the threads is shown, and in what order."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from octavo.api.bodies import Body
+from octavo.api.comments import Comment, Target, TargetNode, TargetPage
+from octavo.api.places import SpaceRef
+from octavo.api.users import User
+from octavo.tui.triage import ORDERS, Thread, belongs, mention_of, narrowed, offered
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+ADA, TOM = User(id="ada", display_name="Ada"), User(id="tom", display_name="Tom")
+
+
+def thread(
+    key: str,
+    by: User = ADA,
+    *,
+    days: float | None = 0,
+    replies: int = 0,
+    place: str = "GUIDE",
+    page: str = "Start",
+    says: str = "Why?",
+    outdated: bool = False,
+    whole: bool = False,
+    status: str = "open",
+) -> Thread:
+    comment = Comment(
+        id=key,
+        body=Body(markdown=says),
+        posted_by=by,
+        posted_at=None if days is None else NOW - timedelta(days=days),
+        replies=replies,
+        status=status,
+        target=Target(
+            page=TargetPage(id=page, title=page, outdated=outdated), node=None if whole else TargetNode(id="n")
+        ),
+    )
+    return Thread(comment, SpaceRef(space_id="s"), place)
+
+
+THREADS = [
+    thread("a", days=0.5, replies=2),
+    thread("b", TOM, days=3, page="End", says=f"See [@Ada{mention_of('ada')}."),
+    thread("c", TOM, days=12, place="NEWS", outdated=True),
+    thread("d", days=None, place="NEWS", whole=True, replies=1),
+]
+
+
+def keys(threads: list[Thread]) -> str:
+    return "".join(each.comment.id for each in threads)
+
+
+def test_each_narrowing_says_how_many_it_leaves_and_leaves_them() -> None:
+    left = {each.name: keys(narrowed(THREADS, [each])) for each, _ in offered(THREADS, (), NOW, "ada")}
+    assert left == {
+        "without an answer": "bc",
+        "with answers": "ad",
+        "outdated": "c",
+        "on a page as a whole": "d",
+        "naming me": "b",
+        "of the last day": "a",
+        "of the last week": "ab",
+        "older than a week": "cd",
+        "older than a month": "d",
+        "by Ada": "ad",
+        "by Tom": "bc",
+        "in GUIDE": "ab",
+        "in NEWS": "cd",
+    }
+    assert all(count == len(left[each.name]) for each, count in offered(THREADS, (), NOW, "ada"))
+
+
+def test_beside_one_that_holds_others_are_offered_and_those_of_its_kind_instead_of_it() -> None:
+    by_tom = next(each for each, _ in offered(THREADS, (), NOW, "") if each.name == "by Tom")
+    more = {each.name: count for each, count in offered(THREADS, [by_tom], NOW, "")}
+    assert more["in GUIDE"] == 1
+    assert more["by Ada"] == 2
+    assert "by Tom" not in more
+    assert "with answers" not in more, "it would leave none"
+    in_news = next(each for each, _ in offered(THREADS, [by_tom], NOW, "") if each.name == "in NEWS")
+    assert keys(narrowed(THREADS, [by_tom, in_news])) == "c"
+
+
+def test_orders() -> None:
+    told = {name: keys(sorted(THREADS, key=compared)) for name, (_, compared) in ORDERS.items()}
+    assert told == {"place": "bacd", "newest": "abcd", "oldest": "dcba", "answers": "adbc", "author": "adbc"}
+
+
+def test_sections() -> None:
+    threads = [*THREADS, thread("r", status="resolved")]
+    told = {
+        name: keys([each for each in threads if belongs(each, name, "ada")])
+        for name in ("open", "mine", "resolved", "all")
+    }
+    assert told == {"open": "abcd", "mine": "ad", "resolved": "r", "all": "abcdr"}
