@@ -9,6 +9,7 @@ import pytest
 from octavo.api.openapi_document import document
 from octavo.api.operation import load
 from octavo.api.wire import routes
+from octavo.cli.operations import parameters, table
 from tests.cli.conftest import Octavo
 from tests.cli.small_server import KEY
 
@@ -30,10 +31,27 @@ def test_the_operations_are_listed_with_typed_parameters(octavo: Octavo) -> None
     comments = next(each for each in listed if each["name"] == "comments.List" and "change" not in each["path"])
     assert comments["success"] == 200
     parameters = {each["name"]: each for each in comments["parameters"]}
-    assert parameters["spaceId"] == {"name": "spaceId", "in": "path", "type": "string", "required": True}
+    assert (
+        parameters["spaceId"].items() >= {"name": "spaceId", "in": "path", "type": "string", "required": True}.items()
+    )
     assert parameters["authors"] == {"name": "authors", "in": "query", "type": "string[]", "required": False}
     created = next(each for each in listed if each["name"] == "comments.Create")
     assert {"name": "body", "in": "body", "type": "object", "required": True} in created["parameters"]
+
+
+def test_limits_and_choices_of_parameters_are_told() -> None:
+    told = {
+        (route.spec.name, each["name"]): {name: each[name] for name in each.keys() - {"name", "in", "required"}}
+        for spec in load().values()
+        for route in routes(spec)
+        for each in parameters(route)
+    }
+    assert told["comments.List", "limit"] == {"type": "integer", "minimum": 0, "maximum": 1000}
+    assert told["comments.List", "order"] == {"type": "string", "enum": ["asc", "desc"], "default": "desc"}
+    assert told["organizations.ListMembers", "role"]["enum"][-2:] == ["read", "guest"]  # a role, or no role
+    assert told["teams.Create", "title"] == {"type": "string", "minLength": 1, "maxLength": 64}
+    assert told["collections.Update", "defaultLevel"]["nullable"] is True
+    assert "premium" in told["sites.List", "type"]["items"]["enum"]
 
 
 def test_the_operations_are_listed_as_a_table(octavo: Octavo) -> None:
@@ -54,6 +72,13 @@ def test_the_table_says_what_each_operation_takes(octavo: Octavo) -> None:
     for spec in load().values():
         (line,) = (line for line in lines if line.startswith(f"  {spec.name} "))
         assert line.endswith(spec.summary)
+
+
+def test_the_table_keeps_within_a_terminal() -> None:
+    piped, narrow = table().splitlines(), table(80).splitlines()
+    assert max(len(line) for line in piped) > 120
+    assert max(len(line) for line in narrow) <= 80
+    assert "".join("".join(narrow).split()) == "".join("".join(piped).split())  # nothing is left out
 
 
 def test_the_operations_are_described_to_programs(octavo: Octavo) -> None:

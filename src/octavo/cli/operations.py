@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import shutil
 import sys
+from collections.abc import Iterator
 from textwrap import wrap
 from typing import Any
 
@@ -14,7 +16,11 @@ from octavo.api.operation import AREAS, Spec, load
 from octavo.api.wire import Route, alias, body_fields, query_fields, routes
 
 WIDTH = 120
-"""Columns of the table: what it names is longer than a narrow terminal, and is to be found by `grep`."""
+"""Columns of the table in a pipe. What is longer and has a line of its own keeps it there, to be found by `grep`."""
+LEAST = 60
+"""Columns of the table on the narrowest terminal."""
+LIMITS = ("default", "format", "pattern", "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems")
+"""What `--json` says of a value beside its type and its choices, in the words of JSON Schema."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -23,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
     elif options.openapi:
         _print(document())
     else:
-        sys.stdout.write(table())
+        sys.stdout.write(table(shutil.get_terminal_size().columns if sys.stdout.isatty() else None))
     return 0
 
 
@@ -45,35 +51,58 @@ def describe(route: Route) -> dict[str, Any]:
 
 
 def parameters(route: Route) -> list[dict[str, Any]]:
-    """Name, place, type and need of each value an operation takes, those in the path first."""
-    spec = route.spec
+    """Name, place, type, need and limits of each value an operation takes, those in the path first."""
+    described = document()["paths"][route.path][route.spec.method.lower()]
     found = [
-        {"name": name, "in": "path", "type": "string", "required": True} for name in re.findall(r"{(\w+)}", route.path)
+        {"name": each["name"], "in": each["in"], **_told(each["schema"], needed=each["required"])}
+        for each in described.get("parameters", ())
     ]
-    schema = spec.operation.model_json_schema(by_alias=True)
-    required = set(schema.get("required", ()))
-    for where, names in (("query", query_fields(spec)), ("body", body_fields(spec))):
-        for name, described in schema.get("properties", {}).items():
-            if name in names:
-                found.append(
-                    {"name": name, "in": where, "type": _type(described, schema), "required": name in required}
-                )
+    body = described.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    needed = body.get("required", ())
+    for name, schema in body.get("properties", {}).items():
+        found.append({"name": name, "in": "body", **_told(schema, needed=name in needed)})
     return found
 
 
-def table() -> str:
-    """The operations as text, area by area: what each is called, does and takes, and where it answers."""
+def _told(schema: dict[str, Any], *, needed: bool) -> dict[str, Any]:
+    """A value in short: its type, whether it is needed or may be null, and its limits. `--openapi` has it in full."""
+    shapes = list(_shapes(schema))
+    said: dict[str, Any] = {"type": _type(schema), "required": needed}
+    if {"type": "null"} in shapes:
+        said["nullable"] = True
+    said |= _limits([schema, *shapes])
+    if limits := _limits([each for shape in shapes for each in _shapes(shape.get("items", {}))]):
+        said["items"] = limits
+    return said
+
+
+def _limits(shapes: list[dict[str, Any]]) -> dict[str, Any]:
+    choices = [value for each in shapes for value in each.get("enum", [each["const"]] if "const" in each else [])]
+    said = {"enum": list(dict.fromkeys(choices))} if choices else {}
+    return said | {limit: each[limit] for each in shapes for limit in LIMITS if limit in each}
+
+
+def table(columns: int | None = None) -> str:
+    """The operations as text, area by area: what each is called, does and takes, and where it answers.
+
+    `columns` of a terminal that shows it. Without them no path and no sentence is broken.
+    """
     lines: list[str] = []
+    width = max(columns, LEAST) if columns else WIDTH
     for area in AREAS:
         specs = [spec for spec in load().values() if _area(spec) == area]
-        width = max(len(spec.name) for spec in specs)
-        indent = " " * (width + 4)
-        lines += [f"{area.replace('_', ' ').upper()}: {about(area)}", ""]
+        column = max(len(spec.name) for spec in specs)
+        indent = " " * (column + 4 if width >= WIDTH else 6)
+        heading = f"{area.replace('_', ' ').upper()}: {about(area)}"
+        lines += [*(wrap(heading, width, subsequent_indent="  ") if columns else [heading]), ""]
         for spec in specs:
-            lines.append(f"  {spec.name:<{width}}  {spec.summary}")
-            lines += [f"{indent}{spec.method:<6} {route.path}" for route in routes(spec)]
+            first = f"  {spec.name:<{column}}  {spec.summary}"
+            lines += wrap(first, width, subsequent_indent=" " * (column + 4)) if columns else [first]
+            for route in routes(spec):
+                parts = re.findall(rf".{{1,{width - len(indent) - 7}}}(?=/|$)", route.path) if columns else [route.path]
+                lines += [f"{indent}{spec.method if part is parts[0] else '':<6} {part}" for part in parts]
             if taken := _taken(spec):
-                lines += wrap(taken, WIDTH, initial_indent=indent + "takes  ", subsequent_indent=indent + "       ")
+                lines += wrap(taken, width, initial_indent=indent + "takes  ", subsequent_indent=indent + "       ")
         lines.append("")
     return "\n".join(lines)
 
@@ -93,18 +122,28 @@ def _area(spec: Spec) -> str:
     return spec.operation.__module__.rpartition(".")[2]
 
 
-def _type(described: dict[str, Any], schema: dict[str, Any]) -> str:
+def _shapes(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """What a value may be, one by one, with what they refer to in its place."""
+    if "$ref" in schema:
+        schema = document()["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    if among := schema.get("anyOf") or schema.get("oneOf"):
+        for each in among:
+            yield from _shapes(each)
+    else:
+        yield schema
+
+
+def _type(schema: dict[str, Any]) -> str:
     """A schema in one word: `string`, `integer`, `string[]`, `object`, or several with bars between."""
-    if "$ref" in described:
-        described = schema["$defs"][described["$ref"].rpartition("/")[2]]
-    for union in ("anyOf", "oneOf"):
-        if union in described:
-            kinds = dict.fromkeys(_type(each, schema) for each in described[union])
-            return "|".join(kind for kind in kinds if kind != "null") or "null"
-    match described.get("type"):
+    kinds = dict.fromkeys(_kind(each) for each in _shapes(schema))
+    return "|".join(kind for kind in kinds if kind != "null") or "null"
+
+
+def _kind(shape: dict[str, Any]) -> str:
+    match shape.get("type"):
         case "array":
-            return _type(described.get("items", {}), schema) + "[]"
+            return _type(shape.get("items", {})) + "[]"
         case str(kind):
             return kind
         case _:
-            return "string" if "enum" in described or "const" in described else "object"
+            return "string" if "enum" in shape or "const" in shape else "object"
