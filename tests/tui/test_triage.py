@@ -8,7 +8,8 @@ from octavo.api.bodies import Body
 from octavo.api.comments import Comment, Target, TargetNode, TargetPage
 from octavo.api.places import SpaceRef
 from octavo.api.users import User
-from octavo.tui.triage import ORDERS, Thread, belongs, mention_of, narrowed, offered
+from octavo.tui.naming_people import mention, mention_of
+from octavo.tui.triage import ORDERS, Thread, belongs, narrowed, offered, words_of
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 ADA, TOM = User(id="ada", display_name="Ada"), User(id="tom", display_name="Tom")
@@ -96,3 +97,11 @@ def test_sections() -> None:
         for name in ("open", "mine", "resolved", "all")
     }
     assert told == {"open": "abcd", "mine": "ad", "resolved": "r", "all": "abcdr"}
+
+
+def test_a_list_shows_the_words_of_links_and_mentions() -> None:
+    eve = User(id="eve", display_name="Eve [of] *it*")
+    assert mention(eve) == "[@Eve \\[of\\] \\*it\\*](/users/eve)"
+    said = f'Ask {mention(TOM)},\nsee [the guide](https://example.com/a_b "x") or [a](b)!'
+    assert words_of(said) == 'Ask @Tom, see [the guide](https://example.com/a_b "x") or a!'
+    assert words_of("[" * 50_000) == "[" * 50_000

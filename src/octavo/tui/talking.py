@@ -44,7 +44,7 @@ def start_thread(
         return comments.Create(at=at, body=Markdown(markdown=text), **target)
 
     place = f"comment {_where(at)} {page or ''} {node or ''}"
-    _compose(app, place, f"Comment on {title}", excerpt, send, doing="comment", said="Comment written")
+    _compose(app, at, place, f"Comment on {title}", excerpt, send, doing="comment", said="Comment written")
 
 
 def reply(app: Octavo, at: Discussion, comment: Comment, *, resolve: bool = False) -> None:
@@ -57,6 +57,7 @@ def reply(app: Octavo, at: Discussion, comment: Comment, *, resolve: bool = Fals
     resolving = Queued(comments.Update(at=at, comment_id=comment.id, resolved=True), "resolve the thread")
     _compose(
         app,
+        at,
         f"reply {_where(at)} {comment.id}",
         f"Reply to {comment.posted_by.name}" + (", then resolve" if resolve else ""),
         comment.body.text,
@@ -162,7 +163,7 @@ def edit(app: Octavo, at: Discussion, comment: Comment, what: Comment | Reply) -
 
     kind = "reply" if isinstance(what, Reply) else "comment"
     place = f"edit {_where(at)} {comment.id} {what.id}"
-    _compose(app, place, f"Edit my {kind}", "", send, doing=f"edit the {kind}", said="Edited", start=what.body.text)
+    _compose(app, at, place, f"Edit my {kind}", "", send, doing=f"edit the {kind}", said="Edited", start=what.body.text)
 
 
 def delete(app: Octavo, at: Discussion, comment: Comment, what: Comment | Reply) -> None:
@@ -192,6 +193,7 @@ def delete(app: Octavo, at: Discussion, comment: Comment, what: Comment | Reply)
 
 def _compose(
     app: Octavo,
+    at: Discussion,
     place: str,
     title: str,
     excerpt: str,
@@ -202,6 +204,7 @@ def _compose(
     start: str = "",
     after: Sequence[Queued] = (),
 ) -> None:
+    from octavo.tui.naming_people import People
     from octavo.tui.screens.composer import Composer
     from octavo.tui.widgets.preview import Preview
 
@@ -220,6 +223,7 @@ def _compose(
         trouble=lambda: state.trouble,
         preview=Preview,
         editing_folder=app.settings.state_folder / "editing",
+        people=People(app, at),
     )
     app.push_screen(composer, written)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +10,9 @@ from datetime import UTC, datetime, timedelta
 
 from octavo.api.comments import Comment
 from octavo.api.places import Discussion
+from octavo.tui.naming_people import mention_of
 
+_LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\([^()\s]{1,500}\)")
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
@@ -108,9 +111,9 @@ def names(markdown: str, me: str) -> bool:
     return bool(me) and mention_of(me) in markdown
 
 
-def mention_of(person: str) -> str:
-    """Where a mention of a person leads: what the platform calls a reference to a user."""
-    return f"](/users/{person})"
+def words_of(markdown: str) -> str:
+    """The words of a comment as a list shows them: in one line, links without their addresses."""
+    return " ".join(_LINK.sub(r"\1", markdown).split())
 
 
 ORDERS: dict[str, tuple[str, Callable[[Thread], tuple[object, ...]]]] = {

@@ -8,6 +8,7 @@ import pytest
 from textual.events import AppBlur, Paste
 from textual.widgets import Static
 
+from octavo.api.users import User
 from octavo.data.state import NotSaved
 from octavo.tui.screens.composer import Composer, DraftClock
 from octavo.tui.widgets.content import safe_lines
@@ -39,7 +40,13 @@ class Writing(Scratch):
         self.kept.append(text)
 
     async def write(
-        self, draft: str = "", *, limit: int | None = None, quoted: str = "", title: str = "Reply"
+        self,
+        draft: str = "",
+        *,
+        limit: int | None = None,
+        quoted: str = "",
+        title: str = "Reply",
+        people: Crew | None = None,
     ) -> Composer:
         composer = Composer(
             title,
@@ -51,9 +58,40 @@ class Writing(Scratch):
             preview=lambda text: Static(safe_lines(f"as it looks: {text}")),
             editing_folder=Path("unused"),
             limit=limit,
+            people=people,
         )
         await self.push_screen(composer, self.answers.append)
         return composer
+
+
+class Crew:
+    """People to name: one is known, another comes when it is asked for."""
+
+    trouble = ""
+
+    def __init__(self) -> None:
+        self.people = [User(id="tom", display_name="Tom Ward")]
+
+    def known(self) -> list[User]:
+        return list(self.people)
+
+    async def ask(self) -> None:
+        self.people.append(User(id="zoe", display_name="Zoe M_M"))
+
+
+async def test_at_the_start_of_a_word_somebody_is_named() -> None:
+    app = Writing()
+    async with app.run_test(size=(70, 24)) as pilot:
+        composer = await app.write(people=Crew())
+        await pilot.press(*"Hi ", "@", *"zo", "enter")
+        assert composer.text == "Hi [@Zoe M\\_M](/users/zoe) "
+        await pilot.press(*"at a", "@")
+        assert app.screen is composer, "within a word it is an address"
+        await pilot.press(*"b (", "@", "escape")
+        assert composer.text.endswith("at a@b (@")
+        await pilot.press("space", "@", *"nobody", "space", *"else")
+        assert app.screen is composer
+        assert composer.text.endswith("(@ @nobody else"), "what is nobody's name is written as it was typed"
 
 
 async def test_a_reply() -> None:

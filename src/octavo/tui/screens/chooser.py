@@ -128,6 +128,15 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         """The list of what answers what is typed."""
         return self.query_one(Rows)
 
+    def show_choices(self, choices: Sequence[Choice[T]]) -> None:
+        """There is something else to choose: what is typed holds, and the cursor stays on what it was on."""
+        at = self.rows.item.choice.value if self.rows.item is not None else None
+        self._choices = choices
+        self._find(self.query_one(FilterInput).value)
+        same = next((found.number for found in self.rows.items if found.choice.value == at), None)
+        if same is not None:
+            self.rows.go_to(same)
+
     def _groups(self, found: Found[T]) -> Sequence[Heading]:
         return [Heading(found.choice.group)] if found.choice.group and found.match is None else []
 

@@ -229,7 +229,7 @@ class CommentsScreen(View):
     def _draw(self, thread: Thread) -> Row:
         comment = thread.comment
         sign = ("✓", "$success") if not comment.is_open else ("○" if thread.is_outdated else "●", "$octavo-note")
-        words = Content(" ".join(comment.body.text.split()))
+        words = Content(triage.words_of(comment.body.text))
         if self._order != "place":
             words = Content.assemble((f"{thread.page}  ", "$octavo-muted"), words)
         age = self.octavo.known.on_its_way(comment.id) or short_age(comment.posted_at)

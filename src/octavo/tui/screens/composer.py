@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from pathlib import Path, PurePath
 from time import monotonic
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 from textual import on
 from textual.app import ComposeResult
@@ -22,6 +22,10 @@ from octavo.tui.editing import Edited, edit_text
 from octavo.tui.screens.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.content import safe
 from octavo.tui.widgets.writing import Writing
+
+if TYPE_CHECKING:
+    from octavo.api.users import User
+    from octavo.tui.screens.mentions import Nameable
 
 _QUOTED_LINES = 3
 AGAIN = 2.0
@@ -72,6 +76,7 @@ class Composer(Dialog[str | None]):
         Binding("ctrl+s,ctrl+enter", "send", "Send", tooltip="Send it", id="composer.send", priority=True),
         Binding("ctrl+e", "edit", "Editor", tooltip="Go on in your own editor", id="composer.edit", priority=True),
         Binding("ctrl+r", "preview", "Preview", tooltip="Show it as it will look, or write on", id="composer.preview", priority=True),
+        Binding("at", "mention", "Name somebody", key_display="@", tooltip="At the start of a word: choose a person to name", id="composer.mention", priority=True),
         Binding("escape", "close", "Close", tooltip="Close; the draft is kept", id="composer.close", priority=True),
     ]  # fmt: skip
 
@@ -89,18 +94,19 @@ class Composer(Dialog[str | None]):
         preview: Callable[[str], Widget] | None = None,
         editing_folder: Path | None = None,
         limit: int | None = None,
+        people: Nameable | None = None,
     ) -> None:
         """`title` says what it answers, `quoted` is an excerpt of that. `draft` is what the text begins with.
 
         `preview` gives a widget that shows a text as it will look. `editing_folder` is where a file for the editor
         may be; without it there is no editor. `limit` is the most characters that can be sent. `trouble` says why
-        nothing can be saved, when nothing can: then nothing can be sent.
+        nothing can be saved, when nothing can: then nothing can be sent. `people` can be named with `@`.
         """
         super().__init__()
         self._title, self._quoted, self._verb, self._placeholder = title, quoted, verb, placeholder
         self._begun = self._saved = self._typed_last = draft
         self._save_draft, self._save_draft_now, self._trouble = save_draft, save_draft_now, trouble
-        self._preview, self._folder, self._limit = preview, editing_folder, limit
+        self._preview, self._folder, self._limit, self._people = preview, editing_folder, limit, people
         self._under_way: str | None = None
         """What is being kept: the newest of it."""
         self._clock = DraftClock()
@@ -220,6 +226,8 @@ class Composer(Dialog[str | None]):
             return False
         if action == "edit" and self._folder is None:
             return False
+        if action == "mention" and (self._people is None or not self.query(Writing) or not self.writing.has_focus):
+            return False
         return super().check_action(action, parameters)
 
     def _keys(self) -> str:
@@ -227,6 +235,7 @@ class Composer(Dialog[str | None]):
             f"ctrl+s {self._verb}",
             "ctrl+e $EDITOR" if self._folder is not None else "",
             "ctrl+r preview" if self._preview is not None else "",
+            "@ name" if self._people is not None else "",
             "esc keeps the draft",
         ]
         return " · ".join(key for key in keys if key)
@@ -296,6 +305,29 @@ class Composer(Dialog[str | None]):
             self.keep()
         else:
             self._say(result.sentence, "$warning")
+
+    def action_mention(self) -> None:
+        """Write the `@`, and where it begins a word ask whom it is to name."""
+        from octavo.tui.naming_people import mention
+        from octavo.tui.screens.mentions import Mentions
+
+        writing = self.writing
+        if self._people is None or writing.read_only:
+            return
+        writing.replace("@", *writing.selection)
+        row, column = writing.cursor_location
+        before = writing.document.get_line(row)[: column - 1]
+        if before and not before.endswith((" ", "\t", "(", "“", '"', "*", "_")):
+            return  # within a word it is an address
+
+        def named(who: User | str | None) -> None:
+            if isinstance(who, str) or who is None:
+                writing.insert(who or "")
+            else:
+                here = writing.cursor_location
+                writing.replace(f"{mention(who)} ", (here[0], here[1] - 1), here)
+
+        self.app.push_screen(Mentions(self._people), named)
 
     async def action_preview(self) -> None:
         if self._preview is None:

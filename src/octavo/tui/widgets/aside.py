@@ -14,6 +14,7 @@ from octavo.api.comments import Comment
 from octavo.api.content import Page
 from octavo.documents.blocks import Document, Heading
 from octavo.tui.ages import long_age, short_age
+from octavo.tui.triage import words_of
 from octavo.tui.widgets.rows import Row, Rows
 
 if TYPE_CHECKING:
@@ -144,13 +145,12 @@ class Aside(Vertical):
         return Row(text="  " * max(0, heading.level - 2) + heading.title, dim=heading.level > 2)
 
     def _draw_thread(self, thread: Comment) -> Row:
-        words = " ".join(thread.body.text.split())
         age = cast("Octavo", self.app).known.on_its_way(thread.id) or short_age(thread.posted_at)
         replies = f" ↳{thread.replies}" if thread.replies else ""
         return Row(
             text=thread.posted_by.name,
             right=Content.styled(f"{age}{replies}", "$octavo-muted"),
-            below=words,
+            below=words_of(thread.body.text),
             sign=Content.styled("●", "$octavo-note") if thread.is_open else Content.styled("✓", "$success"),
             dim=not thread.is_open,
         )
