@@ -38,6 +38,11 @@ class Discussing(View):
         raise NotImplementedError
 
     @property
+    def page_at_hand(self) -> tuple[str, str] | None:
+        """The id and title of the page that is spoken of as a whole."""
+        return self.page_on_show
+
+    @property
     def block_on_show(self) -> Block | None:
         """The block the cursor is on."""
         raise NotImplementedError
@@ -58,7 +63,8 @@ class Discussing(View):
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         if action in ("comment", "comment_page"):
-            if self.discussion is None or self.page_on_show is None:
+            page = self.page_on_show if action == "comment" else self.page_at_hand
+            if self.discussion is None or page is None:
                 return "Open a page first: a comment is about one."
             space = self.octavo.known.space(self.discussion.space_id)
             if space is not None and not space.permissions.comment:
@@ -110,7 +116,7 @@ class Discussing(View):
             )
 
     def action_comment_page(self) -> None:
-        page, at = self.page_on_show, self.discussion
+        page, at = self.page_at_hand, self.discussion
         if at is not None and page is not None:
             talking.start_thread(self.octavo, at, page=page[0], node=None, title=f"the page {page[1]}", excerpt=page[1])
 

@@ -22,7 +22,7 @@ def follow(screen: ContentScreen, message: LinkFollowed) -> None:
     """Follow what was opened on the page on show."""
     app = screen.octavo
     if message.kind == "page":
-        _open_address(app, "" if app.session.is_here else _address_of_page(screen.page), "page")
+        open_address(app, "" if app.session.is_here else address_of_page(screen.page), "page")
     elif not open_part(app, screen.view, message, lambda followed: follow(screen, followed)):
         _follow(screen, message)
 
@@ -46,7 +46,7 @@ def open_part(app: Octavo, view: PageView, message: LinkFollowed, follow: Callab
 def _follow(screen: ContentScreen, message: LinkFollowed) -> None:
     target = _target(screen, message.href)
     if message.outside and not isinstance(target, links.Broken | links.Blocked):
-        _open_address(screen.octavo, address_of(screen, message.href), "link", words=message.words)
+        open_address(screen.octavo, address_of(screen, message.href), "link", words=message.words)
         return
     match target:
         case links.ToPage(page=page_id, anchor=anchor):
@@ -111,13 +111,13 @@ def follow_link_page(screen: ContentScreen, page: Page) -> None:
 def copy_address(screen: ContentScreen, message: AddressWanted) -> None:
     """Copy where a link leads, or the address of the page on show."""
     if message.kind == "page":
-        address, what = "" if screen.octavo.session.is_here else _address_of_page(screen.page), "page"
+        address, what = "" if screen.octavo.session.is_here else address_of_page(screen.page), "page"
     else:
         address, what = address_of(screen, message.href), "link"
     if address:
         clipboard.copy(screen.octavo, address, f"Copied the address of the {what}.")
     else:
-        screen.octavo.say(_no_address(screen.octavo, what), tone="care")
+        screen.octavo.say(said_without_address(screen.octavo, what), tone="care")
 
 
 def address_of(screen: ContentScreen, href: str) -> str:
@@ -131,9 +131,9 @@ def address_of(screen: ContentScreen, href: str) -> str:
             return ""
         case links.ToPage(page=name, anchor=anchor):
             found = screen.pages.find(name) if screen.pages is not None else None
-            return _with_anchor(_address_of_page(found), anchor)
+            return _with_anchor(address_of_page(found), anchor)
         case links.ToAnchor(anchor=anchor):
-            return _with_anchor(_address_of_page(page), anchor)
+            return _with_anchor(address_of_page(page), anchor)
         case links.ToSpace(space=name, page=wanted, anchor=anchor) if (space := known.space(name)) is not None:
             base = space.urls.app or ""
             return _with_anchor(f"{base.rstrip('/')}/{wanted}" if wanted and base else base, anchor)
@@ -147,21 +147,24 @@ def _with_anchor(address: str, anchor: str | None) -> str:
     return f"{address}#{anchor}" if address and anchor else address
 
 
-def _address_of_page(page: Page | None) -> str:
+def address_of_page(page: Page | None) -> str:
+    """The web address of a page; empty when there is none."""
     return (page.urls.app or page.urls.published or "") if page is not None else ""
 
 
-def _no_address(app: Octavo, what: str) -> str:
+def said_without_address(app: Octavo, what: str) -> str:
+    """Why a page, space or link has no address, in a sentence."""
     if app.session.is_here:
         return f"This {what} has no address that a browser could open: all this is only in Octavo, on this machine."
     return f"The server gives no address for this {what}."
 
 
-def _open_address(app: Octavo, address: str, what: str, *, words: str = "") -> None:
+def open_address(app: Octavo, address: str, what: str, *, words: str = "") -> None:
+    """Ask whether the browser is to open an address; when there is none, say so."""
     if address:
         navigating.open_outside(app, address, words=words)
     else:
-        app.say(_no_address(app, what), tone="care")
+        app.say(said_without_address(app, what), tone="care")
 
 
 # What takes asking
@@ -196,7 +199,7 @@ async def _open_site(app: Octavo, target: links.ToSite) -> None:
     except (ApiError, ValueError) as error:
         app.say(f"The site cannot be opened: {error}", tone="failed")
         return
-    _open_address(app, site.urls.published or site.urls.app or "", "site", words=site.title)
+    open_address(app, site.urls.published or site.urls.app or "", "site", words=site.title)
 
 
 def _show_note(app: Octavo, view: PageView, label: str, follow: Callable[[LinkFollowed], None]) -> None:

@@ -36,6 +36,7 @@ from octavo.tui.screens.sign_in import SignInScreen
 from octavo.tui.screens.thread import ThreadSheet
 from octavo.tui.space_views import SpaceViews
 from octavo.tui.widgets.lines import Lines
+from octavo.tui.widgets.navigation import Rowed
 from octavo.tui.widgets.rows import Rows
 from octavo.tui.widgets.thread import ThreadView
 from octavo.tui.widgets.tree import Tree
@@ -47,6 +48,7 @@ PLACES: tuple[type[DOMNode], ...] = (
     Lines,
     Rows,
     Tree,
+    Rowed,
     HomeScreen,
     ContentScreen,
     SpaceViews,

@@ -48,7 +48,7 @@ def page_nodes(pages: Sequence[Page], counts: Mapping[str, int], unsent: Contain
             page.id,
             page.title or "Untitled",
             page_nodes(page.pages, counts, unsent),
-            kind=page.type if page.type in ("group", "link") else "page",
+            kind="page" if page.type == "document" else page.type,
             count=counts.get(page.id, 0),
             sign=emoji(page.emoji),
             right="unsent" if page.id in unsent else "",

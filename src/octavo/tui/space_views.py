@@ -6,11 +6,12 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from octavo.api.spaces import Space
 from octavo.tui.spaces import Spaces
 
 
 class SpaceViews(Spaces):
-    """A view of a space that leads to its other sides. A subclass says which page is on show."""
+    """A view of a space that leads to its other sides. A subclass says which space and page."""
 
     CONTEXT: ClassVar[str] = "content"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -22,43 +23,50 @@ class SpaceViews(Spaces):
     ]  # fmt: skip
 
     @property
-    def page_on_show(self) -> tuple[str, str] | None:
-        """The id and title of the page that is read."""
+    def page_at_hand(self) -> tuple[str, str] | None:
+        """The id and title of the page the keys are about."""
+        raise NotImplementedError
+
+    @property
+    def space_at_hand(self) -> Space | None:
+        """The space the keys are about."""
         raise NotImplementedError
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action in ("files", "links", "export") and self.space is None:
+        if action in ("files", "links", "export") and self.space_at_hand is None:
             return "Open a space first: enter opens the one the cursor is on."
-        if action in ("backlinks", "history") and (self.space is None or self.page_on_show is None):
+        if action in ("backlinks", "history") and (self.space_at_hand is None or self.page_at_hand is None):
             return "Open a page first: enter opens the one the cursor is on."
         return super().why_not(action, parameters)
 
     def action_files(self) -> None:
         from octavo.tui.screens.files import FilesScreen
 
-        if self.space is not None:
-            self.app.push_screen(FilesScreen(self.space))
+        if (space := self.space_at_hand) is not None:
+            self.app.push_screen(FilesScreen(space))
 
     def action_links(self) -> None:
         from octavo.tui.screens.links import LinksScreen
 
-        if self.space is not None:
-            self.app.push_screen(LinksScreen(self.space, self.page_on_show))
+        if (space := self.space_at_hand) is not None:
+            self.app.push_screen(LinksScreen(space, self.page_at_hand))
 
     def action_backlinks(self) -> None:
         from octavo.tui.screens.links import LinksScreen
 
-        if self.space is not None and self.page_on_show is not None:
-            self.app.push_screen(LinksScreen(self.space, self.page_on_show, begin="here"))
+        space, page = self.space_at_hand, self.page_at_hand
+        if space is not None and page is not None:
+            self.app.push_screen(LinksScreen(space, page, begin="here"))
 
     def action_history(self) -> None:
         from octavo.tui.screens.page_history import PageHistoryScreen
 
-        if self.space is not None and self.page_on_show is not None:
-            self.app.push_screen(PageHistoryScreen(self.space, *self.page_on_show))
+        space, page = self.space_at_hand, self.page_at_hand
+        if space is not None and page is not None:
+            self.app.push_screen(PageHistoryScreen(space, *page))
 
     def action_export(self) -> None:
         from octavo.tui.exporting import choose
 
-        if self.space is not None:
-            choose(self.octavo, self.space.ref, self.space.title, self.page_on_show)
+        if (space := self.space_at_hand) is not None:
+            choose(self.octavo, space.ref, space.title, self.page_at_hand)

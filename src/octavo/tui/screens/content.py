@@ -17,7 +17,7 @@ from octavo.api.operation import ListPage
 from octavo.api.places import SpaceRef
 from octavo.data.live import Snapshot
 from octavo.documents.blocks import Block
-from octavo.tui.discussing import Discussing
+from octavo.tui.at_hand import AtHand
 from octavo.tui.following_links import copy_address, follow, follow_link_page
 from octavo.tui.history import Visit
 from octavo.tui.naming import name_again, name_targets
@@ -26,19 +26,17 @@ from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
 from octavo.tui.page.view import PageView
 from octavo.tui.pages import page_to_read, show_page
 from octavo.tui.reading import anchored, neighbour, open_counts, under
-from octavo.tui.space_views import SpaceViews
 from octavo.tui.travelling import Travelling
 from octavo.tui.widgets.aside import Aside
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.navigation import Navigation
 from octavo.tui.widgets.tree import Tree
-from octavo.tui.writing.authoring import Arranging
 
 LINGERS = 0.15
 """Seconds the page before stays in the view while the one wanted is not there yet."""
 
 
-class ContentScreen(Discussing, Arranging, Travelling, SpaceViews):
+class ContentScreen(AtHand, Travelling):
     """Three panes: a tree of spaces or of pages, the page, and what people say of it."""
 
     VIEW = "content"
@@ -303,7 +301,7 @@ class ContentScreen(Discussing, Arranging, Travelling, SpaceViews):
         return self.page_threads()
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action in ("comment", "comment_page") and self.page is not None and not self._in_view:
+        if action in ("comment", "comment_page") and not self.row and self.page is not None and not self._in_view:
             return f"{self.page.title or 'This page'} is still loading."
         if action in ("read_on", "outline", "zoom") and self.page is None:
             return "Open a page first: enter opens the one the cursor is on."

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from typing import Literal
+from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
@@ -20,13 +21,43 @@ from octavo.tui.widgets.tree import Tree
 Which = Literal["spaces", "pages"]
 
 
+class Rowed(Tree):
+    """A tree whose keys are about the row under its cursor, also those that elsewhere are about the page on show."""
+
+    CONTEXT: ClassVar[str] = "tree of pages"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "screen.copy_row", "Copy path", show=False, tooltip="Copy the path of the page under the cursor; of a space its title", id="row.yank"),
+        Binding("Y", "screen.copy_row_address", "Copy address", show=False, tooltip="Copy the address of the page or space under the cursor", id="row.yank_url"),
+        Binding("o", "screen.open_row", "In the browser", show=False, tooltip="Open the page or space under the cursor in the browser", id="row.open_browser"),
+    ]  # fmt: skip
+
+
+class SpacesTree(Rowed):
+    """The spaces, in their collections."""
+
+    HELP: ClassVar[str] = (
+        "The spaces. Enter opens the one under the cursor; F, L, ctrl+e, y, Y and o are about that one too, open or not."
+    )
+    KEYBAR: ClassVar[tuple[str, ...]] = ("list.open", "list.filter", "space.files", "space.links", "page.export")
+
+
+class PagesTree(Rowed):
+    """The pages of a space."""
+
+    HELP: ClassVar[str] = (
+        "The pages. Enter reads the one under the cursor; e, C, H, B, L, ctrl+e, M, X, y, Y and o are about that one too, "
+        "whatever page is on show. All other keys go on to the page on show; c, d, D and + only while the cursor is on it."
+    )
+    KEYBAR: ClassVar[tuple[str, ...]] = ("list.open", "page.edit", "comment.page", "page.history", "content.up")
+
+
 class Navigation(Vertical):
     """Two trees, one of them on show. They send `Lines.Chosen` as `#spaces` and `#pages`."""
 
     def compose(self) -> ComposeResult:
         yield Static("", id="nav-title", classes="pane-title")
-        yield Tree(id="spaces", empty="There is no space here that you may see.", hint="1 home")
-        yield Tree(id="pages", fold_below=2, empty="This space has no pages yet.", hint="esc spaces")
+        yield SpacesTree(id="spaces", empty="There is no space here that you may see.", hint="1 home")
+        yield PagesTree(id="pages", fold_below=2, empty="This space has no pages yet.", hint="esc spaces")
 
     @property
     def spaces(self) -> Tree:

@@ -11,7 +11,6 @@ from octavo.api.content import Page, PageTree
 from octavo.api.places import SpaceRef
 from octavo.tui.allowing import UNDECIDED, Allowing
 from octavo.tui.spaces import Spaces
-from octavo.tui.widgets.tree import Tree
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
@@ -134,15 +133,6 @@ class Arranging(Authoring, Spaces):
     @property
     def space_ref(self) -> SpaceRef | None:
         return self.space.ref if self.space else None
-
-    @property
-    def page_to_write(self) -> tuple[str, str, str] | None:
-        tree = self.focused
-        if isinstance(tree, Tree) and tree.id == "spaces":
-            return None
-        node = tree.node if isinstance(tree, Tree) and tree.id == "pages" else None
-        page = self.pages.find(str(node.key)) if node is not None and self.pages is not None else self.page
-        return (page.id, page.title or "this page", page.type) if page is not None else None
 
     def look_for_unsent(self) -> None:
         from octavo.tui.writing.page_drafts import unsent_pages  # what is kept is looked for when the pages are on show
