@@ -30,7 +30,7 @@ async def test_read_three_pages_and_follow_a_link(stage: Stage) -> None:
 async def test_a_link_to_another_space_opens_it_there(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("enter", "G", "f")
-        await run.see("Other manuals", "thehLimpet")
+        await run.see("Other manuals", "the h mpet")
         await run.press("h")
         await run.see("Limpet manual ▾", "Limpet manual ›")
         await run.press("<")
@@ -62,6 +62,33 @@ async def test_a_long_page_is_read_on_into_the_next_one(stage: Stage) -> None:
         await run.see("source")
         await run.press("backslash", "f")
         await run.see("upper case opens the browser")
+
+
+async def test_keys_of_the_tree_are_about_the_row_under_its_cursor(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("j", "c")
+        await run.hear("The cursor is on Get started, and Welcome is on show.")
+        await run.press("H", "C")
+        await run.hear("Get started is a group, which has no history", "Get started is a group, which has no text")
+        await run.press("j", "y")
+        await run.hear("Copied the path of Quickstart.")
+        await run.press("C")
+        await run.see("the page Quickstart")
+        await run.press("escape", "H")
+        await run.see("Quickstart › History")
+        await run.press("escape", "B")
+        await run.see("links to Quickstart")
+        await run.press("escape", "ctrl+e")
+        await run.see("This page as Markdown", "Quickstart")
+        await run.press("escape", "o")
+        await run.hear("This page has no address")
+        await run.see("Harbour API › Welcome", "C comment on page", "H history")
+        await run.press("escape", "j", "H")
+        await run.hear("this is about a page: tab goes to the one on show")
+        await run.press("F")
+        await run.hear("Instruments is a collection: put the cursor on a space in it.")
+        await run.press("j", "F")
+        await run.see("Limpet manual › Files")
 
 
 async def test_filter_the_tree_of_pages(stage: Stage) -> None:

@@ -6,7 +6,7 @@ import pytest
 from rich.style import Style
 
 from octavo.documents.parse import parse
-from octavo.tui.page.hinting import labels, place_of
+from octavo.tui.page.hinting import chip_of, labels
 from octavo.tui.page.pane import GalleyPane
 from octavo.tui.page.view import PageView
 from tests.tui.page.panes import PaneApp, links, screen
@@ -36,12 +36,12 @@ async def test_the_page_stands_back_while_letters_are_shown() -> None:
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse(TWO), title="", key="p")
         await pilot.pause()
-        plain, link = style_at(app.pane, "or the"), style_at(app.pane, "list")
+        plain, link = style_at(app.pane, "or the"), style_at(app.pane, "st.")
         await pilot.press("f")
         look = app.pane.look
         assert style_at(app.pane, "or the").color == look.faded.color != plain.color
-        assert style_at(app.pane, "list").color == look.text.color != link.color
-        assert style_at(app.pane, "slist").bgcolor == look.button.bgcolor
+        assert style_at(app.pane, "st.").color == look.text.color != link.color
+        assert style_at(app.pane, "s st").bgcolor == look.button.bgcolor
         await pilot.press("escape")
         assert style_at(app.pane, "or the") == plain
 
@@ -51,7 +51,7 @@ async def test_letters_stand_before_the_words_and_say_what_they_do() -> None:
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse(TWO), title="", key="p")
         await pilot.press("f")
-        assert "Seeathe guide, or theslist." in screen(app.pane)
+        assert "See a e guide, or the s st." in screen(app.pane)
         last = screen(app.pane).split("\n")[-1]
         assert last.strip() == "type a letter · upper case opens the browser · esc"
         await pilot.press("j")
@@ -64,7 +64,7 @@ async def test_many_get_two_letters_each() -> None:
     async with app.run_test(size=(80, 30)) as pilot:
         app.pane.show(parse(MANY), title="", key="p")
         await pilot.press("f")
-        assert screen(app.pane).startswith("   aaentry 0\n   asentry 1")
+        assert screen(app.pane).startswith("  aa entry 0\n  as entry 1")
         await pilot.press("a")
         assert "a and a letter" in screen(app.pane)
         await pilot.press("s")
@@ -109,18 +109,25 @@ async def test_scrolling_takes_the_letters_away() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "start", "size", "place"),
+    ("text", "link", "label", "shown"),
     [
-        ("a link", 2, 1, 1),
-        ("  link", 2, 2, 0),
-        ("x link", 2, 2, 2),
-        ("x  link", 3, 2, 1),
-        ("x  link", 3, 3, 2),
-        ("x,link", 2, 1, 2),
-        ("link", 0, 1, 0),
-        (" one  two ", 5, 1, 5),
-        (" one  two ", 5, 2, 4),
+        ("See the guide.", "the guide", "a", "See a e guide."),
+        ("See the guide.", "the guide", "as", "See as  guide."),
+        ("x    link", "link", "a", "x  a link"),
+        ("x     link", "link", "a", "x   a link"),
+        ("x   link", "link", "a", "x a link"),
+        ("x  link", "link", "a", "x a ink"),
+        ("  link", "link", "a", "a link"),
+        (" link", "link", "a", "a ink"),
+        ("link", "link", "a", "a nk"),
+        ("(link)", "link", "a", "(a nk)"),
+        ("word1, and", "1", "a", "worda, and"),
+        ("an x is", "x", "a", "an a is"),
+        ("to  Start  now", " Start ", "a", "to a tart  now"),
+        ("ends x", "x", "a", "ends a "),
     ],
 )
-def test_a_letter_takes_blanks_before_it_takes_letters(text: str, start: int, size: int, place: int) -> None:
-    assert place_of([char == " " for char in text], start, size) == place
+def test_a_letter_stands_alone_and_hides_as_little_as_it_can(text: str, link: str, label: str, shown: str) -> None:
+    start = text.index(link)
+    at, chip = chip_of([char == " " for char in text], start, start + len(link), label)
+    assert text[:at] + chip + text[at + len(chip) :] == shown

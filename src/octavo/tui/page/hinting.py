@@ -69,31 +69,36 @@ class Hints:
         faded, link = ground + look.faded + _LEVEL, ground + look.text + _LEVEL + Style(dim=False)
         here = [hot for hot in self.hots if hot.line == row and id(hot.spot) in known]
         strip = restyled(strip, [(0, strip.cell_length, faded), *((hot.start, hot.end, link) for hot in here)])
-        free = [True] * margin + list(_free(line)) if here else []
+        free = [True] * margin + list(_free(line, look.glyphs.bullets)) if here else []
         for label, hot in self.by_label.items():
             if hot.line == row and label.startswith(self.typed):
-                size = len(label)
-                at = place_of(free, hot.start, size)
-                strip = over(strip, at, label[len(self.typed) :].rjust(size), ground + look.button)
-                free[at : at + size] = [False] * size
+                at, chip = chip_of(free, hot.start, hot.end, label)
+                left = label[len(self.typed) :].rjust(len(label))
+                strip = over(strip, at, chip.replace(label, left), ground + look.button)
+                free[at : at + len(chip)] = [False] * len(chip)
         return strip
 
 
-def _free(line: Line) -> Iterator[bool]:
-    """Whether each cell has no word in it and nothing to open: a blank, a bullet, a border."""
+def _free(line: Line, bullets: Sequence[str]) -> Iterator[bool]:
+    """Whether each cell says nothing: a blank, or the bullet of an item."""
     for text, _, spot, furniture in line.pieces:
-        if furniture and spot is None:
+        if furniture and spot is None and text.strip() in bullets:
             yield from repeat(True, cells(text))
             continue
         for start, end, wide in split_graphemes(text)[0]:
             yield from repeat(text[start:end].isspace(), wide)
 
 
-def place_of(free: Sequence[bool], start: int, size: int) -> int:
-    """Where a label of `size` cells goes: right before the first word from `start` on, as far as there are free cells. When
-    it covers the beginning of that word it leaves a blank after the word before: words stay apart."""
-    first = next((cell for cell in range(start, min(start + size, len(free))) if not free[cell]), start + size)
-    room = next((room for room in range(size) if first - room < 1 or not free[first - room - 1]), size)
-    if 0 < room < size and first - room >= 1 and not free[first - room - 1]:
-        room -= 1
-    return first - room
+def chip_of(free: Sequence[bool], start: int, end: int, label: str) -> tuple[int, str]:
+    """Where the chip of a label goes, and its text: on the free cells before the first word from `start` on, with a blank
+    between it and all words. As far as those do not suffice it lies on the beginning of that word, up to `end`."""
+    size = len(label)
+    first = next((cell for cell in range(start, min(end, len(free))) if not free[cell]), start)
+    found = (room for room in range(size + 3) if first - room < 1 or not free[first - room - 1])
+    room = next(found, size + 3)
+    room -= 0 if room == first else min(room, 1)  # at the very left there is nothing to stand apart from
+    if room > size:
+        before = " " if room > size + 1 else ""
+        return first - size - 1 - len(before), f"{before}{label} "
+    after = first - room + size
+    return first - room, label + (" " if after < end or after >= len(free) or free[after] else "")
