@@ -130,12 +130,12 @@ def test_tables_by_cells() -> None:
     assert new_side(entry.parts.rows) == list(entry.new.children)
 
 
-def test_what_stayed_is_folded_under_its_heading() -> None:
+def test_what_stayed_is_put_together() -> None:
     old = "# A\n\none\n\n## B\n\ntwo\n\nthree\n\nfour is here"
     found = changes(old, old.replace("four", "five"))
     same, change = found.entries
     assert isinstance(same, Same)
-    assert (len(same.new), same.heading) == (5, "B")
+    assert len(same.new) == len(same.old) == 5
     assert isinstance(change, Changed)
     assert (found.size.added, found.size.removed) == (1, 1)
 

@@ -125,11 +125,10 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Same:
-    """Blocks that stayed as they were. `heading` is the section they are in or end with."""
+    """Blocks that stayed as they were."""
 
     old: tuple[Block, ...]
     new: tuple[Block, ...]
-    heading: str = ""
 
 
 @dataclass(frozen=True, slots=True)

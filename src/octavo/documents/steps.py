@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Literal
 
-from octavo.documents.blocks import words
 from octavo.documents.changes import (
     Added,
     Changed,
@@ -50,44 +50,26 @@ class Step:
             yield from step.all_inside()
 
 
-def entries(steps: Iterable[Step], heading: str = "") -> tuple[Entry, ...]:
+def entries(steps: Iterable[Step]) -> tuple[Entry, ...]:
     """Steps as entries: what stayed is put together."""
     found: list[Entry] = []
-    same: list[Step] = []
-    for step in steps:
-        if step.fate == "same":
-            same.append(step)
-            continue
-        if same:
-            found.append(_same(same, heading))
-            heading = found[-1].heading if isinstance(found[-1], Same) else heading
-            same = []
-        found.append(_entry(step, heading))
-        heading = _heading_of(step) or heading
-    if same:
-        found.append(_same(same, heading))
+    for is_same, group in groupby(steps, lambda step: step.fate == "same"):
+        run = list(group)
+        found += [_same(run)] if is_same else map(_entry, run)
     return tuple(found)
 
 
-def _same(steps: Sequence[Step], heading: str) -> Same:
-    old = tuple(step.old.block for step in steps if step.old)
-    new = tuple(step.new.block for step in steps if step.new)
-    for block in reversed(new):
-        if block.kind == "heading":
-            return Same(old, new, words(block.runs))
-    return Same(old, new, heading)
+def _same(steps: Sequence[Step]) -> Same:
+    return Same(
+        tuple(step.old.block for step in steps if step.old), tuple(step.new.block for step in steps if step.new)
+    )
 
 
-def _heading_of(step: Step) -> str:
-    node = step.new if step.fate in ("added", "changed", "arrived") else None
-    return words(node.block.runs) if node and node.kind == "heading" else ""
-
-
-def _entry(step: Step, heading: str) -> Entry:
+def _entry(step: Step) -> Entry:
     old, new = step.old, step.new
     if step.fate == "restructured":
         before, after = (tuple(node.block for node in nodes) for nodes in (step.old_nodes, step.new_nodes))
-        return Restructured(before, after, step.note, entries(step.inside or (), heading))
+        return Restructured(before, after, step.note, entries(step.inside or ()))
     if step.fate == "added" and new:
         return Added(new.block)
     if step.fate == "removed" and old:
@@ -98,7 +80,7 @@ def _entry(step: Step, heading: str) -> Entry:
         return Moved(old.block, new.block, step.number, step.fate == "arrived", step.parts, step.settings)
     parts = step.parts
     if isinstance(parts, Table):
-        parts = Table(parts.columns, entries(step.rows, heading))
+        parts = Table(parts.columns, entries(step.rows))
     elif step.inside is not None:
-        parts = Inside(entries(step.inside, heading), step.title)
+        parts = Inside(entries(step.inside), step.title)
     return Changed(old.block, new.block, step.settings, parts)

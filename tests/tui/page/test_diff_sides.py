@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from octavo.tui.page.change_lines import set_diff_unit
-from octavo.tui.page.changing import Unfolding, changes
+from octavo.tui.page.changing import changes
 from octavo.tui.page.compared import compare
+from octavo.tui.page.diff_units import Unfolding
 from octavo.tui.page.diff_view import DiffView
 from octavo.tui.page.layout import set_block
 from octavo.tui.page.look import Look
@@ -292,6 +293,9 @@ async def test_an_unchanged_section_is_opened_where_it_stands() -> None:
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(compare(section + "old words", section + "new words"), key="p")
         await pilot.pause()
+        assert "1 block unchanged" in screen(app.pane)
+        await pilot.press("left_parenthesis", "left_parenthesis", "enter")
+        assert "More" in screen(app.pane)
         assert "within" not in screen(app.pane)
         await pilot.press("enter")
         assert "within" in screen(app.pane)

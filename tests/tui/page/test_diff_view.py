@@ -7,8 +7,9 @@ import pytest
 from octavo.documents.diff import diff
 from octavo.documents.parse import parse
 from octavo.tui.page.change_lines import set_diff_unit
-from octavo.tui.page.changing import Unfolding, changes, source_changes
+from octavo.tui.page.changing import changes, source_changes
 from octavo.tui.page.compared import compare
+from octavo.tui.page.diff_units import Unfolding
 from octavo.tui.page.diff_view import DiffView
 from octavo.tui.page.layout import set_block
 from octavo.tui.page.look import Look
@@ -123,14 +124,39 @@ async def test_changes_are_reached_in_both_directions_and_counted() -> None:
     async with app.run_test(size=(80, 20)) as pilot:
         show(app)
         assert app.pane.change_count == 9
-        seen = []
-        for _ in range(9):
+        await pilot.pause()
+        seen = [app.pane.change_number]
+        for _ in range(8):
             await pilot.press("n")
             seen.append(app.pane.change_number)
         assert seen == [1, 2, 3, 4, 5, 6, 7, 8, 9]
         assert app.pane.facts == "change 9 of 9"
         await pilot.press("N")
         assert app.pane.change_number == 8
+
+
+async def test_a_page_is_met_at_its_first_change_with_the_name_of_where_that_lies() -> None:
+    app = view_app()
+    code = "\n".join(f"line {number}" for number in range(20))
+    step = "{{% step %}}\n### Step {0}\n\nRead {0}.\n\n```sh\n{1}\n```\n\nThen {0}.\n{{% endstep %}}\n\n"
+    steps = "".join(step.format(number, code) for number in range(4))
+    before = f"# Start\n\nWords.\n\n## Ask\n\n{{% stepper %}}\n{steps}{{% endstepper %}}\n\nThe end.\n"
+    async with app.run_test(size=(64, 16)) as pilot:
+        app.pane.show(compare(before, before.replace("Then 2.", "Then two.")), title="Start", key="p")
+        await pilot.pause()
+        shown = screen(app.pane)
+        assert "── Ask › step “Step 2” · 8 blocks ─" in shown
+        assert ["Then two." in row for row in bar_at(app.pane)] == [True]
+        assert "line 1" not in shown
+        app.pane.set_threads({"": [ThreadLine("Zoe M.", "3 d", "On the page. " * 30)]})
+        await pilot.pause()
+        assert ["Then two." in row for row in bar_at(app.pane)] == [True], "until one has moved"
+        await pilot.press("k")
+        app.pane.set_threads({})
+        await pilot.pause()
+        await pilot.resize_terminal(50, 17)
+        await pilot.pause()
+        assert app.pane.change_number == 1
 
 
 async def test_a_fold_opens_where_it_is() -> None:
@@ -140,6 +166,7 @@ async def test_a_fold_opens_where_it_is() -> None:
         await pilot.pause()
         assert "7 blocks unchanged" in screen(app.pane)
         assert "Two." not in screen(app.pane)
+        await pilot.press("left_parenthesis", "left_parenthesis", "left_parenthesis")
         assert "unfold" in bar_at(app.pane)[0]
         await pilot.press("equals_sign")
         assert "Two." in screen(app.pane)
@@ -151,7 +178,7 @@ async def test_enter_opens_a_fold_too() -> None:
     app = view_app()
     async with app.run_test(size=(80, 30)) as pilot:
         show(app)
-        await pilot.press("enter")
+        await pilot.press("g", "enter")
         assert "Two." in screen(app.pane)
 
 
@@ -159,7 +186,7 @@ async def test_more_context_is_shown_and_taken_back_around_the_cursor() -> None:
     app = view_app()
     async with app.run_test(size=(80, 30)) as pilot:
         show(app)
-        await pilot.press("n", "equals_sign")
+        await pilot.press("equals_sign")
         assert "Four." in screen(app.pane)
         assert "One." not in screen(app.pane)
         assert ["You can rotate" in row for row in bar_at(app.pane)] == [True]
@@ -171,7 +198,7 @@ async def test_a_thread_lies_below_its_block_and_can_be_reached() -> None:
     app = view_app()
     async with app.run_test(size=(80, 30)) as pilot:
         show(app, You_can=[THREAD], Three=[ThreadLine("Zoe M.", "3 d", "Not folded.")])
-        await pilot.press("t")
+        await pilot.press("t", "t")
         shown = screen(app.pane)
         assert "Three." in shown
         assert "Not folded." in shown
@@ -187,6 +214,7 @@ async def test_a_comment_is_about_the_new_block_and_never_about_a_fold() -> None
     async with app.run_test(size=(80, 30)) as pilot:
         show(app)
         await pilot.pause()
+        await pilot.press("g")
         assert app.pane.check_action("comment", ()) is None
         assert "block of the page" in (app.pane.why_not("comment", ()) or "")
         await pilot.press("n", "c")

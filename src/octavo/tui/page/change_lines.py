@@ -10,7 +10,7 @@ from octavo.documents import changes as model
 from octavo.documents.blocks import Block
 from octavo.tui.page.change_tables import changed_code, changed_source, changed_table
 from octavo.tui.page.change_words import about, gutter, hanging, note, notes, settings, signs_of, words
-from octavo.tui.page.changing import DiffUnit
+from octavo.tui.page.diff_units import DiffUnit
 from octavo.tui.page.lines import Line, Piece, Spot, cells, fit, width_of
 from octavo.tui.page.look import Look
 from octavo.tui.page.setting import Setting
@@ -64,12 +64,28 @@ def _across(unit: DiffUnit, look: Look, width: int) -> Line:
     glyphs = look.glyphs
     spot = Spot("fold", unit.block.key) if unit.block is not None and unit.kind == "fold" else None
     tail = f" = unfold {glyphs.across * 2}" if spot else ""
-    words = fit([Piece(signs_of(look, unit.text), look.muted, spot)], width - 8 - len(tail), glyphs.more)
+    room = width - 8 - len(tail)
+    said = f" {glyphs.between} {unit.text}" if unit.place and unit.text else unit.text
+    if unit.place and cells(_path(unit.place, look)) + cells(said) > room:
+        said = said.removesuffix(" unchanged")  # which goes without saying
+    path = _path(unit.place, look, room - cells(said))
+    words = fit([Piece(path, look.text, spot), Piece(said, look.muted, spot)], room, glyphs.more)
     pieces = [Piece(glyphs.across * 2 + " ", look.line, None, True), *words, Piece(" ", look.line, None, True)]
     pieces.append(Piece(glyphs.across * (width - width_of(pieces) - len(tail)), look.line, None, True))
     if tail:
         pieces += [Piece(" = unfold ", look.muted, spot, True), Piece(glyphs.across * 2, look.line, None, True)]
     return Line(pieces, unit.block)
+
+
+def _path(place: Sequence[str], look: Look, room: int = 1 << 30) -> str:
+    """Where something lies, in a line: when there is no room for all of it, what is nearest."""
+    between = f" {look.glyphs.right} "
+    path = between.join(signs_of(look, name) for name in place)
+    for first in range(1, len(place)):
+        if cells(path) <= room:
+            break
+        path = between.join([look.glyphs.more, *(signs_of(look, name) for name in place[first:])])
+    return path
 
 
 def _sided(setting: Setting, unit: DiffUnit, block: Block, sign: str, room: Room) -> list[Line]:
@@ -120,8 +136,19 @@ def _same(setting: Setting, unit: DiffUnit, room: Room) -> list[Part]:
     """A block that is the same on both sides."""
     if unit.block is None:
         return []
-    old = _sided(setting, unit, unit.old, " ", room) if room.is_split and unit.old is not None else []
-    return [Part(old, _sided(setting, unit, unit.block, " ", room), is_same=True)]
+    sides = [
+        _clipped(_sided(setting, unit, block, " ", room), unit.clip, setting.look, room) if block is not None else []
+        for block in (unit.old if room.is_split else None, unit.block)
+    ]
+    return [Part(sides[0], sides[1], is_same=True)]
+
+
+def _clipped(lines: list[Line], clip: int, look: Look, room: Room) -> list[Line]:
+    """The first or the last of some lines, and a sign where the others are."""
+    if not clip or len(lines) <= abs(clip) + 1:
+        return lines
+    sign = gutter([Line([Piece(look.glyphs.more, look.muted, None, True)], lines[0].block)], " ", None, look, room.side)
+    return [*lines[:clip], *sign] if clip > 0 else [*sign, *lines[clip:]]
 
 
 def _exchange(setting: Setting, unit: DiffUnit, room: Room) -> Part:

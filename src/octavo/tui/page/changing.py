@@ -1,115 +1,26 @@
-"""The changes of a page as units: what is folded, what is shown around a change, which threads lie between."""
+"""The changes of a page as units, in the order one reads them, with the threads between them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TypeVar
 
 from octavo.documents.blocks import Block, Document, words
-from octavo.documents.changes import (
-    Added,
-    Changed,
-    Diff,
-    Entry,
-    Inside,
-    Line,
-    Lines,
-    Moved,
-    Removed,
-    Restructured,
-    Same,
-    Setting,
-    Size,
-    Table,
-)
+from octavo.documents.changes import Added, Changed, Diff, Entry, Inside, Moved, Removed, Restructured, Same, Size
 from octavo.documents.source_diff import Hunk
+from octavo.tui.page.change_context import Placed, folded, name_of, naming
 from octavo.tui.page.compared import Compared
-from octavo.tui.page.setting import trail
+from octavo.tui.page.diff_units import Changes, DiffUnit, Unfolding, cut
 from octavo.tui.page.slices import slices
 from octavo.tui.page.threads import ThreadLine
 
-T = TypeVar("T")
 _MOST_EXCHANGED = 8
-_ROWS, _LINES = 60, 300
-"""How many entries of a table that changed, and lines of code, are set at a time."""
-_NAMES = {"expandable": "expandable section", "openapi": "interface", "quote": "quotation"}
-
-
-@dataclass(frozen=True)
-class DiffUnit:
-    """A part of a diff that is set at once.
-
-    Kinds: title, block (unchanged), fold, entry (a change), exchange (blocks that went and
-    those that came in their place), label (where what follows lies), note (a sentence), setting (of the page), lines (of source), threads.
-    """
-
-    kind: str
-    block: Block | None = None
-    old: Block | None = None
-    """What stands for it on the old side."""
-    entry: Entry | None = None
-    parent: Block | None = None
-    """The container the block lies in, when it has to be shown as part of it."""
-    of_list: Block | None = None
-    """The list whose item the parent is."""
-    text: str = ""
-    change: int = -1
-    """Which change it is, counted from 0; -1 for what is none."""
-    lines: tuple[Line, ...] = ()
-    threads: tuple[tuple[ThreadLine, str], ...] = ()
-    tight: bool = False
-    """It stands right below what is before it."""
-    part: int = 0
-    """Which slice of a long change it is, counted from 1; 0 for the whole."""
-    setting: Setting | None = None
-    gone: tuple[Block, ...] = ()
-    come: tuple[Block, ...] = ()
-    """What came in place of what is gone."""
-    hidden: tuple[Block, ...] = ()
-    """What is folded."""
-
-    def holds(self, key: str) -> bool:
-        """Whether the block called `key` is shown by it, or folded."""
-        return any(trail(block, key) for block in (*self.blocks, *self.hidden))
-
-    @property
-    def blocks(self) -> tuple[Block, ...]:
-        """What it shows, of either side."""
-        was = self.entry.old if isinstance(self.entry, (Changed, Moved)) else None
-        return tuple(each for each in (self.block, self.old, was, *self.gone, *self.come) if each is not None)
-
-
-@dataclass
-class Changes:
-    """The units of a diff, and how they are counted."""
-
-    units: list[DiffUnit] = field(default_factory=list)
-    count: int = 0
-    thread_count: int = 0
-
-
-class Unfolding:
-    """How much of what did not change is shown."""
-
-    STEPS = (0, 1, 3, 8, 1 << 30)
-
-    def __init__(self) -> None:
-        self.step = 1
-        self.opened: set[str] = set()
-
-    @property
-    def around(self) -> int:
-        """Unchanged blocks on each side of a change."""
-        return self.STEPS[self.step]
-
-    def more(self) -> None:
-        self.step = min(self.step + 1, len(self.STEPS) - 1)
-
-    def less(self) -> None:
-        self.step = max(0, self.step - 1)
-        self.opened.clear()
+_OPENED = frozenset(
+    {"list", "hint", "tabs", "tab", "stepper", "step", "expandable", "quote", "columns", "column", "updates", "update"}
+)
+"""What did not change, but holds a thread, is shown only around that."""
 
 
 def changes(
@@ -122,23 +33,19 @@ def changes(
 ) -> Changes:
     """The units of a rendered diff, threads at the blocks of their keys; "" for those on the page. `side_by_side`:
     blocks that went beside those that came in their place."""
-    writer = _Writer(unfolding, threads, side_by_side=side_by_side)
     if diff.is_empty and not diff.unseen_lines and not threads:
         return Changes()
-    if title:
-        writer.out.units.append(DiffUnit("title", text=title, tight=True))
-    return writer.write(diff)
+    return _Writer(unfolding, threads, title, side_by_side=side_by_side).write(diff)
 
 
 def one_side(compared: Compared, side: str, threads: Mapping[str, Sequence[ThreadLine]], title: str = "") -> Changes:
     """The units of the `new` or `old` side of a page that was rewritten, under what is said about it. Threads on the
     other side are at the end."""
-    writer = _Writer(Unfolding(), threads)
-    if title:
-        writer.out.units.append(DiffUnit("title", text=title, tight=True))
     was, now = compared.old, compared.new
     shown, other = (now, was) if side == "new" else (was, now)
-    return writer.write_side(compared.diff, shown, other, _rewritten(compared.diff.size, side))
+    return _Writer(Unfolding(), threads, title).write_side(
+        compared.diff, shown, other, _rewritten(compared.diff.size, side)
+    )
 
 
 def _rewritten(size: Size, side: str) -> str:
@@ -190,16 +97,40 @@ def _is_exchanged(entry: Entry) -> bool:
     return isinstance(entry, (Added, Removed)) and len(slices(entry.block)) == 1
 
 
+_Parents = tuple[Block | None, Block | None]
+"""The list whose item a container is, if it is one, and the container."""
+
+
+@dataclass
+class _Level:
+    """What is being written lies in it."""
+
+    name: str = ""
+    named: Block | None = None
+    """The innermost container that has a name."""
+    called_by: Block | None = None
+    """The heading that is its name."""
+    old: _Parents = (None, None)
+    new: _Parents = (None, None)
+    heading: str = ""
+    """The last heading that was met in it."""
+
+
 class _Writer:
     def __init__(
-        self, unfolding: Unfolding, threads: Mapping[str, Sequence[ThreadLine]], *, side_by_side: bool = False
+        self,
+        unfolding: Unfolding,
+        threads: Mapping[str, Sequence[ThreadLine]],
+        title: str,
+        *,
+        side_by_side: bool = False,
     ) -> None:
-        self._unfolding, self._side_by_side = unfolding, side_by_side
+        self._unfolding, self._title, self._side_by_side = unfolding, title, side_by_side
         self._threads = threads
         self._total = sum(map(len, threads.values()))
         self._given: set[str] = set()
-        self._lists: dict[int, Block] = {}
-        """The lists that items are in, by the identity of the item."""
+        self._placed: list[Placed] = []
+        self._levels = [_Level()]
         self.out = Changes(thread_count=self._total)
 
     def write(self, diff: Diff) -> Changes:
@@ -208,7 +139,7 @@ class _Writer:
         if diff.unseen_lines:
             lines = "1 line" if diff.unseen_lines == 1 else f"{diff.unseen_lines} lines"
             self._put_note(f"Nothing that shows changed; {lines} of source did.")
-        self._entries(diff.entries, None)
+        self._entries(diff.entries)
         return self._finished()
 
     def write_side(self, diff: Diff, shown: Document, other: Document, said: str) -> Changes:
@@ -225,96 +156,109 @@ class _Writer:
         for key in self._threads:
             if key not in self._given:
                 self._put_threads(key, None)
+        units = folded(self._placed, self._unfolding, self._title)
+        if units and self._says_title(units[0].block):
+            self.out.units.append(replace(units.pop(0), tight=True))
+        elif self._title:
+            self.out.units.append(DiffUnit("title", text=self._title, tight=True))
+        self.out.units += units
         return self.out
+
+    def _says_title(self, block: Block | None) -> bool:
+        return block is not None and block.kind == "heading" and words(block.runs) == self._title
 
     def _settings(self, diff: Diff) -> None:
         for setting in diff.metadata:
-            block = Block("note", key=f"note {len(self.out.units)}")
+            block = Block("note", key=f"note {len(self._placed)}")
             is_first = setting is diff.metadata[0]
             self._put(DiffUnit("setting", block, setting=setting, change=self._next(), tight=not is_first))
 
-    def _put(self, unit: DiffUnit) -> None:
-        of_list = self._lists.get(id(unit.parent))
-        self.out.units += _cut(replace(unit, of_list=of_list) if of_list is not None else unit)
+    def _put(self, unit: DiffUnit, *, is_same: bool = False, is_held: bool = False) -> None:
+        inner = self._levels[-1]
+        parents = inner.old if isinstance(unit.entry, Removed) else inner.new
+        if unit.kind in ("block", "entry", "exchange"):
+            unit = replace(unit, parent=parents[-1], of_list=parents[0])
+        place = [text for level in self._levels for text in (level.name, level.heading)]
+        if unit.block is not None and unit.block.kind == "heading":
+            place[-1] = ""  # it says itself what follows
+        for each in [unit] if is_same else cut(unit):
+            self._placed.append(Placed(each, tuple(filter(None, place)), inner.named, is_same, is_held))
 
     def _put_note(self, text: str, change: int = -1) -> None:
-        self._put(DiffUnit("note", Block("note", key=f"note {len(self.out.units)}"), text=text, change=change))
+        self._put(DiffUnit("note", Block("note", key=f"note {len(self._placed)}"), text=text, change=change))
 
     def _next(self) -> int:
         self.out.count += 1
         return self.out.count - 1
 
-    def _entries(self, entries: Sequence[Entry], parent: Block | None) -> None:
-        told = _exchanged(entries) if self._side_by_side else entries
-        for index, entry in enumerate(told):
+    def _entries(self, entries: Sequence[Entry]) -> None:
+        for entry in _exchanged(entries) if self._side_by_side else entries:
             match entry:
                 case _Exchange(gone=gone, come=come):
-                    self._put(DiffUnit("exchange", come[0], gone=gone, come=come, parent=parent, change=self._next()))
+                    self._put(DiffUnit("exchange", come[0], gone=gone, come=come, change=self._next()))
                     self._threads_of((*gone, *come), elsewhere=len(gone) + len(come) > 2)
-                case Same():
-                    self._same(entry, index > 0, index + 1 < len(told), parent)
+                    self._passed(come[-1])
+                case Same(old=old, new=new):
+                    self._same(old, new)
                 case Changed(parts=Inside() as inside):
-                    self._container(entry, inside, parent)
+                    self._container(entry, inside)
                 case Restructured():
                     self._put_note(entry.note, change=self._next())
-                    self._entries(entry.entries, None)
+                    with self._within(None, None):
+                        self._entries(entry.entries)
                     self._threads_of((*entry.new, *entry.old))
                 case Added(block=block) | Removed(block=block):
-                    self._put(DiffUnit("entry", block, None, entry, parent, change=self._next()))
+                    self._put(DiffUnit("entry", block, None, entry, change=self._next()))
                     self._threads_of((block,))
-                case Changed(old=old, new=block) | Moved(old=old, new=block):
-                    self._put(DiffUnit("entry", block, None, entry, parent, change=self._next()))
+                    if isinstance(entry, Added):
+                        self._passed(block)
+                case Changed(old=was, new=block) | Moved(old=was, new=block):
+                    self._put(DiffUnit("entry", block, None, entry, change=self._next()))
                     if not isinstance(entry, Moved) or entry.arrives:
-                        self._threads_of((block, old))
+                        self._threads_of((block, was))
+                        self._passed(block)
 
-    def _container(self, entry: Changed, inside: Inside, parent: Block | None) -> None:
+    def _container(self, entry: Changed, inside: Inside) -> None:
         has_title = inside.title is not None and bool(inside.title.sorts)
-        if entry.new.kind in ("item", "task") and parent is not None:
-            self._lists[id(entry.new)] = parent
-        if name := _name(entry.new):
-            self._put(DiffUnit("label", text=f"in {name}"))
-        if entry.notes or has_title:
-            self._put(DiffUnit("entry", entry.new, None, entry, parent, change=self._next()))
-        self._entries(inside.entries, entry.new)
-        self._put_threads(entry.new.key, entry.new)
-        self._put_threads(entry.old.key, entry.old)
+        with self._within(entry.old, entry.new):
+            if entry.notes or has_title:
+                self._put(DiffUnit("entry", entry.new, None, entry, change=self._next()))
+            self._entries(inside.entries)
+            self._put_threads(entry.new.key, entry.new)
+            self._put_threads(entry.old.key, entry.old)
 
-    def _same(self, entry: Same, before: bool, after: bool, parent: Block | None) -> None:
-        blocks, around = entry.new, self._unfolding.around
-        kept = [
-            (before and index < around)
-            or (after and index >= len(blocks) - around)
-            or any(each.key in self._threads for each in block.walk())
-            for index, block in enumerate(blocks)
-        ]
-        index = 0
-        while index < len(blocks):
-            end = index
-            while end < len(blocks) and not kept[end]:
-                end += 1
-            if end - index == 1 and around:
-                kept[index] = True
+    def _same(self, olds: Sequence[Block], news: Sequence[Block]) -> None:
+        for old, new in zip(olds, news, strict=True):
+            hung = [each.key in self._threads for each in new.walk()]
+            if any(hung[1:]) and new.kind in _OPENED and len(old.children) == len(new.children):
+                with self._within(old, new):
+                    self._same(old.children, new.children)
+                    self._put_threads(new.key, new)
                 continue
-            if end > index:
-                self._fold(entry, index, end, parent)
-                index = end
-                continue
-            self._put(DiffUnit("block", blocks[index], entry.old[index], parent=parent))
-            self._threads_of((blocks[index],))
-            index += 1
+            self._put(DiffUnit("block", new, old), is_same=True, is_held=any(hung))
+            if any(hung):
+                self._threads_of((new,))
+            self._passed(new)
 
-    def _fold(self, entry: Same, start: int, end: int, parent: Block | None) -> None:
-        blocks = entry.new[start:end]
-        heading = entry.heading if end == len(entry.new) else _heading(entry.new[:end])
-        key = f"fold {blocks[0].key}"
-        if key in self._unfolding.opened:
-            for old, block in zip(entry.old[start:end], blocks, strict=True):
-                self._put(DiffUnit("block", block, old, parent=parent))
-            return
-        unit = "block" if parent is None else {"list": "item", "table": "row"}.get(parent.kind, "block")
-        text = f"{len(blocks)} {unit if len(blocks) == 1 else unit + 's'} unchanged"
-        text += f" · {heading}" if heading else ""
-        self._put(DiffUnit("fold", Block("fold", key=key), text=text, hidden=blocks))
+    def _passed(self, block: Block) -> None:
+        """What follows lies under this heading, unless what it lies in is called by it."""
+        level = self._levels[-1]
+        if block.kind == "heading" and block is not level.called_by:
+            level.heading = "" if self._says_title(block) else words(block.runs)  # the title stands above it all
+
+    @contextmanager
+    def _within(self, old: Block | None, new: Block | None) -> Iterator[None]:
+        """What is put lies in a container of both sides; None: in nothing it has to be shown as a part of."""
+        outer = self._levels[-1]
+        name = name_of(new) if new is not None else ""
+        parents: list[_Parents] = []
+        for above, block in ((outer.old, old), (outer.new, new)):
+            is_item = block is not None and block.kind in ("item", "task")
+            parents.append((above[-1] if is_item else None, block))
+        named, called_by = (new, naming(new)) if new is not None and name else (outer.named, None)
+        self._levels.append(_Level(name, named, called_by, parents[0], parents[1]))
+        yield
+        self._levels.pop()
 
     def _threads_of(self, blocks: Sequence[Block], *, elsewhere: bool = False) -> None:
         """The threads on blocks; `elsewhere`: which do not stand right above them, so that they quote them."""
@@ -333,53 +277,3 @@ class _Writer:
             found = [replace(thread, about=thread.about or about) for thread in found]
         placed = tuple((thread, f"thread {number}/{self._total}") for number, thread in enumerate(found, first))
         self._put(DiffUnit("threads", block or Block("page-threads", key=key), threads=placed, tight=block is not None))
-
-
-def _heading(blocks: Sequence[Block]) -> str:
-    return next((words(block.runs) for block in reversed(blocks) if block.kind == "heading"), "")
-
-
-def _name(block: Block) -> str:
-    """What a container is called, when saying so helps."""
-    if block.kind in ("list", "document", "columns", "column", "tabs", "stepper", "updates", "figure", "item", "task"):
-        return ""
-    title = str(block.attrs.get("title") or block.attrs.get("date") or words(block.runs) or "")
-    if not title and block.children and block.children[0].kind == "heading":
-        title = words(block.children[0].runs)
-    name = _NAMES.get(block.kind, block.kind.replace("-", " "))
-    return f"{name} “{title}”" if title else name
-
-
-def _cut(unit: DiffUnit) -> list[DiffUnit]:
-    """A unit in slices; only the unit when it is not long."""
-    match unit.entry:
-        case None if unit.kind == "block" and unit.block is not None:
-            olds = slices(unit.old) if unit.old is not None else []
-            return [
-                replace(each, block=piece, old=olds[at] if at < len(olds) else None)
-                for at, (each, piece) in enumerate(_numbered(unit, slices(unit.block)))
-            ]
-        case Added(block=block):
-            return [replace(each, block=piece, entry=Added(piece)) for each, piece in _numbered(unit, slices(block))]
-        case Removed(block=block):
-            return [replace(each, block=piece, entry=Removed(piece)) for each, piece in _numbered(unit, slices(block))]
-        case Changed() | Moved() as entry:
-            return [replace(each, entry=piece) for each, piece in _numbered(unit, _entries(entry))]
-    return [unit]
-
-
-def _numbered(unit: DiffUnit, pieces: Sequence[T]) -> list[tuple[DiffUnit, T]]:
-    if len(pieces) == 1:
-        return [(unit, pieces[0])]
-    later = replace(unit, change=-1, tight=True)
-    return [(replace(later if at > 1 else unit, part=at), piece) for at, piece in enumerate(pieces, 1)]
-
-
-def _entries(entry: Changed | Moved) -> list[Entry]:
-    match entry.parts:
-        case Table(rows=rows) as table if len(rows) > _ROWS:
-            parts = [replace(table, rows=rows[at : at + _ROWS]) for at in range(0, len(rows), _ROWS)]
-            return [replace(entry, parts=part) for part in parts]
-        case Lines(lines=lines) if len(lines) > _LINES:
-            return [replace(entry, parts=Lines(lines[at : at + _LINES])) for at in range(0, len(lines), _LINES)]
-    return [entry]

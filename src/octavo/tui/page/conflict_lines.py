@@ -14,8 +14,9 @@ from octavo.documents.blocks import Block, Document
 from octavo.documents.merging.resolution import Choice, Part, chosen_lines
 from octavo.documents.merging.within import Conflict
 from octavo.tui.page.change_lines import set_diff_unit
-from octavo.tui.page.changing import DiffUnit, Unfolding, changes
+from octavo.tui.page.changing import changes
 from octavo.tui.page.compared import Compared, compare
+from octavo.tui.page.diff_units import DiffUnit, Unfolding
 from octavo.tui.page.lines import Line, Piece, cut, fit, padded, width_of
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting

@@ -12,9 +12,11 @@ from textual.message import Message
 
 from octavo.documents.blocks import Block
 from octavo.tui.page.change_lines import guess, set_diff_unit
-from octavo.tui.page.changing import Changes, DiffUnit, Unfolding, changes, one_side, source_changes
+from octavo.tui.page.changing import changes, one_side, source_changes
 from octavo.tui.page.compared import Compared
 from octavo.tui.page.cursor_pane import Stop
+from octavo.tui.page.diff_going import GoingAbout
+from octavo.tui.page.diff_units import Changes, DiffUnit, Unfolding
 from octavo.tui.page.finding import Finder
 from octavo.tui.page.galley import Galley
 from octavo.tui.page.layout import set_block
@@ -24,7 +26,7 @@ from octavo.tui.page.reader import motions
 from octavo.tui.page.setting import Folds, Setting
 from octavo.tui.page.side_by_side import BETWEEN, Room
 from octavo.tui.page.threads import ThreadLine
-from octavo.tui.page.two_sides import Layout, TwoSided
+from octavo.tui.page.two_sides import Layout
 from octavo.tui.widgets.states import nothing
 
 WIDEST = 108
@@ -32,7 +34,7 @@ WIDEST = 108
 _SAID: dict[Layout, str] = {"changes": "", "sides": "side by side", "new": "as it is now", "old": "as it was"}
 
 
-class DiffView(TwoSided):
+class DiffView(GoingAbout):
     """What changed on a page: `show` what was compared."""
 
     CONTEXT: ClassVar[str] = "diff"
@@ -93,21 +95,9 @@ class DiffView(TwoSided):
         self._asked: set[str] = set()
         """The threads whose replies were asked for."""
         self.folds = Folds()
-        self._changed = Changes()
+        self.changed = Changes()
 
     # What callers ask and do
-
-    @property
-    def change_number(self) -> int:
-        """Which change the cursor is on or after, counted from 1; 0 before the first."""
-        here = self.cursor_stop()
-        unit = here[0] if here is not None else 0
-        return max((each.change + 1 for each in self._changed.units[: unit + 1]), default=0)
-
-    @property
-    def change_count(self) -> int:
-        """How many changes there are."""
-        return self._changed.count
 
     @property
     def facts(self) -> str:
@@ -116,8 +106,8 @@ class DiffView(TwoSided):
         parts = (
             [f"change {at} of {count}" if at else f"{count} {'change' if count == 1 else 'changes'}"] if count else []
         )
-        if self._changed.thread_count:
-            parts.append("1 thread" if self._changed.thread_count == 1 else f"{self._changed.thread_count} threads")
+        if self.changed.thread_count:
+            parts.append("1 thread" if self.changed.thread_count == 1 else f"{self.changed.thread_count} threads")
         if self.shows_source:
             parts.append("source")
         if said := _SAID[self.layout_now]:
@@ -148,8 +138,8 @@ class DiffView(TwoSided):
             self.lay_anew()
             self.needle, self._finds, self._find, self._asked = "", (), None, set()
             self.galley = Galley((), lambda unit: 0, lambda unit: [])
-            self.scroll_to(y=0, animate=False, immediate=True, force=True)
-        self._lay_out_again()
+            self.meet()
+        self.lay_out_again()
         self.content_changed()
         self.refresh_bindings()
         self.tell()
@@ -159,7 +149,7 @@ class DiffView(TwoSided):
         if threads == self.threads:
             return
         self.threads = threads
-        self._lay_out_again()
+        self.lay_out_again()
         self.content_changed()
         self.tell()
 
@@ -178,47 +168,14 @@ class DiffView(TwoSided):
         room = Room.of(min(2 * WIDEST + BETWEEN if is_split else WIDEST, most), split=is_split)
         setting = Setting(self.look, self.folds, set_block, room=room.side)
         if self.compared is None:
-            self._changed = Changes()
+            self.changed = Changes()
         elif self.shows_source:
-            self._changed = source_changes(self.compared.hunks)
+            self.changed = source_changes(self.compared.hunks)
         elif layout == "new" or layout == "old":
-            self._changed = one_side(self.compared, layout, self.threads, self._title)
+            self.changed = one_side(self.compared, layout, self.threads, self._title)
         else:
-            self._changed = changes(
-                self.compared.diff, self.unfolding, self.threads, self._title, side_by_side=is_split
-            )
-        return Galley(self._changed.units, guess, lambda unit: set_diff_unit(setting, unit, room))
-
-    def together(self, unit: int) -> range:
-        units, first, last = self._changed.units, unit, unit
-        while units[first].part > 1:
-            first -= 1
-        while last + 1 < len(units) and units[last + 1].part > 1:
-            last += 1
-        return range(first, last + 1)
-
-    def _lay_out_again(self) -> None:
-        """Set the units anew, the block under the cursor where it is on the screen."""
-        here = self.cursor_stop()
-        above = self.galley.top(here[0]) + here[1] - self.scroll_offset.y if here is not None else 0
-        self.reset()
-        if here is None:
-            return
-        if (stop := self._stop_on(here[3])) is not None:
-            if self.cursor is not None:  # else nobody has moved it yet, and n goes to the first change
-                self.cursor = (stop[0], stop[3])
-            self.go(self.galley.top(stop[0]) + stop[1] - above)
-
-    def _stop_on(self, block: Block) -> Stop | None:
-        """Where a block is shown, or else one of its name."""
-        named: Stop | None = None
-        for unit, each in enumerate(self._changed.units):
-            if (block.kind == "thread" and each.threads) or each.holds(block.key):
-                for stop in self.stops_of(unit):
-                    if stop[3] is block:
-                        return stop
-                    named = named or (stop if stop[3].key == block.key else None)
-        return named
+            self.changed = changes(self.compared.diff, self.unfolding, self.threads, self._title, side_by_side=is_split)
+        return Galley(self.changed.units, guess, lambda unit: set_diff_unit(setting, unit, room))
 
     def before_painting(self) -> None:
         super().before_painting()
@@ -245,43 +202,26 @@ class DiffView(TwoSided):
 
     def open_spot(self, hot: Hot, *, outside: bool) -> None:
         if hot.kind == "fold" and hot.target.startswith("fold "):
-            self._open_fold(hot.target)
+            self.open_fold(hot.target)
         elif hot.kind in ("fold", "tab") and self.compared is not None:
             block = self.compared.new.find(hot.target) or self.compared.old.find(hot.target)
             if block is not None and hot.kind == "tab" and hot.spot.index < len(block.children):
                 self.folds.choose(block.children[hot.spot.index])
             elif block is not None:
                 self.folds.toggle(block)
-            for unit, each in enumerate(self._changed.units):
+            for unit, each in enumerate(self.changed.units):
                 if each.kind == "block" and each.holds(hot.target):
                     self.change(unit)
         elif hot.kind in ("link", "image", "file"):
             self.post_message(LinkFollowed(hot.target, outside, hot.kind))
 
-    def _open_fold(self, key: str) -> None:
-        units = self._changed.units
-        at = next((index for index, unit in enumerate(units) if unit.block is not None and unit.block.key == key), None)
-        if at is None:
-            return
-        top = self.scroll_offset.y
-        self.unfolding.opened.add(key)
-        self.reset()
-        stop = next(iter(self.stops_of(at)), None) if at < len(self.galley) else None
-        if stop is not None:
-            self.cursor = (at, stop[3])
-        self.go(top)
-        self.content_changed()
-
     def thread_at(self, stop: Stop) -> Block | None:
         if stop[3].kind == "thread":
             return stop[3]
-        return next((each for each in stop[3].walk() if each.key and self._open_on(each.key)), None)
-
-    def _open_on(self, key: str) -> bool:
-        return any(thread.open for thread in self.threads.get(key, ()))
+        return next((each for each in stop[3].walk() if each.key and self.has_open_on(each.key)), None)
 
     def wide_at(self, stop: Stop) -> Iterable[Block]:
-        return [each for block in self._changed.units[stop[0]].blocks for each in block.walk()]
+        return [each for block in self.changed.units[stop[0]].blocks for each in block.walk()]
 
     # Actions
 
@@ -306,7 +246,7 @@ class DiffView(TwoSided):
             return "Nothing changed on this page."
         if action == "layout" and (why := self.why_no_layout) is not None:
             return why
-        if action == "thread" and not any(map(self._open_on, self.threads)):
+        if action == "thread" and not any(map(self.has_open_on, self.threads)):
             return "No open thread hangs on this page."
         return super().why_not(action, parameters)
 
@@ -314,70 +254,27 @@ class DiffView(TwoSided):
         if self.needle:
             self.step_find(step)
             return
-        self._go_to_change(step)
-
-    def action_thread(self, step: int) -> None:
-        here = self.cursor_stop() if self.cursor is not None else None
-        at, block = (here[0], here[3]) if here is not None else (-1 if step > 0 else len(self.galley), None)
-        units = self._changed.units
-        with self.steady():
-            among = self.stops_from(at, block, step, lambda unit: bool(units[unit].threads))
-            stop = next((stop for stop in among if stop[3].kind == "thread" and stop[3].attrs["open"]), None)
-        if stop is not None:
-            self.put_cursor(stop, bring="third")
-
-    def _go_to_change(self, step: int) -> None:
-        here = self.cursor_stop() if self.cursor is not None else None
-        at = here[0] if here is not None else -1 if step > 0 else len(self.galley)
-        units = self._changed.units
-        with self.steady():
-            among = (
-                index for index in range(at + step, len(units) if step > 0 else -1, step) if units[index].change >= 0
-            )
-            stops = next(filter(None, map(self.stops_of, among)), None)
-        if stops:
-            # A comment is about the page as it is, unless one goes to the other side.
-            new = (stop for stop in stops if not self.is_old(stop[3]))
-            unit, _, _, block = next(new, stops[0])
-            first = stops[0][1]
-            self.put_cursor((unit, first, len(self.galley.lines(unit)) - 1, block), bring="third")
+        self.go_to_change(step)
 
     def action_unfold(self) -> None:
         here = self.cursor_stop()
         if here is not None and here[3].kind == "fold":
-            self._open_fold(here[3].key)
+            self.open_fold(here[3].key)
             return
         self.unfolding.more()
-        self._lay_out_again()
+        self.lay_out_again()
         self.content_changed()
 
     def action_fold(self) -> None:
         self.unfolding.less()
-        self._lay_out_again()
+        self.lay_out_again()
         self.content_changed()
 
     def action_layout(self) -> None:
         self.next_layout()
-        self._lay_out_again()
+        self.lay_out_again()
         self.content_changed()
         self.tell()
-
-    def go_to_anchor(self, anchor: str) -> bool:
-        """Go to a heading of the page as it is. False when it has none of that name."""
-        headings = self.compared.new.headings if self.compared is not None else ()
-        block = next((each.block for each in headings if each.anchor == anchor.lstrip("#")), None)
-        if block is None:
-            return False
-        if self.shows_source or self.layout_now == "old":
-            self.shows_source, self._layout = False, "changes"
-            self._lay_out_again()
-        fold = next((unit.block for unit in self._changed.units if unit.hidden and unit.holds(block.key)), None)
-        if fold is not None:
-            self._open_fold(fold.key)
-        stop = self._stop_on(block)
-        if stop is not None:
-            self.put_cursor(stop, bring="top")
-        return stop is not None
 
     def action_source(self) -> None:
         if self.compared is not None:
@@ -390,7 +287,7 @@ class DiffView(TwoSided):
         self.shows_source = not self.shows_source
         self.cursor = None
         self.galley = Galley((), lambda unit: 0, lambda unit: [])
-        self.scroll_to(y=0, animate=False, immediate=True, force=True)
+        self.meet()
         self.reset()
         self.content_changed()
         self.tell()

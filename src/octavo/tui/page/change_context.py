@@ -1,0 +1,123 @@
+"""What is shown of what did not change: a little around each change, the rest folded under the name of where one is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from octavo.documents.blocks import Block, words
+from octavo.tui.page.diff_units import DiffUnit, Unfolding, cut
+
+_CLIP = 3
+"""Lines of a block that stands around a change: one that has not one line more is shown whole."""
+_READ = frozenset({"paragraph", "heading", "item", "task", "list", "quote"})
+"""What tells where one is by a few of its lines."""
+_UNNAMED = frozenset(
+    {"list", "document", "columns", "column", "tabs", "stepper", "updates", "figure", "item", "task", "footnotes"}
+)
+_NAMES = {"expandable": "expandable section", "openapi": "interface", "quote": "quotation"}
+_PARTS = {"list": "item", "table": "row", "stepper": "step", "tabs": "tab", "updates": "update"}
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A unit, and the names of where it lies, outermost first. What is the same on both sides may be folded."""
+
+    unit: DiffUnit
+    place: tuple[str, ...] = ()
+    container: Block | None = None
+    """The innermost of what it lies in that has a name."""
+    is_same: bool = False
+    is_held: bool = False
+    """It has a thread: it is shown in any case."""
+
+
+def name_of(block: Block) -> str:
+    """What a container is called, when saying so helps."""
+    if block.kind in _UNNAMED:
+        return ""
+    title = str(block.attrs.get("title") or block.attrs.get("date") or words(block.runs) or "")
+    if not title and (named := naming(block)) is not None:
+        title = words(named.runs)
+    name = _NAMES.get(block.kind, block.kind.replace("-", " "))
+    return f"{name} “{title}”" if title else name
+
+
+def naming(block: Block) -> Block | None:
+    """The heading that a container such as a step is called by."""
+    return block.children[0] if block.children and block.children[0].kind == "heading" else None
+
+
+def folded(placed: Sequence[Placed], unfolding: Unfolding, title: str = "") -> list[DiffUnit]:
+    """The units that are shown of a page called `title`. What is folded is in one line, which says where one is below
+    it; where nothing is, a line says when one gets into something or out of it."""
+    kept = _kept(placed, unfolding)
+    out: list[DiffUnit] = []
+    hidden: list[Placed] = []
+    container: Block | None = None
+    for each, clip in zip(placed, kept, strict=True):
+        if clip is None:
+            hidden.append(each)
+            continue
+        if each.unit.kind != "threads" and (hidden or each.container is not container):
+            out += _fold(hidden, each.place) if hidden else [DiffUnit("label", place=each.place or (title,))]
+            hidden, container = [], each.container
+        if not each.is_same:
+            out.append(each.unit)
+            continue
+        out += cut(each.unit) if not clip else [replace(each.unit, clip=clip)]
+    return out + (_fold(hidden, ()) if hidden else [])
+
+
+def _kept(placed: Sequence[Placed], unfolding: Unfolding) -> list[int | None]:
+    """For each unit how it is clipped; None for what is folded."""
+    around, is_brief = unfolding.around, unfolding.is_brief
+    after, before = _distances(placed), [*reversed(_distances(placed[::-1]))]
+    out: list[int | None] = []
+    for each, since, until in zip(placed, after, before, strict=True):
+        block = each.unit.block
+        if not each.is_same or each.is_held or (block is not None and block.key in unfolding.opened):
+            out.append(0)
+        elif min(since, until) > around or not (_is_read(block) or not is_brief):
+            out.append(None)
+        elif not is_brief or max(since, until) <= around:
+            out.append(0)
+        else:
+            out.append(_CLIP if since <= around else -_CLIP)
+    return _without_short_folds(placed, out) if around else out
+
+
+def _distances(placed: Iterable[Placed]) -> list[int]:
+    """How many blocks after the last change each is; a very great number before the first."""
+    out: list[int] = []
+    since = 1 << 30
+    for each in placed:
+        if each.is_same:
+            since += 1
+        elif each.unit.change >= 0 and each.unit.kind != "setting":
+            since = 0
+        out.append(since)
+    return out
+
+
+def _without_short_folds(placed: Sequence[Placed], kept: list[int | None]) -> list[int | None]:
+    """No fold hides only one block that takes no more room than the fold."""
+    out = list(kept)
+    for at, each in enumerate(placed):
+        alone = kept[at] is None and None not in (kept[at - 1] if at else 0, kept[at + 1] if at + 1 < len(kept) else 0)
+        if alone and _is_read(each.unit.block):
+            out[at] = _CLIP
+    return out
+
+
+def _is_read(block: Block | None) -> bool:
+    return block is not None and block.kind in _READ
+
+
+def _fold(hidden: Sequence[Placed], place: tuple[str, ...]) -> list[DiffUnit]:
+    """The line that hides something, and says where what is below it lies."""
+    blocks = tuple(each.unit.block for each in hidden if each.unit.block is not None)
+    parts = {_PARTS.get(each.unit.parent.kind, "block") if each.unit.parent else "block" for each in hidden}
+    part = parts.pop() if len(parts) == 1 else "block"
+    text = f"{len(blocks)} {part if len(blocks) == 1 else part + 's'} unchanged"
+    return [DiffUnit("fold", Block("fold", key=f"fold {blocks[0].key}"), text=text, place=place, hidden=blocks)]

@@ -1,0 +1,179 @@
+"""Going about in a diff: to its first change when it is opened, from change to change, to threads and headings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+
+from octavo.documents.blocks import Block
+from octavo.tui.page.cursor_pane import Stop
+from octavo.tui.page.diff_units import Changes, Unfolding
+from octavo.tui.page.pane import Anchor
+from octavo.tui.page.threads import ThreadLine
+from octavo.tui.page.two_sides import TwoSided
+
+
+class GoingAbout(TwoSided):
+    """A diff one goes about in. A subclass makes its units (`make_galley`)."""
+
+    threads: Mapping[str, Sequence[ThreadLine]]
+    unfolding: Unfolding
+    changed: Changes
+    """What is on show."""
+    _is_to_meet = False
+    _met: tuple[Block, int] | None = None
+    """The block under the cursor and the line at the top as one met the page."""
+
+    @property
+    def change_number(self) -> int:
+        """Which change the cursor is on or after, counted from 1; 0 before the first."""
+        here = self.cursor_stop()
+        unit = here[0] if here is not None else 0
+        return max((each.change + 1 for each in self.changed.units[: unit + 1]), default=0)
+
+    @property
+    def change_count(self) -> int:
+        """How many changes there are."""
+        return self.changed.count
+
+    def together(self, unit: int) -> range:
+        units, first, last = self.changed.units, unit, unit
+        while units[first].part > 1:
+            first -= 1
+        while last + 1 < len(units) and units[last + 1].part > 1:
+            last += 1
+        return range(first, last + 1)
+
+    # Meeting a page
+
+    def meet(self) -> None:
+        """Put the cursor on the first change, and bring that in view if it is not: at once, or once there is room."""
+        self._is_to_meet = True
+        if len(self.galley):
+            self._meet()
+
+    def _meet(self) -> None:
+        self._is_to_meet, self._met, self.cursor = False, None, None
+        self.scroll_to(y=0, animate=False, immediate=True, force=True)
+        stop = self._change_from(-1, 1)
+        if stop is None:
+            return
+        unit, first, last, block = stop
+        self.put_cursor(stop, bring=None)
+        self.settle_around(unit)
+        height = last - first + 1
+        if self.galley.top(unit) + first + min(height, self.rows // 2) > self.rows:
+            self.go_to(unit, first, below=max(2, min(self.rows // 3, self.rows - height)))
+        self._met = (block, self.scroll_offset.y)
+
+    @property
+    def _is_as_met(self) -> bool:
+        """Whether nobody has moved since one met the page."""
+        here = self.cursor[1] if self.cursor is not None else None
+        return self._met is not None and here is self._met[0] and self.scroll_offset.y == self._met[1]
+
+    def reset(self, *, anchor: Anchor | None = None) -> None:
+        meets = self._is_to_meet or self._is_as_met
+        super().reset(anchor=anchor)
+        if meets:
+            self.meet()
+
+    # Laying out
+
+    def lay_out_again(self) -> None:
+        """Set the units anew, the block under the cursor where it is on the screen."""
+        if self._is_to_meet or self._is_as_met:
+            self.reset()
+            return
+        here = self.cursor_stop()
+        above = self.galley.top(here[0]) + here[1] - self.scroll_offset.y if here is not None else 0
+        self.reset()
+        if here is None:
+            return
+        if (stop := self._stop_on(here[3])) is not None:
+            if self.cursor is not None:  # else there is no change: nobody has put it anywhere
+                self.cursor = (stop[0], stop[3])
+            self.go(self.galley.top(stop[0]) + stop[1] - above)
+
+    def _stop_on(self, block: Block) -> Stop | None:
+        """Where a block is shown, or else one of its name."""
+        named: Stop | None = None
+        for unit, each in enumerate(self.changed.units):
+            if (block.kind == "thread" and each.threads) or each.holds(block.key):
+                for stop in self.stops_of(unit):
+                    if stop[3] is block:
+                        return stop
+                    named = named or (stop if stop[3].key == block.key else None)
+        return named
+
+    # Going
+
+    def has_open_on(self, key: str) -> bool:
+        """Whether an open thread hangs on the block called `key`."""
+        return any(thread.open for thread in self.threads.get(key, ()))
+
+    def action_thread(self, step: int) -> None:
+        here = self.cursor_stop() if self.cursor is not None else None
+        at, block = (here[0], here[3]) if here is not None else (-1 if step > 0 else len(self.galley), None)
+        units = self.changed.units
+        with self.steady():
+            # After the last comes the first: one begins at the first change, which may lie below a thread.
+            ahead = self.stops_from(at, block, step, lambda unit: bool(units[unit].threads))
+            again = self.stops_from(-1 if step > 0 else len(units), None, step, lambda unit: bool(units[unit].threads))
+            among = (stop for stop in chain(ahead, again) if stop[3].kind == "thread")
+            stop = next((stop for stop in among if stop[3].attrs["open"]), None)
+        if stop is not None:
+            self.put_cursor(stop, bring="third")
+
+    def go_to_change(self, step: int) -> None:
+        """Go to the change after (or before) the one under the cursor."""
+        here = self.cursor_stop() if self.cursor is not None else None
+        at = here[0] if here is not None else -1 if step > 0 else len(self.galley)
+        with self.steady():
+            stop = self._change_from(at, step)
+        if stop is not None:
+            self.put_cursor(stop, bring="third")
+
+    def _change_from(self, unit: int, step: int) -> Stop | None:
+        """The next change from a unit on, with all its lines: on the new side where it has one, as a comment is about the
+        page as it is unless one goes to the other side."""
+        units = self.changed.units
+        among = range(unit + step, len(units) if step > 0 else -1, step)
+        found = next(filter(None, (self.stops_of(each) for each in among if units[each].change >= 0)), None)
+        if not found:
+            return None
+        at, _, _, block = next((stop for stop in found if not self.is_old(stop[3])), found[0])
+        return at, found[0][1], len(self.galley.lines(at)) - 1, block
+
+    def open_fold(self, key: str) -> None:
+        """Show what a fold hides, the cursor on the first of it."""
+        units = self.changed.units
+        at = next((index for index, unit in enumerate(units) if unit.block is not None and unit.block.key == key), None)
+        if at is None:
+            return
+        top = self.scroll_offset.y
+        self._met = None  # one stays where one is
+        self.unfolding.opened.update(block.key for block in units[at].hidden)
+        self.reset()
+        stop = next(iter(self.stops_of(at)), None) if at < len(self.galley) else None
+        if stop is not None:
+            self.cursor = (at, stop[3])
+        self.go(top)
+        self.content_changed()
+
+    def go_to_anchor(self, anchor: str) -> bool:
+        """Go to a heading of the page as it is. False when it has none of that name."""
+        headings = self.compared.new.headings if self.compared is not None else ()
+        block = next((each.block for each in headings if each.anchor == anchor.lstrip("#")), None)
+        if block is None:
+            return False
+        if self.shows_source or self.layout_now == "old":
+            self.shows_source, self._layout = False, "changes"
+            self.lay_out_again()
+        fold = next((unit.block for unit in self.changed.units if unit.hidden and unit.holds(block.key)), None)
+        if fold is not None:
+            self.open_fold(fold.key)
+        stop = self._stop_on(block)
+        if stop is not None:
+            self.put_cursor(stop, bring="top")
+        return stop is not None
