@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import sqlite3
@@ -19,7 +20,7 @@ import pytest
 
 from octavo.data.database import connect
 from octavo.data.drafts import Drafts
-from octavo.data.state import STEPS, NotSaved, State
+from octavo.data.state import STEPS, NotSaved, State, why_not_saved
 
 V2 = (*STEPS, ("CREATE TABLE more (name TEXT) STRICT", "INSERT INTO more VALUES ('a')"))
 
@@ -212,6 +213,19 @@ class TestMigrations:
         assert state.take("outbox") is not None
         state.close()
         assert (folder / "state.db").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("number", "helps"),
+    [
+        (errno.ENOLCK, "Set OCTAVO_STATE_DIR to a folder on a disk of this machine"),
+        (errno.EOPNOTSUPP, "Set OCTAVO_STATE_DIR"),
+        (errno.EROFS, "Make it writable"),
+        (errno.EDQUOT, "Free some space"),
+    ],
+)
+def test_what_the_file_system_refuses_is_said_with_what_helps(number: int, helps: str) -> None:
+    assert helps in why_not_saved(OSError(number, "says libc"), Path("/net/state/outbox.lock"))
 
 
 class TestDamage:

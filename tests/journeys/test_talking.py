@@ -161,7 +161,7 @@ async def test_all_that_are_ticked_are_done_together_and_taken_back_together(sta
         await run.see("3 ticked")
         await run.press("d")
         await run.hear("3 threads resolved")
-        await run.see("Open 73")
+        await run.see("Open 73", "4 Comments 73")
         assert "ticked" not in run.text
         await run.sent()
         assert [op.resolved for op in run.gate.sent(comments.Update)] == [True] * 3

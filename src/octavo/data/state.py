@@ -232,24 +232,28 @@ class State:
             self._failed(error)
 
     def _failed(self, error: Exception, path: Path | None = None) -> NotSaved:
-        path = path or self._path
-        name = getattr(error, "sqlite_errorname", "") or errno.errorcode.get(getattr(error, "errno", None) or 0, "")
-        if isinstance(error, TimeoutError):
-            name = "BUSY"  # it waits for the lock
-        match name.removeprefix("SQLITE_").split("_")[0]:
-            case "FULL" | "ENOSPC" | "EDQUOT":
-                cause = "the disk is full. Free some space, then try again"
-            case "READONLY" | "CANTOPEN" | "PERM" | "EACCES" | "EPERM" | "EROFS":
-                cause = f"{path} may not be written. Make it writable, then try again"
-            case "BUSY" | "LOCKED":
-                cause = "another program holds the file. Try again in a moment"
-            case _:
-                cause = f"{path} cannot be written ({error})"
-        self.trouble = f"Nothing is being saved: {cause}."
+        self.trouble = f"Nothing is being saved: {why_not_saved(error, path or self._path)}."
         return NotSaved(self.trouble)
 
     def _data_version(self) -> int:
         return int(self._db.execute("PRAGMA data_version").fetchone()[0])
+
+
+def why_not_saved(error: Exception, path: Path | None) -> str:
+    """Why `path` could not be written or locked, and what helps."""
+    name = getattr(error, "sqlite_errorname", "") or errno.errorcode.get(getattr(error, "errno", None) or 0, "")
+    if isinstance(error, TimeoutError):
+        name = "BUSY"  # it waits for the lock
+    match name.removeprefix("SQLITE_").split("_")[0]:
+        case "FULL" | "ENOSPC" | "EDQUOT":
+            return "the disk is full. Free some space, then try again"
+        case "READONLY" | "CANTOPEN" | "PERM" | "EACCES" | "EPERM" | "EROFS":
+            return f"{path} may not be written. Make it writable, then try again"
+        case "BUSY" | "LOCKED":
+            return "another program holds the file. Try again in a moment"
+        case "ENOLCK" | "ENOSYS" | "EOPNOTSUPP" | "ENOTSUP":
+            return f"{path} is where no file can be locked. Set OCTAVO_STATE_DIR to a folder on a disk of this machine"
+    return f"{path} cannot be written ({error})"
 
 
 class Role:

@@ -223,6 +223,7 @@ class Octavo(Explaining[int]):
 
     def _open(self, session: Session) -> None:
         session.open()
+        self.known.count_comments()
         from octavo.tui.at_start import tell
 
         self.background(tell(self, session))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual.signal import Signal
@@ -20,6 +21,7 @@ from octavo.tui.ages import plural, short_age
 from octavo.tui.session import Session
 
 if TYPE_CHECKING:
+    from octavo.api.change_requests import ChangeRequest, ListOfOrganization
     from octavo.tui.app import Octavo
 
 MOST_SPACES = 1000
@@ -46,6 +48,8 @@ class Known:
         """What was asked for before it was known in which organization one is, the last of it."""
         self._session: Session | None = None
         self._leave: dict[str, Callable[[], None]] = {}
+        self._said_in: dict[str, int] = {}
+        """The open comments in change requests that are not merged, by their status."""
 
     def follow(self, session: Session) -> None:
         """Follow what `session` knows."""
@@ -61,6 +65,7 @@ class Known:
             self._leave.popitem()[1]()
         self._session = self.me = self.organization = self._waiting = None
         self.organizations, self.spaces = Snapshot(), Snapshot()
+        self._said_in.clear()
 
     def choose(self, organization: Organization) -> None:
         """Show the spaces, change requests and comments of `organization` from now on."""
@@ -73,11 +78,29 @@ class Known:
             leave()
         self.spaces = Snapshot()
         self._leave["spaces"] = session.live.watch(_spaces_of(organization), self._show_spaces)
+        if not self._app.opening:
+            self.count_comments()
         self.organization_changed.publish(organization)
         self._frame()
         act, self._waiting = self._waiting, None
         if act is not None:
             act(organization)
+
+    def count_comments(self) -> None:
+        """Count what is said in change requests too, as the list of comments shows it. The first screen does without."""
+        session, organization = self._session, self.organization
+        if session is None or organization is None:
+            return
+        for status, op in _undecided_in(organization).items():
+            if leave := self._leave.pop(f"{status} change requests", None):
+                leave()
+            self._said_in.pop(status, None)
+            self._leave[f"{status} change requests"] = session.live.watch(op, partial(self._show_said_in, status))
+
+    def _show_said_in(self, status: str, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
+        if snapshot.value is not None:
+            self._said_in[status] = sum(each.comments for each in snapshot.value.items)
+            self._frame()
 
     def with_organization(self, act: Callable[[Organization], object]) -> None:
         """Do something with the organization one is in: now, or, when it is not known yet, as soon as it is."""
@@ -92,7 +115,9 @@ class Known:
         if self._session is None:
             return ()
         of_all = (Me(), ListOrganizations())
-        return of_all if self.organization is None else (*of_all, _spaces_of(self.organization))
+        if self.organization is None:
+            return of_all
+        return (*of_all, _spaces_of(self.organization), *_undecided_in(self.organization).values())
 
     def space(self, space_id: str) -> Space | None:
         """The space called `space_id`, of the organization on show."""
@@ -105,7 +130,7 @@ class Known:
         items = self.spaces.value.items if self.spaces.value else ()
         return {
             "changes": sum(space.change_requests_open for space in items),
-            "comments": sum(space.comments for space in items),
+            "comments": sum(space.comments for space in items) + sum(self._said_in.values()),
         }
 
     @property
@@ -207,3 +232,11 @@ def _wrong(status: int | None) -> str:
 
 def _spaces_of(organization: Organization) -> ListSpaces:
     return ListSpaces(at=OrganizationRef(organization_id=organization.id), limit=MOST_SPACES)
+
+
+def _undecided_in(organization: Organization) -> dict[str, ListOfOrganization]:
+    """Those change requests of an organization whose comments are still to be answered, by their status."""
+    from octavo.api.change_requests import ListOfOrganization  # the first screen does without
+
+    at = OrganizationRef(organization_id=organization.id)
+    return {status: ListOfOrganization(at=at, status=status, limit=100) for status in ("open", "draft")}

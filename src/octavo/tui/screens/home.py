@@ -43,18 +43,21 @@ class Seat:
     """Why its spaces did not load, or are not fresh."""
 
     @property
-    def facts(self) -> str:
-        """What stands below its title."""
+    def comments(self) -> int | None:
+        """The open comments on its pages. In its change requests there may be more."""
+        return None if self.spaces is None else sum(space.comments for space in self.spaces)
+
+    def facts(self, comments: int | None) -> str:
+        """What stands below its title, with the number of open comments."""
         role = (self.role or "guest") if self.known else ""
         if self.spaces is None:
             return role
         changes = sum(space.change_requests_open for space in self.spaces)
-        comments = sum(space.comments for space in self.spaces)
         said = [
             role,
             _count(len(self.spaces), "space"),
             _count(changes, "change"),
-            _count(comments, "comment"),
+            _count(comments or 0, "comment"),
         ]
         return " · ".join(each for each in said if each)
 
@@ -137,9 +140,13 @@ class HomeScreen(View):
 
     def on_mount(self) -> None:
         self.organizations.wait_for("your organizations")
-        self.octavo.known.frame_changed.subscribe(self, lambda _: self._show_organizations())
+        self.octavo.known.frame_changed.subscribe(self, lambda _: self._frame_changed())
         self._show_organizations()
         self.organizations.focus()
+
+    def _frame_changed(self) -> None:
+        self._show_organizations()
+        self.organizations.redraw()
 
     def _show_organizations(self) -> None:
         snapshot = self.octavo.known.organizations
@@ -212,7 +219,7 @@ class HomeScreen(View):
         return Row(
             text=Content(seat.organization.title).stylize("bold"),
             right=Content.styled("here", "$success") if here else "",
-            below=seat.facts,
+            below=seat.facts(self.octavo.known.counts["comments"] if here else seat.comments),
             sign=Content.styled("◆", "$primary"),
         )
 
