@@ -36,14 +36,11 @@ def open_change_request(app: Octavo, change_request: ChangeRequest, space: Space
     """Show a change request over the list of them."""
     from octavo.tui.screens.change_request import ChangeRequestScreen
 
-    async def show() -> None:
-        if app.current_mode != "changes":
-            await app.switch_mode("changes")
-        while len(app.screen_stack) > 1:
-            await app.pop_screen()
-        await app.push_screen(ChangeRequestScreen(change_request, space))
-
-    app.background(show())
+    # At once, and not behind: the next key is already for this screen.
+    app.switch_mode("changes")
+    while len(app.screen_stack) > 1:
+        app.pop_screen()
+    app.push_screen(ChangeRequestScreen(change_request, space))
 
 
 def open_space(app: Octavo, space_id: str, page_id: str | None = None, anchor: str = "") -> None:

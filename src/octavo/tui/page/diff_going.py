@@ -11,6 +11,7 @@ from octavo.tui.page.diff_units import Changes, Unfolding
 from octavo.tui.page.pane import Anchor
 from octavo.tui.page.threads import ThreadLine
 from octavo.tui.page.two_sides import TwoSided
+from octavo.tui.page.whereabouts import Whereabouts
 
 
 class GoingAbout(TwoSided):
@@ -20,6 +21,8 @@ class GoingAbout(TwoSided):
     unfolding: Unfolding
     changed: Changes
     """What is on show."""
+    places: dict[str, Whereabouts]
+    """Where one was on the pages one was on, by their keys."""
     _is_to_meet = False
     _met: tuple[Block, int] | None = None
     """The block under the cursor and the line at the top as one met the page."""
@@ -47,7 +50,8 @@ class GoingAbout(TwoSided):
     # Meeting a page
 
     def meet(self) -> None:
-        """Put the cursor on the first change, and bring that in view if it is not: at once, or once there is room."""
+        """Put the cursor where one was on this page, else on the first change, and bring that in view if it is not: at
+        once, or once there is room."""
         self._is_to_meet = True
         if len(self.galley):
             self._meet()
@@ -55,16 +59,36 @@ class GoingAbout(TwoSided):
     def _meet(self) -> None:
         self._is_to_meet, self._met, self.cursor = False, None, None
         self.scroll_to(y=0, animate=False, immediate=True, force=True)
-        stop = self._change_from(-1, 1)
+        place = self.places.get(self.key) if not self.shows_source else None
+        stop = self._stop_called(place.block) if place is not None else None
+        if place is None or stop is None:
+            place, stop = None, self._change_from(-1, 1)
         if stop is None:
             return
         unit, first, last, block = stop
         self.put_cursor(stop, bring=None)
         self.settle_around(unit)
         height = last - first + 1
-        if self.galley.top(unit) + first + min(height, self.rows // 2) > self.rows:
+        if place is not None:
+            self.go_to(unit, first, below=place.below)
+        elif self.galley.top(unit) + first + min(height, self.rows // 2) > self.rows:
             self.go_to(unit, first, below=max(2, min(self.rows // 3, self.rows - height)))
         self._met = (block, self.scroll_offset.y)
+
+    def note_place(self) -> None:
+        """Remember where one is on this page, if one went anywhere."""
+        here = self.cursor_stop() if self.cursor is not None and not self.shows_source else None
+        if here is not None and not self._is_as_met:
+            below = self.galley.top(here[0]) + here[1] - self.scroll_offset.y
+            self.places[self.key] = Whereabouts(here[3].key, below)
+
+    def _stop_called(self, key: str) -> Stop | None:
+        """Where the block or thread called `key` is shown, the fold it is in opened."""
+        fold = next((unit for unit in self.changed.units if unit.hidden and unit.holds(key)), None)
+        if fold is not None:
+            self.unfolding.opened.update(block.key for block in fold.hidden)
+            super().reset()
+        return self._stop_on(Block("thread", key=key))
 
     @property
     def _is_as_met(self) -> bool:
@@ -93,6 +117,7 @@ class GoingAbout(TwoSided):
         if (stop := self._stop_on(here[3])) is not None:
             if self.cursor is not None:  # else there is no change: nobody has put it anywhere
                 self.cursor = (stop[0], stop[3])
+            self.settle_around(stop[0])  # what comes to stand above it is as high as it is, not as it is guessed
             self.go(self.galley.top(stop[0]) + stop[1] - above)
 
     def _stop_on(self, block: Block) -> Stop | None:
