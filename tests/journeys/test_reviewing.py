@@ -295,11 +295,13 @@ async def test_sixty_pages_are_reviewed_page_by_page_and_go_on_after_a_restart(s
         await run.see("5 of 60 viewed", "page 4 of 60")
         await run.press("x")
         await run.see("4 of 60 viewed", "page 4 of 60")
+        await run.press("enter", "n", "n")
+        await run.see("change 3 of 3")
         await run.sent()
         await run.quit()
     async with stage.play(start="changes") as run:
         await open_one(run, "classic")
-        await run.see("4 of 60 viewed", "page 4 of 60", "│  Pell Ferry")
+        await run.see("4 of 60 viewed", "page 4 of 60", "│  Pell Ferry", "change 3 of 3")
         await run.press("x")
         await run.see("5 of 60 viewed", "page 6 of 60")
 
@@ -318,7 +320,7 @@ async def test_what_was_compared_ahead_is_reviewed_without_a_connection(stage: S
         await run.press("/", *"classic", "enter", "enter")
         await run.see("Limpet Classic, since", "0 of 60 viewed", "+2 −2")
         await run.press("J", "J", "x")
-        await run.see("1 of 60 viewed", "page 4 of 60", "│  Pell Ferry")
+        await run.see("1 of 60 viewed", "page 4 of 60", "│  Pell Ferry", "change 3 of 3")
 
 
 @pytest.mark.long

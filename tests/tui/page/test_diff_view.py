@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from octavo.documents.diff import diff
@@ -17,6 +19,7 @@ from octavo.tui.page.reader import Reader
 from octavo.tui.page.setting import Folds, Setting
 from octavo.tui.page.side_by_side import Room
 from octavo.tui.page.threads import Answer, ThreadLine
+from octavo.tui.page.whereabouts import Whereabouts
 from tests.tui.page.panes import PaneApp, bar_at, screen
 from tests.tui.page.picture import check, text_of
 
@@ -264,6 +267,35 @@ async def test_the_place_stays_when_the_same_diff_comes_again() -> None:
         await pilot.pause()
         assert bar_at(app.pane) == cursor
         assert app.pane.scroll_offset.y > place > 0
+
+
+async def test_one_comes_back_to_a_page_where_one_left_it_also_in_another_run() -> None:
+    app = view_app()
+    async with app.run_test(size=(80, 12)) as pilot:
+        show(app)
+        await pilot.press("n", "n", "n", "k", "k")
+        cursor, place = bar_at(app.pane), screen(app.pane)
+        app.pane.show(compare("one\n", "two\n"), key="q")
+        await pilot.pause()
+        assert "two" in screen(app.pane)
+        show(app)
+        await pilot.pause()
+        assert screen(app.pane) == place
+        assert list(app.pane.places) == ["p"], "nobody went anywhere on the other page"
+        places = json.loads(json.dumps(app.pane.places))
+    again = view_app()
+    again.pane.places = {key: Whereabouts(*place) for key, place in places.items()}
+    async with again.run_test(size=(100, 12)) as pilot:
+        show(again, You_can=[THREAD])
+        await pilot.pause()
+        assert bar_at(again.pane) == cursor
+        await pilot.press("j")
+        again.pane.places["p"] = Whereabouts("gone meanwhile", 3)
+        again.pane.clear()
+        again.pane.places["p"] = Whereabouts("gone meanwhile", 3)
+        show(again)
+        await pilot.pause()
+        assert again.pane.change_number == 1
 
 
 @pytest.mark.parametrize("size", [(14, 5), (40, 12), (200, 60)])

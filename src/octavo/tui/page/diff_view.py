@@ -89,6 +89,7 @@ class DiffView(GoingAbout):
     ) -> None:
         super().__init__(ascii=ascii, mono=mono, name=name, id=id, classes=classes)
         self.unfolding = Unfolding()
+        self.places = {}
         self.threads: Mapping[str, Sequence[ThreadLine]] = {}
         self._title = ""
         self._was_on_none = False
@@ -124,8 +125,8 @@ class DiffView(GoingAbout):
         key: str = "",
         threads: Mapping[str, Sequence[ThreadLine]] | None = None,
     ) -> None:
-        """Show what changed. While `key` is the same, the place and the folds are kept. Threads lie at the blocks of
-        their keys, those of "" at the top."""
+        """Show what changed. While `key` is the same, the place and the folds are kept; one comes back to a page where
+        one left it. Threads lie at the blocks of their keys, those of "" at the top."""
         before = self.compared if key == self.key else None
         same = before is not None
         self.settled()
@@ -134,6 +135,7 @@ class DiffView(GoingAbout):
         self.compared, self._title = compared, title
         self.threads = threads if threads is not None else self.threads if same else {}
         if not same:
+            self.note_place()
             self.key, self.cursor, self.shows_source, self.unfolding = key, None, False, Unfolding()
             self.lay_anew()
             self.needle, self._finds, self._find, self._asked = "", (), None, set()
@@ -156,6 +158,7 @@ class DiffView(GoingAbout):
     def clear(self) -> None:
         """Show nothing."""
         self.settled()
+        self.note_place()
         self.compared, self.key, self.threads = None, "", {}
         self.reset()
 
@@ -233,6 +236,7 @@ class DiffView(GoingAbout):
 
     def _tell(self) -> None:
         super()._tell()
+        self.note_place()
         if self._is_on_none != self._was_on_none:
             self._was_on_none = self._is_on_none
             self.refresh_bindings()  # no comment there

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from octavo.data.state import State
+from octavo.tui.page.whereabouts import kept
+
+MOST_PLACES = 200
+"""In how many pages of a change request one comes back to where one was."""
 
 
 class Viewed:
@@ -13,6 +17,14 @@ class Viewed:
     def __init__(self, state: State, change_request_id: str) -> None:
         self._state = state
         self._marks, self._place = f"viewed {change_request_id}", f"place {change_request_id}"
+        place = state.recall(self._place)
+        place = place if isinstance(place, dict) else {}
+        self.place = str(place.get("at", ""))
+        """What one looked at last."""
+        within = place.get("within")
+        within = within if isinstance(within, dict) else {}
+        self.places = {str(key): here for key, fact in within.items() if (here := kept(fact)) is not None}
+        """Where one was in what one looked at."""
         self._revision = ""
         self._is_waiting = False
         """Whether it is not known yet which of the earlier marks hold."""
@@ -24,15 +36,15 @@ class Viewed:
     def at(self, revision: str) -> str | None:
         """Take up the marks as they are in `revision`. If they were made in another one that is the answer: `renew`
         says then which of them hold."""
-        kept = self._state.recall(self._marks)
-        kept = kept if isinstance(kept, dict) else {}
-        earlier = str(kept.get("revision", ""))
+        before = self._state.recall(self._marks)
+        before = before if isinstance(before, dict) else {}
+        earlier = str(before.get("revision", ""))
         if revision == self._revision:
             return None
         self._revision = revision
         is_same = earlier in ("", revision)
-        self.keys = _names(kept.get("keys")) if is_same else frozenset()
-        self.changed = _names(kept.get("changed")) if is_same else frozenset()
+        self.keys = _names(before.get("keys")) if is_same else frozenset()
+        self.changed = _names(before.get("changed")) if is_same else frozenset()
         self._is_waiting = not is_same
         return None if is_same else earlier
 
@@ -41,10 +53,10 @@ class Viewed:
         if not self._is_waiting:
             return
         self._is_waiting = False
-        kept = self._state.recall(self._marks)
-        marked, before = _names(kept.get("keys")), _names(kept.get("changed"))
+        before = self._state.recall(self._marks)
+        marked = _names(before.get("keys"))
         gone = marked if changed is None else marked & frozenset(changed)
-        self.changed = (gone | before) - self.keys
+        self.changed = (gone | _names(before.get("changed"))) - self.keys
         self.keys |= marked - gone
         self._keep()
 
@@ -58,18 +70,15 @@ class Viewed:
     def _keep(self) -> None:
         if self._is_waiting:
             return  # the earlier marks are still to come
-        kept = {"revision": self._revision, "keys": sorted(self.keys), "changed": sorted(self.changed)}
-        self._state.remember(self._marks, kept)
+        marks = {"revision": self._revision, "keys": sorted(self.keys), "changed": sorted(self.changed)}
+        self._state.remember(self._marks, marks)
 
-    @property
-    def place(self) -> str:
-        """What one looked at last."""
-        return str(self._state.recall(self._place, ""))
-
-    @place.setter
-    def place(self, key: str) -> None:
-        if key != self.place:
-            self._state.remember(self._place, key)
+    def keep_place(self) -> None:
+        """Keep what one looks at, and where one is in it."""
+        within = {key: list(here) for key, here in [*self.places.items()][-MOST_PLACES:]}
+        fact = {"at": self.place, "within": within}
+        if self._state.recall(self._place) != fact:
+            self._state.remember(self._place, fact)
 
 
 def _names(kept: object) -> frozenset[str]:

@@ -38,6 +38,8 @@ from octavo.tui.writing.taking_back import TakingBack
 
 DRAW_AGAIN = 0.15
 """Seconds in which the sizes that arrive are drawn at once."""
+KEEP_PLACE = 1.0
+"""Seconds after which it is kept where one is."""
 MOST_REVISIONS = 5
 """Earlier revisions that were reviewed and are looked into for what changed since."""
 
@@ -77,6 +79,7 @@ class ChangeRequestScreen(TakingBack, Proposing):
         """All that is in the tree."""
         self._shows_all = False
         self._drawing: Timer | None = None
+        self._keeping: Timer | None = None
 
     def body(self) -> Iterable[Widget]:
         yield Static("", id="head")
@@ -106,6 +109,7 @@ class ChangeRequestScreen(TakingBack, Proposing):
         self.follow_whole("contributors", change_requests.ListContributors(at=self.at), self._show_contributors)
         self.octavo.known.spaces_changed.subscribe(self, lambda _: self.refresh_bindings())
         self._take_up_marks()
+        self.view.places = self.marks.places
         self._draw_head()
         self.page_tree.focus()
 
@@ -257,7 +261,20 @@ class ChangeRequestScreen(TakingBack, Proposing):
     def _highlighted(self) -> None:
         if self.page_tree.key is not None:
             self.marks.place = str(self.page_tree.key)
+            self._keep_place_soon()
         self.show_diff()
+
+    @on(DiffView.Moved)
+    def _keep_place_soon(self) -> None:
+        if self._keeping is None:
+            self._keeping = self.set_timer(KEEP_PLACE, self._keep_place)
+
+    def _keep_place(self) -> None:
+        self._keeping = None
+        self.marks.keep_place()
+
+    def on_unmount(self) -> None:
+        self.marks.keep_place()
 
     @on(Lines.Chosen, "#changes")
     def _chosen(self) -> None:
