@@ -23,8 +23,9 @@ def typed(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("typed")
 def test_without_a_keyring_a_key_is_not_kept(octavo: Octavo, served: str, tmp_path: Path) -> None:
     ran = octavo("--base-url", served, "auth", "login", "--with-token")
-    assert ran.code == 0
-    assert "for this session only" in ran.out
+    assert ran.code == 1, "it would say that one is signed in, and one is not"
+    assert "the key is good, but it is not kept. This machine has no keyring" in ran.err
+    assert "octavo auth login --insecure-storage" in ran.err
     assert not kept(tmp_path)
     assert octavo("api", "users.Me").code == 4
 
@@ -73,6 +74,18 @@ def test_profiles_are_named_and_switched(octavo: Octavo, served: str, monkeypatc
     assert octavo("auth", "switch", "work").code == 0
     assert octavo("auth", "status").out.startswith("* work")
     assert octavo("auth", "switch", "nobody").code == 1
+
+
+def test_server_and_name_may_stand_behind_the_command(
+    octavo: Octavo, served: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(KEY))
+    ran = octavo("auth", "login", "--base-url", served, "--profile", "work", "--with-token", "--insecure-storage")
+    assert f"Profile work at {served}" in ran.out
+    assert octavo("api", "users.Me", "--profile", "work").code == 0
+    assert octavo("--profile", "work", "api", "users.Me").code == 0
+    assert octavo("api", "users.Me", "--profile", "none").code == 1
+    assert octavo("--profile", "none", "auth", "status", "--profile", "work").code == 0, "the last one holds"
 
 
 def test_no_key_on_the_command_line(octavo: Octavo) -> None:

@@ -42,6 +42,22 @@ def test_what_is_wrong_is_said_with_what_to_do(octavo: Octavo, arguments: tuple[
     assert said in ran.err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "Exit codes: 0 done, 1 refused or failed, 2 usage, 4 not signed in, 130 interrupted."),
+        (("auth", "login"), "octavo auth login --with-token < key.txt"),
+        (("api",), "octavo api spaces.List organizationId=ORG --all"),
+        (("completion",), 'octavo completion zsh > "${fpath[1]}/_octavo"'),
+        (("open",), "Nothing in the folder is written to."),
+    ],
+)
+def test_help_says_what_a_command_does_with_examples(octavo: Octavo, arguments: tuple[str, ...], said: str) -> None:
+    ran = octavo(*arguments, "--help")
+    assert ran.code == 0
+    assert said in " ".join(ran.out.split())
+
+
 def test_the_app_needs_a_terminal(octavo: Octavo) -> None:
     ran = octavo("demo")
     assert ran.code == 1

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
+from textwrap import fill
 
 from octavo import __version__
 from octavo.cli.last_words import guard_the_rest
@@ -63,13 +64,12 @@ def parser() -> argparse.ArgumentParser:
         description="Read, review and merge documentation from the keyboard. Without a command: open the app.",
         epilog="Exit codes: 0 done, 1 refused or failed, 2 usage, 4 not signed in, 130 interrupted.",
     )
-    top.add_argument("--version", action="version", version=f"octavo {__version__}")
-    top.add_argument("--profile", metavar="NAME", help="the account to use, of those `octavo auth login` made")
-    top.add_argument("--base-url", metavar="URL", help="the server to talk to (also OCTAVO_BASE_URL)")
+    top.add_argument("--version", action="version", version=f"octavo {__version__}", help="print the version")
+    _add_account(top)
     top.set_defaults(command="", module="app")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", dest="command")
 
-    demo = commands.add_parser("demo", help="open the app on a made-up library: real work, no account, offline")
+    demo = _command(commands, "demo", "open the app on a made-up library: real work, no account, offline")
     demo.add_argument("--reset", action="store_true", help="start over: forget what was changed in the demo")
     demo.add_argument(
         "--latency",
@@ -87,11 +87,22 @@ def parser() -> argparse.ArgumentParser:
     )
     demo.set_defaults(module="app")
 
-    folder = commands.add_parser("open", help="open a folder of markdown pages as a space of the embedded platform")
-    folder.add_argument("folder", type=Path, metavar="FOLDER")
+    folder = _command(
+        commands,
+        "open",
+        "open a folder of markdown pages as a space of the embedded platform",
+        "Its SUMMARY.md gives the tree, without one its folders do. Opened again, what changed becomes a revision: "
+        "comments and change requests stay. Nothing in the folder is written to.",
+    )
+    folder.add_argument("folder", type=Path, metavar="FOLDER", help="where the pages are")
     folder.set_defaults(module="app")
 
-    serve = commands.add_parser("serve", help="serve the embedded platform over HTTP on this machine")
+    serve = _command(
+        commands,
+        "serve",
+        "serve the embedded platform over HTTP on this machine",
+        "It answers on 127.0.0.1 only, and prints its address and where the key is.",
+    )
     serve.add_argument(
         "--port", type=_whole(65_535, "a port", 8080), default=0, metavar="N", help="the port; a free one when left out"
     )
@@ -106,38 +117,93 @@ def parser() -> argparse.ArgumentParser:
 
     _add_auth(commands)
 
-    operations = commands.add_parser("operations", help="list every operation of the interface")
+    operations = _command(commands, "operations", "list every operation of the interface")
     printed = operations.add_mutually_exclusive_group()
     printed.add_argument("--json", action="store_true", help="as JSON: one object for each method and path")
     printed.add_argument("--openapi", action="store_true", help="as an OpenAPI 3.1 document")
     operations.set_defaults(module="operations")
 
-    api = commands.add_parser("api", help="run one operation and print its answer as JSON")
+    api = _command(
+        commands,
+        "api",
+        "run one operation and print its answer as JSON",
+        examples=(
+            "octavo api users.Me",
+            "octavo api spaces.List organizationId=ORG --all",
+            "octavo api comments.List spaceId=SPACE status=open limit=50",
+            """octavo api comments.Create spaceId=SPACE body:='{"markdown": "Is it five?"}'""",
+        ),
+    )
     api.add_argument("name", metavar="NAME", help="such as comments.List; see `octavo operations`")
     api.add_argument("values", nargs="*", metavar="KEY=VALUE", help="a value by its wire name; KEY:=JSON for JSON")
     api.add_argument("--all", action="store_true", help="follow all pages of a list")
     api.add_argument("--dry-run", action="store_true", help="print the request, without the key, and send nothing")
+    _add_account(api, again=True)
     api.set_defaults(module="api")
 
-    completion = commands.add_parser("completion", help="print completions for a shell")
+    completion = _command(
+        commands,
+        "completion",
+        "print completions for a shell",
+        examples=(
+            "bash, in ~/.bashrc:   source <(octavo completion bash)",
+            'zsh:                  octavo completion zsh > "${fpath[1]}/_octavo"',
+            "fish:                 octavo completion fish > ~/.config/fish/completions/octavo.fish",
+        ),
+    )
     completion.add_argument("shell", choices=("bash", "zsh", "fish", "tcsh"))
     completion.set_defaults(module="completion")
     return top
 
 
-def _add_auth(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    auth = commands.add_parser("auth", help="keys and accounts: login, logout, status, switch")
+Commands = argparse._SubParsersAction  # the type of what `add_subparsers` answers has no public name
+
+
+def _command(
+    commands: Commands[argparse.ArgumentParser], name: str, does: str, more: str = "", examples: Sequence[str] = ()
+) -> argparse.ArgumentParser:
+    """A command: what it does in the list of commands, and above its own help with `more` and `examples`."""
+    said = fill(f"{does[:1].upper()}{does[1:]}. {more}".strip(), 80)
+    shown = "\n".join(("examples:", *(f"  {each}" for each in examples))) if examples else None
+    form = argparse.RawDescriptionHelpFormatter
+    return commands.add_parser(name, help=does, description=said, epilog=shown, formatter_class=form)
+
+
+def _add_account(to: argparse.ArgumentParser, *, again: bool = False) -> None:
+    """Say as whom and where. `again`: these may stand behind a command as well, and there they hold."""
+    default = argparse.SUPPRESS if again else None
+    to.add_argument(
+        "--profile", metavar="NAME", default=default, help="the account to use, of those `octavo auth login` made"
+    )
+    to.add_argument("--base-url", metavar="URL", default=default, help="the server to talk to (also OCTAVO_BASE_URL)")
+
+
+def _add_auth(commands: Commands[argparse.ArgumentParser]) -> None:
+    auth = _command(commands, "auth", "keys and accounts: login, logout, status, switch")
     actions = auth.add_subparsers(title="actions", metavar="ACTION", dest="action", required=True)
-    login = actions.add_parser("login", help="keep a key for a server")
+    login = _command(
+        actions,
+        "login",
+        "keep a key for a server",
+        "The key is asked for, or read from standard input, and checked. It is kept in the keyring of this system, for "
+        "this server only. With --profile the account gets that name.",
+        examples=(
+            "octavo auth login",
+            "octavo auth login --base-url https://docs.example.com --profile work",
+            "octavo auth login --with-token < key.txt",
+        ),
+    )
     login.add_argument("--with-token", action="store_true", help="read the key from standard input")
     login.add_argument(
         "--insecure-storage", action="store_true", help="keep the key in a file in the clear (0600), without a keyring"
     )
-    logout = actions.add_parser("logout", help="forget the key and the pages kept for it")
+    logout = _command(actions, "logout", "forget the key and the pages kept for it")
     logout.add_argument("--drafts", action="store_true", help="forget the drafts as well")
-    actions.add_parser("status", help="show accounts, and where each key is kept; never the key")
-    switch = actions.add_parser("switch", help="make another account the current one")
-    switch.add_argument("name", metavar="NAME")
+    status = _command(actions, "status", "show accounts, and where each key is kept; never the key")
+    switch = _command(actions, "switch", "make another account the current one")
+    switch.add_argument("name", metavar="NAME", help="as `octavo auth status` shows it")
+    for each in (login, logout, status):
+        _add_account(each, again=True)
     auth.set_defaults(module="auth")
 
 

@@ -50,9 +50,10 @@ def _login(settings: Settings, options: argparse.Namespace) -> int:
     )
     for fact in (*signed.identity.facts, *signed.identity.missing):
         _say(fact)
-    _say(f"Profile {signed.profile.name} at {access.origin}; its key is kept {STORES[signed.profile.store]}.")
     if signed.notice:
-        _say(signed.notice)
+        # The session is this command, which is over: to say that the key is kept would not be true.
+        raise Failure(f"the key is good, but it is not kept. {signed.notice}")
+    _say(f"Profile {signed.profile.name} at {access.origin}; its key is kept {STORES[signed.profile.store]}.")
     return 0
 
 

@@ -210,7 +210,9 @@ class Ways:
         except (StoreUnavailable, OSError) as error:
             raise ValueError(str(error)) from error
         facts = [("ok", each) for each in signed.identity.facts]
-        facts += [("care", each) for each in (*signed.identity.missing, signed.notice) if each]
+        facts += [("care", each) for each in signed.identity.missing]
+        if signed.notice:
+            facts.append(("care", f"The key is kept for this session only. {signed.notice}"))
         session = server(self.settings, self.origin, signed.profile.name, lambda: secret)
         return SignedIn(session, tuple(facts))  # type: ignore[arg-type]  # each is ok or care
 

@@ -25,9 +25,9 @@ from octavo.client.profiles import KEY_VARIABLE, Access, Profile, Profiles
 ORGANIZATIONS = 100
 """As many as are looked at when signing in."""
 
-SESSION_ONLY = (
-    "The key is kept for this session only: {reason} To keep it, set it in OCTAVO_API_KEY, "
-    "or sign in with --insecure-storage, which writes it to a file in clear."
+NOT_KEPT = (
+    "{reason} Set it in OCTAVO_API_KEY, or sign in with octavo auth login --insecure-storage, which writes it to a file "
+    "in the clear."
 )
 
 
@@ -69,7 +69,7 @@ class Home:
 
 @dataclass(frozen=True)
 class SignedIn:
-    """The profile that is current now. `notice` is a sentence when its key is not kept."""
+    """The profile that is current now. `notice` says why its key is not kept, and how to keep it."""
 
     profile: Profile
     identity: Identity
@@ -241,7 +241,7 @@ def _keep(
     except StoreTimeout:
         raise
     except StoreUnavailable as error:
-        return "session", SESSION_ONLY.format(reason=error)
+        return "session", NOT_KEPT.format(reason=error)
     return "keyring", ""
 
 
