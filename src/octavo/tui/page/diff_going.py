@@ -115,9 +115,9 @@ class GoingAbout(TwoSided):
         if here is None:
             return
         if (stop := self._stop_on(here[3])) is not None:
+            self.settle_around(stop[0])  # what comes to stand above it is as high as it is, not as it is guessed
             if self.cursor is not None:  # else there is no change: nobody has put it anywhere
                 self.cursor = (stop[0], stop[3])
-            self.settle_around(stop[0])  # what comes to stand above it is as high as it is, not as it is guessed
             self.go(self.galley.top(stop[0]) + stop[1] - above)
 
     def _stop_on(self, block: Block) -> Stop | None:

@@ -277,15 +277,17 @@ class GalleyPane(Explained, Scrolling, can_focus=True, inherit_bindings=False):
 
     def go(self, line: int) -> None:
         """Bring `line` to the top, as far as that can be."""
-        here = self.scroll_offset.y
-        if 0 < here - line <= 2 * self.rows:
-            line += self.galley.settle_above(here, here - line) - here
-        elif line >= self.galley.total - 2 * self.rows:
+        if line >= self.galley.total - 2 * self.rows:
             at_end = line + self.rows >= self.galley.total
             self.galley.settle_end(2 * self.rows)
             line = self.galley.total - self.rows if at_end else line
         self._show_line(line)
         self.refine_soon()
+
+    def go_by(self, step: int) -> None:
+        """Move by so many lines. Those one comes upon above are set before: they are as high as they are."""
+        here = self.scroll_offset.y
+        self.go((self.galley.settle_above(here, -step) if step < 0 else here) + step)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
@@ -305,13 +307,13 @@ class GalleyPane(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         self.post_message(self.Moved(self))
 
     def action_scroll_lines(self, step: int) -> None:
-        self.go(self.scroll_offset.y + step)
+        self.go_by(step)
 
     def action_scroll_half(self, step: int) -> None:
-        self.go(self.scroll_offset.y + step * max(1, self.rows // 2))
+        self.go_by(step * max(1, self.rows // 2))
 
     def action_scroll_page(self, step: int) -> None:
-        self.go(self.scroll_offset.y + step * max(1, self.rows - 2))
+        self.go_by(step * max(1, self.rows - 2))
 
     def action_scroll_edge(self, end: int) -> None:
         self.go(self.galley.total if end else 0)
