@@ -118,7 +118,7 @@ async def test_it_is_described_and_the_description_taken_away(ask: Ask) -> None:
     assert described.about == "Why."
     assert (await ask(change_requests.Update(at=at, description=None), "jun")).description is None
     with pytest.raises(Refusal, match="must be a JSON document"):
-        await ask(change_requests.Update(at=at, description="words"), "jun")
+        await ask(change_requests.Update(at=at, description={"words": "Why."}), "jun")
 
 
 async def test_a_description_is_kept_just_as_it_was_written(ask: Ask) -> None:
@@ -360,7 +360,7 @@ async def test_rules_of_the_organization_are_inherited(ask: Ask) -> None:
 @pytest.mark.parametrize(
     ("merge_rules", "sentence"),
     [
-        ([1], "mergeRules.type must be one of inherit, none, rules."),
+        ({}, "mergeRules.type must be one of inherit, none, rules."),
         ({"type": "strict"}, "mergeRules.type must be one of inherit, none, rules."),
         ({"type": "rules"}, "mergeRules.rules must be a list."),
         ({"type": "rules", "rules": ["x"]}, "mergeRules.rules[0] must be an object that names its rule."),

@@ -79,7 +79,7 @@ async def test_only_those_who_may_change_them_see_their_headers(ask: Ask) -> Non
         ({"name": "", "url": "https://x"}, "name must have at least 1 character."),
         ({"name": "x" * 101, "url": "https://x"}, "name may have at most 100 characters."),
         ({"name": "x"}, "url is required."),
-        ({"name": "x", "url": "file:///etc"}, "url must have the form"),
+        ({"name": "x", "url": "file:///etc"}, "url must be an address"),
         ({"name": "x", "url": "https://x/" + "x" * 2048}, "url may have at most 2048 characters."),
         ({"name": "x", "url": "https://x", "headers": {"a": ""}}, "headers.a must have at least 1 character."),
         ({"name": "x", "url": "https://x", "headers": {"a": "x" * 513}}, "headers.a may have at most 512 characters."),

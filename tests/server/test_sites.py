@@ -130,8 +130,8 @@ async def test_settings_change_one_by_one(ask: Ask) -> None:
         ({"basename": ".."}, "basename may hold letters"),
         ({"basename": "a/b"}, "basename may hold letters"),
         ({"visibility": "private"}, "visibility must be one of"),
-        ({"proxy": "localhost/docs"}, "proxy must have the form"),
-        ({"proxy": "acme.example"}, "proxy must have the form"),
+        ({"proxy": "localhost/docs"}, "proxy must be a host and a path"),
+        ({"proxy": "acme.example"}, "proxy must be a host and a path"),
         ({"agentsContext": "some"}, "agentsContext must be one of"),
     ],
 )

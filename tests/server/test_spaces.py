@@ -76,7 +76,7 @@ async def test_an_emoji_and_an_icon_take_turns(ask: Ask) -> None:
         ({"emoji": "x" * 51}, "emoji may have at most 50 characters."),
         ({"editMode": "frozen"}, "editMode must be one of 'live' or 'locked'."),
         ({"defaultLevel": "king"}, "defaultLevel must be one of"),
-        ({"title": 7}, "title is wrong"),
+        ({"title": 7}, "title must be text."),
         ({"editMode": None}, "editMode cannot be null"),
     ],
 )

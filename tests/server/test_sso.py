@@ -97,7 +97,7 @@ async def test_only_administrators_see_and_change_them(ask: Ask) -> None:
         ({"label": "x", "entityID": "x" * 1025}, "entityID may have at most 1024 characters."),
         ({"label": "x", "certificate": "x" * 10001}, "certificate may have at most 10000 characters."),
         ({"label": "x", "ssoURL": "https://x/" + "x" * 2048}, "ssoURL may have at most 2048 characters."),
-        ({"label": "x", "ssoURL": "javascript:x"}, "ssoURL must have the form"),
+        ({"label": "x", "ssoURL": "javascript:x"}, "ssoURL must be an address"),
         ({"label": "x", "defaultRole": "king"}, "defaultRole must be one of"),
         ({"label": "x", "certificate": None}, "certificate cannot be null."),
     ],

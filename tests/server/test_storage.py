@@ -74,7 +74,7 @@ async def test_an_address_cannot_be_guessed_or_read(ask: Ask) -> None:
     [
         ({}, "import_file", "file.name is required."),
         ({"name": ""}, "import_file", "file.name must have at least 1 character."),
-        ({"type": "font"}, "import_file", "file.type must have the form"),
+        ({"type": "font"}, "import_file", "file.type must be a media type"),
         ({"size": 0}, "import_file", "file.size must be at least 1."),
         ({"size": SIZES["import_file"] + 1}, "import_file", "file.size may be at most 33554432 bytes"),
         ({"size": SIZES["customization_font"] + 1}, "customization_font", "file.size may be at most 5242880 bytes"),

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 
 from octavo.api.operation import Model, Operation, Tagged
 from octavo.api.places import SiteRef
-from octavo.api.text import SafeJson, SafeLine, SafeText
+from octavo.api.text import SafeJson, SafeLine, SafeText, formed
 
 UNSIGNED = "unsigned"
 """The claim that holds those nobody signed."""
@@ -86,7 +86,10 @@ class VisitorSchema(Model):
 
     model_config = ConfigDict(extra="forbid")
 
-    schema_address: str = Field("", alias="$schema", pattern=r"^https?://json-schema\.org/draft-07/schema#?$")
+    schema_address: Annotated[
+        str,
+        formed(r"^https?://json-schema\.org/draft-07/schema#?$", "draft-07: http://json-schema.org/draft-07/schema#"),
+    ] = Field("", alias="$schema")
     id: str = Field("", alias="$id")
     type: Literal["object"]
     properties: Annotated[dict[str, DescribedClaim], AfterValidator(_unsigned_is_an_object)]

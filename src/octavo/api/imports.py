@@ -2,11 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
-
 from octavo.api.operation import Model, Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.api.text import Id
+from octavo.api.text import Id, formed
 
 Source = Literal["website", "docx", "markdown", "html", "zip", "confluence", "github-wiki", "notion", "google-docs"]
 """What stands behind the address."""
@@ -24,6 +22,6 @@ class Create(Operation[Imported], post="{content}/import"):
     """Add the pages of a website, a document or an archive to the content."""
 
     at: SpaceRef | ChangeRequestRef
-    url: Annotated[str, Field(pattern=r"^https?://\S+$", max_length=8192)]
+    url: Annotated[str, formed(r"^https?://\S+$", "an http or https address: https://example.com/page", most=8192)]
     """Of the page, or of the file."""
     source: Source

@@ -6,10 +6,9 @@ from pydantic import Field
 
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import SiteRef
-from octavo.api.text import Id, SafeAddress, SafeLine
+from octavo.api.text import Id, SafeAddress, SafeLine, WebAddress
 
 Name = Annotated[str, Field(min_length=1, max_length=100)]
-Url = Annotated[str, Field(max_length=2048, pattern=r"^https?://[^\s/]\S*$")]
 Headers = dict[str, Annotated[str, Field(min_length=1, max_length=512)]]
 
 
@@ -36,7 +35,7 @@ class Create(InSite, Operation[McpServer], post="/mcp-servers"):
     """Add an MCP server to a site. The headers are always sent, as some servers require."""
 
     name: Name
-    url: Url
+    url: WebAddress
     headers: Headers = Field(default_factory=dict)
 
     def model_post_init(self, context: Any, /) -> None:
@@ -54,7 +53,7 @@ class Update(InSite, Operation[McpServer], patch="/mcp-servers/{site_mcp_server_
 
     site_mcp_server_id: Id
     name: Name | None = None
-    url: Url | None = None
+    url: WebAddress | None = None
     headers: Headers | None = None
 
 

@@ -8,9 +8,17 @@ from pydantic_core import PydanticCustomError
 
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import OrganizationRef
-from octavo.api.text import Id, Known, SafeAddress, SafeJson, SafeLine, SafeText
+from octavo.api.text import Id, Known, SafeAddress, SafeJson, SafeLine, SafeText, WebAddress, formed
 
-Slug = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[a-z0-9]+(?:-[a-z0-9]+)*$")]
+Slug = Annotated[
+    str,
+    formed(
+        r"^[a-z0-9]+(?:-[a-z0-9]+)*$",
+        "small letters and digits in groups joined by single hyphens: sea-tides",
+        least=1,
+        most=100,
+    ),
+]
 """Lower-case letters and digits in groups joined by single hyphens."""
 
 
@@ -71,7 +79,7 @@ class VersionContent(Model):
 class Source(Model):
     """Where a specification comes from: an address it is fetched from, or its text. One of the two."""
 
-    url: Annotated[str, Field(max_length=2048, pattern=r"^https?://\S+$")] | None = None
+    url: WebAddress | None = None
     text: Annotated[str, Field(min_length=1)] | None = None
     """JSON or YAML."""
 

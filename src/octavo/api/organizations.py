@@ -8,7 +8,7 @@ from pydantic import AliasChoices, Field
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import OrganizationRef
 from octavo.api.roles import Role, RoleName
-from octavo.api.text import Id, Known, RawJson, SafeJson, SafeLine, SafeText, UserId
+from octavo.api.text import Domain, Id, Known, Label, RawJson, SafeJson, SafeLine, SafeText, UserId, WebAddress
 from octavo.api.users import User
 
 
@@ -100,15 +100,22 @@ class Get(InOrganization, Operation[Organization], get=""):
     """One organization."""
 
 
+class DefaultContent(Model):
+    """What is shown first to those who come to an organization: a site of it."""
+
+    type: Literal["site"]
+    site: Id
+
+
 class Update(InOrganization, Operation[Organization], patch=""):
     """Change the settings of an organization. Left-out fields stay as they are."""
 
     title: Annotated[str, Field(min_length=2, max_length=255)] | None = None
-    email_domains: tuple[str, ...] | None = None
-    hostname: Annotated[str, Field(min_length=3, max_length=32, pattern=r"^[a-z0-9][a-z0-9-]*[a-z0-9]$")] | None = None
+    email_domains: tuple[Domain, ...] | None = None
+    hostname: Label | None = None
     default_role: Role | None = None
-    default_content: RawJson | None = None
-    logo: Annotated[str, Field(max_length=2048)] | None = None
+    default_content: DefaultContent | None = None
+    logo: WebAddress | None = None
     sso: bool | None = None
     ai: bool | None = None
     invite_links: bool | None = None
@@ -158,4 +165,4 @@ class Ping(InOrganization, Operation[Seen], post="/ping", success=200):
 class ListByEmailDomain(Operation[OfEmailDomain], get="/email-domains/{email_domain}/orgs"):
     """Organizations of an e-mail domain: the caller's own ones, and those of the domain of their address."""
 
-    email_domain: Annotated[str, Field(max_length=253, pattern=r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$")]
+    email_domain: Domain

@@ -6,11 +6,16 @@ from pydantic import Field
 
 from octavo.api.operation import Listing, Model, Operation, Tagged
 from octavo.api.places import SiteRef
-from octavo.api.text import Id, Known, SafeAddress, SafeLine
+from octavo.api.text import Id, Known, SafeAddress, SafeLine, formed
 
 Source = Annotated[
-    str, Field(max_length=512, pattern=r"^\/(?:[A-Za-z0-9\-._~]|%[0-9A-Fa-f]{2})+(?:\/(?:[A-Za-z0-9\-._~]|%[0-9A-Fa-f]{2})+)*$")
-]  # fmt: skip
+    str,
+    formed(
+        r"^\/(?:[A-Za-z0-9\-._~]|%[0-9A-Fa-f]{2})+(?:\/(?:[A-Za-z0-9\-._~]|%[0-9A-Fa-f]{2})+)*$",
+        "a path with a / before each step, none at its end, and other signs percent-encoded: /old/page",
+        most=512,
+    ),
+]
 """A path on the site: `/old/page`, without a slash at its end."""
 
 

@@ -11,7 +11,7 @@ from octavo.api.places import OrganizationRef, SiteRef
 from octavo.api.roles import RoleName
 from octavo.api.site_structure import SiteStructure
 from octavo.api.spaces import Space
-from octavo.api.text import Id, Known, SafeAddress, SafeJson, SafeLine
+from octavo.api.text import Id, Known, SafeAddress, SafeJson, SafeLine, formed
 from octavo.api.users import User
 
 SiteType = Literal["basic", "premium", "ultimate", "sponsored", "legacy-basic", "legacy-premium"]
@@ -169,7 +169,7 @@ class Update(InSite, Operation[Site], patch=""):
     default_site_space: Id | None = None
     """At the root, or in the default section."""
     default_site_section: Id | None = None
-    proxy: Annotated[str, Field(max_length=512, pattern=PROXY)] | None = None
+    proxy: Annotated[str, formed(PROXY, "a host and a path: example.com/docs", most=512)] | None = None
 
 
 class Delete(InSite, Operation[None], delete=""):

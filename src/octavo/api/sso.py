@@ -9,12 +9,11 @@ from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import OrganizationRef
 from octavo.api.roles import Role, RoleName
 from octavo.api.teams import Team
-from octavo.api.text import Id, Known, SafeAddress, SafeLine, SafeText
+from octavo.api.text import Id, Known, SafeAddress, SafeLine, SafeText, WebAddress
 
 Label = Annotated[str, Field(min_length=1, max_length=30)]
 EntityId = Annotated[str, Field(max_length=1024)]
 Certificate = Annotated[str, Field(max_length=10000)]
-SsoUrl = Annotated[str, Field(max_length=2048, pattern=r"^https?://[^\s/]\S*$")]
 
 
 class ServiceProvider(Model):
@@ -72,7 +71,7 @@ class CreateProvider(InOrganization, Operation[SamlProvider], post="/saml"):
     label: Label
     entity_id: EntityId | None = Field(None, alias="entityID")
     certificate: Certificate | None = None
-    sso_url: SsoUrl | None = Field(None, alias="ssoURL")
+    sso_url: WebAddress | None = Field(None, alias="ssoURL")
     default_team: Id | None = None
     default_role: Role | None = None
 
@@ -90,7 +89,7 @@ class UpdateProvider(InOrganization, Operation[SamlProvider], patch="/saml/{saml
     label: Label | None = None
     entity_id: EntityId | None = Field(None, alias="entityID")
     certificate: Certificate | None = None
-    sso_url: SsoUrl | None = Field(None, alias="ssoURL")
+    sso_url: WebAddress | None = Field(None, alias="ssoURL")
     default_team: Id | None = None
     default_role: Role | None = None
 

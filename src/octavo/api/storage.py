@@ -6,8 +6,9 @@ from pydantic import Field
 
 from octavo.api.operation import Model, Operation
 from octavo.api.places import OrganizationRef
-from octavo.api.text import SafeAddress
+from octavo.api.text import SafeAddress, formed
 
+MEDIA_TYPE = r"^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+$"
 StorageKey = Annotated[str, Field(min_length=1, max_length=512)]
 """Names a file that was sent, to operations that make something of it."""
 
@@ -24,7 +25,7 @@ class FileToSend(Model):
     """What is going to be sent. `type` is its MIME type, `size` its bytes."""
 
     name: Annotated[str, Field(min_length=1, max_length=255)]
-    type: Annotated[str, Field(max_length=255, pattern=r"^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+$")]
+    type: Annotated[str, formed(MEDIA_TYPE, "a media type: font/woff2", most=255)]
     size: Annotated[int, Field(ge=1)]
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from octavo.api.operation import Model, Operation
-from octavo.api.text import Id, Known, SafeLine
+from octavo.api.text import Id, Known, Label, SafeLine
 
 
 def _identifier(value: Any) -> Any:
@@ -31,4 +31,4 @@ class Subdomain(Model):
 class Get(Operation[Subdomain], get="/subdomains/{subdomain}"):
     """What is found at a subdomain."""
 
-    subdomain: Annotated[str, Field(min_length=3, max_length=32, pattern=r"^[a-z0-9][a-z0-9-]*[a-z0-9]$")]
+    subdomain: Label

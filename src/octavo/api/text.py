@@ -40,17 +40,49 @@ class Raw:
 RawText = Annotated[Raw, BeforeValidator(Raw)]
 """Text that travels back as it came: what `SafeText` makes of it has other characters."""
 
-RawJson = Any
-"""The same in a request: it travels as it was written."""
+RawJson = dict[str, Any]
+"""The same in a request, where it is an object: it travels as it was written."""
 
-Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
+FORMS: dict[str, str] = {}
+"""What a value must be, in words, by the pattern that says so to programs."""
+
+
+def formed(pattern: str, words: str, *, least: int | None = None, most: int | None = None) -> StringConstraints:
+    """The form a value must have. `words` go on with “must be”; `least` and `most` count its characters."""
+    FORMS[pattern] = words
+    return StringConstraints(pattern=pattern, min_length=least, max_length=most)
+
+
+Id = Annotated[str, formed(r"^[A-Za-z0-9_-]{1,128}$", "an identifier: 1 to 128 letters, digits, - or _")]
 """An identifier that may stand in a path (C11)."""
 
-UserId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9_:@.+-]{0,127}$")]
+UserId = Annotated[
+    str,
+    formed(
+        r"^[A-Za-z0-9_-][A-Za-z0-9_:@.+-]{0,127}$", "the identifier of a person: 1 to 128 letters, digits or -_:@.+"
+    ),
+]
 """The identifier of a person or an agent, which may hold a colon."""
 
-Email = Annotated[str, StringConstraints(max_length=320, pattern=r"^[^@/\s]+@[^@/\s]+\.[^@/\s]+$")]
+Email = Annotated[str, formed(r"^[^@/\s]+@[^@/\s]+\.[^@/\s]+$", "an e-mail address: ada@example.com", most=320)]
 """An e-mail address, as written."""
+
+Domain = Annotated[str, formed(r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$", "a domain: example.com", most=253)]
+"""What follows the @ of e-mail addresses."""
+
+WebAddress = Annotated[str, formed(r"^https?://[^\s/]\S*$", "an address: https://example.com/page", most=2048)]
+"""Where something is found with HTTP."""
+
+Label = Annotated[
+    str,
+    formed(
+        r"^[a-z0-9][a-z0-9-]*[a-z0-9]$",
+        "small letters, digits and hyphens, with no hyphen first or last: sea-tides",
+        least=3,
+        most=32,
+    ),
+]
+"""A name below the platform's own domain."""
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from octavo.api.errors import ApiError, Unauthorized
 from octavo.api.operation import Listing, Operation
 from octavo.api.safety import json as safe_json
 from octavo.api.wire import Route, body_fields, build, query_fields
+from octavo.api.wrong_values import sentence
 from octavo.cli.access import resolve, signed_in
 from octavo.cli.arguments import NOT_SIGNED_IN, USAGE, Failure
 from octavo.cli.operations import all_routes
@@ -100,9 +101,7 @@ def operation(name: str, values: dict[str, Any]) -> Operation[Any]:
     try:
         return build(route, {key: _listed(route, key, value) for key, value in values.items()})
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or name
-        raise Failure(f"{where}: {first['msg'][0].lower()}{first['msg'][1:]}", USAGE) from None
+        raise Failure(sentence(error, values), USAGE) from None
 
 
 async def _ask(settings: Settings, origin: str, key: SecretStr, op: Operation[Any], *, everything: bool) -> Any:

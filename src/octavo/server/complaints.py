@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
+from octavo.api.wrong_values import sentence
 from octavo.server.store import Json
 from octavo.server.world import Refused
 
@@ -61,63 +59,4 @@ def about_body(invalid: ValidationError, body: Json | None) -> Refused:
     """
     if invalid.title.endswith("Ref"):
         return Refused(404, "There is nothing at this address: an identifier in it cannot exist.")
-    details = invalid.errors(include_url=False, include_input=False)
-    first = details[0]
-    if first["type"] == "value_error" and not first["loc"]:
-        return Refused(400, f"{first['ctx']['error']}.")  # it is about several fields, and names them
-    field = _field(first, body or {})
-    same = [each for each in details if each["type"] == first["type"] and _field(each, body or {}) == field]
-    return Refused(400, f"{field or 'The body'} {_rule(first, same)}.")
-
-
-def _rule(error: ErrorDetails, alike: list[ErrorDetails]) -> str:
-    limits: dict[str, Any] = error.get("ctx", {})
-    match error["type"]:
-        case "missing":
-            return "is required"
-        case "string_too_long":
-            return f"may have at most {limits['max_length']} characters"
-        case "string_too_short":
-            return f"must have at least {_counted(limits['min_length'], 'character')}"
-        case "too_long":
-            return f"may have at most {limits['max_length']} items"
-        case "too_short":
-            return f"must have at least {_counted(limits['min_length'], 'item')}"
-        case "less_than_equal":
-            return f"may be at most {limits['le']}"
-        case "greater_than_equal":
-            return f"must be at least {limits['ge']}"
-        case "literal_error":
-            return "must be one of " + ", ".join(str(each["ctx"]["expected"]) for each in alike)
-        case "string_pattern_mismatch":
-            return f"must have the form {limits['pattern']}"
-        case "union_tag_not_found":
-            return f"must say its {limits['discriminator']}"
-        case "union_tag_invalid":
-            return f"must have a {limits['discriminator']} of {limits['expected_tags']}"
-        case "value_error":
-            return f"is wrong: {limits['error']}"
-        case _:
-            return "is wrong: " + error["msg"][:1].lower() + error["msg"][1:]
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def _field(error: ErrorDetails, body: Any) -> str:
-    """The wire path of a field: `position.before.space`, `changes[0].title`.
-
-    Pydantic's own path also names which of several shapes it tried. Nobody sent those, so what is not in the body
-    is left out, but for the first part, which may be of the address or its query, and the name of what is missing.
-    """
-    parts, path, value = error["loc"], "", body
-    for depth, part in enumerate(parts):
-        there = isinstance(value, list) if isinstance(part, int) else isinstance(value, dict) and part in value
-        if isinstance(part, int):
-            path += f"[{part}]"
-        elif there or depth == 0 or (depth == len(parts) - 1 and error["type"] == "missing"):
-            path += f".{part}" if path else part
-        if there:
-            value = value[part]
-    return path
+    return Refused(400, sentence(invalid, body or {}))

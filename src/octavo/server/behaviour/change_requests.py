@@ -138,7 +138,7 @@ def _update(op: change_requests.Update, world: World) -> Json:
 def describe(world: World, document: Json, **fields: Any) -> Json:
     """Change fields of a change request. A description of None takes it away."""
     description = fields.get("description")
-    if description is not None and not (isinstance(description, dict) and description.get("object") == "document"):
+    if description is not None and description.get("object") != "document":
         raise Refused(400, "description must be a JSON document: an object whose `object` is `document`.")
     document = {**document, **fields, "updatedAt": world.timestamp()}
     if document.get("description") is None:

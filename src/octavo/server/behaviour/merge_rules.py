@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from octavo.api.bodies import plain
 from octavo.server.behaviour.users import present_user
@@ -15,9 +14,9 @@ from octavo.server.store import Json
 from octavo.server.world import Refused, World
 
 
-def refuse_malformed(rules: Any, *, kinds: tuple[str, ...]) -> None:
+def refuse_malformed(rules: Json, *, kinds: tuple[str, ...]) -> None:
     """Refuse to keep rules of another form than the documented one. `kinds` are the types that may be chosen."""
-    kind = rules.get("type") if isinstance(rules, dict) else None
+    kind = rules.get("type")
     if kind not in kinds:
         raise Refused(400, f"mergeRules.type must be one of {', '.join(kinds)}.")
     if kind != "rules":

@@ -48,6 +48,8 @@ def _update(op: organizations.Update, world: World) -> Json:
         refuse_malformed(fields["mergeRules"], kinds=("none", "rules"))
     if op.hostname is not None:
         _refuse_taken(world, organization, op.hostname)
+    if op.default_content and world.store.find(f"{path_of(op)}/sites/{op.default_content.site}") is None:
+        raise Refused(400, "defaultContent.site names no site of this organization. Name one of its own.")
     return present_organization(world, world.store.change(path_of(op), **fields))
 
 

@@ -1,0 +1,97 @@
+"""Sentences about values that are not as documented: what is named, and what is allowed.
+
+The command line says them before anything is sent, the embedded platform when it refuses a request.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from octavo.api.text import FORMS
+
+_KINDS = {
+    "string_type": "text",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "dict_type": "an object",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+    "tuple_type": "a list",
+}
+"""What a value must be, by pydantic's word for its being something else."""
+
+
+def sentence(invalid: ValidationError, given: Any) -> str:
+    """What is wrong with the first value that is wrong, and what is allowed. Never repeats a value.
+
+    `given` is the JSON object that the values came in.
+    """
+    details = invalid.errors(include_url=False, include_input=False)
+    first = details[0]
+    if first["type"] == "value_error" and not first["loc"]:
+        return f"{first['ctx']['error']}."  # it is about several fields, and names them
+    field = _field(first, given)
+    same = [each for each in details if each["type"] == first["type"] and _field(each, given) == field]
+    return f"{field or 'The body'} {_rule(first, same)}."
+
+
+def _rule(error: ErrorDetails, alike: list[ErrorDetails]) -> str:
+    limits: dict[str, Any] = error.get("ctx", {})
+    match error["type"]:
+        case "missing":
+            return "is required"
+        case "string_too_long":
+            return f"may have at most {_counted(limits['max_length'], 'character')}"
+        case "string_too_short":
+            return f"must have at least {_counted(limits['min_length'], 'character')}"
+        case "too_long":
+            return f"may have at most {_counted(limits['max_length'], 'item')}"
+        case "too_short":
+            return f"must have at least {_counted(limits['min_length'], 'item')}"
+        case "less_than_equal":
+            return f"may be at most {limits['le']}"
+        case "greater_than_equal":
+            return f"must be at least {limits['ge']}"
+        case "literal_error":
+            choices = ", ".join(str(each["ctx"]["expected"]) for each in alike)
+            return f"must be one of {choices}" if "," in choices or " or " in choices else f"must be {choices}"
+        case "string_pattern_mismatch":
+            return f"must be {FORMS[limits['pattern']]}"
+        case "union_tag_not_found":
+            return f"must say its {limits['discriminator']}"
+        case "union_tag_invalid":
+            return f"must have a {limits['discriminator']} of {limits['expected_tags']}"
+        case "value_error":
+            return f"is wrong: {limits['error']}"
+        case kind if kind in _KINDS:
+            return f"must be {_KINDS[kind]}"
+        case _:
+            return "is wrong: " + error["msg"][:1].lower() + error["msg"][1:]
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _field(error: ErrorDetails, given: Any) -> str:
+    """The wire path of a field: `position.before.space`, `changes[0].title`.
+
+    Pydantic's own path also names which of several shapes it tried. Nobody sent those, so what is not in the body
+    is left out, but for the first part, which may be of the address or its query, and the name of what is missing.
+    """
+    parts, path, value = error["loc"], "", given
+    for depth, part in enumerate(parts):
+        there = isinstance(value, list) if isinstance(part, int) else isinstance(value, dict) and part in value
+        if isinstance(part, int):
+            path += f"[{part}]"
+        elif there or depth == 0 or (depth == len(parts) - 1 and error["type"] == "missing"):
+            path += f".{part}" if path else part
+        if there:
+            value = value[part]
+    return path
