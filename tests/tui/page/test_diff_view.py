@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from rich.style import Style
 
 from octavo.documents.diff import diff
 from octavo.documents.parse import parse
@@ -296,6 +297,32 @@ async def test_one_comes_back_to_a_page_where_one_left_it_also_in_another_run() 
         show(again)
         await pilot.pause()
         assert again.pane.change_number == 1
+
+
+@pytest.mark.parametrize("keys", [(), ("vertical_line",)])
+async def test_code_that_changed_has_the_colours_of_its_language_under_the_marks_of_its_words(keys: list[str]) -> None:
+    app = view_app()
+    before = "```python\ndef it():\n\treturn old\n```\n\n```python\nadded = 1\n```\n"
+    async with app.run_test(size=(160, 20)) as pilot:
+        app.pane.show(compare(before, before.replace("return old", "return new").replace("1", "2")), key="p")
+        await pilot.press(*keys)
+        look = app.pane.look
+
+        def pieces() -> list[tuple[str, Style]]:
+            units = range(len(app.pane.galley))
+            return [piece[:2] for unit in units for line in app.pane.galley.lines(unit) for piece in line.pieces]
+
+        for _ in range(200):
+            if ("def", look.accent) in pieces():
+                break
+            await pilot.pause(0.02)
+        found = {text: style for text, style in pieces() if text.strip()}
+        assert found["new"] == look.text + look.add_line + look.add_word
+        assert found["old"] == look.text + look.remove_line + look.remove_word
+        assert found["return"] == look.accent + look.add_line, "a word that stayed"
+        assert found["2"] == look.warning + look.add_line + look.add_word
+        rows = screen(app.pane)
+        assert "    return new" in rows
 
 
 @pytest.mark.parametrize("size", [(14, 5), (40, 12), (200, 60)])

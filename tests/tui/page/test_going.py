@@ -30,7 +30,6 @@ async def test_a_change_is_brought_to_a_third_of_the_pane_unless_it_is_in_view()
         app.pane.show(compare(OLD, NEW), key="p")
         app.pane.unfolding.step = 4
         app.pane.reset()
-        await pilot.press("n")
         assert app.pane.scroll_offset.y == 0
         await pilot.press("n")
         before = app.pane.scroll_offset.y
@@ -51,10 +50,12 @@ async def test_changes_are_counted_from_the_first_one_on() -> None:
     async with app.run_test(size=(80, 30)) as pilot:
         app.pane.show(compare(OLD, NEW), key="p")
         await pilot.pause()
-        assert app.pane.facts == "5 changes"
-        await pilot.press("n")
         assert app.pane.facts == "change 1 of 5"
+        await pilot.press("n")
+        assert app.pane.facts == "change 2 of 5"
         app.pane.show(compare("a", "a\n\nb"), key="q")
+        assert app.pane.facts == "change 1 of 1"
+        await pilot.press("g")
         assert app.pane.facts == "1 change"
 
 

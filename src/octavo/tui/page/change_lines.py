@@ -8,7 +8,8 @@ from operator import is_
 
 from octavo.documents import changes as model
 from octavo.documents.blocks import Block
-from octavo.tui.page.change_tables import changed_code, changed_source, changed_table
+from octavo.tui.page.change_code import changed_code, changed_source
+from octavo.tui.page.change_tables import changed_table
 from octavo.tui.page.change_words import about, gutter, hanging, note, notes, settings, signs_of, words
 from octavo.tui.page.diff_units import DiffUnit
 from octavo.tui.page.lines import Line, Piece, Spot, cells, fit, width_of
@@ -214,7 +215,7 @@ def _parts(setting: Setting, unit: DiffUnit, old: Block, new: Block, parts: mode
         case model.Words() if not parts.is_rewritten:
             return words(setting.look, old, new, parts, room, _lead(unit, setting.look))
         case model.Lines():
-            return changed_code(setting.look, old, new, parts.lines, room, unit.part)
+            return changed_code(setting, old, new, parts.lines, room, unit.part)
         case model.Table():
             return changed_table(setting, old, new, parts, room, unit.part)
         case model.Inside(title=title):

@@ -1,4 +1,4 @@
-"""Rows of a table and lines of code that changed, with a little of what stands around them."""
+"""Rows of a table that changed, with their head."""
 
 from __future__ import annotations
 
@@ -9,85 +9,18 @@ from rich.style import Style
 
 from octavo.documents import changes as model
 from octavo.documents.blocks import Block, Column, Run
-from octavo.tui.page.change_words import behind, ground_of, gutter, in_place, links, marked, notes, settings
+from octavo.tui.page.change_words import gutter, in_place, links, marked, notes, settings
 from octavo.tui.page.inline import inline_parts
 from octavo.tui.page.lines import Line, Piece, cut, off_side
-from octavo.tui.page.look import PLAIN, Look
+from octavo.tui.page.look import Look
 from octavo.tui.page.setting import Setting
-from octavo.tui.page.side_by_side import Part, Room, exchanged
+from octavo.tui.page.side_by_side import Part, Room
 from octavo.tui.page.tables import Grid, cell_pieces, fitted, row_lines, telling
-from octavo.tui.page.wrap import wrap
 
-_CONTEXT = 3
-"""Unchanged lines of code on each side of changed ones."""
 _MOST_COLUMNS = 40
 _NO_COLUMN = Column()
 
 Cells = list[list[Piece]]
-
-
-def changed_code(
-    look: Look, old: Block, new: Block, lines: Sequence[model.Line], room: Room, part: int = 0
-) -> list[Part]:
-    """Lines of code that changed, with a few around them, or those of its slice `part`."""
-    near = [False] * len(lines)
-    for index, line in enumerate(lines):
-        if line.op != "equal":
-            for at in range(max(0, index - _CONTEXT), min(len(lines), index + _CONTEXT + 1)):
-                near[at] = True
-    was, now = (_said(_title(block), block, block.lines[0] + 1, look, room) for block in (old, new))
-    parts = [Part(was, now, is_same=True)] if part < 2 else []
-    index = 0
-    while index < len(lines):
-        if near[index]:
-            parts.append(_line(lines[index], look, room, old, new))
-            index += 1
-            continue
-        start = index
-        while index < len(lines) and not near[index]:
-            index += 1
-        words = f"{look.glyphs.more} {index - start} unchanged {'line' if index - start == 1 else 'lines'}"
-        was, now = (_said(words, block, None, look, room) for block in (old, new))
-        parts.append(Part(was, now, is_same=True))
-    return exchanged(parts, room)
-
-
-def _title(block: Block) -> str:
-    return str(block.attrs.get("title") or block.attrs.get("language") or block.kind)
-
-
-def _said(words: str, block: Block | None, number: int | None, look: Look, room: Room) -> list[Line]:
-    return gutter([Line([Piece(words, look.muted, None, True)], block)], " ", number, look, room.side)
-
-
-def changed_source(lines: Sequence[model.Line], look: Look, room: Room) -> list[Part]:
-    """Lines of source, those that changed in both sides."""
-    return exchanged((_line(line, look, room, None, None) for line in lines), room)
-
-
-def _line(line: model.Line, look: Look, room: Room, old: Block | None, new: Block | None) -> Part:
-    def side(sign: str, block: Block | None, number: int, text: str, op: str, style: Style) -> list[Line]:
-        pieces = [Piece(text.expandtabs(4), look.text)]
-        if line.op == "change":
-            pieces = [
-                Piece(word.run.text.expandtabs(4), look.text + style if word.op == op else look.text)
-                for word in line.words
-                if word.op in ("equal", op)
-            ]
-        ground = ground_of(sign, look) or (look.panel if block is not None else PLAIN)
-        first = block.lines[0] + 2 if block is not None else 1
-        lines = [Line(part, block) for part in wrap(pieces, room.words)]
-        return behind(lines, sign, first + number, look, room.side, ground)
-
-    if line.op == "equal":
-        was = side(" ", old, line.old_number, line.old, "", PLAIN)
-        return Part(was, side(" ", new, line.new_number, line.new, "", PLAIN), is_same=True)
-    part = Part()
-    if line.op in ("delete", "change"):
-        part.old = side("-", old, line.old_number, line.old, "delete", look.remove_word)
-    if line.op in ("insert", "change"):
-        part.new = side("+", new, line.new_number, line.new, "insert", look.add_word)
-    return part
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def code(setting: Setting, block: Block, width: int) -> list[Line]:
     over = 0 if wraps else max(0, longest - inner)
     pan = setting.folds.pan(block.key, over)
     language = str(attrs.get("language") or "")
-    tokens = None if look.mono else _tokens(setting, language, block.text)
+    tokens = tokens_of(setting, block)
     if tokens is not None and "\t" in block.text:
         tokens = _without_tabs(tokens)
     marked = frozenset(attrs.get("highlighted") or ())
@@ -91,10 +91,12 @@ def _wrapped(pieces: list[Piece], width: int, look: Look) -> list[list[Piece]]:
     return [first, *(sign + part for part in rest)]
 
 
-def _tokens(setting: Setting, language: str, text: str) -> Tokens | None:
-    if setting.sources is None or setting.sources.tokens is None or (code := code_of(language, text)) is None:
+def tokens_of(setting: Setting, block: Block) -> Tokens | None:
+    """The lines of a block of code in tokens. None where there are no colours, or they are not known yet."""
+    if setting.look.mono or setting.sources is None or setting.sources.tokens is None:
         return None
-    return setting.sources.tokens.get(code)
+    code = code_of(str(block.attrs.get("language") or ""), block.text)
+    return setting.sources.tokens.get(code) if code is not None else None
 
 
 def _title(block: Block, look: Look) -> list[Piece]:
@@ -123,17 +125,25 @@ def _mark(line: Line, look: Look, width: int) -> None:
 
 
 def _coloured(tokens: list[tuple[str, str]], look: Look) -> list[Piece]:
-    styles = {
-        "keyword": look.accent,
-        "string": look.success,
-        "number": look.warning,
-        "comment": look.muted + Style(italic=True),
-        "name": look.strong,
-        "heading": look.strong,
-        "removed": look.error,
-        "added": look.success,
-    }
-    return [Piece(steady(text), styles.get(kind, look.text)) for kind, text in tokens if text]
+    return [Piece(steady(text), coloured(kind, look)) for kind, text in tokens if text]
+
+
+def coloured(kind: str, look: Look) -> Style:
+    """How a token of a kind looks."""
+    match kind:
+        case "keyword":
+            return look.accent
+        case "string" | "added":
+            return look.success
+        case "number":
+            return look.warning
+        case "comment":
+            return look.muted + Style(italic=True)
+        case "name" | "heading":
+            return look.strong
+        case "removed":
+            return look.error
+    return look.text
 
 
 def _without_tabs(tokens: Tokens) -> Tokens:

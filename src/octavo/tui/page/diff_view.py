@@ -25,6 +25,7 @@ from octavo.tui.page.page_parts import LinkFollowed
 from octavo.tui.page.reader import motions
 from octavo.tui.page.setting import Folds, Setting
 from octavo.tui.page.side_by_side import BETWEEN, Room
+from octavo.tui.page.sources import Sources
 from octavo.tui.page.threads import ThreadLine
 from octavo.tui.page.two_sides import Layout
 from octavo.tui.widgets.states import nothing
@@ -88,6 +89,7 @@ class DiffView(GoingAbout):
         classes: str | None = None,
     ) -> None:
         super().__init__(ascii=ascii, mono=mono, name=name, id=id, classes=classes)
+        self.sources = Sources(diagrams=None)  # of a diagram the text is compared
         self.unfolding = Unfolding()
         self.places = {}
         self.threads: Mapping[str, Sequence[ThreadLine]] = {}
@@ -136,6 +138,8 @@ class DiffView(GoingAbout):
         self.threads = threads if threads is not None else self.threads if same else {}
         if not same:
             self.note_place()
+            for late in self.sources:
+                late.drop()
             self.key, self.cursor, self.shows_source, self.unfolding = key, None, False, Unfolding()
             self.lay_anew()
             self.needle, self._finds, self._find, self._asked = "", (), None, set()
@@ -169,7 +173,7 @@ class DiffView(GoingAbout):
         layout, most = self.layout_now, max(24, width - 4)
         is_split = layout == "sides"
         room = Room.of(min(2 * WIDEST + BETWEEN if is_split else WIDEST, most), split=is_split)
-        setting = Setting(self.look, self.folds, set_block, room=room.side)
+        setting = Setting(self.look, self.folds, set_block, room=room.side, sources=self.sources)
         if self.compared is None:
             self.changed = Changes()
         elif self.shows_source:
@@ -178,7 +182,7 @@ class DiffView(GoingAbout):
             self.changed = one_side(self.compared, layout, self.threads, self._title)
         else:
             self.changed = changes(self.compared.diff, self.unfolding, self.threads, self._title, side_by_side=is_split)
-        return Galley(self.changed.units, guess, lambda unit: set_diff_unit(setting, unit, room))
+        return Galley(self.changed.units, guess, self.completed(lambda unit: set_diff_unit(setting, unit, room)))
 
     def before_painting(self) -> None:
         super().before_painting()

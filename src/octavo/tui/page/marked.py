@@ -9,7 +9,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block, Document
-from octavo.tui.page.content_state import Stateful
+from octavo.tui.page.completing import Completing
 from octavo.tui.page.cursor_pane import Bring, Stop
 from octavo.tui.page.lines import Line, cells
 from octavo.tui.page.page_parts import ThreadMarks, anchors_above
@@ -22,7 +22,7 @@ MARK = 4
 """Cells kept free at the right for the mark of a thread: a blank, the sign, a blank, a digit."""
 
 
-class Marked(Stateful):
+class Marked(Completing):
     """A reader of a document, which marks open threads at the right of the blocks they hang on."""
 
     document: Document | None = None

@@ -13,7 +13,6 @@ from octavo.tui.page.marked import Marked
 from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
 from octavo.tui.page.pane import Anchor
 from octavo.tui.page.setting import Folds, tab_slug, trail
-from octavo.tui.page.sources import Sources
 
 _LEADING = ("link", "file", "image")
 """Kinds of spots that have an address."""
@@ -33,7 +32,6 @@ class Standing:
 class Opening(Marked):
     """A marked page whose links lead somewhere."""
 
-    sources: Sources
     _whole = True
 
     @property

@@ -10,7 +10,7 @@ from textual.timer import Timer
 
 from octavo.documents.blocks import Block
 from octavo.tui.page.compared import Compared
-from octavo.tui.page.content_state import Stateful
+from octavo.tui.page.completing import Completing
 from octavo.tui.page.cursor_pane import Stop
 from octavo.tui.page.lines import Line
 from octavo.tui.page.side_by_side import bar_beside, block_beside, stops_beside
@@ -23,7 +23,7 @@ LEFT_AFTER = 0.3
 Layout = Literal["changes", "sides", "new", "old"]
 
 
-class TwoSided(Stateful):
+class TwoSided(Completing):
     """A pane that shows two sides of a page: what changed, both beside one another, or one of them."""
 
     compared: Compared | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
 from textual.content import Content
@@ -16,9 +16,7 @@ from octavo.tui.page.arriving import Arriving
 from octavo.tui.page.cursor_pane import Bring, Stop
 from octavo.tui.page.finding import Find, Finder
 from octavo.tui.page.galley import Galley
-from octavo.tui.page.late import Late
 from octavo.tui.page.layout import Unit, guess, set_block, set_unit, units
-from octavo.tui.page.lines import Line
 from octavo.tui.page.marked import MARK
 from octavo.tui.page.page_parts import ThreadMarks, same_title, source_blocks
 from octavo.tui.page.pane import Anchor
@@ -70,8 +68,6 @@ class PageView(Tabling, Arriving):
         self._measure = 0
         self.sources = Sources()
         """Where what does not stand in the text of the page comes from: give others before a page is shown."""
-        self._missing: dict[int, list[tuple[Late[Any, Any], Any]]] = {}
-        """For each unit, by its identity, what was not known when it was set."""
         self._wanted_anchor = ""
 
     # What callers ask and do
@@ -214,17 +210,8 @@ class PageView(Tabling, Arriving):
         )
         self.measure = measure
         self._margins: dict[int, int] = {}
-        self._missing = {}
-        return Galley(
-            units(self._blocks()), lambda unit: guess(unit, measure), lambda unit: self._set(setting, unit, measure)
-        )
-
-    def _set(self, setting: Setting, unit: Unit, measure: int) -> list[Line]:
-        self.sources.take_missed()
-        lines = set_unit(setting, unit, measure)
-        if missed := self.sources.take_missed():
-            self._missing[id(unit)] = missed
-        return lines
+        set_one = self.completed(lambda unit: set_unit(setting, unit, measure))
+        return Galley(units(self._blocks()), lambda unit: guess(unit, measure), set_one)
 
     def _page_blocks(self, document: Document) -> list[Block]:
         title, description = self._head
@@ -282,37 +269,6 @@ class PageView(Tabling, Arriving):
             return []
         title = [Content(f"  {self._head[0]}").stylize("bold")] if self._head[0] else []
         return [Content(""), *title, *nothing("This page is empty.", "J goes to the next one")]
-
-    def before_painting(self) -> None:
-        super().before_painting()
-        if not self._missing or not self.is_running:
-            return
-        for unit in {row[0] for row in self.rows_on_show}:
-            for late, key in self._missing.get(id(self.galley.units[unit]), ()):
-                late.want(key)
-        for late in self.sources:
-            if late.is_wanted:
-                self.run_worker(self._find_late(late), group="late")
-
-    async def _find_late(self, late: Late[Any, Any]) -> None:
-        while await late.work():
-            total = self.galley.total
-            with self.steady():
-                told = {
-                    unit
-                    for unit, missing in self._missing.items()
-                    if any(source is late and late.knows(key) for source, key in missing)
-                }
-                for unit, each in enumerate(self.galley.units) if told else ():
-                    if id(each) in told:
-                        del self._missing[id(each)]
-                        self.galley.forget(unit)
-                for unit in {row[0] for row in self.rows_on_show if row[0] < len(self.galley)}:
-                    self.galley.lines(unit)
-            if self.galley.total != total:
-                self.relaid()
-                self._sync()
-            self.repaint()
 
     # Finding
 

@@ -1,0 +1,107 @@
+"""Lines of code and of source that changed, with a few around them, in the colours of their language."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.style import Style
+
+from octavo.documents import changes as model
+from octavo.documents.blocks import Block
+from octavo.tui.page.change_words import behind, ground_of, gutter
+from octavo.tui.page.code import coloured, tokens_of
+from octavo.tui.page.highlight import Tokens
+from octavo.tui.page.lines import Line, Piece, steady
+from octavo.tui.page.look import PLAIN, Look
+from octavo.tui.page.setting import Setting
+from octavo.tui.page.side_by_side import Part, Room, exchanged
+from octavo.tui.page.wrap import wrap
+
+_CONTEXT = 3
+"""Unchanged lines of code on each side of changed ones."""
+
+
+def changed_code(
+    setting: Setting, old: Block, new: Block, lines: Sequence[model.Line], room: Room, part: int = 0
+) -> list[Part]:
+    """Lines of code that changed, with a few around them, or those of its slice `part`."""
+    near = [False] * len(lines)
+    for index, line in enumerate(lines):
+        if line.op != "equal":
+            for at in range(max(0, index - _CONTEXT), min(len(lines), index + _CONTEXT + 1)):
+                near[at] = True
+    look, tokens = setting.look, [tokens_of(setting, block) or [] for block in (old, new)]
+    was, now = (_said(_title(block), block, block.lines[0] + 1, look, room) for block in (old, new))
+    parts = [Part(was, now, is_same=True)] if part < 2 else []
+    index = 0
+    while index < len(lines):
+        if near[index]:
+            parts.append(_line(lines[index], look, room, (old, new), tokens))
+            index += 1
+            continue
+        start = index
+        while index < len(lines) and not near[index]:
+            index += 1
+        words = f"{look.glyphs.more} {index - start} unchanged {'line' if index - start == 1 else 'lines'}"
+        was, now = (_said(words, block, None, look, room) for block in (old, new))
+        parts.append(Part(was, now, is_same=True))
+    return exchanged(parts, room)
+
+
+def _title(block: Block) -> str:
+    return str(block.attrs.get("title") or block.attrs.get("language") or block.kind)
+
+
+def _said(words: str, block: Block | None, number: int | None, look: Look, room: Room) -> list[Line]:
+    return gutter([Line([Piece(words, look.muted, None, True)], block)], " ", number, look, room.side)
+
+
+def changed_source(lines: Sequence[model.Line], look: Look, room: Room) -> list[Part]:
+    """Lines of source, those that changed in both sides."""
+    return exchanged((_line(line, look, room, (None, None), ([], [])) for line in lines), room)
+
+
+def _line(
+    line: model.Line,
+    look: Look,
+    room: Room,
+    blocks: tuple[Block | None, Block | None],
+    tokens: Sequence[Tokens],
+) -> Part:
+    def side(sign: str, at: int, style: Style) -> list[Line]:
+        number, text, op = ((line.old_number, line.old, "delete"), (line.new_number, line.new, "insert"))[at]
+        words = [(style if word.op == op else PLAIN, word.run.text) for word in line.words if word.op in ("equal", op)]
+        row = tokens[at][number] if number < len(tokens[at]) else []
+        pieces = _pieces(row if "".join(part for _, part in row) == text else [("", text)], words, look)
+        block = blocks[at]
+        ground = ground_of(sign, look) or (look.panel if block is not None else PLAIN)
+        first = block.lines[0] + 2 if block is not None else 1
+        lines = [Line(part, block) for part in wrap(pieces, room.words)]
+        return behind(lines, sign, first + number, look, room.side, ground)
+
+    if line.op == "equal":
+        return Part(side(" ", 0, PLAIN), side(" ", 1, PLAIN), is_same=True)
+    part = Part()
+    if line.op in ("delete", "change"):
+        part.old = side("-", 0, look.remove_word)
+    if line.op in ("insert", "change"):
+        part.new = side("+", 1, look.add_word)
+    return part
+
+
+def _pieces(tokens: Sequence[tuple[str, str]], words: Sequence[tuple[Style, str]], look: Look) -> list[Piece]:
+    """A line in the colours of its language, words that are new or gone marked over them, tabs as blanks."""
+    marks = iter(words)
+    mark, left = next(marks, (PLAIN, ""))
+    out: list[Piece] = []
+    at = 0
+    for kind, text in tokens:
+        while text:
+            length = min(len(text), len(left)) or len(text)
+            part, text, left = text[:length], text[length:], left[length:]
+            spread = (" " * at + part).expandtabs(4)[at:]
+            at += len(spread)
+            out.append(Piece(steady(spread), coloured(kind, look) + mark))
+            if not left:
+                mark, left = next(marks, (PLAIN, ""))
+    return out or [Piece("", look.text)]
