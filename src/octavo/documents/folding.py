@@ -19,7 +19,6 @@ _TASK = re.compile(r"\[([ xX])\](?:\s+|$)")
 _OWN_ID = re.compile(r"\s*\{#([\w.:-]+)\}\s*$")
 _CHILD_OF = {parent: child for child, parent in PARENTS.items()}
 _WORDED = frozenset({"content-ref", "openapi", "embed", "file"})
-_SPACE = re.compile(r"\s+")
 _KEY = re.compile(r"[A-Za-z0-9_-]{1,256}")
 
 
@@ -261,7 +260,7 @@ class Sealer:
         if draft.kind != "heading":
             attrs = draft.attrs or NOTHING
             return Block(draft.kind, attrs, blocks, draft.runs, draft.text, (draft.first, last), key), digest
-        title = _SPACE.sub(" ", words(draft.runs)).strip()
+        title = " ".join(words(draft.runs).split())
         draft.attrs["id"] = self._anchors.take(title, draft.attrs.get("id"))
         heading = Block("heading", draft.attrs, runs=draft.runs, lines=(draft.first, last), key=key)
         self.headings.append(Heading(draft.attrs["level"], title, draft.attrs["id"], heading))
@@ -277,5 +276,5 @@ def _identity(draft: Draft, first_child: str) -> str:
         own = next((value for value in given if isinstance(value, str) and value), "")
     if not own and "columns" in attrs:
         own = " ".join(words(column.title) for column in attrs["columns"])
-    own = _SPACE.sub(" ", own).strip()
+    own = " ".join(own.split())
     return own if own and not first_child else f"{draft.kind}\0{own}\0{first_child}"

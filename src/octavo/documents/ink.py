@@ -10,6 +10,7 @@ from typing import Any
 from octavo.api.safety import text as safe
 from octavo.documents import emoji
 from octavo.documents.blocks import NOTHING, Run
+from octavo.documents.cleaning import cleaned
 from octavo.documents.html import HEADINGS, Element, address, colors, squeeze
 
 DEEPEST = 40
@@ -178,7 +179,7 @@ class Ink:
     def _write(self, text: str, kind: str, link: str | None, attrs: Mapping[str, Any]) -> None:
         if not text:
             return
-        text = safe(text)
+        text = cleaned(text)
         if self.runs:
             last = self.runs[-1]
             same = last.kind == kind and last.link == link and last.marks == self._marks and last.attrs is attrs

@@ -8,12 +8,12 @@ from collections import deque
 
 from markdown_it.token import Token
 
-from octavo.api.safety import text as safe
 from octavo.documents import front_matter
 from octavo.documents.blocks import Block, Diagnostic, Document
 from octavo.documents.build import Builder
 from octavo.documents.caps import LARGEST, MOST_LINES, in_page
 from octavo.documents.chunks import STRETCH, Chunks
+from octavo.documents.cleaning import cleaned
 from octavo.documents.conflicts import Markers, markers
 from octavo.documents.ends import Ends
 from octavo.documents.folding import Sealer
@@ -35,7 +35,9 @@ class Reading:
 
     def __init__(self, markdown: str, stretch: int = STRETCH) -> None:
         """`stretch`: about how many characters are parsed at a time."""
-        self.source = safe(markdown)
+        self.source = ""
+        """What is read, safe to show: known before any block is."""
+        self._given = markdown
         self.blocks: list[Block] = []
         """The blocks that are read. None of them changes any more."""
         self._diagnostics: list[Diagnostic] = []
@@ -81,7 +83,7 @@ class Reading:
         return document
 
     def _read(self) -> None:
-        source = self.source
+        self.source = source = cleaned(self._given)
         if len(source) > LARGEST or source.count("\n") > MOST_LINES:
             self._document = _as_source(source)
             self.blocks += self._document.blocks

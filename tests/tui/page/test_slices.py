@@ -76,6 +76,17 @@ def test_a_long_paragraph_keeps_its_words_and_is_set_a_while_at_a_time() -> None
     assert len(units([block])) > 5
 
 
+@pytest.mark.parametrize(
+    "said", ["x" * 40_000, "港の水位は" * 6_000, "short words " + "e\u0301" * 20_000 + " and more"]
+)
+def test_a_long_word_is_set_a_while_at_a_time_and_keeps_all_its_letters(said: str) -> None:
+    (block,) = parse(said).blocks
+    parts = [unit.part for unit in units([block]) if unit.part is not None]
+    assert len(parts) > 3
+    assert "".join(part.plain() for part in parts).replace(" ", "") == block.plain().replace(" ", "")
+    assert not any(part.plain().startswith("\u0301") for part in parts)
+
+
 async def test_an_expandable_set_in_slices_opens_and_closes() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:

@@ -111,7 +111,9 @@ class Arriving(Opening):
             return super().work(seconds) and self._let_go(until - time.perf_counter())
         self.paint_ahead(seconds)
         left = until - time.perf_counter()
-        if left > 0 and reading.read(left) and self._grows:
+        if left > 0 and reading.read(left) and time.perf_counter() > until + ALONE / 2:
+            return False  # it was a long block: to show it is work for another time
+        if self._grows and len(reading.blocks) > self._shown:
             self._grow(reading)
         if reading.is_done:
             self._end_reading(reading)

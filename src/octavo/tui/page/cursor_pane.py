@@ -21,8 +21,9 @@ Bring = Literal["near", "top", "third"]
 """Where lines are brought: on show by as little as it takes; below the first row; a third down the pane, unless they
 are all in its upper two thirds already."""
 
-_KEPT_STOPS, _KEPT_BARRED = 100, 300
-"""How many units keep their stops, which keep their lines with them, and how many lines their strips with the bar."""
+_KEPT_STOPS, _KEPT_LINES, _KEPT_BARRED = 100, 1500, 300
+"""How many units keep their stops, which keep their lines with them: so many lines, as to let go of many at once takes
+long; and how many lines keep their strips with the bar."""
 
 
 class CursorPane(SelectingPane):
@@ -44,12 +45,14 @@ class CursorPane(SelectingPane):
         self._in_cursor: frozenset[int] = frozenset()
         """The block under the cursor and those in it, by their identity: the bar goes along all of them."""
         self._stops: dict[int, tuple[list[Line], list[Stop]]] = {}
+        self._stop_lines = 0
+        """How many lines are kept with stops."""
         self._barred: dict[int, tuple[Strip, Strip]] = {}
         """Strips without and with the bar, by the line they are of, while bar and lines stay."""
         self._bar_key: tuple[int, bool] = (0, False)
 
     def relaid(self) -> None:
-        self._stops = {}
+        self._stops, self._stop_lines = {}, 0
         self._barred = {}
 
     def before_painting(self) -> None:
@@ -95,13 +98,19 @@ class CursorPane(SelectingPane):
         lines = self.galley.lines(unit)
         known = self._stops.get(unit)
         if known is None or known[0] is not lines:
-            if len(self._stops) >= _KEPT_STOPS:
-                self._stops.clear()
+            if known is not None:
+                self._forget_stops(unit)
+            while self._stops and (len(self._stops) >= _KEPT_STOPS or self._stop_lines > _KEPT_LINES):
+                self._forget_stops(next(iter(self._stops)))
+            self._stop_lines += len(lines)
             known = self._stops[unit] = (
                 lines,
                 [(unit, first, last, block) for first, last, block in self.stops_in(lines)],
             )
         return known[1]
+
+    def _forget_stops(self, unit: int) -> None:
+        self._stop_lines -= len(self._stops.pop(unit)[0])
 
     def stops_from(self, unit: int, block: Block | None, step: int, among: Callable[[int], bool]) -> Iterator[Stop]:
         """The stops after (or before) a block, units that are not `among` left out without being set."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from unicodedata import combining
 
 from octavo.documents.blocks import Block, Run
 
@@ -22,8 +23,9 @@ _CHILDREN = {
     "update": 12,
 }
 """How many children of a kind are set at a time."""
-_LETTERS = 6000
-"""Of a longer paragraph so many are set at a time, up to a space: there a line ends."""
+_LETTERS, _WORD = 6000, 3000
+"""Of a longer paragraph so many are set at a time, up to a space, or within a longer word: there a line ends."""
+_JOINING = "\u200d\ufe0e\ufe0f"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,20 @@ def _tabs(block: Block) -> list[Block]:
     return out
 
 
+def _edge(text: str, room: int) -> tuple[int, int] | None:
+    """Where the first line ends that begins before `room` or soon after it, and where the next begins; None when the text
+    ends before that."""
+    end = text.find(" ", room, room + _WORD)
+    if end >= 0:
+        return end, end + 1
+    if len(text) <= room + _WORD:
+        return None
+    end = room
+    while combining(text[end]) or text[end] in _JOINING:
+        end += 1
+    return end, end
+
+
 def _paragraphs(block: Block) -> list[Block]:
     if sum([len(run.text) for run in block.runs]) < 2 * _LETTERS:
         return [block]
@@ -115,9 +131,9 @@ def _paragraphs(block: Block) -> list[Block]:
     room = _LETTERS
     for run in block.runs:
         text = run.text
-        while len(text) > room and (end := text.find(" ", room)) >= 0:
-            rows[-1].append(replace(run, text=text[:end]))
-            text, room = text[end + 1 :], _LETTERS
+        while len(text) > room and (cut := _edge(text, room)) is not None:
+            rows[-1].append(replace(run, text=text[: cut[0]]))
+            text, room = text[cut[1] :], _LETTERS
             rows.append([])
         if text:
             rows[-1].append(replace(run, text=text))

@@ -1,0 +1,21 @@
+"""Long text made safe to show, a part at a time: letters beyond ASCII take long."""
+
+from __future__ import annotations
+
+from octavo.api.safety import text as safe
+from octavo.documents.pauses import breathe
+
+_AT_A_TIME = 50_000
+
+
+def cleaned(text: str) -> str:
+    """`text` made safe to show, with its lines and tabs kept."""
+    if len(text) < _AT_A_TIME or text.isascii():
+        return safe(text)
+    parts, start = [], 0
+    while start < len(text):
+        end = text.find("\n", start + _AT_A_TIME, start + 2 * _AT_A_TIME) + 1 or start + 2 * _AT_A_TIME
+        parts.append(safe(text[start:end]))
+        breathe()
+        start = end
+    return "".join(parts)
