@@ -75,41 +75,38 @@ class Target(Model):
     review: Id | None = None
 
 
-class Comment(Model):
-    """The first message of a thread (4.2)."""
+class Message(Model):
+    """What somebody wrote in a thread."""
 
-    object: Literal["comment"] = "comment"
     id: Id
     body: Body = Field(default_factory=Body)
     posted_by: Author
     posted_at: datetime | None = None
     edited_at: datetime | None = None
     reactions: tuple[Reaction, ...] = ()
+    urls: Urls = Field(default_factory=Urls)
+    permissions: Permissions = Field(default_factory=Permissions)
+
+
+class Comment(Message):
+    """The first message of a thread (4.2)."""
+
+    object: Literal["comment"] = "comment"
     replies: int = 0
     target: Target = Field(default_factory=Target)
     status: Annotated[SafeLine, Known("open", "resolved")] = "open"
     resolved_at: datetime | None = None
     resolved_by: User | None = None
-    urls: Urls = Field(default_factory=Urls)
-    permissions: Permissions = Field(default_factory=Permissions)
 
     @property
     def is_open(self) -> bool:
         return self.status != "resolved"
 
 
-class Reply(Model):
+class Reply(Message):
     """An answer in a thread (2.3)."""
 
     object: Literal["comment-reply"] = "comment-reply"
-    id: Id
-    body: Body = Field(default_factory=Body)
-    posted_by: Author
-    posted_at: datetime | None = None
-    edited_at: datetime | None = None
-    reactions: tuple[Reaction, ...] = ()
-    urls: Urls = Field(default_factory=Urls)
-    permissions: Permissions = Field(default_factory=Permissions)
 
 
 class InDiscussion(Model):
