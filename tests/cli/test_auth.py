@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import stat
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from octavo.data.drafts import Drafts
 from octavo.data.state import State
 from octavo.settings import read
+from tests.benchmarks.terminal import Terminal
 from tests.cli.conftest import Octavo
 from tests.cli.small_server import KEY
 
@@ -28,6 +31,12 @@ def test_without_a_keyring_a_key_is_not_kept(octavo: Octavo, served: str, tmp_pa
     assert "octavo auth login --insecure-storage" in ran.err
     assert not kept(tmp_path)
     assert octavo("api", "users.Me").code == 4
+    with Terminal([sys.executable, "-m", "octavo"], dict(os.environ)) as app:
+        app.wait_for(
+            "Paste a personal access key", "The key of default was kept for one session only. Paste it", limit=20
+        )
+        app.write(b"\x11")
+        assert app.end(limit=20) == 0
 
 
 @pytest.mark.usefixtures("typed")

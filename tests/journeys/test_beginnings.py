@@ -111,6 +111,8 @@ async def test_first_run_paste_a_key(stage: Stage, no_keyring: None) -> None:
     async with stage.library() as platform, served(platform) as origin:
         platform.world.store.add_key(KEY, MARA)
         async with stage.show(stage.settings(), None, platform, origin=origin) as run:
+            await run.see("keyring that keeps keys encrypted, so it is kept for this session")
+            assert "f1 help" in run.keybar
             await run.press("enter")
             await run.see("There is no key here yet. Paste one, or try the demo.")
             await run.type("gb_api_of-somebody-else-entirely")
@@ -121,7 +123,7 @@ async def test_first_run_paste_a_key(stage: Stage, no_keyring: None) -> None:
             await run.see(f"{len(KEY)} characters")
             await run.press("enter")
             await run.see("✓ You are Mara Lindqvist", "✓ 1 organization: Saltmarsh Instruments.")
-            await run.see("! The key is kept for this session only:")
+            await run.see("! The key is kept for this session only.")
             assert KEY not in run.text
             await run.press("enter")
             await run.see("SPACES OF SALTMARSH INSTRUMENTS", "Harbour API")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from octavo import settings as settings_module
-from octavo.cli.arguments import FAILED, NOT_SIGNED_IN, Failure, tell_left_out
+from octavo.cli.arguments import FAILED, Failure, tell_left_out
 from octavo.cli.last_words import guard_the_rest
 from octavo.settings import Settings
 
@@ -29,6 +29,8 @@ class Opening:
     """The server a key pasted at the sign-in screen is for."""
     session: Callable[[], Session] | None
     """Connects to it. Raises ValueError with a sentence, or OSError."""
+    greeting: str = ""
+    """What the sign-in screen says first."""
     left_out: Sequence[str] = ()
     """What of a folder could not be loaded as it is, when the app ends."""
 
@@ -57,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
             session = opening.session() if opening.session is not None else None
         except (ValueError, OSError) as error:
             raise Failure(str(error), FAILED) from error
-        app = Octavo(settings, Ways(settings, opening.origin, os.environ), session, picture=picture)
+        app = Octavo(settings, Ways(settings, opening.origin, os.environ, opening.greeting), session, picture=picture)
         app.run()
     finally:
         if picture is not None:
@@ -85,7 +87,7 @@ def _opening(settings: Settings, options: argparse.Namespace) -> Opening:
     if options.command == "demo":
         return Opening("demo", DEFAULT, demo)
     if options.command == "open":
-        return Opening(f"folder {os.path.realpath(options.folder)}", DEFAULT, folder, left_out)
+        return Opening(f"folder {os.path.realpath(options.folder)}", DEFAULT, folder, left_out=left_out)
 
     from octavo.cli.access import resolve
 
@@ -93,19 +95,17 @@ def _opening(settings: Settings, options: argparse.Namespace) -> Opening:
         access, key = resolve(settings, options)
     except (ValueError, OSError) as error:
         raise Failure(str(error), FAILED) from error
-    if access.source == "session" and access.profile is not None:
-        raise Failure(
-            f"the key of {access.profile.name} was kept for one session only. Sign in again: octavo auth login",
-            NOT_SIGNED_IN,
-        )
 
     def server() -> Session:
         from octavo.cli import sessions
 
         return sessions.server(settings, access.origin, access.name, key)
 
-    known = access.source in ("env", "keyring", "file")
-    return Opening(f"{access.origin} {access.name}" if known else "", access.origin, server if known else None)
+    if access.source in ("env", "keyring", "file"):
+        return Opening(f"{access.origin} {access.name}", access.origin, server)
+    again = access.source == "session" and access.profile is not None
+    said = f"The key of {access.name} was kept for one session only. Paste it again." if again else ""
+    return Opening("", access.origin, None, greeting=said)
 
 
 def _picture(settings: Settings, opening: Opening, *, fresh: bool) -> FirstPicture | None:

@@ -189,14 +189,24 @@ class Ways:
     settings: Settings
     origin: str
     environ: Mapping[str, str]
+    greeting: str = ""
 
     @property
     def host(self) -> str:
         return host_of(self.origin)
 
-    @property
-    def keyring(self) -> str:
-        return "the keyring of this system"
+    async def keeping(self) -> str:
+        from octavo.client import signing_in
+        from octavo.client.aside import aside
+        from octavo.client.credentials import StoreTimeout, StoreUnavailable
+
+        home = signing_in.Home.of(self.settings.config_folder, self.settings.data_folder)
+        try:
+            return f"It is kept in the keyring of this system ({await aside(home.keyring.title)})"
+        except StoreTimeout:
+            return "It is kept in the keyring of this system, once that is unlocked"
+        except StoreUnavailable as error:
+            return f"{str(error).removesuffix('.')}, so it is kept for this session only"
 
     async def sign_in(self, key: str) -> SignedIn:
         from octavo.client import signing_in

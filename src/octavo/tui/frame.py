@@ -50,9 +50,8 @@ class TopBar(Widget):
         left = Content.assemble(" ", ("◆", "$primary"), " ")
         title = self.octavo.known.organization.title if self.octavo.known.organization else "Octavo"
         self._spans = []
-        left = self._add(
-            left, Content.assemble((_cut(title, 24 if wide else 14), "bold $foreground"), " ▾"), "organization"
-        )
+        most = 24 if wide else 14 if width >= 48 else 8
+        left = self._add(left, Content.assemble((_cut(title, most), "bold $foreground"), " ▾"), "organization")
         left += Content("  ")
         for key, view, name in VIEWS:
             label = Content.assemble((key, "$primary"), f" {name}" if middle or view == self._view else "")

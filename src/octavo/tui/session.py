@@ -84,8 +84,11 @@ class Doors(Protocol):
         """The host a pasted key is for."""
 
     @property
-    def keyring(self) -> str:
-        """Where a key would be kept, in words."""
+    def greeting(self) -> str:
+        """Why a key is asked for again, in a sentence. Empty the first time."""
+
+    async def keeping(self) -> str:
+        """Where a key would be kept: the start of a sentence. It may take a while to find out."""
 
     async def sign_in(self, key: str) -> SignedIn:
         """Check `key`, keep it, and connect."""

@@ -35,7 +35,7 @@ class SignInScreen(Screen[None]):
         Binding("ctrl+d", "demo", "Try the demo", tooltip="Real screens, a made-up library, no account", id="sign_in.demo", priority=True),
         Binding("ctrl+o", "folder", "Open a folder", tooltip="Read and review a folder of pages", id="sign_in.folder", priority=True),
         Binding("ctrl+q", "app.quit", "Quit", tooltip="Leave Octavo", id="sign_in.quit", priority=True),
-        Binding("f1", "app.help", "Help", tooltip="Help for this screen", id="sign_in.help"),
+        Binding("f1", "help", "Help", tooltip="Help for this screen", id="sign_in.help"),
     ]  # fmt: skip
 
     def __init__(self) -> None:
@@ -53,8 +53,7 @@ class SignInScreen(Screen[None]):
             yield Static("Docs review, without the tabs.", id="motto")
             with Vertical(id="card") as card:
                 card.border_title = " Sign in "
-                said = f"Paste a personal access key for {doors.host}. It is kept in {doors.keyring}, and sent nowhere else."
-                yield Static(Content(said), id="said")
+                yield Static(self._asks_for(doors.host, "It is kept in the keyring of this system"), id="said")
                 with Horizontal(id="typing"):
                     yield Static("key  ", id="label")
                     yield (secret := SecretInput(id="key"))
@@ -71,7 +70,29 @@ class SignInScreen(Screen[None]):
                 yield Line(placeholder="path of a folder of markdown pages", id="folder")
         yield KeyBar()
 
+    @staticmethod
+    def _asks_for(host: str, keeping: str) -> Content:
+        return Content(f"Paste a personal access key for {host}. {keeping}, and sent nowhere else.")
+
+    async def _say_where_kept(self) -> None:
+        doors = self.octavo.doors
+        said = self._asks_for(doors.host, await doors.keeping())
+        for each in self.query("#said").results(Static):
+            each.update(said)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        # Where letters are typed there is no `?`.
+        if action == "help" and not isinstance(self.focused, Input):
+            return False
+        return super().check_action(action, parameters)
+
+    async def action_help(self) -> None:
+        await self.run_action("app.help")
+
     def on_mount(self) -> None:
+        self.run_worker(self._say_where_kept())
+        if self.octavo.doors.greeting:
+            self._say(("care", self.octavo.doors.greeting))
         self.query_one("#start", TextButton).off = True
         self.query_one("#key", SecretInput).focus()
 

@@ -297,7 +297,11 @@ class Lines(Explained, Surface, can_focus=True):
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         if action == "choose" and not self.keys:
-            return "There is nothing here to open."
+            return (
+                "Wait a moment: this is still loading."
+                if self._waiting is not None
+                else "There is nothing here to open."
+            )
         return None
 
     def action_move(self, step: int) -> None:
