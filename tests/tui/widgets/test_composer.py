@@ -10,7 +10,9 @@ from textual.widgets import Static
 
 from octavo.api.users import User
 from octavo.data.state import NotSaved
+from octavo.tui.screens.chooser import Choice
 from octavo.tui.screens.composer import Composer, DraftClock
+from octavo.tui.screens.mentions import Mentions
 from octavo.tui.widgets.content import safe_lines
 from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown, until
 
@@ -92,6 +94,24 @@ async def test_at_the_start_of_a_word_somebody_is_named() -> None:
         await pilot.press("space", "@", *"nobody", "space", *"else")
         assert app.screen is composer
         assert composer.text.endswith("(@ @nobody else"), "what is nobody's name is written as it was typed"
+
+
+async def test_who_is_offered_first_stays_first_when_more_people_are_known() -> None:
+    app, crew = Writing(), Crew()
+    crew.people.append(User(id="al", display_name="Al Wu"))
+    crew.people.append(User(id="tim", display_name="Tim", email="tim@west.example"))
+    async with app.run_test(size=(70, 24)) as pilot:
+        await app.write(people=crew)
+        await pilot.press("@", "w")
+        mentions = app.screen
+        assert isinstance(mentions, Mentions)
+        names = [found.choice.title for found in mentions.rows.items]
+        assert names == ["Tom Ward", "Al Wu"], (
+            "nobody is found by one letter of an address, nor because of a short name"
+        )
+        mentions.show_choices([Choice(user, user.name) for user in (User(id="w", display_name="Walt"), *crew.people)])
+        assert mentions.rows.item is not None
+        assert mentions.rows.item.choice.title == "Walt", "the cursor stays on top until it is moved"
 
 
 async def test_a_reply() -> None:

@@ -24,6 +24,8 @@ from octavo.tui.widgets.rows import Heading, Row, Rows
 T = TypeVar("T")
 
 _TITLE_MOST = 34
+_LEAST_ELSEWHERE = 2
+"""Letters that are looked for beside the title too: one stands everywhere."""
 
 
 @dataclass(frozen=True)
@@ -129,8 +131,8 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         return self.query_one(Rows)
 
     def show_choices(self, choices: Sequence[Choice[T]]) -> None:
-        """There is something else to choose: what is typed holds, and the cursor stays on what it was on."""
-        at = self.rows.item.choice.value if self.rows.item is not None else None
+        """There is something else to choose: what is typed holds, and the cursor stays where it was put."""
+        at = self.rows.item.choice.value if self.rows.item is not None and self.rows.cursor else None
         self._choices = choices
         self._find(self.query_one(FilterInput).value)
         same = next((found.number for found in self.rows.items if found.choice.value == at), None)
@@ -160,6 +162,8 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     def _match(query: str, choice: Choice[T]) -> Match | None:
         if (in_title := match(query, safe(choice.title).plain)) is not None:
             return Match(in_title.score + 100, in_title.places)
+        if len(query.strip()) < _LEAST_ELSEWHERE:
+            return None
         elsewhere = match(query, f"{choice.title} {choice.detail} {choice.right} {choice.group}")
         # Letters strewn over a whole sentence say nothing: only words count there.
         return Match(elsewhere.score) if elsewhere is not None and elsewhere.score >= 50 else None

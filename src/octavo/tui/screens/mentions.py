@@ -10,6 +10,7 @@ from textual.widgets import Input
 from octavo.api.users import User
 from octavo.tui.screens.chooser import Choice, Chooser
 from octavo.tui.widgets.filter import FilterInput
+from octavo.tui.widgets.match import Match
 
 
 class Nameable(Protocol):
@@ -45,6 +46,12 @@ class Mentions(Chooser[User | str, User]):
         if self._people.trouble:
             self._empty = self.rows.empty = f"Who there is, is not known: {self._people.trouble}"
         self.show_choices(_choices(self._people.known()))
+
+    @staticmethod
+    def _match(query: str, choice: Choice[User]) -> Match | None:
+        """Of names that answer alike, those stay first who are first: a short name is no reason to come before."""
+        found = Chooser._match(query, choice)
+        return Match(float(round(found.score)), found.places) if found is not None else None
 
     @property
     def typed(self) -> str:
