@@ -30,6 +30,14 @@ class TryingOn:
         if self._app.theme != (name := name or self.before):
             self._app.theme = name
 
+    def choose(self) -> None:
+        """Ask which theme is to be kept: the one under the cursor is tried on."""
+        from octavo.tui.screens.chooser import Choice
+        from octavo.tui.screens.picker import Picker
+
+        choices = [Choice(name, name, right="now" if name == self.before else "") for name in self.names]
+        self._app.push_screen(Picker("Theme", choices, look=self.try_on, now=self.before), self.keep)
+
     def keep(self, name: str | None) -> None:
         """Stay with the colours of a theme, also at the next start; None: with those before."""
         self.try_on(name)
