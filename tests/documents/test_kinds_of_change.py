@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from octavo.documents.changes import Added, Removed, Restructured, Same
 from octavo.documents.diff import diff
 from octavo.documents.parse import parse
 from tests.documents.diff_lines import lines
@@ -211,3 +212,25 @@ def test_emphasized_punctuation_is_source_that_nobody_sees() -> None:
     found = diff(*map(parse, CHANGES["emphasized punctuation"]))
     assert found.is_empty
     assert found.unseen_lines == 1
+
+
+def test_a_section_that_another_topic_took_the_place_of_is_told_as_one_change() -> None:
+    before = "# Page\n\nStays.\n\n## Measuring by hand\n\nHold the probe to the pin and count what the lamp says, ten times.\n\n"
+    before += "* Take the mean of all of it.\n* Throw away the first one.\n\nWrite it into the log with a pencil.\n\n## Last\n\nStays too."
+    before = before.replace(
+        "Take the mean", "When the keeper is away, ask the harbour office to sign; then take the mean"
+    )
+    after = "# Page\n\nStays.\n\n## Rates from the extension\n\nInstall our extension, which reads frames and estimates baud.\n\n"
+    after += "### Settings\n\nChoose its sample window; larger windows give steadier figures but need memory, CPU and patience on small machines.\n\n"
+    after += "```sh\nextension --window 4\n```\n\nIts panel lists every estimate.\n\n## Last\n\nStays too."
+    found = diff(parse(before), parse(after))
+    (section,) = (entry for entry in found.entries if not isinstance(entry, Same))
+    assert isinstance(section, Restructured)
+    assert section.is_replaced
+    assert section.note.startswith("section replaced: ")
+    assert [block.kind for block in section.old] == ["heading", "paragraph", "list", "paragraph"]
+    assert [type(entry) for entry in section.entries] == [Removed] * 4 + [Added] * 6
+    edited = diff(parse(before), parse(before.replace("ten times", "twice").replace("pencil", "pen")))
+    assert not any(isinstance(entry, Restructured) for entry in edited.entries)
+    translated = before.replace("Write it into the log with a pencil.", "Dann alles ins Heft eintragen bitte.")
+    assert not any(isinstance(entry, Restructured) for entry in diff(parse(before), parse(translated)).entries)

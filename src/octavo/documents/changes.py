@@ -184,12 +184,18 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Restructured:
-    """Blocks with the same words in another arrangement; `note` says which. The entries compare their leaves."""
+    """Blocks told together; `note` says why: the same words in another arrangement, or a section with others in its
+    place. The entries compare their leaves, or are the blocks that went and those that came."""
 
     old: tuple[Block, ...]
     new: tuple[Block, ...]
     note: str
     entries: tuple[Entry, ...] = ()
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether the new blocks took the place of the old ones, and have next to no words in common with them."""
+        return bool(self.entries) and all(isinstance(entry, (Added, Removed)) for entry in self.entries)
 
 
 Entry = Same | Added | Removed | Changed | Moved | Restructured

@@ -13,6 +13,7 @@ from octavo.documents.exchanges import exchanged
 from octavo.documents.line_diff import compare_lines
 from octavo.documents.moves import find_moves
 from octavo.documents.nodes import Node, Register, runs_key
+from octavo.documents.replacing import replaced
 from octavo.documents.restructuring import restructured
 from octavo.documents.sequences import stretches
 from octavo.documents.setting_diff import changed_metadata, changed_settings
@@ -30,7 +31,7 @@ def diff(old: Document, new: Document) -> Diff:
     before, after = ([register.node(block) for block in document.blocks] for document in (old, new))
     steps = _compared(before, after)
     find_moves(steps)
-    changed = entries(exchanged(steps))
+    changed = entries(exchanged(replaced(steps)))
     size = size_of(changed, old.blocks)
     found = Diff(changed, changed_metadata(old.metadata, new.metadata), size=size)
     if not found.is_empty or old.source == new.source:

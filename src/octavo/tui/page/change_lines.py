@@ -148,7 +148,9 @@ def _clipped(lines: list[Line], clip: int, look: Look, room: Room) -> list[Line]
     """The first or the last of some lines, and a sign where the others are."""
     if not clip or len(lines) <= abs(clip) + 1:
         return lines
-    sign = gutter([Line([Piece(look.glyphs.more, look.muted, None, True)], lines[0].block)], " ", None, look, room.side)
+    block = lines[0].block
+    number = block.lines[0] + 1 if block is not None and clip < 0 else None
+    sign = gutter([Line([Piece(look.glyphs.more, look.muted, None, True)], block)], " ", number, look, room.side)
     return [*lines[:clip], *sign] if clip > 0 else [*sign, *lines[clip:]]
 
 

@@ -205,7 +205,7 @@ class _Writer:
                 case Restructured():
                     self._put_note(entry.note, change=self._next())
                     with self._within(None, None):
-                        self._entries(entry.entries)
+                        self._replaced(entry) if entry.is_replaced else self._entries(entry.entries)
                     self._threads_of((*entry.new, *entry.old))
                 case Added(block=block) | Removed(block=block):
                     self._put(DiffUnit("entry", block, None, entry, change=self._next()))
@@ -217,6 +217,21 @@ class _Writer:
                     if not isinstance(entry, Moved) or entry.arrives:
                         self._threads_of((block, was))
                         self._passed(block)
+
+    def _replaced(self, section: Restructured) -> None:
+        """All that went and all that came: one change, each block a unit, beside one another a few at a time."""
+        gone, come = list(section.old), list(section.new)
+        is_short = all(len(slices(block)) == 1 for block in (*gone, *come))
+        while self._side_by_side and is_short and gone and come:
+            pair = tuple(gone[:_MOST_EXCHANGED]), tuple(come[:_MOST_EXCHANGED])
+            self._put(DiffUnit("exchange", come[0], gone=pair[0], come=pair[1]))
+            gone, come = gone[_MOST_EXCHANGED:], come[_MOST_EXCHANGED:]
+        for block in gone:
+            self._put(DiffUnit("entry", block, None, Removed(block)))
+        for block in come:
+            self._put(DiffUnit("entry", block, None, Added(block)))
+        for block in section.new:
+            self._passed(block)
 
     def _container(self, entry: Changed, inside: Inside) -> None:
         has_title = inside.title is not None and bool(inside.title.sorts)

@@ -1,0 +1,53 @@
+"""Sections that another topic took the place of: told as such, old and new, not as edits of what has nothing in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from octavo.documents.change_size import size_of
+from octavo.documents.changes import Words
+from octavo.documents.steps import Step, entries
+
+_FEWEST = 4
+"""Edits: of fewer one sees at a glance what they are."""
+_OTHER_NAME = 0.3
+"""The share of a heading that changed from which on it may name another topic."""
+
+
+def replaced(steps: Sequence[Step]) -> list[Step]:
+    """The steps. Those of a section of whose words next to none stayed are told as one."""
+    found: list[Step] = []
+    run: list[Step] = []
+    for step in steps:
+        if step.fate not in ("changed", "added", "removed") or (_is_heading(step) and step.fate == "changed"):
+            found += _told(run)
+            run = []
+        if step.fate in ("changed", "added", "removed") and not (_is_heading(step) and not _is_renamed(step)):
+            run.append(step)
+        else:
+            found.append(step)
+    return found + _told(run)
+
+
+def _is_heading(step: Step) -> bool:
+    """Whether a heading of either side is still one."""
+    return all(node is not None and node.kind == "heading" for node in (step.old, step.new))
+
+
+def _is_renamed(step: Step) -> bool:
+    return isinstance(step.parts, Words) and step.parts.changed > _OTHER_NAME
+
+
+def _told(run: list[Step]) -> list[Step]:
+    old = [step.old for step in run if step.old is not None]
+    new = [step.new for step in run if step.new is not None]
+    # As many of the same kinds are a translation: each is told with the one in its place.
+    if len(run) < _FEWEST or min(len(old), len(new)) < 2 or [each.kind for each in old] == [each.kind for each in new]:
+        return run
+    size = size_of(entries(run), [node.block for node in old])
+    if not size.is_rewritten:
+        return run
+    step = Step("restructured", old_nodes=tuple(old), new_nodes=tuple(new))
+    step.note = f"section replaced: {size.removed} of its {size.before} words went, {size.added} came"
+    step.inside = [*(Step("removed", old=node) for node in old), *(Step("added", new=node) for node in new)]
+    return [step]
