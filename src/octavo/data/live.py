@@ -49,6 +49,8 @@ class Live:
         self.outbox = outbox
         self.edits_content = True
         """False once the server said that it has no operation to edit content."""
+        self.reverts_pages = True
+        """False once the server was found to edit content, but not to put a page back as it was."""
         self._shelf = shelf
         self._now = now
         self._answers: OrderedDict[str, Answer] = OrderedDict()

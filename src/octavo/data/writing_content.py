@@ -37,6 +37,8 @@ class EditOutcome:
     over: str | None = None
     """The revision it was made on top of, when that is not the expected one: somebody wrote in the same moment, and what
     they wrote on the pages of this edit is no longer there."""
+    error: ApiError | None = None
+    """What it was refused with."""
 
 
 async def texts(live: Live, at: ContentRef, page_id: str) -> Raw | None:
@@ -104,7 +106,7 @@ async def edit(
     if isinstance(sent.error, NotFound) and await _all_there(live.send, op, base):
         live.edits_content = False
         return EditOutcome("no_operation", NO_OPERATION)
-    return EditOutcome(sent.kind, sent.sentence)
+    return EditOutcome(sent.kind, sent.sentence, error=sent.error)
 
 
 async def _judged(

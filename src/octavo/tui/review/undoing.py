@@ -12,14 +12,12 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import Change, ContentEdit, DeletePage, DocumentBody, Page, RevertPage, Revision, UpdatePage
 from octavo.api.places import RevisionRef, SpaceRef
 from octavo.data.live import Live
+from octavo.data.putting_back import FIELDS, NEVER_NONE
 from octavo.data.writing_content import texts
 from octavo.documents.merging import text as three_way
 from octavo.documents.revision_changes import between, names_texts
 from octavo.tui.review.checks import name
 
-_FIELDS = ("title", "slug", "emoji", "icon", "description", "hidden", "no_index", "no_robots_index")
-"""What an edit can say of a page."""
-_NEVER_NONE = {"title", "slug", "hidden", "no_index", "no_robots_index"}
 _OTHER = {"file": "file", "reusable_content": "reusable content", "variables": "variables"}
 
 
@@ -167,11 +165,11 @@ class _Planning:
     def _with_what_came(self, page_id: str) -> Met:
         then, merged, now = (tree.pages[page_id] for tree in (self._before, self._merged, self._now))
         fields: dict[str, Any] = {}
-        for each in _FIELDS:
+        for each in FIELDS:
             was, became, is_now = (getattr(page, each) for page in (then, merged, now))
             if was == became or is_now == was:
                 continue
-            if is_now == became and not (was is None and each in _NEVER_NONE):
+            if is_now == became and not (was is None and each in NEVER_NONE):
                 fields[each] = was
             elif is_now != became:
                 self._left.append(f"{now.title}: its {each.replace('_', ' ')} was changed since")

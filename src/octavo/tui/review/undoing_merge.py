@@ -138,7 +138,7 @@ async def undo(app: Octavo, space: SpaceRef, of: ChangeRequest) -> None:
 
 async def _undone(app: Octavo, space: SpaceRef, of: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
     """What is said of it, and which change request it is if it was made. Raises ApiError."""
-    from octavo.data.writing_content import edit
+    from octavo.data.putting_back import put_back
     from octavo.tui.review import undoing
 
     live = app.session.live
@@ -152,7 +152,7 @@ async def _undone(app: Octavo, space: SpaceRef, of: ChangeRequest) -> tuple[str,
     made = await undoing.edits_of(live, space, three, planned, f"#{draft.number}")
     at, head = draft.ref(space), draft.revision
     for start in range(0, len(made.edits), MOST):
-        outcome = await edit(live, at, head, made.edits[start : start + MOST])
+        outcome = await put_back(live, at, head, made.edits[start : start + MOST])
         if outcome.kind != "sent":
             return f"#{draft.number}: {outcome.sentence} Undo merge goes on with this draft.", None
         head = outcome.revision

@@ -11,7 +11,8 @@ from textual.binding import Binding, BindingType
 from octavo.api.content import ContentEdit, DocumentBody, RevertPage, UpdatePage
 from octavo.api.errors import ApiError
 from octavo.api.places import RevisionRef
-from octavo.data.writing_content import edit, texts
+from octavo.data.putting_back import put_back
+from octavo.data.writing_content import texts
 from octavo.documents.blocks import Block
 from octavo.documents.reverting import UnknownBlock, reverted
 from octavo.tui.ages import plural
@@ -140,7 +141,7 @@ class TakingBack(ComparingWith, Authoring):
 
     async def _put_back(self, back: Back, change: ContentEdit) -> None:
         with meanwhile(self.octavo, f"Putting back {back.title}…"):
-            outcome = await edit(self.live, self.at, back.head, (change,))
+            outcome = await put_back(self.live, self.at, back.head, (change,))
         if outcome.kind != "sent":
             self.octavo.say(f"{back.title} is not put back: {outcome.sentence}", tone="failed")
             return

@@ -1,0 +1,100 @@
+"""Putting pages back as they were in a revision, also where a server has no operation for it: then with their earlier
+text, title and place, or, if they are new, by deleting them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from octavo.api import content
+from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage, Page, PageTree, RevertPage, UpdatePage
+from octavo.api.errors import ApiError, Invalid
+from octavo.api.places import ChangeRequestRef, RevisionRef
+from octavo.data.live import Live
+from octavo.data.writing_content import EditOutcome, edit, texts
+
+FIELDS = ("title", "slug", "emoji", "icon", "description", "hidden", "no_index", "no_robots_index")
+"""What an edit can say of a page."""
+NEVER_NONE = frozenset({"title", "slug", "hidden", "no_index", "no_robots_index"})
+_NO_TEXT = "its earlier text cannot be read"
+_WITH_PAGES = "this server cannot put it back with the pages below it"
+
+
+class _NotSpelledOut(Exception):
+    """What a page was cannot be said in other edits. `str(error)` is why."""
+
+
+async def put_back(
+    live: Live, at: ChangeRequestRef, expected: str | None, changes: Sequence[ContentEdit]
+) -> EditOutcome:
+    """`edit`, with pages put back by other edits where the server does not know how: it refused all, so none is done."""
+    can_spell = expected is not None and any(isinstance(change, RevertPage) for change in changes)
+    if live.reverts_pages or not can_spell:
+        outcome = await edit(live, at, expected, changes)
+        if not can_spell or not isinstance(outcome.error, Invalid):
+            return outcome
+    assert expected is not None
+    try:
+        spelled = await asyncio.gather(*(_spelled_out(live, at, expected, change) for change in changes))
+    except ApiError as error:
+        return EditOutcome("refused", f"Not written: {error}")
+    except _NotSpelledOut as error:
+        return EditOutcome("refused", f"Not written: {error}.")
+    outcome = await edit(live, at, expected, spelled)
+    if outcome.kind == "sent":
+        live.reverts_pages = False
+    return outcome
+
+
+async def _spelled_out(live: Live, at: ChangeRequestRef, head: str, change: ContentEdit) -> ContentEdit:
+    if not isinstance(change, RevertPage) or change.revision is None:
+        return change
+    earlier = RevisionRef(space_id=at.space_id, revision_id=change.revision)
+    then, now = [
+        PageTree(pages=(await live.known(content.Get(at=RevisionRef(space_id=at.space_id, revision_id=each)))).pages)
+        for each in (change.revision, head)
+    ]
+    was, stands = then.find(change.page), now.find(change.page)
+    if was is None:
+        return DeletePage(page=change.page)
+    fields = _fields(was, stands)
+    above = next((page.id for page in reversed(then.trail(was.id)[:-1]) if now.find(page.id) is not None), None)
+    place = [page.id for page in _beside(then, was)].index(was.id)
+    if was.type != "document":
+        if stands is None:
+            raise _NotSpelledOut(f"this server cannot bring back {was.title}, which is no page")
+        return UpdatePage(page=was.id, **fields)
+    text = await texts(live, earlier, was.id)
+    if text is None:
+        raise _NotSpelledOut(_NO_TEXT)
+    document = DocumentBody(markdown=text.text)
+    if stands is None:
+        if was.pages:
+            raise _NotSpelledOut(_WITH_PAGES)
+        return InsertPage(document=document, into=above, at=place, **fields)
+    if _parent(now, was.id) != _parent(then, was.id):
+        fields |= {"into": above, "at": place}
+    return UpdatePage(page=was.id, document=document, **fields)
+
+
+def _fields(was: Page, stands: Page | None) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for name in FIELDS:
+        value = getattr(was, name)
+        if (stands is None or getattr(stands, name) != value) and not (
+            value is None and (stands is None or name in NEVER_NONE)
+        ):
+            fields[name] = value
+    return fields
+
+
+def _parent(tree: PageTree, page: str) -> str | None:
+    trail = tree.trail(page)
+    return trail[-2].id if len(trail) > 1 else None
+
+
+def _beside(tree: PageTree, page: Page) -> Sequence[Page]:
+    above = _parent(tree, page.id)
+    parent = tree.find(above) if above is not None else None
+    return parent.pages if parent is not None else tree.pages

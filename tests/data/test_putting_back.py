@@ -1,0 +1,85 @@
+"""Pages are put back as they were, also by servers that have no operation for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from octavo.api import change_requests, content
+from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage, PageTree, RevertPage, UpdatePage
+from octavo.api.places import RevisionRef, SpaceRef
+from octavo.data.live import Live
+from octavo.data.putting_back import put_back
+from octavo.data.writing_content import edit, texts
+from octavo.server.app import Platform
+from tests.data.sends import Gate
+from tests.server.asking import Ask
+
+
+@pytest.fixture
+def user() -> str:
+    return "ada"
+
+
+def shape(tree: PageTree) -> list[tuple[str | None, str | None, str | None, list[str]]]:
+    return [
+        (page.title, page.emoji, page.description, [below.title or "" for below in page.pages]) for page in tree.walk()
+    ]
+
+
+def new_page(_: PageTree) -> ContentEdit:
+    return InsertPage(title="New", document=DocumentBody(markdown="New."))
+
+
+def other_words(tree: PageTree) -> ContentEdit:
+    last = [*tree.walk()][-1]
+    document = DocumentBody(markdown="# Other\n\nOther words.")
+    return UpdatePage(page="intro", title="Other", emoji="1f600", document=document, into=last.id)
+
+
+def no_page(_: PageTree) -> ContentEdit:
+    return DeletePage(page="intro")
+
+
+@pytest.mark.parametrize("change", [new_page, other_words, no_page])
+async def test_without_an_operation_for_it_the_earlier_page_is_written(
+    live: Live, gate: Gate, ask: Ask, here: SpaceRef, platform: Platform, change: Callable[[PageTree], ContentEdit]
+) -> None:
+    at = (await ask(change_requests.Create(at=here, subject="Say more"))).ref(here)
+    before = await ask(content.ListPages(at=at))
+    text = await texts(live, at, "intro")
+    start = await ask(change_requests.Get(at=at))
+    assert start.base is not None
+    written = await edit(live, at, start.revision, (change(before),))
+    assert written.kind == "sent"
+    now = await ask(content.ListPages(at=at))
+    assert shape(now) != shape(before)
+    made = next((page.id for page in now.walk() if page.title == "New"), "intro")
+    platform.refuse_next(content.Edit, 400, "changes.0.operation must be one of insert_page, update_page, delete_page.")
+    outcome = await put_back(live, at, written.revision, (RevertPage(page=made, revision=start.base),))
+    assert outcome.kind == "sent", outcome.sentence
+    after = await ask(content.ListPages(at=at))
+    assert shape(after) == shape(before)
+    page = next(
+        page for page in after.walk() if page.title == next(each.title for each in before.walk() if each.id == "intro")
+    )
+    assert text is not None
+    again = await texts(live, at, page.id)
+    assert again is not None
+    assert again.text == text.text
+    assert not live.reverts_pages, "the next time it is not asked for what it refuses"
+
+
+async def test_what_is_refused_for_another_reason_is_told(
+    live: Live, gate: Gate, ask: Ask, here: SpaceRef, platform: Platform
+) -> None:
+    at = (await ask(change_requests.Create(at=here, subject="Say more"))).ref(here)
+    start = await ask(change_requests.Get(at=at))
+    assert start.base is not None
+    platform.refuse_next(content.Edit, 403, "You may not edit this page.")
+    outcome = await put_back(live, at, start.revision, (RevertPage(page="intro", revision=start.base),))
+    assert outcome.kind == "refused"
+    assert "You may not edit this page." in outcome.sentence
+    assert live.reverts_pages
+    assert await texts(live, RevisionRef(space_id=here.space_id, revision_id=start.base), "intro") is not None
