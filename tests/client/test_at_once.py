@@ -10,7 +10,7 @@ import pytest
 
 from octavo.api import users
 from octavo.api.errors import Lost, NotFound
-from tests.client.conftest import Connect
+from tests.client.conftest import Connect, Time
 from tests.client.test_client import ME, POST
 
 
@@ -51,6 +51,21 @@ async def test_the_same_read_is_asked_once(connect: Connect) -> None:
     assert len(gate.asked) == 1
     await client(ME)
     assert len(gate.asked) == 2
+
+
+async def test_how_long_an_answer_is_waited_for_is_known_while_it_is(connect: Connect, time: Time) -> None:
+    gate = Gate()
+    client = connect("http://octavo.local", transport=gate)
+    assert client.waited == 0
+    asking = asyncio.create_task(client(ME))
+    await settle()
+    time.seconds += 7
+    later = asyncio.create_task(client(POST))
+    await settle()
+    assert client.waited == 7, "the longest counts"
+    gate.open.set()
+    await asyncio.gather(asking, later)
+    assert client.waited == 0
 
 
 async def test_the_same_write_is_sent_as_often_as_it_was_asked(connect: Connect) -> None:

@@ -65,8 +65,10 @@ class Clock:
 class Gate:
     """Between the app and its client: requests of a kind wait here while it is shut for them."""
 
-    def __init__(self, send: Send) -> None:
-        self._send = send
+    def __init__(self, send: Send, clock: Clock) -> None:
+        self._send, self._clock = send, clock
+        self._since: dict[object, float] = {}
+        """When each request came that has no answer yet."""
         self._shut: dict[type[Operation[Any]], asyncio.Event] = {}
         self._shut_for_all: asyncio.Event | None = None
         self.passed: list[Operation[Any]] = []
@@ -75,7 +77,20 @@ class Gate:
         """Requests that left and have no answer yet."""
         self.waiting = 0
 
+    @property
+    def waited(self) -> float:
+        """Seconds an answer has been waited for."""
+        return max((self._clock.seconds() - each for each in self._since.values()), default=0.0)
+
     async def __call__(self, op: Operation[T]) -> T:
+        asked = object()
+        self._since[asked] = self._clock.seconds()
+        try:
+            return await self._pass(op)
+        finally:
+            del self._since[asked]
+
+    async def _pass(self, op: Operation[T]) -> T:
         if (shut := self._shut_for_all or self._shut.get(type(op))) is not None:
             self.waiting += 1
             try:
@@ -347,7 +362,7 @@ class Stage:
             now=self.clock,
             sleep=_at_once,
         )
-        gate = Gate(client)
+        gate = Gate(client, self.clock)
         namespace = f"demo {person}"
         state = State(settings.state_folder, namespace, now=self.clock)
         shelf = Shelf(settings.cache_folder, namespace, now=self.clock)
@@ -372,6 +387,7 @@ class Stage:
                 for each in client.activity
             ],
             limits=lambda: None,
+            waited=lambda: gate.waited,
             download=client.download,
             close=close,
         )

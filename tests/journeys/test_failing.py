@@ -7,6 +7,7 @@ import pytest
 from octavo.api import change_requests, comments, content, organizations, reviews, spaces
 from octavo.api.operation import Operation
 from octavo.server.app import Platform
+from octavo.tui.frame import TopBar
 from tests.journeys.stage import Run, Stage
 
 
@@ -148,6 +149,21 @@ async def test_a_first_load_that_fails_is_said_in_its_place_and_r_tries_again(
         await run.press("r")
         await run.see(then)
         await run.gone(sentence)
+
+
+async def test_the_frame_says_that_an_answer_is_waited_for(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.see("● live")
+        run.gate.shut(content.GetPage)
+        await run.press("j", "j", "enter")
+        await run.later(seconds=4)
+        await run.press("r")
+        assert "waiting" not in run.text
+        await run.later(seconds=8)
+        run.app.screen.query_one(TopBar).refresh()
+        await run.see("○ waiting 12s")
+        run.gate.open()
+        await run.see("From nothing to a water level", "● live")
 
 
 async def test_the_frame_says_that_what_is_asked_fails_until_it_does_not(stage: Stage) -> None:

@@ -94,6 +94,10 @@ class LateClient:
         return tuple(self._client.activity) if self._client else ()
 
     @property
+    def waited(self) -> float:
+        return self._client.waited if self._client else 0.0
+
+    @property
     def limits(self) -> Limits | None:
         known = self._client.limits if self._client else None
         return Limits(known.remaining, known.limit) if known and known.remaining is not None else None
@@ -265,6 +269,7 @@ def _session(
         label=label,
         activity=lambda: [_asked(each) for each in client.activity],
         limits=lambda: client.limits,
+        waited=lambda: client.waited,
         download=client.download,
         close=close,
         pictures=Pictures(settings.cache_folder, namespace),

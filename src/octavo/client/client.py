@@ -77,6 +77,7 @@ class Client:
         self.on_activity = on_activity
         self.limits: Limits | None = None
         """The rate limit as last described. None while no answer did."""
+        self._under_way: set[Exchange] = set()
         self._key = key
         self._transport = transport
         self._ca_file = ca_file
@@ -165,6 +166,7 @@ class Client:
         sent = outgoing(op, self._agent)
         async with self._slots:
             exchange = Exchange(sent, route_of(op), self._deadline, self._around, cap=cap)
+            self._under_way.add(exchange)
             try:
                 return await read(await exchange.run(await self._ready()))
             except ApiError as error:
@@ -173,7 +175,13 @@ class Client:
                 exchange.given_up()
                 raise
             finally:
+                self._under_way.discard(exchange)
                 self._note(exchange)
+
+    @property
+    def waited(self) -> float:
+        """Seconds that an answer has been waited for, the longest of them. 0 when none is."""
+        return max((each.elapsed for each in self._under_way), default=0.0)
 
     def _note(self, exchange: Exchange) -> None:
         if exchange.outgoing.method not in READS:

@@ -84,7 +84,7 @@ class Exchange:
         self._error = str(error)
         known = {"method": self.outgoing.method, "route": self._route, "request_id": self._request_id}
         status = {} if self._status is None else {"status": self._status}
-        return error.traced(**known, **status, attempts=self._attempt, elapsed=self._elapsed)
+        return error.traced(**known, **status, attempts=self._attempt, elapsed=self.elapsed)
 
     def given_up(self) -> None:
         """Nobody waits for the answer any more."""
@@ -97,7 +97,7 @@ class Exchange:
             method=self.outgoing.method,
             route=self._route,
             status=self._status,
-            ms=self._elapsed * 1000,
+            ms=self.elapsed * 1000,
             attempts=self._attempt,
             request_id=self._request_id,
             error=self._error,
@@ -106,7 +106,8 @@ class Exchange:
         )
 
     @property
-    def _elapsed(self) -> float:
+    def elapsed(self) -> float:
+        """Seconds since it began."""
         return self._around.clock() - self._began
 
     @property
@@ -125,7 +126,7 @@ class Exchange:
                 error,
                 method=self.outgoing.method,
                 attempt=self._attempt,
-                elapsed=self._elapsed,
+                elapsed=self.elapsed,
                 deadline=self._deadline,
                 rng=self._around.rng,
             )
@@ -160,7 +161,7 @@ class Exchange:
             answer.headers,
             method=self.outgoing.method,
             attempt=self._attempt,
-            elapsed=self._elapsed,
+            elapsed=self.elapsed,
             deadline=self._deadline,
             now=now,
             rng=self._around.rng,

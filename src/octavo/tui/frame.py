@@ -42,7 +42,7 @@ class TopBar(Widget):
 
     def on_mount(self) -> None:
         self.octavo.known.frame_changed.subscribe(self, lambda _: self.refresh())
-        self.set_interval(10, self.refresh)
+        self.set_interval(5, self.refresh)
 
     def render(self) -> RenderResult:
         width = self.content_size.width

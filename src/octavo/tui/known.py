@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from octavo.tui.app import Octavo
 
 MOST_SPACES = 1000
+LONG = 5.0
+"""Seconds without an answer after which the frame says that one is waited for."""
 
 
 class Known:
@@ -138,6 +140,8 @@ class Known:
         """The state of the connection in words, and its style."""
         if self._session is None:
             return "not signed in", "$octavo-muted"
+        if (waited := self._session.waited()) >= LONG:
+            return f"○ waiting {waited:.0f}s", "$warning"
         asked = [each for each in self._session.activity() if not each.given_up]
         if not asked:
             return "● saved", "$octavo-muted"

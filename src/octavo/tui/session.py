@@ -57,6 +57,8 @@ class Session:
     close: Callable[[], Awaitable[None]]
     pictures: Pictures = field(default_factory=lambda: Pictures(None))
     """Pictures that were looked at before."""
+    waited: Callable[[], float] = lambda: 0.0
+    """Seconds that the answer to some request has been waited for by now."""
     open: Callable[[], None] = lambda: None
     """Called when the first screen is painted: nothing needs to be sent before."""
     left_out: Callable[[], Awaitable[Sequence[str]]] | None = None
