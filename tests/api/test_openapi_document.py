@@ -11,8 +11,8 @@ import jsonschema_rs
 import pytest
 
 from octavo.api.openapi_document import _MAY_BE_MISSING, document
-from octavo.api.operation import load
-from octavo.api.wire import Route, alias, body_fields, query_fields, routes
+from octavo.api.operation import camel, load
+from octavo.api.wire import Route, body_fields, query_fields, routes
 
 DOCUMENT = document()
 ROUTES = [route for spec in load().values() for route in routes(spec)]
@@ -161,5 +161,5 @@ def test_what_it_requires_is_required(route: Route) -> None:
         body.get("required", ())
     )
     assert operation.get("requestBody", {}).get("required", False) is bool(body.get("required"))
-    declared = {alias(name) for name, field in route.spec.operation.model_fields.items() if field.is_required()}
+    declared = {camel(name) for name, field in route.spec.operation.model_fields.items() if field.is_required()}
     assert required == (declared - {"at"}) | set(re.findall(r"{(\w+)}", route.path))

@@ -13,7 +13,7 @@ the content of its place. How an operation travels is the business of `octavo.ap
 
 import inspect
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
@@ -35,6 +35,12 @@ T = TypeVar("T")
 M = TypeVar("M", bound="Model")
 
 
+@cache
+def camel(name: str) -> str:
+    """The wire name of a field, unless its declaration says otherwise."""
+    return to_camel(name) if "_" in name else name
+
+
 class Model(BaseModel):
     """Anything on the wire: camelCase outside, snake_case inside, immutable everywhere.
 
@@ -43,7 +49,7 @@ class Model(BaseModel):
     """
 
     model_config = ConfigDict(
-        alias_generator=to_camel,
+        alias_generator=camel,
         validate_by_name=True,
         validate_by_alias=True,
         frozen=True,

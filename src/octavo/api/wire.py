@@ -15,9 +15,7 @@ from functools import cache
 from typing import Any, get_origin
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
-from pydantic.alias_generators import to_camel
-
-from octavo.api.operation import SPECS, Model, Operation, Ref, Spec, load
+from octavo.api.operation import SPECS, Model, Operation, Ref, Spec, camel, load
 
 VERSION = "/v1"
 _NAME = re.compile(r"{(\w+)}")
@@ -125,18 +123,13 @@ def query_fields(spec: Spec) -> set[str]:
     """The wire names of the fields that travel in the query."""
     aliases = _aliases(spec)
     if spec.method in ("GET", "DELETE"):
-        return set(aliases) - {alias(name) for name in _in_path(spec)} - {"at"}
+        return set(aliases) - {camel(name) for name in _in_path(spec)} - {"at"}
     return {name for name, field in aliases.items() if field in spec.query}
 
 
 def body_fields(spec: Spec) -> set[str]:
     """The wire names of the fields that travel in the body."""
-    return set(_aliases(spec)) - query_fields(spec) - {alias(name) for name in _in_path(spec)} - {"at"}
-
-
-def alias(name: str) -> str:
-    """The wire name of a field, unless its declaration says otherwise."""
-    return to_camel(name)
+    return set(_aliases(spec)) - query_fields(spec) - {camel(name) for name in _in_path(spec)} - {"at"}
 
 
 def _decoded(route: Route, values: dict[str, str], query: str, body: dict[str, Any] | None) -> Operation[Any]:
@@ -164,7 +157,7 @@ def _capture(name: re.Match[str]) -> str:
 @cache
 def _aliases(spec: Spec) -> dict[str, str]:
     fields = spec.operation.model_fields
-    return {field.alias or alias(name): name for name, field in fields.items()}
+    return {field.alias or camel(name): name for name, field in fields.items()}
 
 
 @cache
@@ -183,7 +176,7 @@ def _union(annotation: Any) -> Iterator[Any]:
 
 
 def _camel(path: str) -> str:
-    return _NAME.sub(lambda name: "{" + to_camel(name[1]) + "}", path)
+    return _NAME.sub(lambda name: "{" + camel(name[1]) + "}", path)
 
 
 def _fill(path: str, values: Model) -> str:

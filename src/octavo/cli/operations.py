@@ -12,8 +12,8 @@ from textwrap import wrap
 from typing import Any
 
 from octavo.api.openapi_document import about, document
-from octavo.api.operation import AREAS, Spec, load
-from octavo.api.wire import Route, alias, body_fields, query_fields, routes
+from octavo.api.operation import AREAS, Spec, camel, load
+from octavo.api.wire import Route, body_fields, query_fields, routes
 
 WIDTH = 120
 """Columns of the table in a pipe. What is longer and has a line of its own keeps it there, to be found by `grep`."""
@@ -110,7 +110,7 @@ def table(columns: int | None = None) -> str:
 def _taken(spec: Spec) -> str:
     """The names of what an operation takes beside what its path names; those in brackets may be left out."""
     names = query_fields(spec) | body_fields(spec)
-    fields = {field.alias or alias(name): field for name, field in spec.operation.model_fields.items()}
+    fields = {field.alias or camel(name): field for name, field in spec.operation.model_fields.items()}
     return " ".join(name if field.is_required() else f"[{name}]" for name, field in fields.items() if name in names)
 
 

@@ -33,15 +33,16 @@ _LONGEST_ATTRIBUTES = 20_000
 VOID = frozenset({"br", "img", "hr", "source", "input", "wbr", "col", "track", "link", "meta"})
 """Elements without content."""
 
-_NAME_OF_HTML = re.compile(
-    "a|abbr|acronym|address|applet|area|article|aside|audio|b|base|bdi|bdo|big|blink|blockquote|body|br|button|"
-    "canvas|caption|center|cite|code|col|colgroup|data|datalist|dd|del|details|dfn|dialog|dir|div|dl|dt|em|embed|"
-    "fieldset|figcaption|figure|font|footer|form|frame|frameset|h1|h2|h3|h4|h5|h6|head|header|hgroup|hr|html|i|"
-    "iframe|img|input|ins|kbd|label|legend|li|link|main|map|mark|marquee|menu|meta|meter|nav|nobr|noframes|"
-    "noscript|object|ol|optgroup|option|output|p|param|picture|pre|progress|q|rp|rt|ruby|s|samp|script|search|"
-    "section|select|slot|small|source|span|strike|strong|style|sub|summary|sup|svg|table|tbody|td|template|"
-    "textarea|tfoot|th|thead|time|title|tr|track|tt|u|ul|var|video|wbr|xmp"
+_KNOWN = (
+    "a abbr acronym address applet area article aside audio b base bdi bdo big blink blockquote body br button "
+    "canvas caption center cite code col colgroup data datalist dd del details dfn dialog dir div dl dt em embed "
+    "fieldset figcaption figure font footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html i "
+    "iframe img input ins kbd label legend li link main map mark marquee menu meta meter nav nobr noframes "
+    "noscript object ol optgroup option output p param picture pre progress q rp rt ruby s samp script search "
+    "section select slot small source span strike strong style sub summary sup svg table tbody td template "
+    "textarea tfoot th thead time title tr track tt u ul var video wbr xmp"
 )
+_NAMES_OF_HTML = frozenset(_KNOWN.split())
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
@@ -142,7 +143,7 @@ class Placeholders:
         """Where the one ends that begins at a position of a text, if there is one."""
         match = _PLACEHOLDER.match(text, position)
         name = match[1].lower() if match else ""
-        if match is None or _NAME_OF_HTML.fullmatch(name):
+        if match is None or name in _NAMES_OF_HTML:
             return None
         if self._closed is None:
             self._closed = frozenset(each.lower() for each in _CLOSING.findall(self._source))

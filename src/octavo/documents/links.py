@@ -172,7 +172,7 @@ def _absolute(href: str, scheme: str, places: Places) -> Target:
         return ToUrl(href, href[len("mailto:") :].partition("?")[0])
     try:
         parts = urlsplit(href)
-        port, host = parts.port, (parts.hostname or "").encode("idna").decode()
+        port, host = parts.port, _in_ascii(parts.hostname or "")
     except ValueError:  # a UnicodeError is one
         return Broken(href, "The address is not a valid one.")
     if not host:
@@ -188,6 +188,13 @@ def _absolute(href: str, scheme: str, places: Places) -> Target:
         # Letters that look like others are not shown, and not handed on: a name server has another name for them.
         href = parts._replace(netloc=host if port is None else f"{host}:{port}").geturl()
     return ToUrl(href, host)
+
+
+def _in_ascii(host: str) -> str:
+    """The name of a host as name servers have it. Raises ValueError."""
+    if host.isascii() and all(0 < len(label) < 64 for label in host.removesuffix(".").split(".")):
+        return host  # as most are: what others take to be read is not loaded for them
+    return host.encode("idna").decode()
 
 
 def steps(path: str) -> list[str]:
@@ -315,7 +322,7 @@ def doubt(words: str, target: ToUrl) -> str:
         return ""
     host = said[1].lower().removeprefix("www.")
     try:
-        host = host.encode("idna").decode()
+        host = _in_ascii(host)
     except ValueError:
         pass
     leads = target.host.removeprefix("www.")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.color import Color
 
-from octavo.api import change_requests, collections, content, spaces
+from octavo.api import content, spaces
 from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, CollectionRef, OrganizationRef, SiteRef, SpaceRef
@@ -65,7 +65,7 @@ def name_again(screen: ContentScreen) -> None:
 
 async def find(live: Live, asked: Asked, organization: Organization | None) -> Named | None:
     """What a link leads to. None when nobody can say now; with a trouble when it leads nowhere."""
-    from octavo.api import sites, users  # what few pages link to is loaded when one does
+    from octavo.api import change_requests, collections, sites, users  # what few pages link to is loaded when one does
 
     target = asked.target
     try:

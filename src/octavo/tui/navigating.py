@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from octavo.api.change_requests import ChangeRequest, Get
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.documents import links
 
 if TYPE_CHECKING:
+    from octavo.api.change_requests import ChangeRequest
     from octavo.tui.app import Octavo
     from octavo.tui.browser import Browser
     from octavo.tui.screens.confirm import Confirmed
@@ -27,6 +27,8 @@ def show_change_request(app: Octavo, at: ChangeRequestRef) -> None:
     """Read a change request by its place, then show it."""
 
     async def show() -> None:
+        from octavo.api.change_requests import Get  # the first screen does without
+
         open_change_request(app, await app.session.live.known(Get(at=at)), at.space)
 
     app.background(show())

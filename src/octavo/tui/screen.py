@@ -133,6 +133,11 @@ class View(Explained, Screen[None]):
     def live(self) -> Live:
         return self.octavo.session.live
 
+    def _update_focus_styles(self, focused: Widget | None = None, blurred: Widget | None = None) -> None:
+        # While the first screen is made, as in `HeldBack`.
+        if not self.octavo.opening:
+            super()._update_focus_styles(focused, blurred)
+
     def _compositor_refresh(self) -> None:
         # Textual renders screens that are held back too, and drops the picture. At the start that is time lost.
         if not self.octavo.opening:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from itertools import accumulate
 
 from rich.cells import split_graphemes
@@ -29,10 +30,6 @@ _SYLLABLES = (
 )
 _SYLLABIC = "\u0e01-\u0e2e\u0e40-\u0e44\u0e81-\u0eae\u0ec0-\u0ec4\u0edc-\u0edf\u1780-\u17b3\u1000-\u102a\u103f"
 _LATIN_WORDS = re.compile(r"[^ ]+ *| +")
-_WORDS = re.compile(
-    f"[{_OPENING}]*(?:[{_CJK}][{_MARKS}]*|{_SYLLABLES}|[^ {_CJK}{_OPENING}{_SYLLABIC}]+)[{_CLOSING}{_MARKS}]* *"
-    f"|[{_OPENING}]+ *|[{_SYLLABIC}]| +"
-)
 _INNER_BREAK = re.compile(r"[/\-_.?&=,:;#]+|(?<=[a-z0-9])(?=[A-Z(])")
 
 
@@ -50,13 +47,27 @@ def wrap(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
     return _sliced(pieces, spans)
 
 
+def _words_of(text: str) -> re.Pattern[str]:
+    """What finds the words of a text: where there are spaces between them, more is not looked for."""
+    spaced = text.isascii() or not any("\u0e01" <= each <= "\u115f" or each >= "\u2e80" for each in set(text))
+    return _LATIN_WORDS if spaced else _words()
+
+
+@cache
+def _words() -> re.Pattern[str]:
+    # It takes three milliseconds to compile: at the start they are missed.
+    return re.compile(
+        f"[{_OPENING}]*(?:[{_CJK}][{_MARKS}]*|{_SYLLABLES}|[^ {_CJK}{_OPENING}{_SYLLABIC}]+)[{_CLOSING}{_MARKS}]* *"
+        f"|[{_OPENING}]+ *|[{_SYLLABIC}]| +"
+    )
+
+
 def _line_spans(text: str, width: int) -> list[tuple[int, int]]:
     if cells(text) <= width:
         return [(0, len(text))]
     spans: list[tuple[int, int]] = []
     start = end = used = 0
-    words = _LATIN_WORDS if text.isascii() else _WORDS
-    for match in words.finditer(text):
+    for match in _words_of(text).finditer(text):
         word = match.group()
         bare = word.rstrip(" ")
         wide = cells(bare)
