@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
+from textual.pilot import Pilot
 
 from octavo.api.content import Page, PageTree
 from octavo.api.places import SpaceRef
 from octavo.documents import links
 from octavo.documents.openapi import Specification
 from octavo.documents.parse import parse
+from octavo.tui.page.describing import Laid, Wanted, find_lines
 from octavo.tui.page.late import Late
+from octavo.tui.page.look import Look
 from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
 from octavo.tui.page.sources import Sources
 from octavo.tui.page.targets import Asked, Ground, Named, Targets
@@ -174,6 +179,13 @@ async def test_one_stands_again_where_one_stood() -> None:
         assert "Inside." in screen(app.pane)
 
 
+async def shows(pilot: Pilot[None], pane: PageView, words: str) -> None:
+    """Wait until `words` are on show."""
+    async with asyncio.timeout(10):
+        while words not in screen(pane):
+            await pilot.pause(0.005)
+
+
 OPERATION = '{% openapi-operation spec="pets" path="/pets" method="post" %}\n[x](y)\n{% endopenapi-operation %}\n'
 PETS = Specification(
     {
@@ -203,14 +215,26 @@ async def test_an_operation_says_what_its_specification_says_or_why_not(found: S
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(parse(OPERATION), key="p")
         assert "The specification pets is being read." in screen(app.pane)
-        await app.workers.wait_for_complete()
-        await pilot.pause()
+        await shows(pilot, app.pane, said)
         assert "POST  /pets" in screen(app.pane)
-        assert said in screen(app.pane)
         if found is PETS:
             await pilot.press("enter")
-            assert "It is kept." in screen(app.pane)
+            await shows(pilot, app.pane, "It is kept.")
             await pilot.press("y")
             assert app.clipboard == "curl -X POST 'https://api.example/pets'"
             await pilot.press("enter")
             assert "It is kept." not in screen(app.pane)
+
+
+async def test_what_a_stranger_describes_at_length_is_set_between_keys() -> None:
+    much = {f"field{number}": {"description": "Some **bold** `code`\n\n* one\n* two"} for number in range(200)}
+    body = {"content": {"a/b": {"schema": {"properties": {each: {"properties": much} for each in "abcd"}}}}}
+    found = Specification({"paths": {"/pets": {"post": {"requestBody": body}}}})
+    work = asyncio.create_task(find_lines(Laid(Wanted(found, "operation", "post", "/pets"), 76, Look())))
+    turns = 0
+    while not work.done():
+        turns += 1
+        await asyncio.sleep(0.001)
+    assert turns > 10
+    assert "field0" in "".join(line.text for line in await work)
+    assert (await work)[-1].text == "There is more of it than is shown here."

@@ -8,7 +8,9 @@ from rich.style import Style
 
 from octavo.documents.blocks import Block
 from octavo.documents.openapi import Body, Operation, Response, Specification
+from octavo.documents.pauses import breathe
 from octavo.documents.schemas import Field
+from octavo.tui.page.describing import Laid, Wanted
 from octavo.tui.page.lines import Line, Piece, Spot, fit, indented, on, padded, width_of
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
@@ -39,24 +41,14 @@ def openapi(setting: Setting, block: Block, width: int) -> list[Line]:
     source = str(attrs.get("src") or "")
     variant = str(attrs.get("variant") or "operation")
     specification, trouble = _read(setting.sources, spec, source)
-    operation = described(specification, block) if specification is not None else None
+    wanted = wanted_by(specification, block) if specification is not None else None
+    operation, is_known = _known_operation(setting.sources, wanted)
+    is_whole = variant in ("schemas", "file")
     is_open = setting.folds.is_open(block)
-    details: list[Line] = []
-    if specification is None:
-        pass
-    elif variant == "schemas":
-        details = (
-            _schemas(setting, specification, [str(name) for name in attrs.get("schemas") or ()], width - 2)
-            if is_open
-            else []
-        )
-    elif variant == "file":
-        details = _every(setting, specification, width - 2) if is_open else []
-    elif operation is None:
+    if specification is not None and is_known and operation is None and not is_whole:
         trouble = f"{specification.title or spec} has no such {'webhook' if variant == 'webhook' else 'operation'}: it may have got another path."
-    elif is_open:
-        details = _operation(setting, operation, width - 2)
-    opens = specification is not None and (operation is not None or variant in ("schemas", "file"))
+    opens = wanted is not None and (is_whole or operation is not None or not is_known)
+    details = _details(setting, wanted, operation, width - 2) if wanted is not None and opens and is_open else []
     spot = Spot("fold", block.key) if opens else None
     sign = (look.glyphs.opened if is_open else look.glyphs.closed) if opens else " "
     left = [Piece(f"{sign} ", look.accent, spot, True), *_head(block, operation, look, spot)]
@@ -65,24 +57,60 @@ def openapi(setting: Setting, block: Block, width: int) -> list[Line]:
     out = [_bar(setting, left, right, width)]
     if trouble:
         out += [Line(line) for line in wrap([Piece(f"  {trouble}", look.muted, None, True)], width)]
-    if len(details) > _MOST_LINES:
-        details = [
-            *details[:_MOST_LINES],
-            Line([Piece("There is more of it than is shown here.", look.muted, None, True)]),
-        ]
     rail = [Piece(f"{look.glyphs.down} ", look.line, None, True)]
-    for line in details:
-        line.block = None  # a comment on any of it is one on the whole
     return [*out, *indented(details, rail, rail), *setting.flow(block.children, width)]
 
 
-def described(specification: Specification, block: Block) -> Operation | None:
-    """The operation or webhook a block shows."""
+def wanted_by(specification: Specification, block: Block) -> Wanted:
+    """What a block shows of a specification."""
     attrs = block.attrs
-    method, path = str(attrs.get("method") or ""), str(attrs.get("path") or "")
-    if attrs.get("variant") == "webhook":
-        return specification.webhook(str(attrs.get("name") or path), method or "post")
-    return specification.operation(method or "get", path) if path else None
+    variant, path = str(attrs.get("variant") or "operation"), str(attrs.get("path") or "")
+    name = str(attrs.get("name") or path) if variant == "webhook" else path
+    schemas = tuple(str(each) for each in attrs.get("schemas") or ())
+    return Wanted(specification, variant, str(attrs.get("method") or ""), name, schemas)
+
+
+def operation_of(wanted: Wanted) -> Operation | None:
+    """The operation or webhook that is wanted."""
+    if wanted.variant == "webhook":
+        return wanted.specification.webhook(wanted.path, wanted.method or "post")
+    return wanted.specification.operation(wanted.method or "get", wanted.path) if wanted.path else None
+
+
+def details_of(setting: Setting, wanted: Wanted, operation: Operation | None, width: int) -> list[Line]:
+    """All that an opened block shows, as far as it is not too much."""
+    if wanted.variant == "schemas":
+        lines = _schemas(setting, wanted.specification, wanted.schemas, width)
+    elif wanted.variant == "file":
+        lines = _every(setting, wanted.specification, width)
+    else:
+        lines = _operation(setting, operation, width) if operation is not None else []
+    if len(lines) > _MOST_LINES:
+        more = Line([Piece("There is more of it than is shown here.", setting.look.muted, None, True)])
+        lines = [*lines[:_MOST_LINES], more]
+    for line in lines:
+        line.block = None  # a comment on any of it is one on the whole
+    return lines
+
+
+def _known_operation(sources: Sources | None, wanted: Wanted | None) -> tuple[Operation | None, bool]:
+    """The operation that is wanted, and whether that is known by now."""
+    if wanted is None or wanted.variant in ("schemas", "file"):
+        return None, True
+    late = sources.operations if sources is not None else None
+    if late is None:
+        return operation_of(wanted), True
+    found = late.get(wanted)
+    return found.operation if found is not None else None, found is not None
+
+
+def _details(setting: Setting, wanted: Wanted, operation: Operation | None, width: int) -> list[Line]:
+    """What an opened block shows, as far as it is known by now."""
+    late = setting.sources.details if setting.sources is not None else None
+    if late is None:
+        return details_of(setting, wanted, operation, width)
+    found = late.get(Laid(wanted, width, setting.look))
+    return found or [Line([Piece(setting.look.glyphs.more, setting.look.muted, None, True)])]
 
 
 def curl_of(sources: Sources, block: Block) -> str:
@@ -90,7 +118,7 @@ def curl_of(sources: Sources, block: Block) -> str:
     if block.kind != "openapi":
         return ""
     specification, _ = _read(sources, str(block.attrs.get("spec") or ""), "")
-    operation = described(specification, block) if specification is not None else None
+    operation, _ = _known_operation(sources, wanted_by(specification, block) if specification is not None else None)
     return operation.curl if operation is not None else ""
 
 
@@ -241,6 +269,7 @@ def _described(setting: Setting, schema: Field, width: int) -> list[Line]:
 
 
 def _field(setting: Setting, each: Field, width: int) -> list[Line]:
+    breathe()
     look, width = setting.look, max(width, 12)
     head = (
         [Piece(each.name, look.strong + (Style(strike=True) if each.deprecated else PLAIN)), Piece(" ")]

@@ -131,9 +131,9 @@ def _paragraphs(block: Block) -> list[Block]:
     room = _LETTERS
     for run in block.runs:
         text = run.text
-        while len(text) > room and (cut := _edge(text, room)) is not None:
-            rows[-1].append(replace(run, text=text[: cut[0]]))
-            text, room = text[cut[1] :], _LETTERS
+        while len(text) > room and (edge := _edge(text, room)) is not None:
+            rows[-1].append(replace(run, text=text[: edge[0]]))
+            text, room = text[edge[1] :], _LETTERS
             rows.append([])
         if text:
             rows[-1].append(replace(run, text=text))

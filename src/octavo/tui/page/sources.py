@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from octavo.tui.page import diagrams, highlight
+from octavo.tui.page import describing, diagrams, highlight
 from octavo.tui.page.late import Late
 
 if TYPE_CHECKING:
     from octavo.documents.openapi import Specification
+    from octavo.tui.page.lines import Line
     from octavo.tui.page.pictures import Small, Thumb
     from octavo.tui.page.targets import Asked, Named, Targets
 
@@ -28,6 +29,14 @@ class Sources:
     """Pictures of the page, small, where they are wanted within it."""
     specifications: Late[str, Specification] | None = None
     """Descriptions of interfaces, by the name of their specification."""
+    operations: Late[describing.Wanted, describing.Read] | None = field(
+        default_factory=lambda: Late(describing.find_operation)
+    )
+    """What blocks show of those descriptions."""
+    details: Late[describing.Laid, list[Line]] | None = field(
+        default_factory=lambda: Late(describing.find_lines, keep=20)
+    )
+    """The same set into lines, where it is opened."""
     specifications_of: str | None = None
     """The organization they are filed in."""
     titles: Late[Asked, Named] | None = None

@@ -1,0 +1,95 @@
+"""Operations of interfaces, read and set a while at a time: what strangers describe may take a second of work."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from octavo.tui.page.look import Look
+
+if TYPE_CHECKING:
+    from octavo.documents.openapi import Operation, Specification
+    from octavo.tui.page.lines import Line
+
+T = TypeVar("T")
+_SLICE, _BETWEEN = 0.006, 0.002
+"""Seconds of work at a time, and seconds between, in which keys are answered."""
+_MOST_CODE = 40
+"""How many pieces of code in descriptions are coloured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a block shows of a specification."""
+
+    specification: Specification
+    variant: str
+    """operation, webhook, schemas or file."""
+    method: str = ""
+    path: str = ""
+    """Of a webhook its name."""
+    schemas: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What was found of it: nothing, when the specification has no such operation."""
+
+    operation: Operation | None
+
+
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """How what is wanted is to be set."""
+
+    wanted: Wanted
+    width: int
+    look: Look
+
+
+async def find_operation(wanted: Wanted) -> Read:
+    """The operation or webhook a block shows."""
+    from octavo.tui.page.openapi import operation_of  # what descriptions of interfaces need takes 10 ms to load
+
+    return Read(await _a_while_at_a_time(lambda: operation_of(wanted)))
+
+
+async def find_lines(laid: Laid) -> list[Line]:
+    """All that an opened block shows."""
+    from octavo.tui.page import highlight
+    from octavo.tui.page.late import Late
+    from octavo.tui.page.layout import set_block
+    from octavo.tui.page.openapi import details_of, operation_of
+    from octavo.tui.page.setting import Folds, Setting
+    from octavo.tui.page.sources import Sources
+
+    tokens: Late[highlight.Code, highlight.Tokens] = Late(highlight.find)
+    setting = Setting(laid.look, Folds(), set_block, sources=replace(Sources(), tokens=tokens, diagrams=None))
+
+    def lines() -> list[Line]:
+        return details_of(setting, laid.wanted, operation_of(laid.wanted), laid.width)
+
+    made = await _a_while_at_a_time(lines)
+    if tokens.missed:
+        for code in tokens.missed[:_MOST_CODE]:
+            tokens.want(code)
+        while await tokens.work():
+            pass
+        made = await _a_while_at_a_time(lines)
+    return made
+
+
+async def _a_while_at_a_time(make: Callable[[], T]) -> T:
+    from octavo.documents.pauses import Pausing  # few pages describe interfaces
+
+    made: list[T] = []
+    work = Pausing(lambda: made.append(make()))
+    try:
+        while not work.is_done:
+            work.go_on(_SLICE)
+            await asyncio.sleep(_BETWEEN)
+    finally:
+        work.end()
+    return made[0]
