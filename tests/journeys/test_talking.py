@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from octavo.api import comments
-from tests.journeys.stage import MARA, Run, Stage
+from octavo.api.bodies import Markdown
+from octavo.tui.writes import Queued
+from tests.journeys.stage import LONGEST, MARA, Run, Stage
 
 HERE = "You need a terminal and either curl"
 
@@ -261,6 +265,31 @@ async def test_what_is_held_when_one_quits_is_sent_before_the_app_ends(stage: St
         await run.see("THREADS  3 open", "On my way out")
         await run.sent()
         assert not run.gate.sent(comments.Create)
+
+
+async def open_at_end(run: Run) -> None:
+    """Let requests through once the app ends what it has with its session."""
+    async with asyncio.timeout(LONGEST):
+        while run.app.known.ops:
+            await asyncio.sleep(0.001)
+    run.gate.open()
+
+
+async def test_what_waits_for_another_write_when_one_quits_is_sent_before_the_app_ends(stage: Stage) -> None:
+    async with stage.play() as run:
+        await on_quickstart(run)
+        spaces = run.app.known.spaces.value
+        assert spaces is not None
+        at = next(space.ref for space in spaces.items if space.title == "Harbour API")
+        (thread, *_) = (await run.gate(comments.List(at=at))).items
+        run.gate.shut(comments.Update)
+        run.app.write("resolve the thread", comments.Update(at=at, comment_id=thread.id, resolved=True))
+        words = comments.Create(at=at, body=Markdown(markdown="On my way out"))
+        run.app.queue(Queued(words, "comment"), said="Comment written.")
+        opened = asyncio.create_task(open_at_end(run))
+        await run.app.action_quit()
+    await opened
+    assert len(run.gate.sent(comments.Create)) == 1
 
 
 @pytest.mark.long

@@ -40,10 +40,22 @@ class Writes:
         self._together = 1
         self._final = ""
         """Why the last write cannot be taken back, when it cannot."""
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    async def deliver(self, within: float = 2.0) -> None:
+        """Send what is held for undo: the person leaves. What was begun gets `within` seconds to come so far."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=within)
+        await self._app.session.outbox.deliver()
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._app.background(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def queue(self, writes: Sequence[Queued], said: str) -> None:
         """Put `writes` on disk, then say so; they are sent when the time to undo is over."""
-        self._app.background(self._add(writes, said))
+        self._begin(self._add(writes, said))
 
     async def _add(self, writes: Sequence[Queued], said: str) -> None:
         app = self._app
@@ -70,7 +82,7 @@ class Writes:
         final: str,
     ) -> None:
         """Send a write now. When it is refused its `edits` are taken back with a sentence."""
-        self._app.background(self._send(doing, op, *edits, said=said, then=then, otherwise=otherwise, final=final))
+        self._begin(self._send(doing, op, *edits, said=said, then=then, otherwise=otherwise, final=final))
 
     async def _send(
         self,
@@ -105,7 +117,7 @@ class Writes:
         otherwise: str = "",
     ) -> None:
         """Do what is sent once, and tell what became of it. `otherwise` is what is said beside, when it was not done."""
-        self._app.background(self._sent_once(doing, sending, said, then, otherwise))
+        self._begin(self._sent_once(doing, sending, said, then, otherwise))
 
     async def _sent_once(
         self,
@@ -138,7 +150,7 @@ class Writes:
 
     def undo(self) -> None:
         """Take back what was written last, or say why that cannot be."""
-        self._app.background(self._undo())
+        self._begin(self._undo())
 
     async def _undo(self) -> None:
         app = self._app
