@@ -270,7 +270,7 @@ async def test_what_is_held_when_one_quits_is_sent_before_the_app_ends(stage: St
 async def open_at_end(run: Run) -> None:
     """Let requests through once the app ends what it has with its session."""
     async with asyncio.timeout(LONGEST):
-        while run.app.known.ops:
+        while run.app.known.ops:  # noqa: ASYNC110  # the app tells nobody that it ends
             await asyncio.sleep(0.001)
     run.gate.open()
 

@@ -6,7 +6,6 @@ import asyncio
 import gc
 import signal
 from collections.abc import Callable, Coroutine, Iterable
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -19,6 +18,7 @@ from octavo.settings import Settings
 from octavo.tui.clipboard import fits
 from octavo.tui.commands import Explaining
 from octavo.tui.crash import report_crash
+from octavo.tui.first_screen import HeldBack, OnceParsed
 from octavo.tui.known import Known
 from octavo.tui.session import Doors, Session
 from octavo.tui.themes import themes
@@ -51,7 +51,7 @@ _OF_A_SESSION = frozenset(("palette", "search", "view", "undo", "activity"))
 """What there is nothing to do with before one is signed in."""
 
 
-class Octavo(Explaining[int]):
+class Octavo(HeldBack[int], Explaining[int]):
     """Shows one session at a time. Without one it starts at the sign-in screen."""
 
     CSS_PATH = "app.tcss"
@@ -114,9 +114,6 @@ class Octavo(Explaining[int]):
         self.wanted_space: tuple[str, str | None, str] | None = None
         """A space, a page of it and a part of that, which the content view shows next."""
         self._session = session
-        self.opening = True
-        """Until the first screen holds what is known: nothing is painted before."""
-        self._held = ExitStack()
         self._quitting = False
         self.picture = picture
         self.picturing: Picturing | None = None
@@ -124,6 +121,7 @@ class Octavo(Explaining[int]):
         for theme in themes():
             self.register_theme(theme)
         self.theme = self._first_theme()
+        self.stylesheet = OnceParsed(variables=self.get_css_variables())
 
     def get_driver_class(self) -> type[Driver]:
         chosen = super().get_driver_class()
@@ -196,7 +194,7 @@ class Octavo(Explaining[int]):
 
     def on_load(self) -> None:
         # What is known is asked for before the first screen is made, which then shows it in the first picture.
-        self._held.enter_context(self.batch_update())
+        self.hold_back()
         if self._session is not None:
             self.known.follow(self._session)
 
@@ -205,9 +203,7 @@ class Octavo(Explaining[int]):
 
     def _paint_first(self) -> None:
         """Paint the first screen, now that it holds what is known, and then ask for what is new."""
-        self.opening = False
-        self._held.close()
-        self.screen.refresh(layout=True)
+        self.show_first()
         self.call_after_refresh(self._first_painted)
         if self.picture is not None:
             from octavo.tui.picturing import Picturing
@@ -343,13 +339,9 @@ class Octavo(Explaining[int]):
         self.push_screen(PaletteScreen(self.screen, TryingOn(self, self._remember_theme)))
 
     def action_theme(self) -> None:
-        from octavo.tui.screens.chooser import Choice
-        from octavo.tui.screens.picker import Picker
         from octavo.tui.trying_on import TryingOn
 
-        themes = TryingOn(self, self._remember_theme)
-        choices = [Choice(name, name, right="now" if name == themes.before else "") for name in themes.names]
-        self.push_screen(Picker("Theme", choices, look=themes.try_on, now=themes.before), themes.keep)
+        TryingOn(self, self._remember_theme).choose()
 
     def _remember_theme(self, name: str) -> None:
         if self._session is not None:
