@@ -64,6 +64,21 @@ def test_the_app_needs_a_terminal(octavo: Octavo) -> None:
     assert "needs a terminal" in ran.err
 
 
+@pytest.mark.parametrize(
+    ("environ", "input_from", "said"),
+    [({"TERM": "dumb"}, "", "it says that it is dumb (TERM)"), ({}, "< /dev/null", "standard input is something else")],
+)
+def test_what_the_app_cannot_work_with_is_said(
+    tmp_path: Path, environ: dict[str, str], input_from: str, said: str
+) -> None:
+    folders = {f"OCTAVO_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+    command = ["sh", "-c", f"{sys.executable} -m octavo demo {input_from}"]
+    with Terminal(command, {**folders, "PYTHONPATH": os.environ.get("PYTHONPATH", ""), **environ}) as app:
+        assert app.end(limit=20) == 1
+        assert said in b"".join(chunk.data for chunk in app.chunks).decode()
+    assert not list(tmp_path.iterdir())
+
+
 def test_serving_needs_a_folder(octavo: Octavo, tmp_path: Path) -> None:
     ran = octavo("serve", "--load", str(tmp_path / "nowhere"))
     assert ran.code == 1

@@ -44,6 +44,10 @@ def run(options: argparse.Namespace) -> int:
     settings = settings_module.read(os.environ)
     if not sys.stdout.isatty():
         raise Failure("the app needs a terminal. In a script, use: octavo api NAME", FAILED)
+    if not sys.stdin.isatty():
+        raise Failure("the app reads its keys from the terminal, but standard input is something else", FAILED)
+    if os.environ.get("TERM") == "dumb":
+        raise Failure("this terminal cannot show the app: it says that it is dumb (TERM). Use another one", FAILED)
     opening = _opening(settings, options)
     # It was read. What the app starts, a browser or an editor, must not inherit it (K11).
     os.environ.pop("OCTAVO_API_KEY", None)
