@@ -12,6 +12,7 @@ from octavo.api.places import Discussion
 from octavo.documents.blocks import Block
 from octavo.tui import talking
 from octavo.tui.page.reader import Reader
+from octavo.tui.page.tabling import Tabling
 from octavo.tui.screen import View
 
 
@@ -132,6 +133,12 @@ class Discussing(View):
     @on(Reader.ReadOn)
     def _read_on(self) -> None:
         self.action_read_on(1)
+
+    @on(Tabling.RowWanted)
+    def _row_wanted(self, message: Tabling.RowWanted) -> None:
+        from octavo.tui.screens.record import open_row
+
+        open_row(self.app, message)
 
     @on(Reader.Copied)
     def _copied(self, message: Reader.Copied) -> None:

@@ -12,6 +12,8 @@ from octavo.tui.commands import Explaining
 from octavo.tui.page.page_parts import LinkFollowed
 from octavo.tui.page.pane import GalleyPane
 from octavo.tui.page.reader import Reader
+from octavo.tui.page.tabling import Tabling
+from octavo.tui.screens.record import open_row
 from octavo.tui.themes import themes
 
 P = TypeVar("P", bound=Reader)
@@ -42,6 +44,9 @@ class PaneApp(Explaining[None], Generic[P]):
 
     def keep(self, message: Message) -> None:
         self.said.append(message)
+
+    def on_tabling_row_wanted(self, message: Tabling.RowWanted) -> None:
+        open_row(self, message)
 
     on_address_wanted = keep
     on_link_followed = keep

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from rich.style import Style
+from textual.message import Message
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block
@@ -17,12 +18,27 @@ from octavo.tui.page.setting import trail
 from octavo.tui.page.slices import Cut, cut_of
 from octavo.tui.page.sources import Sources
 
-if TYPE_CHECKING:
-    from octavo.tui.screens.record import Leaving
+
+class Leaving(NamedTuple):
+    """How a row was left: on which one, what of it was opened, whether something is to be said about it."""
+
+    row: Block
+    opened: Hot | None = None
+    outside: bool = False
+    comment: bool = False
 
 
 class Tabling(Marked):
-    """A reader of pages with tables in them."""
+    """A reader of pages with tables in them. Whoever shows it opens a row (`RowWanted`), and says how that was left."""
+
+    class RowWanted(Message):
+        """A row of a table is to be read field by field."""
+
+        def __init__(self, view: Tabling, table: Block, row: Block) -> None:
+            super().__init__()
+            self.view = view
+            self.table = table
+            self.row = row
 
     sources: Sources
     _head_over: tuple[int, Line] | None = None
@@ -49,15 +65,10 @@ class Tabling(Marked):
         if stop is None or table is None or self.thread_at(stop) is not None:
             super().action_open()
             return
-        # The sheet shows the row in a page view: it is imported by it, not the other way round.
-        from octavo.tui.screens.record import RecordSheet, RecordView
+        self.post_message(self.RowWanted(self, table, stop[3]))
 
-        view = RecordView(ascii=self._ascii, mono=self._mono)
-        view.sources = self.sources
-        view.why_no_comment = self.why_not("comment", ())
-        self.app.push_screen(RecordSheet(table, stop[3], view), self._row_left)
-
-    def _row_left(self, leaving: Leaving | None) -> None:
+    def row_left(self, leaving: Leaving | None) -> None:
+        """Stand on the row that was left, and do what was wanted there."""
         if leaving is None:
             return
         self.go_to_block(leaving.row.key, bring="near")

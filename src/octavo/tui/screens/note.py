@@ -12,8 +12,10 @@ from textual.binding import Binding, BindingType
 from octavo.documents.blocks import Block, Document
 from octavo.tui.page.page_parts import LinkFollowed
 from octavo.tui.page.sources import Sources
+from octavo.tui.page.tabling import Tabling
 from octavo.tui.page.view import PageView
 from octavo.tui.screens.dialog import STYLES, Dialog, Frame
+from octavo.tui.screens.record import open_row
 from octavo.tui.widgets.keybar import KeyBar
 
 
@@ -74,6 +76,10 @@ class NoteSheet(Dialog[LinkFollowed | None]):
     def _followed(self, message: LinkFollowed) -> None:
         message.stop()
         self.dismiss(message)
+
+    @on(Tabling.RowWanted)
+    def _row_wanted(self, message: Tabling.RowWanted) -> None:
+        open_row(self.app, message)
 
     def action_close(self) -> None:
         self.dismiss(None)

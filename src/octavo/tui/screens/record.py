@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from textual import on
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
@@ -14,6 +14,7 @@ from octavo.documents.blocks import Block, words
 from octavo.tui.page.lines import Hot
 from octavo.tui.page.reader import Reader
 from octavo.tui.page.records import record_of
+from octavo.tui.page.tabling import Leaving, Tabling
 from octavo.tui.page.view import PageView
 from octavo.tui.screens.dialog import STYLES, Dialog, Frame, SaysThings
 from octavo.tui.widgets.keybar import KeyBar
@@ -21,13 +22,13 @@ from octavo.tui.widgets.keybar import KeyBar
 _TITLE = 60
 
 
-class Leaving(NamedTuple):
-    """How a row was left: on which one, what of it was opened, whether something is to be said about it."""
-
-    row: Block
-    opened: Hot | None = None
-    outside: bool = False
-    comment: bool = False
+def open_row(app: App[Any], wanted: Tabling.RowWanted) -> None:
+    """Show a row of a table over the page."""
+    page = wanted.view
+    view = RecordView(ascii=page.look.ascii, mono=page.look.mono)
+    view.sources = page.sources
+    view.why_no_comment = page.why_not("comment", ())
+    app.push_screen(RecordSheet(wanted.table, wanted.row, view), page.row_left)
 
 
 class RecordView(PageView):
