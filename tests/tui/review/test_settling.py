@@ -195,3 +195,25 @@ def test_what_no_edit_can_change_is_said_in_words() -> None:
     assert not any(shape.can_choose for shape in found)
     assert said["limit"].startswith("Both sides set this variable. It has the value of main.")
     assert all("o opens the change request in the browser" in each for each in said.values())
+
+
+async def test_where_a_server_marks_no_conflicts_both_sides_tell_them(platform: Platform, live: Live) -> None:
+    desk, at, alpha = await conflicting(platform)
+    about = await desk.get(at)
+    told = Met(about.base, (await desk.ask(content.Get(at=desk.space))).id, about.revision or "")
+
+    async def found(*settled: str) -> Unsettled:
+        changed = await live.fetch(content.ListChanges(at=at, limit=1000))
+        head = (await desk.get(at)).revision
+        return await look(live, at, head, changed, None, told=told, settled=settled)
+
+    unsettled = await found()
+    (page,) = unsettled.pages
+    assert page.is_unmarked
+    assert [(conflict.base or "").strip() for _, conflict in page.conflicts] == ["Two."]
+    assert not (await found(alpha)).pages
+    (name,) = unsettled.names
+    edits = unsettled.edits({name: Choice("both")}, "#2")
+    await edit(live, at, unsettled.revision, edits)
+    assert (await desk.page("Alpha", at)).markdown == "# Alpha\n\n1 there.\n\n2 here.\n\n2 there.\n\nThree.\n"
+    assert not (await found()).pages, "what somebody wrote since is not asked about again"

@@ -111,6 +111,7 @@ async def send(
     app.writes.is_final("To take a resolved conflict back, edit the page, or decide again from its history.")
     count = len(unsettled.names) - unsettled.left(decided)
     choices.settle(unsettled, decided)
+    _remember_settled(app, change_request, unsettled, decided, expected)
     marked, other = await _read_back(live, at, unsettled, decided, change_request)
     said = f"#{change_request.number}: {plural(count, 'conflict')} resolved."
     if over:
@@ -121,6 +122,19 @@ async def send(
         said += f" The server wrote {plural(other, 'page')} in its own way: read the diff."
     app.say(said, tone="care" if over or marked or other else "done")
     then(pages)
+
+
+def _remember_settled(
+    app: Octavo, change_request: ChangeRequest, unsettled: Unsettled, decided: dict[str, Choice], head: str | None
+) -> None:
+    """Where the server marks no conflicts, nothing but this tells which are left."""
+    pages = {page.page for page in unsettled.decided(decided) if page.is_unmarked}
+    fact = f"update {change_request.id}"
+    kept = app.session.state.recall(fact)
+    if pages and isinstance(kept, dict):
+        before = kept.get("settled")
+        settled = sorted(pages.union(map(str, before) if isinstance(before, list) else ()))
+        app.session.state.remember(fact, {**kept, "conflicts": head, "settled": settled})
 
 
 async def _read_back(

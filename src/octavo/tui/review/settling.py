@@ -51,6 +51,8 @@ class Contested:
     fields: Mapping[str, Any] = field(default_factory=dict)
     """What the change request calls the page and the like, where the first conflict is about that and not its text."""
 
+    is_unmarked: bool = False
+    """Whether the server left no marks in its text: what met is read off both sides."""
     is_titled: bool = False
     """Whether the sides call it differently, in the heading their text begins with too: the title is what that becomes."""
 
@@ -128,7 +130,7 @@ class Unsettled:
 async def where_met(live: Live, at: ChangeRequestRef, change_request: ChangeRequest, kept: Any) -> Met | None:
     """The revisions that met when the change request was last updated, or was merged. `kept` is what was remembered
     before it was updated here. Raises ApiError."""
-    known = _remembered(kept)
+    known = remembered(kept)
     if change_request.status == "merged":
         merge = await _revision(live, at, change_request.revision_merged)
         if merge is not None and len(merge.parents) > 1:
@@ -147,7 +149,8 @@ async def where_met(live: Live, at: ChangeRequestRef, change_request: ChangeRequ
     return Met(before.parents[1] if before.type == "update" and len(before.parents) > 1 else before.id, main, mine)
 
 
-def _remembered(kept: Any) -> Met | None:
+def remembered(kept: Any) -> Met | None:
+    """What met, as it was remembered before it was updated here."""
     if not isinstance(kept, dict) or not all(isinstance(kept.get(each), str) for each in ("main", "mine")):
         return None
     base = kept.get("base")
@@ -186,19 +189,31 @@ async def look(
     revision: str | None,
     changed: content.Changes,
     met: Met | None,
+    *,
+    told: Met | None = None,
+    settled: Collection[str] = (),
 ) -> Unsettled:
-    """What is undecided in the content at `at`, which stands at `revision`, among what is `changed`. Raises ApiError."""
+    """What is undecided in the content at `at`, which stands at `revision`, among what is `changed`. Raises ApiError.
+
+    `told`: what met, where the server said that there are conflicts. It may leave no marks: then both sides tell, but for
+    those pages that are `settled`.
+    """
     tree = await live.fetch(content.ListPages(at=at))
     touched = {change.page.id for change in changed.changes if change.page}
     pages = [page for page in tree.walk() if page.id in touched and page.type == "document"]
     found = await _each(_page(live, at, page, met) for page in pages[:MOST_PAGES])
     contested = [page for page in found if page is not None]
+    if told is not None and told.base is not None and not contested:
+        left = [page for page in pages[:MOST_PAGES] if page.id not in settled]
+        apart = await _each(_apart(live, at, page, told, told.base) for page in left)
+        contested = [page for page in apart if page is not None]
+        met = met or told
     others: list[Shape] = []
     if met is not None and met.base is not None:
         others, fields = await _shapes(live, at, met, met.base, tree)
         contested = [_with_fields(page, fields.get(page.page, {})) for page in contested]
-        told = {page.page for page in contested if page.fields or page.is_titled}
-        others = [each for each in others if each.kind != "field" or each.id not in told]
+        said = {page.page for page in contested if page.fields or page.is_titled}
+        others = [each for each in others if each.kind != "field" or each.id not in said]
     unread = len(pages) - len(pages[:MOST_PAGES]) + changed.more
     return Unsettled(revision, tuple(contested), tuple(others), unread)
 
@@ -222,6 +237,20 @@ async def _page(live: Live, at: ChangeRequestRef | SpaceRef, page: Page, met: Me
         return Contested(page.id, page.title, parts_of_marked(now))
     three = await asyncio.gather(*(_text(live, _ref(at, each), page.id) for each in (met.base, met.main, met.mine)))
     return Contested(page.id, page.title, await asyncio.to_thread(_parts, now, *three))
+
+
+async def _apart(live: Live, at: ChangeRequestRef | SpaceRef, page: Page, met: Met, base: str) -> Contested | None:
+    """A page without marks that both sides changed in the same places, if it says what can come of the two."""
+    places = (_ref(at, base), _ref(at, met.main), _ref(at, met.mine))
+    now, *three = await asyncio.gather(*(_text(live, place, page.id) for place in (at, *places)))
+    found = await asyncio.to_thread(parts, *three)
+    every = [name for name, _ in names(found)]
+    if not every:
+        return None
+    outcomes = [*three[1:], *(resolved(found, dict.fromkeys(every, Choice(side)), "") for side in ("main", "this"))]
+    if now.split() not in [text.split() for text in outcomes]:
+        return None  # somebody wrote what becomes of it
+    return Contested(page.id, page.title, found, is_unmarked=True)
 
 
 async def _text(live: Live, at: ContentRef, page_id: str) -> str:

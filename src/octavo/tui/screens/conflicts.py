@@ -30,7 +30,7 @@ from octavo.tui.page.three_way import ThreeWay
 from octavo.tui.review import resolving
 from octavo.tui.review.comparing import Comparing
 from octavo.tui.review.resolving import Choices
-from octavo.tui.review.settling import Contested, Unsettled, look, where_met
+from octavo.tui.review.settling import Contested, Unsettled, look, remembered, where_met
 from octavo.tui.review.shapes import Shape
 from octavo.tui.screen import View
 from octavo.tui.widgets.content import safe
@@ -154,7 +154,11 @@ class ConflictsScreen(View):
         changed = await live.fetch(content.ListChanges(at=place, limit=1000))
         kept = state.recall(f"update {source.id}")
         met = await where_met(live, source.ref(self._space), source, kept)
-        return await look(live, self.at, self._change_request.revision, changed, met)
+        told = remembered(kept) if self._answered_conflicts and self._of is None else None
+        settled = kept.get("settled", ()) if isinstance(kept, dict) else ()
+        return await look(
+            live, self.at, self._change_request.revision, changed, met, told=told, settled=frozenset(map(str, settled))
+        )
 
     # What is on show
 
