@@ -113,6 +113,24 @@ async def test_the_head_of_a_long_table_stays_and_hides_no_cursor() -> None:
         assert "After." in screen(app.pane)
 
 
+async def test_a_head_of_several_lines_stays_too_and_hides_no_cursor() -> None:
+    rows = "".join(f"| name {number} | value {number} |\n" for number in range(60))
+    head = f"| Name | {'what it is worth to those who have it ' * 3}|\n"
+    app = PaneApp(PageView())
+    async with app.run_test(size=(60, 16)) as pilot:
+        app.pane.show(parse(f"Before.\n\n{head}| --- | --- |\n{rows}\nAfter."), key="p")
+        await pilot.pause()
+        above = [row for row in screen(app.pane).split("\n") if "worth" in row or "those" in row]
+        assert len(above) > 1
+        await pilot.press("j", *["right_parenthesis"] * 40)
+        for _ in range(30):
+            await pilot.press("left_parenthesis")
+            shown = screen(app.pane).split("\n")
+            assert shown[: len(above)] == above
+            assert bar_at(app.pane)[0].startswith("name")
+        await pilot.press("f")
+
+
 async def test_a_table_set_in_slices_keeps_its_head_and_opens_every_row() -> None:
     rows = "".join(f"| name {number} | value {number} |\n" for number in range(400))
     app = PaneApp(PageView())

@@ -18,6 +18,9 @@ from octavo.tui.page.setting import trail
 from octavo.tui.page.slices import Cut, cut_of
 from octavo.tui.page.sources import Sources
 
+_HIGHEST = 4
+"""Lines of a head that stay on show at most, and no more than a quarter of the rows."""
+
 
 class Leaving(NamedTuple):
     """How a row was left: on which one, what of it was opened, whether something is to be said about it."""
@@ -41,8 +44,8 @@ class Tabling(Marked):
             self.row = row
 
     sources: Sources
-    _head_over: tuple[int, Line] | None = None
-    """The unit and the line of the head that lies over the first row, while its own place is above."""
+    _head_over: tuple[int, Sequence[Line]] = (0, ())
+    """The unit and the lines of the head that lies over the first rows, while its own place is above."""
 
     def path_to(self, stop: Stop) -> list[Block]:
         """The blocks around the one of a stop, outermost first, and that itself."""
@@ -79,10 +82,11 @@ class Tabling(Marked):
 
     # The head of a long table
 
-    def _head_at(self, top: int) -> tuple[int, Line] | None:
-        """The head of the table of which a row is at the top, if it is one line and above."""
+    def _head_at(self, top: int) -> tuple[int, Sequence[Line]]:
+        """The unit and the lines of the head of the table of which a row is at the top, if that is above and not high."""
+        none: tuple[int, Sequence[Line]] = (0, ())
         if not len(self.galley):
-            return None
+            return none
         unit, place = self.galley.at(top)
         lines = self.galley.lines(unit)
         kinds = _kinds(lines[: place + 1])
@@ -91,12 +95,15 @@ class Tabling(Marked):
             lines = self.galley.lines(unit)
             kinds = _kinds(lines)
         if not kinds or kinds[-1] != "row" or "table" not in kinds:
-            return None
+            return none
         rule = max(at for at, kind in enumerate(kinds) if kind == "table")
-        table, names = lines[rule].block, rule - 1
-        if names < 0 or lines[names].block is not table or set(kinds[rule + 1 :]) != {"row"}:
-            return None
-        return None if names and lines[names - 1].block is table else (unit, lines[names])
+        table, first = lines[rule].block, rule
+        while first and lines[first - 1].block is table:
+            first -= 1
+        head = lines[first:rule]
+        if set(kinds[rule + 1 :]) != {"row"} or len(head) > min(_HIGHEST, self.rows // 4):
+            return none
+        return unit, head
 
     def _first_slice(self, unit: int) -> int:
         """The unit with the head of the table that a unit begins within."""
@@ -119,30 +126,28 @@ class Tabling(Marked):
         self._head_over = self._head_at(self.scroll_offset.y)
 
     def veiled(self, strip: Strip, row: int) -> Strip:
-        if row == 0 and self._head_over is not None:
-            unit, line = self._head_over
-            look, margin = self.look, self.margin_of(unit)
+        unit, head = self._head_over
+        if row < len(head):
+            line, look, margin = head[row], self.look, self.margin_of(unit)
             strip = painted(line, margin, strip.cell_length, self.ground)
             style = Style(underline=True) if look.mono else look.panel
             strip = restyled(strip, [(margin, margin + line.width + 1, style)])
         return super().veiled(strip, row)
 
     def hots_on_show(self) -> list[Hot]:
-        hots = super().hots_on_show()
-        return hots if self._head_over is None else [hot for hot in hots if hot.line]
+        return [hot for hot in super().hots_on_show() if hot.line >= len(self._head_over[1])]
 
     def stops_on_show(self) -> list[Stop]:
-        top = self.scroll_offset.y
-        stops = super().stops_on_show()
-        if self._head_at(top) is None:
-            return stops
-        return [stop for stop in stops if self.galley.top(stop[0]) + stop[2] > top]
+        top, stops = self.scroll_offset.y, super().stops_on_show()
+        covered = len(self._head_at(top)[1])
+        return [stop for stop in stops if self.galley.top(stop[0]) + stop[2] >= top + covered] if covered else stops
 
     def show_lines(self, unit: int, first: int, last: int, bring: Bring) -> None:
         super().show_lines(unit, first, last, bring)
         top, line = self.scroll_offset.y, self.galley.top(unit) + first
-        if line == top and line and self._head_at(top) is not None:
-            self._show_line(top - 1)
+        covered = len(self._head_at(top)[1])
+        if top <= line < top + covered:
+            self._show_line(max(0, line - covered))
 
 
 def _kinds(lines: Sequence[Line]) -> list[str]:
