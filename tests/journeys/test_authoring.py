@@ -14,7 +14,7 @@ import pytest
 from octavo.api import change_requests, content
 from octavo.api.content import DocumentBody, GetAsWritten, UpdatePage
 from octavo.api.places import SpaceRef
-from octavo.tui.writing.page_drafts import PagePlace, folder
+from octavo.tui.writing.page_drafts import PagePlace, folder, page_drafts
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.terminals import terminal
 
@@ -124,6 +124,41 @@ async def test_pages_are_added_renamed_moved_deleted_and_put_back(stage: Stage) 
         run.app.notices.say("and then")
         await run.press("e")
         await run.hear("and then", "so pages can only be edited in the browser.")
+
+
+async def test_what_others_wrote_in_the_same_place_is_settled_side_by_side_also_after_a_restart(stage: Stage) -> None:
+    async with stage.play() as run:
+        page = run.app.screen.page.id  # type: ignore[attr-defined]  # the content view begins on a page
+        at = (await run.ask(change_requests.Create(at=HARBOUR, subject="Ours"), MARA)).ref(HARBOUR)
+        head = (await run.ask(change_requests.Get(at=at), MARA)).revision
+        text = await words(run, page)
+        place = PagePlace(HARBOUR.space_id, page, head or "", at.change_request_id)
+        theirs = text.replace("three questions", "five questions")
+        edit = content.Edit(at=at, changes=(UpdatePage(page=page, document=DocumentBody(markdown=theirs)),))
+        await run.ask(edit, YUKI)
+        await run.app.session.drafts.save(place.name, text.replace("three questions", "four questions"))
+        await run.press("e")
+        await run.see("Send it")
+        await run.press("down", "enter")
+        await run.see("conflict 1 of 1", "theirs  m takes it", "yours  t takes it", "five questions", "four questions")
+        await run.see("three questions", "0 of 1 decided")
+        await run.press("t", "escape")
+        await run.see("not all you wrote is sent: e")
+        await run.quit()
+    async with stage.play() as run:
+        await run.see("not all you wrote is sent: e")
+        await run.press("e")
+        await run.see("Settle it", "1 conflict with what others wrote")
+        await run.press("enter")
+        await run.see("1 of 1 decided", "✓ as in yours")
+        await run.press("ctrl+s")
+        await run.hear("Welcome is written to #9 Ours.")
+        raw = (await run.ask(GetAsWritten(at=at, page_id=page, format="markdown"), MARA)).markdown
+        assert raw is not None
+        assert raw.text == text.replace("three questions", "four questions")
+        await run.until(
+            lambda: not page_drafts(run.app.session.drafts, HARBOUR.space_id, page), "send all that was written"
+        )
 
 
 EDITOR = """

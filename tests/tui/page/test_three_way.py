@@ -68,7 +68,7 @@ class Shown:
         self.app = PaneApp(self.pane)
 
     def show(self, choices: dict[str, Choice] | None = None, own: dict[str, Document] | None = None) -> None:
-        self.pane.show(self.pieces, choices or {}, own or {}, key="page", this="#7")
+        self.pane.show(self.pieces, choices or {}, own or {}, key="page", sides=("main", "#7"))
 
 
 @pytest.mark.parametrize(("width", "ascii"), [(76, False), (120, False), (120, True)])

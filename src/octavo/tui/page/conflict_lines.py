@@ -76,11 +76,11 @@ def document_of(text: str) -> Document:
 
 @dataclass(frozen=True)
 class Decided:
-    """What is chosen for a conflict, if anything; what was written for it; what the change request is called."""
+    """What is chosen for a conflict, if anything; what was written for it; what its sides are called."""
 
     choice: Choice | None
     own: Document | None
-    this: str
+    sides: tuple[str, str]
 
 
 def set_plain(setting: Setting, block: Block, width: int) -> list[Line]:
@@ -108,7 +108,12 @@ def set_conflict(setting: Setting, shown: Shown, decided: Decided, place: tuple[
     if choice is None:
         head = rule_with(look, [name], [Piece("to decide", look.warning + Style(bold=True))], width, look.warning)
     else:
-        said = {"main": "as in main", "this": f"as in {decided.this}", "both": "both", "own": "in your words"}
+        said = {
+            "main": f"as in {decided.sides[0]}",
+            "this": f"as in {decided.sides[1]}",
+            "both": "both",
+            "own": "in your words",
+        }
         words = f"{look.glyphs.yes} {said[choice.side]}"
         head = rule_with(look, [name], [Piece(words, look.success + Style(bold=True))], width, look.success)
     lines = [head, *_sides(setting, shown, decided, width)]
@@ -126,8 +131,8 @@ def _sides(setting: Setting, shown: Shown, decided: Decided, width: int) -> list
     look, taken = setting.look, decided.choice.side if decided.choice is not None else ""
     sides = [
         ("base", "", "what both come from", _whole(shown.base), "not known" if shown.base is None else "nothing"),
-        ("main", "m", "", _new(shown.main), "nothing: deleted"),
-        (decided.this, "t", "", _new(shown.mine), "nothing: deleted"),
+        (decided.sides[0], "m", "", _new(shown.main), "nothing: deleted"),
+        (decided.sides[1], "t", "", _new(shown.mine), "nothing: deleted"),
     ]
     is_wide = width >= WIDE
     room = (width - 6) // 3 if is_wide else width

@@ -61,7 +61,7 @@ class ThreeWay(Stateful):
     def __init__(self, *, ascii: bool = False, id: str | None = None) -> None:
         super().__init__(ascii=ascii, id=id)
         self.key = ""
-        self.name_of_this = "this"
+        self.sides = ("main", "this")
         self.choices: Mapping[str, Choice] = {}
         self.own: Mapping[str, Document] = {}
         self.folds = Folds()
@@ -97,12 +97,12 @@ class ThreeWay(Stateful):
         own: Mapping[str, Document],
         *,
         key: str,
-        this: str,
+        sides: tuple[str, str],
     ) -> None:
-        """Show a page; `own` is what was written for a conflict, and `this` what the change request is called. While
-        `key` is the same, the place is kept."""
+        """Show a page; `own` is what was written for a conflict, and `sides` what the two are called. While `key` is the
+        same, the place is kept."""
         self.settled()
-        same, self.key, self.name_of_this = key == self.key, key, this
+        same, self.key, self.sides = key == self.key, key, sides
         self._pieces, self.choices, self.own = pieces, dict(choices), dict(own)
         self._blocks = {each.name: Block("conflict", key=each.name) for each in self.conflicts}
         if not same:
@@ -176,7 +176,7 @@ class ThreeWay(Stateful):
         if unit.shown is None:
             return set_plain(setting, unit.block, width) if unit.block is not None else []
         name, place = unit.shown.name, (unit.number, len(self.conflicts))
-        decided = Decided(self.choices.get(name), self.own.get(name), self.name_of_this)
+        decided = Decided(self.choices.get(name), self.own.get(name), self.sides)
         lines = [Line([]), *set_conflict(setting, unit.shown, decided, place, width)]
         for line in lines[1:]:
             line.block = unit.block

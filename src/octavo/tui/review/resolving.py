@@ -26,12 +26,12 @@ _SIDES: dict[str, Side] = {"main": "main", "this": "this", "both": "both", "own"
 
 
 class Choices:
-    """What was chosen for the conflicts of a change request, by their names. It outlives the app."""
+    """What was chosen for the conflicts of what is called `of`, by their names. It outlives the app."""
 
-    def __init__(self, app: Octavo, change_request: ChangeRequest) -> None:
+    def __init__(self, app: Octavo, of: str) -> None:
         self._app = app
-        self._id = change_request.id
-        self._fact = f"conflicts {change_request.id}"
+        self._id = of
+        self._fact = f"conflicts {of}"
         kept = app.session.state.recall(self._fact)
         sides = kept.get("choices") if isinstance(kept, dict) else None
         done = kept.get("done") if isinstance(kept, dict) else None

@@ -114,7 +114,7 @@ class ConflictsScreen(View):
         return self.view
 
     def on_mount(self) -> None:
-        self._choices = Choices(self.octavo, self._change_request)
+        self._choices = self.choices_made()
         self.rows.wait_for("what is in conflict")
         self.rows.focus()
         self._draw_head()
@@ -125,7 +125,7 @@ class ConflictsScreen(View):
 
     async def _look(self) -> None:
         try:
-            found = await self._found()
+            found = await self.found()
         except ApiError as error:
             self.rows.fail("What is in conflict did not load", str(error))
             self._draw_head()
@@ -140,7 +140,12 @@ class ConflictsScreen(View):
         self._draw_head()
         self._show(again=True)
 
-    async def _found(self) -> Unsettled:
+    def choices_made(self) -> Choices:
+        """What was chosen before."""
+        return Choices(self.octavo, self._change_request.id)
+
+    async def found(self) -> Unsettled:
+        """What is in conflict. Raises ApiError."""
         live, space = self.live, self.at.space_id
         self._change_request = await live.fetch(change_requests.Get(at=self.at))
         state = self.octavo.session.state
@@ -192,13 +197,14 @@ class ConflictsScreen(View):
         names = [name for name, _ in page.conflicts]
         pieces = await asyncio.to_thread(prepare, page.parts, names)
         if self._item is page:
-            self.view.show(pieces, self._choices.all, self._own, key=page.page, this=self._this)
+            self.view.show(pieces, self._choices.all, self._own, key=page.page, sides=self.sides)
             self._say_where()
 
     @property
-    def _this(self) -> str:
+    def sides(self) -> tuple[str, str]:
+        """What the two sides are called."""
         number = self._of.number if self._of is not None else self._change_request.number
-        return f"#{number}" if number else "this"
+        return "main", f"#{number}" if number else "this"
 
     def _say_shape(self, shape: Shape) -> None:
         choice = self._choices.all.get(shape.name)
@@ -356,9 +362,10 @@ class ConflictsScreen(View):
         if found is not None and not self._is_sending:
             self._is_sending = True
             self.refresh_bindings()
-            self.background(self._send(found))
+            self.background(self.send(found))
 
-    async def _send(self, found: Unsettled) -> None:
+    async def send(self, found: Unsettled) -> None:
+        """Send what is decided of what was found."""
         try:
             await resolving.send(self.octavo, self.at, self._change_request, found, self._choices, self._written)
         finally:

@@ -27,6 +27,7 @@ from octavo.tui.writing.page_drafts import (
     PagePlace,
     folder,
     free_place,
+    keep_base,
     page_drafts,
     take_over,
     with_own_end,
@@ -86,7 +87,10 @@ class PageEdit:
         for draft, name in zip(drafts, named, strict=True):
             group = f"Written {long_age(draft.saved_at)}, not sent to {name}"
             marked = len(markers(draft.text.text))
-            what = f"{plural(marked, 'conflict')} to settle, in your editor" if marked else "in your editor"
+            if marked and draft.place.change_request:
+                said = f"{plural(marked, 'conflict')} with what others wrote"
+                choices.append(Choice(partial(self._settle_draft, draft), "Settle it", said, group=group))
+            what = f"{plural(marked, 'conflict')} between marks, in your editor" if marked else "in your editor"
             choices += [
                 Choice(partial(self._go_on, draft), "Go on writing", what, group=group),
                 Choice(partial(self._send_draft, draft), "Send it", "as it is", group=group),
@@ -213,12 +217,12 @@ class PageEdit:
 
         number = len(markers(mine.text))
         if not number:
-            self._send(place, into, mine)
+            self.send(place, into, mine)
             return
 
         def decided(answer: Confirmed | None) -> None:
             if answer is not None:
-                self._send(place, into, mine)
+                self.send(place, into, mine)
             else:
                 self.app.say(KEPT)
                 self.ended(None)
@@ -229,17 +233,19 @@ class PageEdit:
 
     # Sending
 
-    def _send(self, place: PagePlace, into: Into, mine: Raw) -> None:
+    def send(self, place: PagePlace, into: Into, mine: Raw) -> None:
+        """Send it in the background."""
         self.app.background(self._sent(place, into, mine))
 
     async def _sent(self, place: PagePlace, into: Into, mine: Raw) -> None:
+        """Send it, and say what became of it. What others wrote in the same places is settled side by side."""
         with meanwhile(self.app, f"Sending {self.title} to {into.title}…"):
             written = await self._written(place, into, mine)
         self.ended(written)
 
     async def _written(self, place: PagePlace, into: Into, mine: Raw) -> ChangeRequest | None:
         """The change request, when it has `mine`. What became of it was said."""
-        app = self.app
+        app, on_show = self.app, self.app.screen
         change_request = await into_requests.started(app, into)
         if change_request is None:
             return None
@@ -247,7 +253,7 @@ class PageEdit:
             place = await self._settle(place, change_request, mine)
             outcome = await write_page(app.session.live, change_request.ref(self.space), self.page, place.base, mine)
             if outcome.kind == "conflict" and outcome.text is not None:
-                await self._keep_both(place, outcome.text, outcome.revision)
+                place = await self._keep_both(place, outcome.text, outcome.revision)
         except NotSaved as error:
             app.say(f"Not sent: {error}", tone="failed")
             return None
@@ -258,18 +264,34 @@ class PageEdit:
             app.say(await self._said(named, place, outcome))
             return change_request
         if outcome.kind == "conflict":
-            said = f"Not sent: others changed the same places of {self.title} in {named} meanwhile. "
-            app.say(f"{said}Both are in your text, between marks: e opens it.", tone="care", seconds=15.0)
+            said = f"Not sent: others changed the same places of {self.title} in {named} meanwhile."
+            if app.screen is on_show:  # who went elsewhere meanwhile is not taken away from there
+                app.say(f"{said} Decide what becomes of each.", tone="care", seconds=10.0)
+                self._settle_conflicts(place, Into(self.space, change_request=change_request))
+            else:
+                app.say(f"{said} e on the page settles it.", tone="care", seconds=15.0)
         else:
             app.say(f"{outcome.sentence} {KEPT}", tone="failed", seconds=10.0)
         return None
 
-    async def _keep_both(self, place: PagePlace, both: Raw, revision: str) -> None:
+    async def _keep_both(self, place: PagePlace, both: Raw, revision: str) -> PagePlace:
         """Let the draft be what is to be settled, on top of what others wrote. Raises NotSaved."""
         after = replace(place, revision=revision)
         await Kept(self.app, after.name).save(both.text)
         if after != place:
+            keep_base(self.app, after, place.revision)
             await Kept(self.app, place.name).save("")
+        return after
+
+    def _settle_conflicts(self, place: PagePlace, into: Into) -> None:
+        from octavo.tui.screens.own_conflicts import OwnConflictsScreen  # rarely needed
+
+        if into.change_request is not None:
+            self.app.push_screen(OwnConflictsScreen(self, place, into, into.change_request))
+
+    async def _settle_draft(self, draft: PageDraft) -> None:
+        if (into := await self._into(draft.place)) is not None:
+            self._settle_conflicts(draft.place, into)
 
     async def _settle(self, place: PagePlace, change_request: ChangeRequest, mine: Raw) -> PagePlace:
         """Let the draft be one for the change request that was started: the next time no other is. Raises NotSaved."""

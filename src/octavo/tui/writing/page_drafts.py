@@ -88,6 +88,17 @@ def free_place(drafts: Drafts, place: PagePlace) -> PagePlace:
     return next(free for number in count(1) if (free := replace(place, number=number)) not in taken)
 
 
+def keep_base(app: Octavo, place: PagePlace, revision: str) -> None:
+    """Remember what both sides of the conflicts in a draft come from."""
+    app.session.state.remember(f"base {place.name}", revision)
+
+
+def base_of(app: Octavo, place: PagePlace) -> RevisionRef | None:
+    """What both sides of the conflicts in a draft come from, if that is known."""
+    revision = app.session.state.recall(f"base {place.name}")
+    return RevisionRef(space_id=place.space, revision_id=revision) if isinstance(revision, str) else None
+
+
 def unsent_pages(app: Octavo, space: str, pages: Iterable[str]) -> frozenset[str]:
     """Those of which something was written that is not sent."""
     drafts = app.session.drafts.beginning(f"page {space} ")

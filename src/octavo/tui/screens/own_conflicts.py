@@ -1,0 +1,92 @@
+"""What one wrote in an editor and what others wrote meanwhile in the same places: decided here, and sent."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.errors import ApiError
+from octavo.api.text import Raw
+from octavo.data.state import NotSaved
+from octavo.data.writing_content import texts
+from octavo.documents.merging.resolution import Choice, Part, names, parts, parts_of_marked, resolved
+from octavo.tui.kept import Kept
+from octavo.tui.review.resolving import Choices
+from octavo.tui.review.settling import Contested, Unsettled
+from octavo.tui.screens.conflicts import ConflictsScreen
+from octavo.tui.writing.into_requests import Into
+from octavo.tui.writing.page_drafts import PagePlace, base_of
+from octavo.tui.writing.writing_pages import MINE
+
+if TYPE_CHECKING:
+    from octavo.tui.writing.editing_pages import PageEdit
+
+
+class OwnConflictsScreen(ConflictsScreen):
+    """The conflicts of one draft of a page."""
+
+    HELP = (
+        "Others changed the same places while you wrote. m takes what they wrote, t what you wrote, b both, and e opens "
+        "your editor; the same key again leaves it open. Choices are kept until ctrl+s sends the page."
+    )
+    CSS_PATH = "conflicts.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("m", "take('main')", "Theirs", tooltip="Take what others wrote; again: leave it open", id="conflict.main"),
+        Binding("t", "take('this')", "Yours", tooltip="Take what you wrote; again: leave it open", id="conflict.this"),
+        Binding("b", "take('both')", "Both", tooltip="Take what both say, theirs first; again: leave it open", id="conflict.both"),
+    ]  # fmt: skip
+
+    def __init__(self, edit: PageEdit, place: PagePlace, into: Into, change_request: ChangeRequest) -> None:
+        super().__init__(change_request, edit.space)
+        self._edit, self._place, self._into = edit, place, into
+
+    def choices_made(self) -> Choices:
+        return Choices(self.octavo, self._place.name)
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        return "theirs", "yours"
+
+    async def found(self) -> Unsettled:
+        """What is between marks in the draft. What both come from is read, and goes missing without a connection."""
+        marked = Kept(self.octavo, self._place.name).text
+        base = base_of(self.octavo, self._place)
+        try:
+            before, theirs = [
+                await texts(self.live, place, self._place.page) if place is not None else None
+                for place in (base, self._place.base)
+            ]
+        except ApiError:
+            before = theirs = None
+        found = await asyncio.to_thread(_parts, marked, before, theirs)
+        page = Contested(self._place.page, self._edit.title, found)
+        return Unsettled(self._place.revision, (page,) if page.conflicts else ())
+
+    async def send(self, found: Unsettled) -> None:
+        """Let the draft be what was decided, and send that as it would be from the editor."""
+        (page,) = found.pages
+        decided = self._choices.all
+        text = page.text(decided, MINE)
+        try:
+            await Kept(self.octavo, self._place.name).save(text)
+        except NotSaved as error:
+            self._is_sending = False
+            self.octavo.say(f"Not sent: {error}", tone="failed")
+            return
+        self._choices.settle(found, decided)
+        if self.app.screen is self:
+            self.app.pop_screen()
+        self._edit.send(self._place, self._into, Raw(text))
+
+
+def _parts(marked: str, before: Raw | None, theirs: Raw | None) -> tuple[Part, ...]:
+    """The parts of a draft with marks in it, with what both sides come from as far as that is known."""
+    found = parts_of_marked(marked)
+    if before is None or theirs is None:
+        return found
+    mine = resolved(found, {name: Choice("this") for name, _ in names(found)}, MINE)
+    known = [conflict for _, conflict in names(parts(before.text, theirs.text, mine))]
+    return parts_of_marked(marked, known)
