@@ -185,6 +185,7 @@ async def test_an_archive_cannot_write_outside_or_fill_the_disk(
         ("docx", b"no zip", "no Word document"),
         ("docx", archive({"a.txt": "x"}), "cannot be read"),
         ("html", b"<div>" * 50_000, "nested too deep"),
+        ("markdown", archive({"a.txt": "x"}), "is no text"),
     ],
 )
 async def test_what_cannot_be_read_is_told_why(
@@ -194,6 +195,29 @@ async def test_what_cannot_be_read_is_told_why(
     op = imports.Create(at=space.ref, url=web.put("/x", body), source=source)
     assert sentence in await refused(near(op), 400)
     assert (await near(spaces.Get(at=space.ref))).revision == space.revision
+
+
+@pytest.mark.parametrize(
+    ("page", "markdown"),
+    [
+        ("<title>Tides</title><h1>Tides</h1><p>High<p>Low", "# Tides\n\nHigh\n\nLow\n"),
+        ("<h1>T</h1><ul><li>one<ul><li>a<li>b</ul><li>two</ul>", "# T\n\n- one\n  - a\n  - b\n- two\n"),
+        (
+            "<h1>T</h1><table><tr><th>a<th>b<tr><td>1<td>2</table>",
+            "# T\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n",
+        ),
+    ],
+)
+def test_end_tags_may_be_left_out(page: str, markdown: str) -> None:
+    assert html(page).markdown(lambda address: address) == markdown
+
+
+async def test_a_summary_may_name_what_is_converted(near: Ask, web: Web) -> None:
+    space = await space_with(near)
+    files = {"README.md": "# Home", "SUMMARY.md": "* [Home](README.md)\n  * [Bee](sub/b.html)\n", "sub/b.html": "<h1>B"}
+    await _import(near, space.ref, web.put("/a.zip", archive(files)), "zip")
+    (home,) = [page for page in (await near(content.ListPages(at=space.ref))).pages if page.title == "Home"]
+    assert [(page.type, page.title) for page in home.pages] == [("document", "B")]
 
 
 async def test_what_cannot_be_fetched_is_told_why(near: Ask, web: Web) -> None:

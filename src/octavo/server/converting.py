@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from io import BytesIO
+from itertools import chain, islice, takewhile
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from zipfile import BadZipFile, ZipFile
@@ -23,12 +24,27 @@ if TYPE_CHECKING:
 LARGEST = 5_000_000
 """The most characters of HTML that are converted, and the most bytes of a document unpacked, ten times over."""
 
-_APART = ["script", "style", "nav", "aside", "form", "noscript", "template", "iframe", "svg", "button"]
+_APART = ["head", "title", "script", "style", "nav", "aside", "form", "noscript", "template", "iframe", "svg", "button"]
 """What of a page is not what it says."""
 _AROUND = ["header", "footer"]
 """What is not when it is said of the whole page. Within its main part they hold its title."""
 _MAIN = ("main", "[role=main]", "article", "body")
 _SCHEMES = {"", "http", "https", "mailto"}
+_BLOCKS = (
+    "address article aside blockquote details div dl figure footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre "
+    "section table ul"
+).split()
+_ENDS = {
+    "li": ({"li"}, {"ul", "ol", "menu"}),
+    **dict.fromkeys(("dt", "dd"), ({"dt", "dd"}, {"dl"})),
+    **dict.fromkeys(("td", "th"), ({"td", "th"}, {"tr", "table"})),
+    "tr": ({"td", "th", "tr"}, {"table"}),
+    **dict.fromkeys(("thead", "tbody", "tfoot"), ({"td", "th", "tr", "thead", "tbody", "tfoot"}, {"table"})),
+    **dict.fromkeys(_BLOCKS, ({"p"}, {"td", "th", "caption", "object", "button", "figcaption", "summary"})),
+}
+"""Which open elements end where another begins, for those whose end tag may be left out, and what they never end across."""
+_FARTHEST = 30
+"""How many open elements are looked through for one that ends."""
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 Lead = Callable[[str], str]
@@ -77,10 +93,8 @@ def html(text: str) -> Html:
     """Read a page of HTML: its main part, when it says which that is. Raises Unconverted."""
     if len(text) > LARGEST:
         raise Unconverted(f"is longer than {LARGEST // 1_000_000} million characters")
-    from bs4 import BeautifulSoup
-
     try:
-        soup = BeautifulSoup(text, "html.parser")
+        soup = _soup(text)
         links = [str(tag["href"]) for tag in soup.find_all("a", href=True)]
         title = soup.title.get_text(" ", strip=True) if soup.title else ""
         main = _main(soup)
@@ -127,6 +141,23 @@ def docx(data: bytes, stem: str) -> Converted:
         # It trusts the document to be whole, and fails in as many ways as one can be damaged.
         raise Unconverted(f"is a Word document that cannot be read ({type(failure).__name__})") from None
     return Converted(html(f"<body>{made.value}</body>").markdown(lambda address: address), files)
+
+
+def _soup(text: str) -> BeautifulSoup:
+    """The elements of a page. Those whose end tag was left out, as it may be, end where the next of their kind begins."""
+    from bs4 import BeautifulSoup
+
+    class Soup(BeautifulSoup):
+        def handle_starttag(self, name: str, *more: Any, **named: Any) -> Tag | None:
+            if name in _ENDS:
+                ends, within = _ENDS[name]
+                open_ones = islice(chain([self.currentTag], self.currentTag.parents), _FARTHEST)
+                above = takewhile(lambda tag: tag.name not in within, open_ones)
+                for each in [tag.name for tag in above if tag.name in ends]:
+                    self.handle_endtag(each)
+            return super().handle_starttag(name, *more, **named)
+
+    return Soup(text, "html.parser")
 
 
 def _main(soup: BeautifulSoup) -> Tag:

@@ -15,6 +15,7 @@ from octavo.documents import trees
 from octavo.server import converting
 from octavo.server.converting import Html, Unconverted
 from octavo.server.fetching import Fetched, Fetcher, NotFetched
+from octavo.server.folders import relinked
 
 MOST_PAGES = 100
 """The most pages of a website."""
@@ -64,6 +65,8 @@ def gather(source: str, url: str, fetcher: Fetcher) -> Gathered:
 
 def _document(source: str, fetched: Fetched) -> Gathered:
     gathered = Gathered(total=1)
+    if source != "docx" and b"\0" in fetched.data:
+        raise Unconverted("is no text")
     stem = _stem(fetched.url)
     if source == "docx":
         converted = converting.docx(fetched.data, stem)
@@ -210,6 +213,8 @@ def _add(gathered: Gathered, path: str, content: bytes) -> None:
         gathered.files.update(converted.files)
         gathered.add(f"{stem}.md", converted.markdown)
     else:
+        if posixpath.basename(path).lower() == "summary.md":
+            content = relinked(content.decode("utf-8", "replace"), _to_markdown).encode()
         gathered.files.setdefault(path, content)
         gathered.pages += _is_page(path)
 
