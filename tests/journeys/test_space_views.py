@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from octavo.api.places import SpaceRef
+from octavo.tui.pages import page_as_written
 from tests.journeys.stage import Stage
 
 
@@ -80,6 +82,27 @@ async def test_read_what_a_page_said_compare_it_with_now_and_take_it_along(stage
     pages = [path for path in written.rglob("*.md") if path.name != "SUMMARY.md"]
     assert len(pages) == (written / "SUMMARY.md").read_text().count("](") - 1, "one entry leads outside"
     assert _first_line(written / "how-to/guides/webhooks/retries.md") == "# Retries"
+
+
+async def test_an_export_under_way_is_stopped_and_nothing_of_it_stays(stage: Stage) -> None:
+    kept = stage.folder / "kept"
+    kept.mkdir()
+    async with stage.play() as run:
+        run.gate.shut(type(page_as_written(SpaceRef(space_id="s"), "p")))
+        await run.press("ctrl+e", "down", "down", "down", "enter", "ctrl+u")
+        await run.type(str(kept / "space"))
+        await run.press("enter")
+        await run.hear("exporting again offers to stop")
+        await run.until(lambda: any(kept.iterdir()), "begin")
+        await run.press("ctrl+e")
+        await run.see("Stop saving Harbour API", "0 of ")
+        await run.press("enter")
+        await run.hear("Saving Harbour API was stopped: nothing of it was kept.")
+        assert not list(kept.iterdir())
+        await run.press("ctrl+e")
+        await run.see("This page as Markdown")
+        assert "Stop saving" not in run.text
+        run.gate.open()
 
 
 def _first_line(path: Path) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
+from weakref import WeakKeyDictionary
 
 from octavo.api import content, pdf
 from octavo.api.content import File, Page
@@ -32,6 +33,7 @@ MOST = 256 << 20
 AT_ONCE = 4
 """Pages that are read at once for an export."""
 _FOLDER = "folder saved to"
+Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -43,9 +45,22 @@ class Export:
     name: str
     """The name of the file or folder that is proposed."""
     content: Callable[[], AsyncIterator[bytes]] | None = None
-    files: Callable[[], AsyncIterator[tuple[tuple[str, ...], bytes]]] | None = None
-    """Instead of `content`: what goes to a folder, each with its path there."""
+    files: Callable[[Report], AsyncIterator[tuple[tuple[str, ...], bytes]]] | None = None
+    """Instead of `content`: what goes to a folder, each with its path there. It reports how far it is."""
     intro: str = ""
+
+
+@dataclass
+class Saving:
+    """An export under way, which can be stopped: nothing of it stays then."""
+
+    export: Export
+    task: asyncio.Task[None]
+    so_far: str = ""
+    """How far it is: 12 of 300 pages."""
+
+
+_under_way: WeakKeyDictionary[Octavo, list[Saving]] = WeakKeyDictionary()
 
 
 def save_file(app: Octavo, file: File) -> None:
@@ -62,6 +77,7 @@ def save_file(app: Octavo, file: File) -> None:
 def choose(app: Octavo, at: SpaceRef | ChangeRequestRef, title: str, page: tuple[str, str] | None) -> None:
     """Ask what is to be saved and as what: the page on show, given by id and title, or all of what is called `title`."""
     whole = "The whole space" if isinstance(at, SpaceRef) else "The whole change request"
+    stops = {f"Stop saving {each.export.what}": each for each in _under_way.get(app, ())}
     exports: dict[str, Export] = {}
     if page is not None:
         page_id, name = page
@@ -73,15 +89,18 @@ def choose(app: Octavo, at: SpaceRef | ChangeRequestRef, title: str, page: tuple
             name, f"{slug(name)}.pdf", lambda: _pdf(app, pdf.Get(at=at, page=page_id))
         )
     exports[f"{whole} as Markdown"] = Export(
-        title, slug(title), files=lambda: _pages(app, at), intro="A folder with a file for each page."
+        title, slug(title), files=lambda report: _pages(app, at, report), intro="A folder with a file for each page."
     )
     exports[f"{whole} as PDF"] = Export(title, f"{slug(title)}.pdf", lambda: _pdf(app, pdf.Get(at=at)))
 
     def chosen(what: str | None) -> None:
-        if what is not None:
+        if what in stops:
+            stops[what].task.cancel()
+        elif what is not None:
             ask_where(app, exports[what])
 
-    choices = [Choice(what, what, detail=export.what) for what, export in exports.items()]
+    choices = [Choice(what, what, detail=each.so_far or "nothing of it stays") for what, each in stops.items()]
+    choices += [Choice(what, what, detail=export.what) for what, export in exports.items()]
     app.push_screen(Picker("Export", choices), chosen)
 
 
@@ -107,15 +126,16 @@ async def _pdf(app: Octavo, op: pdf.Get) -> AsyncGenerator[bytes, None]:
             yield chunk
 
 
-async def _pages(app: Octavo, at: ContentRef) -> AsyncIterator[tuple[tuple[str, ...], bytes]]:
+async def _pages(app: Octavo, at: ContentRef, report: Report) -> AsyncIterator[tuple[tuple[str, ...], bytes]]:
     """Every page of a space as a file, and the tree of them as platforms read it."""
     tree = await app.session.live.send(content.ListPages(at=at))
     pages = [page for page in tree.walk() if page.type == "document"]
-    app.say(f"Reading {plural(len(pages), 'page')} …")
+    app.say(f"Reading {plural(len(pages), 'page')}: exporting again offers to stop.")
     paths = {page.id: path_of(page) for page in pages}
     yield ("SUMMARY.md",), "\n".join(["# Table of contents", "", *_summary(tree.pages, paths, 0), ""]).encode()
     for first in range(0, len(pages), AT_ONCE):
         group = pages[first : first + AT_ONCE]
+        report(f"{first} of {plural(len(pages), 'page')}")
         texts = await asyncio.gather(*(_page(app, at, page.id) for page in group))
         for page, text in zip(group, texts, strict=True):
             yield paths[page.id], text
@@ -155,7 +175,7 @@ def ask_where(app: Octavo, export: Export, *, written: str = "", trouble: str = 
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            app.background(_save(app, export, answer.text))
+            _begin(app, export, answer.text)
 
     app.push_screen(
         Confirm(f"Save {export.what}?", verb="Save", intro=export.intro, after=trouble, field=field), decided
@@ -165,7 +185,7 @@ def ask_where(app: Octavo, export: Export, *, written: str = "", trouble: str = 
 def _ask_to_replace(app: Octavo, export: Export, path: Path) -> None:
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            app.background(_save(app, export, str(path), replace=True))
+            _begin(app, export, str(path), replace=True)
         else:
             ask_where(app, export, written=short_path(path))
 
@@ -173,7 +193,22 @@ def _ask_to_replace(app: Octavo, export: Export, path: Path) -> None:
     app.push_screen(Confirm("Replace the file?", verb="Replace", intro=intro), decided)
 
 
-async def _save(app: Octavo, export: Export, written: str, *, replace: bool = False) -> None:
+def _begin(app: Octavo, export: Export, written: str, *, replace: bool = False) -> None:
+    def ended(task: asyncio.Task[None]) -> None:
+        _under_way[app].remove(saving)
+        if task.cancelled():
+            app.say(f"Saving {export.what} was stopped: nothing of it was kept.", tone="care")
+
+    def report(so_far: str) -> None:
+        saving.so_far = so_far
+
+    task = app.background(_save(app, export, written, report, replace=replace))
+    saving = Saving(export, task)
+    _under_way.setdefault(app, []).append(saving)
+    task.add_done_callback(ended)
+
+
+async def _save(app: Octavo, export: Export, written: str, report: Report, *, replace: bool = False) -> None:
     try:
         path = await asyncio.to_thread(destination, written, safe_name(export.name))
     except NotSaved as error:
@@ -181,7 +216,7 @@ async def _save(app: Octavo, export: Export, written: str, *, replace: bool = Fa
         return
     try:
         if export.files is not None:
-            said = plural(await save_folder(path, export.files()), "file")
+            said = plural(await save_folder(path, export.files(report)), "file")
         else:
             assert export.content is not None, "an export has one or the other"
             said = size_in_words(await save(path, export.content(), replace=replace))
