@@ -169,18 +169,19 @@ async def test_idle_connections_go_before_a_server_closes_them(connect: Connect)
 async def test_no_write_is_lost_in_a_connection_that_just_closes(
     connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The server closes idle connections after 0.1 s, and writes come right then."""
-    monkeypatch.setattr(http, "_LIMITS", httpx.Limits(max_connections=8, keepalive_expiry=0.08))
+    """The server closes idle connections after 0.4 s, and writes come right then. We leave them after half of that: so
+    long may a busy machine stand between the look at a connection and the write in it."""
+    monkeypatch.setattr(http, "_LIMITS", httpx.Limits(max_connections=8, keepalive_expiry=0.2))
 
     chance = random.Random(5)
 
-    async with Peer(answer, idle=0.1) as peer:
+    async with Peer(answer, idle=0.4) as peer:
         client = connect(peer.origin)
 
         async def write_often() -> None:
-            for _ in range(200):
+            for _ in range(60):
                 await client(POST)
-                await asyncio.sleep(0.095 + chance.random() * 0.01)
+                await asyncio.sleep(0.395 + chance.random() * 0.01)
 
         await asyncio.gather(*(write_often() for _ in range(6)))
-        assert len(peer.asked) == 1200
+        assert len(peer.asked) == 360
