@@ -31,9 +31,9 @@ _AROUND = ["header", "footer"]
 _MAIN = ("main", "[role=main]", "article", "body")
 _SCHEMES = {"", "http", "https", "mailto"}
 _BLOCKS = (
-    "address article aside blockquote details div dl figure footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre "
-    "section table ul"
-).split()
+    *("address", "article", "aside", "blockquote", "details", "div", "dl", "figure", "footer", "form", "header"),
+    *("h1", "h2", "h3", "h4", "h5", "h6", "hr", "main", "nav", "ol", "p", "pre", "section", "table", "ul"),
+)
 _ENDS = {
     "li": ({"li"}, {"ul", "ol", "menu"}),
     **dict.fromkeys(("dt", "dd"), ({"dt", "dd"}, {"dl"})),
@@ -149,7 +149,7 @@ def _soup(text: str) -> BeautifulSoup:
 
     class Soup(BeautifulSoup):
         def handle_starttag(self, name: str, *more: Any, **named: Any) -> Tag | None:
-            if name in _ENDS:
+            if name in _ENDS and self.currentTag is not None:
                 ends, within = _ENDS[name]
                 open_ones = islice(chain([self.currentTag], self.currentTag.parents), _FARTHEST)
                 above = takewhile(lambda tag: tag.name not in within, open_ones)
