@@ -146,6 +146,7 @@ async def test_what_others_wrote_in_the_same_place_is_settled_side_by_side_also_
         await run.see("not all you wrote is sent: e")
         await run.quit()
     async with stage.play() as run:
+        await run.hear("Your text of Welcome in Harbour API is not sent: e on the page goes on with it.")
         await run.see("not all you wrote is sent: e")
         await run.press("e")
         await run.see("Settle it", "1 conflict with what others wrote")

@@ -1,4 +1,5 @@
-"""What a person is told when a session opens: what of a folder is missing, and what was under way."""
+"""What a person is told when a session opens: what of a folder is missing, what was under way, and what
+is written but not sent."""
 
 from __future__ import annotations
 
@@ -16,8 +17,9 @@ LEFT_OUT_SECONDS = 15.0
 async def tell(app: Octavo, session: Session) -> None:
     """Say it, as soon as each is known."""
     from octavo.tui.review import unfinished  # the first screen is painted by now
+    from octavo.tui.writing import unsent
 
-    telling = [unfinished.tell(app, session)]
+    telling = [unfinished.tell(app, session), unsent.tell(app, session)]
     if session.left_out is not None:
         telling.append(_tell_left_out(app, session.left_out))
     await asyncio.gather(*telling)

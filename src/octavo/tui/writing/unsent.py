@@ -1,0 +1,46 @@
+"""What one wrote of pages in an earlier run and did not send: said once, when a session opens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from octavo.api import content
+from octavo.api.errors import ApiError
+from octavo.api.places import SpaceRef
+from octavo.tui.writing.page_drafts import folder, unsent_pages
+
+if TYPE_CHECKING:
+    from octavo.tui.app import Octavo
+    from octavo.tui.session import Session
+
+SECONDS = 15.0
+
+
+async def tell(app: Octavo, session: Session) -> None:
+    """Say how many pages there are, where the first of them is, and which keys lead there."""
+    kept = [draft.place.split(" ")[1:3] for draft in session.drafts.beginning("page ")]
+    if not kept and not any(folder(app).glob("page.*.md")):
+        return
+    last = session.state.recall("space")
+    spaces = dict.fromkeys([*(space for space, _ in kept), *([last] if isinstance(last, str) else [])])
+    named: list[str] = []
+    number = 0
+    for space in spaces:
+        try:
+            tree = await session.live.known(content.ListPages(at=SpaceRef(space_id=space)))
+        except ApiError:
+            number += len({page for at, page in kept if at == space})  # they are there, whatever they are called
+            continue
+        titles = {page.id: page.title or "Untitled" for page in tree.walk()}
+        unsent = unsent_pages(app, space, [*titles, *(page for at, page in kept if at == space)])
+        number += len(unsent)
+        known = app.known.space(space)
+        where = f" in {known.title}" if known is not None else ""
+        named += [f"{titles[page]}{where}" for page in titles if page in unsent]
+    if number == 1:
+        which = f"Your text of {named[0]} is not sent" if named else "The text of a page is not sent"
+        app.say(f"{which}: e on the page goes on with it.", tone="care", seconds=SECONDS)
+    elif number:
+        first = f", {named[0]} first" if named else ""
+        said = f"Your texts of {number} pages are not sent{first}: 2 marks the pages, e goes on with one."
+        app.say(said, tone="care", seconds=SECONDS)
