@@ -82,7 +82,7 @@ async def test_it_gives_conditions(ask: Ask) -> None:
         ({**_schema(), "$schema": "https://json-schema.org/draft/2020-12/schema"}, "jsonSchema.$schema must be draft-07"),
         ({**_schema(), "required": ["a"]}, "jsonSchema.required is wrong: extra inputs are not permitted."),
         (_schema(a={"type": "boolean"}), "jsonSchema.properties.a is wrong: a claim without a"),
-        (_schema(a={"type": "null", "description": "d"}), "jsonSchema.properties.a must have a 'type' of"),
+        (_schema(a={"type": "null", "description": "d"}), "jsonSchema.properties.a must have one of these as its 'type'"),
         (_schema(a={"description": "d"}), "jsonSchema.properties.a must say its 'type'"),
         (_schema(a={**BETA, "default": True}), "jsonSchema.properties.a.default is wrong"),
         (_schema(a={"type": "string", "description": "d", "enum": []}), "jsonSchema.properties.a.enum must have"),

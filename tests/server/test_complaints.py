@@ -26,7 +26,10 @@ def _sentence(model: type[BaseModel], body: dict[str, Any]) -> str:
     [
         ({"position": {"before": {"type": "space"}}}, "position.before.space is required."),
         ({"position": {"before": {}}}, "position.before must say its 'type'."),
-        ({"position": {"before": {"type": "x"}}}, "position.before must have a 'type' of 'space', 'collection'."),
+        (
+            {"position": {"before": {"type": "x"}}},
+            "position.before must have one of these as its 'type': 'space', 'collection'.",
+        ),
         ({"position": {"after": 7}}, "position.after must be an object."),
         ({"parent": "a/b"}, "parent must be an identifier: 1 to 128 letters, digits, - or _."),
     ],

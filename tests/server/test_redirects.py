@@ -115,7 +115,10 @@ async def test_what_is_no_source_is_refused_before_it_travels_and_after(ask: Ask
         ({"destination": {"kind": "site-space", "siteSpaceId": "s"}}, "source is required."),
         ({"source": "/a"}, "destination is required."),
         ({"source": "/a", "destination": {}}, "destination must say its 'kind'."),
-        ({"source": "/a", "destination": {"kind": "moon"}}, "destination must have a 'kind' of"),
+        (
+            {"source": "/a", "destination": {"kind": "moon"}},
+            "destination must have one of these as its 'kind': 'site-section'",
+        ),
         ({"source": "/a", "destination": {"kind": "site-page", "pageId": "p"}}, "destination.siteSpaceId is required."),
     ],
 )

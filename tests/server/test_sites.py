@@ -266,7 +266,7 @@ async def test_search_wants_words_and_a_scope(ask: Ask) -> None:
         ({"query": "x"}, "scope is required."),
         ({"query": "x" * 513, "scope": {"mode": "all"}}, "query may have at most 512 characters."),
         ({"query": "x", "scope": {"mode": "specific", "siteSpaceIds": []}}, "scope.siteSpaceIds must have at least"),
-        ({"query": "x", "scope": {"mode": "some"}}, "scope must have a 'mode' of"),
+        ({"query": "x", "scope": {"mode": "some"}}, "scope must have one of these as its 'mode'"),
     ):
         answer = await ask.http("POST", url, json=body)
         assert answer.status_code == 400

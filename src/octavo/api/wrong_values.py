@@ -66,7 +66,7 @@ def _rule(error: ErrorDetails, alike: list[ErrorDetails]) -> str:
         case "union_tag_not_found":
             return f"must say its {limits['discriminator']}"
         case "union_tag_invalid":
-            return f"must have a {limits['discriminator']} of {limits['expected_tags']}"
+            return f"must have one of these as its {limits['discriminator']}: {limits['expected_tags']}"
         case "value_error":
             return f"is wrong: {limits['error']}"
         case kind if kind in _KINDS:
