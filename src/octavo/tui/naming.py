@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from textual.color import Color
 
@@ -31,7 +31,7 @@ def name_targets(screen: ContentScreen) -> None:
     sources, octavo = view.sources, screen.octavo
     if sources.specifications is None or sources.specifications_of != space.organization:
         at = OrganizationRef(organization_id=space.organization)
-        sources.specifications = Late(lambda slug: specification(octavo.session.live, at, slug))
+        sources.specifications = Late(lambda named: _specification(screen, at, named))
         sources.specifications_of = space.organization
     if sources.titles is None:
         sources.titles = Late(lambda asked: find(octavo.session.live, asked, octavo.known.organization))
@@ -61,6 +61,18 @@ def name_again(screen: ContentScreen) -> None:
     sources.titles = sources.specifications = sources.thumbnails = sources.targets = None
     name_targets(screen)
     screen.view.reset()
+
+
+async def _specification(screen: ContentScreen, at: OrganizationRef, named: str) -> Specification:
+    """What is described under a name, or where an address leads."""
+    from octavo.tui import specifications  # few pages describe interfaces
+
+    live, targets = screen.octavo.session.live, screen.view.sources.targets
+    if not specifications.is_address(named):
+        return await specifications.filed(live, at, named)
+    target = targets.target(named) if targets is not None else None
+    place = screen.space.ref if screen.space is not None else None
+    return await specifications.at_address(screen.octavo.session, at, named, place, target)
 
 
 async def find(live: Live, asked: Asked, organization: Organization | None) -> Named | None:
@@ -121,32 +133,3 @@ async def _space(live: Live, target: links.ToSpace) -> Named:
     if page is None:
         return Named(trouble=f"There is no page {target.page} in {where}.")
     return Named(page.title or "Untitled", emoji(page.emoji), f"{where} › {page.path}" if page.path else where)
-
-
-async def specification(live: Live, at: OrganizationRef, slug: str) -> Specification:
-    """What an organization has filed under `slug`, read; or why it cannot be."""
-    from octavo.api import openapi
-    from octavo.documents.openapi import Specification
-
-    try:
-        found = await live.known(openapi.GetLatestContent(at=at, spec_slug=slug))
-    except NotFound:
-        return Specification(
-            trouble=f"This organization has no specification {slug}, or none of its versions could be read."
-        )
-    except (ApiError, ValueError) as error:
-        return Specification(trouble=f"The specification {slug} cannot be read: {error}")
-    return Specification(spec) if (spec := _whole(found.filesystem)) else Specification(trouble=_NOT_ONE.format(slug))
-
-
-_NOT_ONE = "What is filed as {} is no description of an interface that can be shown."
-
-
-def _whole(filesystem: object) -> dict[str, Any] | None:
-    """The file of a specification that describes the interface as a whole."""
-    files = list(filesystem.values()) if isinstance(filesystem, dict) else filesystem
-    for file in [filesystem, *files] if isinstance(files, list) else ():
-        file = file.get("specification", file) if isinstance(file, dict) else file
-        if isinstance(file, dict) and ("openapi" in file or "swagger" in file):
-            return file
-    return None

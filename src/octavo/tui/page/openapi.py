@@ -40,7 +40,7 @@ def openapi(setting: Setting, block: Block, width: int) -> list[Line]:
     spec = str(attrs.get("spec") or "")
     source = str(attrs.get("src") or "")
     variant = str(attrs.get("variant") or "operation")
-    specification, trouble = _read(setting.sources, spec, source)
+    specification, trouble = _read(setting.sources, spec or source)
     wanted = wanted_by(specification, block) if specification is not None else None
     operation, is_known = _known_operation(setting.sources, wanted)
     is_whole = variant in ("schemas", "file")
@@ -117,23 +117,20 @@ def curl_of(sources: Sources, block: Block) -> str:
     """The command that sends what a block shows, if that is known."""
     if block.kind != "openapi":
         return ""
-    specification, _ = _read(sources, str(block.attrs.get("spec") or ""), "")
+    specification, _ = _read(sources, str(block.attrs.get("spec") or block.attrs.get("src") or ""))
     operation, _ = _known_operation(sources, wanted_by(specification, block) if specification is not None else None)
     return operation.curl if operation is not None else ""
 
 
-def _read(sources: Sources | None, spec: str, source: str) -> tuple[Specification | None, str]:
-    """What is described under a name; or nothing, and why."""
-    if not spec:
-        said = (
-            f"It is described in {source}, which is not read here." if source else "Nothing says where it is described."
-        )
-        return None, said
+def _read(sources: Sources | None, named: str) -> tuple[Specification | None, str]:
+    """What is described under a name or at an address; or nothing, and why."""
+    if not named:
+        return None, "Nothing says where it is described."
     if sources is None or sources.specifications is None:
         return None, ""
-    specification = sources.specifications.get(spec)
+    specification = sources.specifications.get(named)
     if specification is None:
-        return None, f"The specification {spec} is being read."
+        return None, f"The specification {named} is being read."
     return (None, specification.trouble) if specification.trouble else (specification, "")
 
 
