@@ -44,3 +44,16 @@ async def test_without_colours_a_picture_is_told_in_words(stage: Stage, monkeypa
         await look(run, "concepts/water-levels")
         await run.see("Pictures need more colours than are shown here.", "480 × 240 pixels", "A hull above the sea bed")
         assert "▀" not in run.text
+
+
+async def test_info_tells_ids_and_why_keys_are_dim_and_copies_what_is_chosen(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.see("Open 76")
+        await run.press("i")
+        await run.see("COMMENT", "author id", "you may", "SPACE")
+        assert "octavo.local" not in run.text
+        await run.press(*"author id", "enter")
+        await run.hear("Copied.")
+        assert run.app.clipboard == "yuki-tanabe"
+        await run.press("i", *"delete")
+        await run.see("X  Delete", "Only Yuki Tanabe or an administrator can delete")

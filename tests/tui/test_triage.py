@@ -104,4 +104,6 @@ def test_a_list_shows_the_words_of_links_and_mentions() -> None:
     assert mention(eve) == "[@Eve \\[of\\] \\*it\\*](/users/eve)"
     said = f'Ask {mention(TOM)},\nsee [the guide](https://example.com/a_b "x") or [a](b)!'
     assert words_of(said) == 'Ask @Tom, see [the guide](https://example.com/a_b "x") or a!'
+    assert words_of("**Two** of *three* `a_b`, 2 * 3 * 4, **x") == "Two of three a_b, 2 * 3 * 4, **x"
+    assert words_of("*" * 50_000) == "*" * 50_000
     assert words_of("[" * 50_000) == "[" * 50_000

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from octavo.api.operation import Model
 from octavo.api.places import SpaceRef
 from octavo.tui.screen import View
 
@@ -26,6 +28,11 @@ class Allowing(View):
     def space_ref(self) -> SpaceRef | None:
         """The space it belongs to."""
         raise NotImplementedError
+
+    @property
+    def things_at_hand(self) -> Sequence[Model]:
+        space = self.octavo.known.space(self.space_ref.space_id) if self.space_ref is not None else None
+        return [each for each in (self.change_request, space) if each is not None]
 
     def not_allowed(self, right: str, *states: str) -> str | None:
         """Why what takes this right, and a change request in one of `states`, cannot be done: a sentence. Without

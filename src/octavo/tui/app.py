@@ -78,6 +78,7 @@ class Octavo(HeldBack[int], Explaining[int]):
         Binding("tab", "app.focus_next", "Next pane", tooltip="Go to the next pane", id="pane.next", show=False),
         Binding("shift+tab", "app.focus_previous", "Previous pane", tooltip="Go to the pane before", id="pane.previous", show=False),
         Binding("r", "screen.refresh", "Refresh", tooltip="Ask the server again for what is on show", id="view.refresh", show=False),
+        Binding("i", "screen.info", "Info", tooltip="Ids, people, dates and rights of what the cursor is on, and why keys are dim", id="view.info", show=False),
         Binding("u", "undo", "Undo", tooltip="Take back the last write, or stop it while it waits", id="write.undo", show=False),
         Binding("f2", "theme", "Theme", tooltip="Choose the colours; what the cursor is on is tried on", id="app.theme", show=False),
         Binding("exclamation_mark", "activity", "Activity", key_display="!", tooltip="Requests, errors and writes that wait", id="app.activity", show=False),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from textual import on
 
+from octavo.api.operation import Model
 from octavo.api.spaces import Space
 from octavo.tui import clipboard
 from octavo.tui.discussing import Discussing
@@ -59,6 +62,13 @@ class AtHand(Discussing, Arranging, SpaceViews):
         if self.nav.has_focus_on != "spaces":
             return self.space
         return self.octavo.known.space(str(self.row.key)) if self.row is not None else None
+
+    @property
+    def things_at_hand(self) -> Sequence[Model]:
+        page = (
+            self.pages.find(self.page_at_hand[0]) if self.pages is not None and self.page_at_hand is not None else None
+        )
+        return [each for each in (page, self.space_at_hand) if each is not None]
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         row, tree = self.row, self.nav.has_focus_on

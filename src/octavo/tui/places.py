@@ -5,11 +5,13 @@ from __future__ import annotations
 from textual.dom import DOMNode
 
 from octavo.tui.app import Octavo
+from octavo.tui.beside_thread import BesideThread
 from octavo.tui.discussing import Discussing
 from octavo.tui.page.diff_view import DiffView
 from octavo.tui.page.three_way import ThreeWay
 from octavo.tui.page.view import PageView
 from octavo.tui.review.comparing_with import ComparingWith
+from octavo.tui.review.merging_several import MergeSeveralDialog
 from octavo.tui.review.proposing import Proposing
 from octavo.tui.review.requesting import Requesting
 from octavo.tui.review.reviewing import Reviewing
@@ -63,6 +65,7 @@ PLACES: tuple[type[DOMNode], ...] = (
     NoteSheet,
     ThreadView,
     ThreadSheet,
+    BesideThread,
     CommentsScreen,
     ChangesScreen,
     Reviewing,
@@ -70,6 +73,7 @@ PLACES: tuple[type[DOMNode], ...] = (
     Updating,
     UndoingMerge,
     Proposing,
+    MergeSeveralDialog,
     ChangeRequestScreen,
     ComparingWith,
     TakingBack,

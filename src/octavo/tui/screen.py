@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
@@ -15,7 +15,7 @@ from textual.events import DescendantFocus
 from textual.screen import Screen
 from textual.widget import Widget
 
-from octavo.api.operation import Listing, ListPage, Operation
+from octavo.api.operation import Listing, ListPage, Model, Operation
 from octavo.data.live import Live, Snapshot
 from octavo.tui.commands import Explained
 from octavo.tui.frame import StatusBar, TopBar
@@ -124,6 +124,26 @@ class View(Explained, Screen[None]):
     def body(self) -> Iterable[Widget]:
         """The widgets between the frame's lines."""
         raise NotImplementedError
+
+    @property
+    def things_at_hand(self) -> Sequence[Model]:
+        """What the keys are about: the thing under the cursor, then what it is in."""
+        return ()
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if action == "info" and not self.things_at_hand:
+            return "There is nothing here to tell of."
+        return super().why_not(action, parameters)
+
+    def action_info(self) -> None:
+        from octavo.tui import clipboard
+        from octavo.tui.screens.info import InfoScreen
+
+        def chosen(value: str | None) -> None:
+            if value:
+                clipboard.copy(self.octavo, value, "Copied.")
+
+        self.app.push_screen(InfoScreen(self.things_at_hand, self, addresses=not self.octavo.session.is_here), chosen)
 
     @property
     def octavo(self) -> Octavo:

@@ -12,6 +12,7 @@ from octavo.api.comments import Comment
 from octavo.api.places import Discussion
 from octavo.tui.naming_people import mention_of
 
+_MARKED = re.compile(r"(\*{1,2}|`)(?=\S)([^*`\n]{1,300})(?<=\S)\1")
 _LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\([^()\s]{1,500}\)")
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
@@ -112,8 +113,8 @@ def names(markdown: str, me: str) -> bool:
 
 
 def words_of(markdown: str) -> str:
-    """The words of a comment as a list shows them: in one line, links without their addresses."""
-    return " ".join(_LINK.sub(r"\1", markdown).split())
+    """The words of a comment as a list shows them: in one line, links without their addresses, no marks of emphasis."""
+    return " ".join(_MARKED.sub(r"\2", _LINK.sub(r"\1", markdown)).split())
 
 
 ORDERS: dict[str, tuple[str, Callable[[Thread], tuple[object, ...]]]] = {

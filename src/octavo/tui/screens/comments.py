@@ -15,13 +15,13 @@ from textual.widget import Widget
 from octavo.api import change_requests, comments
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
-from octavo.api.operation import ListPage
+from octavo.api.operation import ListPage, Model
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
 from octavo.data.live import Snapshot
 from octavo.tui import ages, talking, triage
 from octavo.tui.ages import plural, short_age
-from octavo.tui.screen import View
+from octavo.tui.beside_thread import BesideThread
 from octavo.tui.triage import Narrowing, Thread
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Heading, Row, Rows
@@ -29,11 +29,10 @@ from octavo.tui.widgets.sections import Section, Sections
 from octavo.tui.widgets.thread import ThreadView
 
 
-class CommentsScreen(View):
+class CommentsScreen(BesideThread):
     """Threads grouped by space or change request and by page; reading and answering them on the right."""
 
     VIEW = "comments"
-    CONTEXT = "comments"
     HELP = (
         "Every thread here, grouped by space and page. space reads on, c replies, d is done, u takes that back. "
         "x ticks a thread, v all to the next v, * all that are shown: then d is for all that are ticked. F shows only some, S orders "
@@ -49,13 +48,6 @@ class CommentsScreen(View):
         "comments.narrow",
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("d", "resolve", "Done", tooltip="Resolve the thread, or all that are ticked; reopen what is resolved", id="comments.resolve"),
-        Binding("c", "reply", "Reply", tooltip="Reply to the thread", id="comments.reply"),
-        Binding("D", "reply_resolve", "Reply, done", show=False, tooltip="Reply, and resolve when the reply is sent", id="comments.reply_resolve"),
-        Binding("plus", "react", "React", key_display="+", show=False, tooltip="React with an emoji", id="comments.react"),
-        Binding("e", "edit", "Edit", show=False, tooltip="Edit my comment", id="comments.edit"),
-        Binding("X", "delete", "Delete", show=False, tooltip="Delete my comment", id="comments.delete"),
-        Binding("y", "copy", "Copy", show=False, tooltip="Copy the text of the comment", id="comments.copy"),
         Binding("space", "read_on(1)", "Read on", show=False, tooltip="Read on in the thread; at its end go to the next", id="comments.read_on"),
         Binding("b", "read_on(-1)", "Read back", show=False, tooltip="Back in the thread; at its start go to the one before", id="comments.read_back"),
         Binding("F", "narrow", "Only some", show=False, tooltip="Show only threads of a person, a place, an age, without an answer, outdated", id="comments.narrow"),
@@ -103,8 +95,10 @@ class CommentsScreen(View):
         return self.query_one("#list", Rows)
 
     @property
-    def thread(self) -> ThreadView:
-        return self.query_one(ThreadView)
+    def things_at_hand(self) -> Sequence[Model]:
+        item = self.rows.item
+        space = self.octavo.known.space(item.at.space_id) if item is not None else None
+        return [each for each in (item.comment if item is not None else None, space) if each is not None]
 
     def on_mount(self) -> None:
         self.octavo.known.organization_changed.subscribe(self, self._enter)
@@ -274,8 +268,6 @@ class CommentsScreen(View):
         if action == "resolve" and self.ticked:
             threads, why = self._resolvable()
             return None if threads else f"{why} That is so for all that are ticked."
-        if action in ("resolve", "reply", "reply_resolve", "react", "edit", "delete", "copy"):
-            return self.thread.why_not(action, parameters)
         if action == "narrow" and not self._narrowing and len(self._of_section()) < 2:
             return "There are too few threads here to show only some of them."
         return super().why_not(action, parameters)
@@ -378,25 +370,7 @@ class CommentsScreen(View):
         if self.ticked:
             self._resolve_ticked()
         else:
-            self.thread.action_resolve()
-
-    def action_reply(self) -> None:
-        self.thread.action_reply()
-
-    def action_reply_resolve(self) -> None:
-        self.thread.action_reply_resolve()
-
-    def action_react(self) -> None:
-        self.thread.action_react()
-
-    def action_edit(self) -> None:
-        self.thread.action_edit()
-
-    def action_delete(self) -> None:
-        self.thread.action_delete()
-
-    def action_copy(self) -> None:
-        self.thread.action_copy()
+            super().action_resolve()
 
 
 def _headings_of(threads: Iterable[Thread]) -> dict[str, Heading]:

@@ -233,10 +233,10 @@ class Composer(Dialog[str | None]):
     def _keys(self) -> str:
         keys = [
             f"ctrl+s {self._verb}",
-            "ctrl+e $EDITOR" if self._folder is not None else "",
+            "ctrl+e editor" if self._folder is not None else "",
             "ctrl+r preview" if self._preview is not None else "",
             "@ name" if self._people is not None else "",
-            "esc keeps the draft",
+            "esc keeps draft",
         ]
         return " · ".join(key for key in keys if key)
 

@@ -15,6 +15,8 @@ from octavo.tui.widgets.content import fit, safe
 from octavo.tui.widgets.rows import Row
 
 _KEYS_WIDTH = 13
+_TALL = 30
+"""Rows from which on the help says all there is to say of where one is."""
 
 
 class HelpScreen(Chooser[None, Command]):
@@ -46,7 +48,9 @@ class HelpScreen(Chooser[None, Command]):
         below = self._below
         places: list[DOMNode] = list(below.focused.ancestors_with_self) if below.focused else [below]
         said = dict.fromkeys(text for place in places if (text := getattr(place, "HELP", "")) and place is not self.app)
-        return Content("\n").join(safe(text) for text in said if isinstance(text, str)) if said else None
+        # Where rows are few there is room for what is nearest, and for the keys.
+        shown = list(said)[: 1 if self.app.size.height < _TALL else None]
+        return Content("\n").join(safe(text) for text in shown if isinstance(text, str)) if shown else None
 
     def draw(self, found: Found[Command]) -> Row:
         choice = found.choice

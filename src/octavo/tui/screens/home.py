@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
@@ -15,7 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from octavo.api.change_requests import ChangeRequest, ListOfOrganization
-from octavo.api.operation import ListPage
+from octavo.api.operation import ListPage, Model
 from octavo.api.organizations import GetMember, Member, Organization
 from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.api.spaces import List as ListSpaces
@@ -133,6 +133,12 @@ class HomeScreen(View):
     @property
     def spaces(self) -> Rows[Space]:
         return self.query_one("#spaces", Rows)
+
+    @property
+    def things_at_hand(self) -> Sequence[Model]:
+        seat = self.organizations.item
+        inner = self.spaces.item if self.spaces.has_focus else self.changes.item if self.changes.has_focus else None
+        return [each for each in (inner, seat.organization if seat is not None else None) if each is not None]
 
     @property
     def changes(self) -> Rows[ChangeRequest]:

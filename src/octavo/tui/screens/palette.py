@@ -12,6 +12,8 @@ from octavo.tui.screens.chooser import Choice, Chooser
 from octavo.tui.trying_on import TryingOn
 
 _NOT_HERE = ("app.palette",)
+_STEPS = ("down", "up", "top", "bottom", "page_down", "page_up")
+"""What nobody looks for by name: the last in each place."""
 
 
 class PaletteScreen(Chooser[None, Command | str]):
@@ -38,6 +40,8 @@ class PaletteScreen(Chooser[None, Command | str]):
             for command in active_commands(self._below)
             if command.id not in _NOT_HERE
         ]
+        places = list(dict.fromkeys(each.group for each in commands))
+        commands.sort(key=lambda each: (places.index(each.group), _is_step(each)))
         now = self._themes.before
         themes: list[Choice[Command | str]] = [
             Choice(name, f"Theme {name}", right="now" if name == now else "", group="THEMES")
@@ -57,3 +61,7 @@ class PaletteScreen(Chooser[None, Command | str]):
     def action_close(self) -> None:
         self._themes.keep(None)
         super().action_close()
+
+
+def _is_step(choice: Choice[Command | str]) -> bool:
+    return isinstance(choice.value, Command) and choice.value.id.rpartition(".")[2] in _STEPS

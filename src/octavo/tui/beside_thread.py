@@ -1,0 +1,82 @@
+"""A list with a thread beside it: what one does with the thread works on the list as well."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from octavo.api.comments import Comment
+from octavo.tui import clipboard
+from octavo.tui.screen import View
+from octavo.tui.widgets.thread import ThreadView
+
+_OF_THE_THREAD = ("resolve", "reply", "reply_resolve", "react", "edit", "delete", "copy")
+
+
+class BesideThread(View):
+    """A view with one thread on show."""
+
+    CONTEXT: ClassVar[str] = "comments"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("d", "resolve", "Done", tooltip="Resolve the thread, or all that are ticked; reopen what is resolved", id="comments.resolve"),
+        Binding("c", "reply", "Reply", tooltip="Reply to the thread", id="comments.reply"),
+        Binding("D", "reply_resolve", "Reply, done", show=False, tooltip="Reply, and resolve when the reply is sent", id="comments.reply_resolve"),
+        Binding("plus", "react", "React", key_display="+", show=False, tooltip="React with an emoji", id="comments.react"),
+        Binding("e", "edit", "Edit", show=False, tooltip="Edit my comment", id="comments.edit"),
+        Binding("X", "delete", "Delete", show=False, tooltip="Delete my comment", id="comments.delete"),
+        Binding("y", "copy", "Copy", show=False, tooltip="Copy the text of the comment", id="comments.copy"),
+        Binding("Y", "copy_address", "Copy address", show=False, tooltip="Copy the address of the comment", id="comments.copy_address"),
+        Binding("o", "open_outside", "In the browser", show=False, tooltip="Open the comment in the browser", id="comments.open_browser"),
+    ]  # fmt: skip
+
+    @property
+    def thread(self) -> ThreadView:
+        return self.query_one(ThreadView)
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if action in _OF_THE_THREAD and self.is_mounted:
+            return self.thread.why_not(action, parameters)
+        if action in ("copy_address", "open_outside") and self.is_mounted:
+            if self.thread.comment is None:
+                return "There is no thread here."
+            if not _address(self.thread.comment) or self.octavo.session.is_here:
+                from octavo.tui.following_links import said_without_address
+
+                return said_without_address(self.octavo, "comment")
+        return super().why_not(action, parameters)
+
+    def action_resolve(self) -> None:
+        self.thread.action_resolve()
+
+    def action_reply(self) -> None:
+        self.thread.action_reply()
+
+    def action_reply_resolve(self) -> None:
+        self.thread.action_reply_resolve()
+
+    def action_react(self) -> None:
+        self.thread.action_react()
+
+    def action_edit(self) -> None:
+        self.thread.action_edit()
+
+    def action_delete(self) -> None:
+        self.thread.action_delete()
+
+    def action_copy(self) -> None:
+        self.thread.action_copy()
+
+    def action_copy_address(self) -> None:
+        if self.thread.comment is not None:
+            clipboard.copy(self.octavo, _address(self.thread.comment), "Copied the address of the comment.")
+
+    def action_open_outside(self) -> None:
+        from octavo.tui.navigating import open_outside
+
+        if self.thread.comment is not None:
+            open_outside(self.octavo, _address(self.thread.comment))
+
+
+def _address(comment: Comment) -> str:
+    return comment.urls.app or comment.urls.published or ""

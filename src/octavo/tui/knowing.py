@@ -1,0 +1,115 @@
+"""What is known of a thing that its view has no room for: ids, people, dates, rights, addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.comments import Comment
+from octavo.api.content import Page
+from octavo.api.operation import Model
+from octavo.api.organizations import Organization
+from octavo.api.spaces import Space
+from octavo.tui.ages import long_age
+
+ADDRESSES = ("address", "published")
+"""The facts that are addresses."""
+
+
+def facts_of(thing: Model) -> tuple[str, list[tuple[str, str]]]:
+    """What kind of thing it is, and each fact with its name. What the server does not say is left out."""
+    match thing:
+        case Comment():
+            return "comment", _said(_of_comment(thing))
+        case Page():
+            return "page", _said(_of_page(thing))
+        case Space():
+            return "space", _said(_of_space(thing))
+        case ChangeRequest():
+            return "change request", _said(_of_change_request(thing))
+        case Organization():
+            return "organization", _said(_of_organization(thing))
+    return "", []
+
+
+def _said(facts: Iterator[tuple[str, object]]) -> list[tuple[str, str]]:
+    shown = ((name, _when(value) if isinstance(value, datetime) else str(value or "")) for name, value in facts)
+    return [(name, value) for name, value in shown if value]
+
+
+def _when(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M %Z}".rstrip() + f" · {long_age(moment)}"
+
+
+def _rights(permissions: Model) -> str:
+    return ", ".join(name.replace("_", " ") for name, given in permissions if given is True)
+
+
+def _of_comment(comment: Comment) -> Iterator[tuple[str, object]]:
+    target = comment.target
+    yield "id", comment.id
+    yield "author", comment.posted_by.name
+    yield "author id", comment.posted_by.id
+    yield "posted", comment.posted_at
+    yield "edited", comment.edited_at
+    yield "status", comment.status
+    yield "resolved by", comment.resolved_by.name if comment.resolved_by else ""
+    yield "resolved", comment.resolved_at
+    yield "page", (target.page.title or target.page.path) if target.page else "as a whole"
+    yield "page id", target.page.id if target.page else ""
+    yield "block", target.node.id if target.node else ""
+    yield "revision", target.revision
+    yield "you may", _rights(comment.permissions)
+    yield "address", comment.urls.app
+
+
+def _of_page(page: Page) -> Iterator[tuple[str, object]]:
+    yield "id", page.id
+    yield "title", page.title
+    yield "path", page.path
+    yield "description", page.description
+    yield "created", page.created_at
+    yield "changed", page.updated_at
+    yield "hidden", "yes" if page.hidden else ""
+    yield "address", page.urls.app
+    yield "published", page.urls.published
+
+
+def _of_space(space: Space) -> Iterator[tuple[str, object]]:
+    yield "id", space.id
+    yield "title", space.title
+    yield "visibility", space.visibility
+    yield "edited", {"live": "live", "locked": "in change requests only"}.get(space.edit_mode or "", space.edit_mode)
+    yield "language", space.language
+    yield "revision", space.revision
+    yield "created", space.created_at
+    yield "changed", space.updated_at
+    yield "you may", _rights(space.permissions)
+    yield "address", space.urls.app
+    yield "published", space.urls.published
+
+
+def _of_change_request(each: ChangeRequest) -> Iterator[tuple[str, object]]:
+    yield "id", each.id
+    yield "number", each.number
+    yield "subject", each.subject
+    yield "status", each.status
+    yield "author", each.created_by.name if each.created_by else ""
+    yield "created", each.created_at
+    yield "changed", each.updated_at
+    yield "outdated", "yes: main moved on" if each.outdated else ""
+    yield "revision", each.revision
+    yield "began at", each.revision_initial
+    yield "updated from", each.revision_merged_ancestor
+    yield "merged as", each.revision_merged
+    yield "address", each.urls.app
+
+
+def _of_organization(organization: Organization) -> Iterator[tuple[str, object]]:
+    yield "id", organization.id
+    yield "title", organization.title
+    yield "plan", organization.plan
+    yield "created", organization.created_at
+    yield "you may", _rights(organization.permissions)
+    yield "address", organization.urls.app

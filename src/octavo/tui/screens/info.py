@@ -1,0 +1,40 @@
+"""Info: what is known of what the cursor is on, and why keys are dim there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from textual.screen import Screen
+
+from octavo.api.operation import Model
+from octavo.tui.commands import active_commands
+from octavo.tui.knowing import ADDRESSES, facts_of
+from octavo.tui.screens.chooser import Choice, Chooser
+
+
+class InfoScreen(Chooser[str | None, str]):
+    """Facts of some things, one below the other, then the dim keys of the screen below. Enter copies a fact."""
+
+    PLACEHOLDER: ClassVar[str] = "Find a fact or a key"
+    FOOT: ClassVar[str] = "enter copies it · esc close"
+
+    def __init__(self, things: Sequence[Model], below: Screen[Any], *, addresses: bool = True) -> None:
+        """`addresses`: whether a browser comes to what they are the addresses of."""
+        super().__init__("Info", empty="Nothing is known here.")
+        self._things, self._below, self._left_out = things, below, () if addresses else ADDRESSES
+
+    def choices(self) -> Sequence[Choice[str]]:
+        found: list[Choice[str]] = []
+        for thing in self._things:
+            kind, facts = facts_of(thing)
+            shown = [(name, value) for name, value in facts if name not in self._left_out]
+            found += [Choice(value, name, detail=value, group=kind.upper()) for name, value in shown]
+        for command in active_commands(self._below):
+            if command.reason:
+                name = f"{command.key}  {command.title}"
+                found.append(Choice("", name, group="KEYS THAT ARE DIM NOW", off=command.reason))
+        return found
+
+    def take(self, choice: Choice[str]) -> None:
+        self.dismiss(choice.value)
