@@ -59,3 +59,13 @@ def _in_runs(runs: tuple[Run, ...]) -> Iterator[str]:
             yield run.link
         if run.kind == "image":
             yield from (str(run.attrs[name]) for name in ("src", "dark") if run.attrs.get(name))
+
+
+def without_words(document: Document) -> Iterator[str]:
+    """The addresses of the pictures that have no alternative text, each as often as it stands there."""
+    for block in document.walk():
+        if block.kind == "image" and not str(block.attrs.get("alt") or "").strip():
+            yield str(block.attrs.get("src") or "")
+        for run in block.runs:
+            if run.kind == "image" and not run.text.strip():
+                yield str(run.attrs.get("src") or "")

@@ -58,6 +58,17 @@ async def test_links_that_it_breaks_are_named(live: Live, desk: Desk) -> None:
     assert known.deleted == ("Beta",)
 
 
+async def test_pictures_that_it_adds_without_words_are_named(live: Live, desk: Desk) -> None:
+    home = await desk.page("Home")
+    text = f"{home.markdown}\n\n![](https://example.com/a%20map%1B.png)\n\nAn ![icon](i.png) and ![](old.png).\n"
+    known = await proposing(live, desk, update(home.id, text), update(await desk.id("Beta"), "# Beta\n\nNo picture.\n"))
+    said = "2 that it adds have no alternative text: a map␛.png on Home, old.png on Home"
+    assert fact(known, "pictures") == Fact("care", "pictures", said)
+    await desk.publish(update(home.id, text))
+    known = await proposing(live, desk, update(home.id, f"{text}\nMore words.\n"))
+    assert all(fact.label != "pictures" for fact in known.facts), "they were there before"
+
+
 async def test_where_the_server_lists_no_links_those_of_the_changed_pages_are_read(
     live: Live, desk: Desk, platform: Platform
 ) -> None:

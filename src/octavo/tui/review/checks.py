@@ -134,12 +134,13 @@ async def _effects(
         said = "not checked: the revision it started from cannot be seen"
         return _Effects(on, (Fact("care", "links", said), Fact("care", "redirects", said)))
     pages = tuple(merge_effects.page_ids(changed.changes))
-    marked, broken, addresses = await asyncio.gather(
+    marked, broken, addresses, pictures = await asyncio.gather(
         merge_effects.marked(live, both, pages),
         merge_effects.in_time("links", merge_effects.links_broken(live, at, both, pages)),
         merge_effects.in_time("redirects", merge_effects.addresses(live, both, space, on)),
+        merge_effects.in_time("pictures", merge_effects.pictures(live, both, pages)),
     )
-    facts = [*broken, *addresses]
+    facts = [*broken, *addresses, *pictures]
     if titles := marked.titles:
         said = f"{', '.join(titles[:3])} still {'has' if len(titles) == 1 else 'have'} both sides of a conflict"
         facts.insert(0, Fact("bad", "marks", f"{said} · close this and press R to resolve it"))

@@ -6,6 +6,7 @@ Each is asked for within bounds, and what was not looked at is said: none of it 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -15,6 +16,7 @@ from octavo.api import content, links, redirects, sites
 from octavo.api.content import Page, PageTree
 from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.places import ChangeRequestRef, ContentRef, OrganizationRef, SiteRef
+from octavo.api.safety import line as safe_line
 from octavo.api.sites import Site
 from octavo.api.spaces import Space
 from octavo.data.live import Live
@@ -113,6 +115,42 @@ def _dead(ground: Ground, texts: Mapping[str, str]) -> list[str]:
             if usage.kind == "address" and isinstance(targets.target(usage.says), leading.Broken):
                 said.append(f"{ground.pages[page_id].title} → {usage.says}")
     return list(dict.fromkeys(said))
+
+
+# Pictures
+
+
+async def pictures(live: Live, both: Both, changed: Sequence[str]) -> tuple[Fact, ...]:
+    """The pictures it adds that say nothing to those who do not see them. Nothing where all do."""
+    titles = {page.id: page.title or "Untitled" for page in both.tree_after.walk()}
+    read = [page for page in changed if page in titles][:READ_PAGES]
+    sides = [
+        await asyncio.gather(*(page_there(live, page_as_written(place, page)) for page in read))
+        for place in (both.after, both.before)
+    ]
+    texts = [{page.id: text_of(page) for page in side if page is not None} for side in sides]
+    said = [f"{name} on {titles[page]}" for name, page in await asyncio.to_thread(_silent, *texts)]
+    if not said:
+        return ()
+    one = len(said) == 1
+    text = f"{'one' if one else len(said)} that it adds {'has' if one else 'have'} no alternative text: {_some(said)}"
+    return (Fact("care", "pictures", text),)
+
+
+def _silent(after: Mapping[str, str], before: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The names of pictures without words that were on none of the pages before, each with a page it is on."""
+    from octavo.documents.parse import parse
+    from octavo.documents.usages import without_words
+
+    stood = Counter(picture for text in before.values() for picture in without_words(parse(text)))
+    found: list[tuple[str, str]] = []
+    for page, text in after.items():
+        for picture in without_words(parse(text)):
+            if stood[picture]:
+                stood[picture] -= 1
+            else:
+                found.append((safe_line(unquote(picture.rpartition("/")[2])) or "a picture", page))
+    return found
 
 
 # Marks

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from textual.binding import Binding, BindingType
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
@@ -109,29 +111,42 @@ async def merge_in_order(
 class MergeSeveralDialog(Confirm):
     """Shows how each stands, merges them in order, and shows how far it came. Esc stops it before the next."""
 
-    HELP = "Each is checked again when its turn comes, and merged if it is fine. Esc stops before the next."
+    CONTEXT = "merging several"
+    HELP = (
+        "j and k go to one, J and K change its turn. Each is checked again when its turn comes, and merged if it is fine. "
+        "Esc stops before the next."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("J", "turn(1)", "Later", tooltip="Merge the one under the cursor after the next", id="several.later"),
+        Binding("K", "turn(-1)", "Earlier", tooltip="Merge the one under the cursor before the one above", id="several.earlier"),
+    ]  # fmt: skip
 
     def __init__(self, app: Octavo, several: Sequence[One]) -> None:
         super().__init__(
             f"Merge {ages.plural(len(several), 'change request')}, one after the other?",
             verb=f"Merge {len(several)}",
             intro="In this order. Each is checked again when its turn comes; the first that is not fine ends it.",
-            facts=[Fact("asking", one.label, one.about.title) for one in several],
             blocked="The checks are not done yet.",
             check_again=self._look,
         )
         self._octavo = app
-        self._several = tuple(several)
+        self._several = list(several)
+        self._stand = [Fact("asking", one.label, one.about.title) for one in several]
+        """How each stands."""
+        self._here = 0
+        """Which of them the cursor is on."""
         self._seen: list[Checks | None] = []
         self._landed = ages.clock()
         self._is_merging = self._is_over = False
         self._wanted = True
 
     def on_mount(self) -> None:
+        self._draw()
         self._look()
 
     def _look(self) -> None:
         if not self._is_merging:
+            self._seen = []
             self.run_worker(self._ask(), exclusive=True, group="checks")
 
     async def _ask(self) -> None:
@@ -142,21 +157,58 @@ class MergeSeveralDialog(Confirm):
             self._tell(number, looks[-1][1])
         self._seen = [checks for checks, _ in looks]
         self._landed = ages.clock()
-        fine = next((number for number, (_, fact) in enumerate(looks) if fact.mark == "bad"), len(looks))
+        self._judge()
+
+    def _judge(self) -> None:
+        """Say how far it would come."""
+        fine = next((number for number, fact in enumerate(self._stand) if fact.mark == "bad"), len(self._stand))
         after = ""
-        if 0 < fine < len(looks):
+        if 0 < fine < len(self._stand):
             after = f"It ends before {self._several[fine].label}, if that still stands as it does now."
         why = (
             ""
             if fine
-            else f"{self._several[0].label} cannot be merged in passing, so none is. Untick it, or merge it with m."
+            else f"{self._several[0].label} cannot be merged in passing, so none is. J merges it later; or untick it."
         )
-        self.update(blocked=why, after=after, foot="r check again")
+        self.update(blocked=why, after=after, foot="J and K change the order · r check again")
 
     def _tell(self, number: int, fact: Fact) -> None:
-        facts = list(self._facts)
-        facts[number] = fact
-        self.update(facts=facts)
+        self._stand[number] = fact
+        self._draw()
+
+    def _draw(self) -> None:
+        sign = ">" if self._octavo.settings.ascii else "›"
+        marked = [
+            replace(fact, label=f"{sign if number == self._here and not self._is_merging else ' '} {fact.label}")
+            for number, fact in enumerate(self._stand)
+        ]
+        self.update(facts=marked)
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if action == "turn":
+            if self._is_merging or self._is_over:
+                return "They are being merged in this order." if self._is_merging else "It is over. Esc closes this."
+            if not self._seen:
+                return "The checks are not done yet."
+        return super().why_not(action, parameters)
+
+    def action_scroll_body(self, pages: int) -> None:
+        if self._is_merging or self._is_over:
+            super().action_scroll_body(pages)
+            return
+        self._here = max(0, min(len(self._stand) - 1, self._here + pages))
+        self._draw()
+
+    def action_turn(self, step: int) -> None:
+        here, there = self._here, self._here + step
+        if not 0 <= there < len(self._several):
+            return
+        self._several.insert(there, self._several.pop(here))
+        self._stand.insert(there, self._stand.pop(here))
+        self._seen.insert(there, self._seen.pop(here))
+        self._here = there
+        self._draw()
+        self._judge()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in ("yes", "check_again") and (self._is_merging or self._is_over):
@@ -170,6 +222,7 @@ class MergeSeveralDialog(Confirm):
             self._octavo.explain("The checks came in just now. Read them, then press y again.")
             return
         self._is_merging = True
+        self._draw()
         self.update(
             foot="esc stops before the next", after="", blocked="They are being merged. Esc stops before the next."
         )
