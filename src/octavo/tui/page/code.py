@@ -85,10 +85,12 @@ def _wrapped(pieces: list[Piece], width: int, look: Look) -> list[list[Piece]]:
     if width_of(pieces) <= width:
         return [pieces]
     row = "".join([piece.text for piece in pieces])
-    hang = min(len(row) - len(row.lstrip(" ")), width // 2) + 2
-    first, *rest = wrap(pieces, width - hang)
-    sign = [Piece(" " * (hang - 2), PLAIN, None, True), Piece(f"{look.glyphs.reply} ", look.muted, None, True)]
-    return [first, *(sign + part for part in rest)]
+    blank = len(row) - len(row.lstrip(" "))
+    indent = min(blank, width // 2)
+    # The blanks are no word of it: wrapped with the rest they would be dropped where the first word is long.
+    first, *rest = wrap(cut(pieces, blank, width_of(pieces)), width - indent - 2)
+    sign = [Piece(" " * indent, PLAIN, None, True), Piece(f"{look.glyphs.reply} ", look.muted, None, True)]
+    return [[*cut(pieces, 0, indent), *first], *(sign + part for part in rest)]
 
 
 def tokens_of(setting: Setting, block: Block) -> Tokens | None:
