@@ -219,7 +219,7 @@ async def test_those_that_are_ticked_are_merged_until_one_is_not_fine(stage: Sta
         await run.press("j", "K")
         await run.see("› #6", "#6 cannot be merged in passing, so none is. J merges it later")
         await run.press("J", "k")
-        await run.see("›  #7", "It ends before #6")
+        await run.see("› #7", "It ends before #6")
         await run.later(seconds=1)
         await run.press("y")
         await run.hear("Merged #7; stopped at #6: ", "asks for changes")
