@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.api import organizations
+from octavo.api import organizations, sites
 from octavo.api.organizations import Member
-from octavo.api.places import OrganizationRef
+from octavo.api.places import OrganizationRef, SiteRef
 from octavo.server.world import World, iso
 from tests.server.asking import ACME, START, Ask, refused, space_with
 
@@ -40,6 +40,15 @@ async def test_its_settings_are_changed_by_administrators(ask: Ask) -> None:
     assert (changed.title, changed.default_role) == ("Acme Works", None)
     assert ask.last.json()["urls"]["logo"] == "https://x.example/l"
     assert "takes the role admin" in await refused(ask(organizations.Update(at=ACME, title="Mine"), "mia"), 403)
+
+
+async def test_what_is_shown_first_is_a_site_that_is_there(ask: Ask) -> None:
+    site = await ask(sites.Create(at=ACME, title="Tides"))
+    first = organizations.DefaultContent(type="site", site=site.id)
+    changed = await ask(organizations.Update(at=ACME, default_content=first))
+    assert changed.default_content == {"type": "site", "site": site.id}
+    await ask(sites.Delete(at=SiteRef(organization_id="acme", site_id=site.id)))
+    assert (await ask(organizations.Get(at=ACME))).default_content is None
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ from octavo.server.world import Refused, World
 def present_organization(world: World, document: Json) -> Json:
     """An organization as the caller sees it."""
     facts = {name: value for name, value in document.items() if name != "logo"}
+    if (first := facts.get("defaultContent")) and not _has_site(world, document, first["site"]):
+        del facts["defaultContent"]  # the site was deleted since
     urls = {
         "location": world.url(f"/v1/orgs/{document['id']}"),
         "app": world.url(f"/o/{document['id']}"),
@@ -48,9 +50,13 @@ def _update(op: organizations.Update, world: World) -> Json:
         refuse_malformed(fields["mergeRules"], kinds=("none", "rules"))
     if op.hostname is not None:
         _refuse_taken(world, organization, op.hostname)
-    if op.default_content and world.store.find(f"{path_of(op)}/sites/{op.default_content.site}") is None:
+    if op.default_content and not _has_site(world, organization, op.default_content.site):
         raise Refused(400, "defaultContent.site names no site of this organization. Name one of its own.")
     return present_organization(world, world.store.change(path_of(op), **fields))
+
+
+def _has_site(world: World, organization: Json, site: str) -> bool:
+    return world.store.find(f"/orgs/{organization['id']}/sites/{site}") is not None
 
 
 def _refuse_taken(world: World, organization: Json, hostname: str) -> None:
