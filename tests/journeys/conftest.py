@@ -4,13 +4,24 @@ import fcntl
 from collections.abc import Iterator
 from pathlib import Path
 
+import keyring
 import pytest
 
 from octavo.server.demo.library import build
 from octavo.server.store import Store
 from octavo.server.world import World
 from octavo.tui import ages
+from tests.client.backends import Memory
 from tests.journeys.stage import Stage
+
+
+@pytest.fixture(autouse=True)
+def no_keyring() -> Iterator[None]:
+    """A keyring that Octavo does not trust, whatever this machine has."""
+    before = keyring.get_keyring()
+    keyring.set_keyring(Memory())
+    yield
+    keyring.set_keyring(before)
 
 
 @pytest.fixture(scope="session")

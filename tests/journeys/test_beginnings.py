@@ -1,31 +1,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-
-import keyring
-import pytest
 
 from octavo.api import reviews, spaces
 from octavo.api.places import OrganizationRef
 from octavo.server.app import Platform
 from octavo.server.serve import serve
 from octavo.tui.screens.sign_in import SignInScreen
-from tests.client.backends import Memory
 from tests.journeys.stage import MARA, Stage
 
 KEY = "gb_api_key-of-mara-lindqvist"
-
-
-@pytest.fixture
-def no_keyring() -> Iterator[None]:
-    """A keyring that Octavo does not trust, whatever this machine has."""
-    before = keyring.get_keyring()
-    keyring.set_keyring(Memory())
-    yield
-    keyring.set_keyring(before)
 
 
 @asynccontextmanager
@@ -107,7 +94,7 @@ async def test_first_run_try_the_demo(stage: Stage) -> None:
         await run.see("Saltmarsh Instruments", "Harbour API › Welcome", "DEMO")
 
 
-async def test_first_run_paste_a_key(stage: Stage, no_keyring: None) -> None:
+async def test_first_run_paste_a_key(stage: Stage) -> None:
     async with stage.library() as platform, served(platform) as origin:
         platform.world.store.add_key(KEY, MARA)
         async with stage.show(stage.settings(), None, platform, origin=origin) as run:

@@ -28,6 +28,15 @@ from octavo.tui.widgets.rows import Heading, Row, Rows
 from octavo.tui.widgets.sections import Section, Sections
 from octavo.tui.widgets.thread import ThreadView
 
+_KEYS_OF_THE_LIST = (
+    "list.open",
+    "comments.resolve",
+    "comments.reply",
+    "comments.read_on",
+    "list.tick",
+    "comments.narrow",
+)
+
 
 class CommentsScreen(BesideThread):
     """Threads grouped by space or change request and by page; reading and answering them on the right."""
@@ -39,14 +48,6 @@ class CommentsScreen(BesideThread):
         "them, [ and ] choose open, mine or resolved ones. Enter goes to the thread."
     )
     CSS_PATH = "comments.tcss"
-    KEYBAR: ClassVar[tuple[str, ...]] = (
-        "list.open",
-        "comments.resolve",
-        "comments.reply",
-        "comments.read_on",
-        "list.tick",
-        "comments.narrow",
-    )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "read_on(1)", "Read on", show=False, tooltip="Read on in the thread; at its end go to the next", id="comments.read_on"),
         Binding("b", "read_on(-1)", "Read back", show=False, tooltip="Back in the thread; at its start go to the one before", id="comments.read_back"),
@@ -93,6 +94,11 @@ class CommentsScreen(BesideThread):
     @property
     def rows(self) -> Rows[Thread]:
         return self.query_one("#list", Rows)
+
+    @property
+    def KEYBAR(self) -> tuple[str, ...]:
+        """The ids the key bar begins with, in the list."""
+        return _KEYS_OF_THE_LIST if self.rows.has_focus else ()
 
     @property
     def things_at_hand(self) -> Sequence[Model]:
