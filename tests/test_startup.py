@@ -26,7 +26,10 @@ AFTER_THE_FIRST_SCREEN = {
         "octavo.client.credentials",
         "octavo.data.folding",
     ),
-    *("octavo.documents.diff", "octavo.api.reviews", "octavo.api.search", "octavo.api.system"),
+    *("octavo.documents.diff", "octavo.documents.openapi"),
+    *("octavo.api.change_requests", "octavo.api.reviews", "octavo.api.search", "octavo.api.sites", "octavo.api.system"),
+    *("octavo.tui.page.diagrams", "octavo.tui.page.describing", "octavo.tui.page.pictures", "octavo.tui.children"),
+    *("octavo.tui.review", "encodings.idna"),
     *("textual.widgets._text_area", "textual.widgets._markdown", "textual.widgets._data_table"),
 }
 """Modules and packages that the first screen of a known library does without."""

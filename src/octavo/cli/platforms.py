@@ -84,13 +84,14 @@ def _opened(place: Place) -> Iterator[Store]:
 def build_demo(place: Place) -> Platform:
     """The demo library, set out when it is new. Raises OSError."""
     from octavo.server.app import Platform
-    from octavo.server.demo.library import build
     from octavo.server.demo.people import DEFAULT_PERSON
     from octavo.server.world import World
 
     with _opened(place) as store:
         world = World(store)
         if store.setting("library") is None:
+            from octavo.server.demo.library import build  # once: from then on it is in the store
+
             build(world, today=world.now())
             store.set("library", "demo")
         store.add_key(place.key().get_secret_value(), DEFAULT_PERSON.id)

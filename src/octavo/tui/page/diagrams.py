@@ -52,13 +52,6 @@ class Drawn:
     problem: str = ""
 
 
-def is_diagram(block: Block) -> bool:
-    """Whether a block is a diagram of a kind that may be drawn."""
-    if block.kind == "code":
-        return str(block.attrs.get("language") or "").strip().lower() == "mermaid"
-    return block.kind == "integration" and str(block.attrs.get("name") or "").lstrip("@") == "mermaid/diagram"
-
-
 def diagram(setting: Setting, block: Block, width: int) -> list[Line]:
     """A diagram in its box; its source while there is no drawing."""
     text = block.text or str(dict(block.attrs.get("arguments") or {}).get("content") or "")

@@ -12,7 +12,6 @@ from octavo.tui.page.addresses import Leads, leads
 from octavo.tui.page.lines import Line, Piece, Spot, box, padded, width_of
 from octavo.tui.page.look import PLAIN
 from octavo.tui.page.media import file_name, host_of
-from octavo.tui.page.pictures import Thumb, half_blocks
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.targets import in_a_line
 from octavo.tui.page.wrap import wrap
@@ -105,6 +104,8 @@ def _small(setting: Setting, src: str, columns: int) -> list[Line]:
     targets = setting.targets
     if late is None or targets is None or setting.look.mono or setting.look.ascii or leads(src) is Leads.BROKEN:
         return []
+    from octavo.tui.page.pictures import Thumb, half_blocks  # only where somebody wants them
+
     small = late.get(Thumb(targets.ground.at, targets.target(src), columns, TALLEST))
     if small is None or not small.pixels:
         return []

@@ -9,7 +9,6 @@ from octavo.documents.blocks import Block
 from octavo.tui.page import (
     cards,
     code,
-    diagrams,
     figures,
     groups,
     media,
@@ -27,6 +26,19 @@ def _interface(setting: Setting, block: Block, width: int) -> list[Line]:
     from octavo.tui.page import openapi, operations  # what they need takes 10 ms to load, and few pages have any
 
     return (openapi.openapi if block.kind == "openapi" else operations.api_method)(setting, block, width)
+
+
+def _diagram(setting: Setting, block: Block, width: int) -> list[Line]:
+    from octavo.tui.page import diagrams  # few pages have any
+
+    return diagrams.diagram(setting, block, width)
+
+
+def _is_diagram(block: Block) -> bool:
+    """Whether a block is a diagram of a kind that may be drawn."""
+    if block.kind == "code":
+        return str(block.attrs.get("language") or "").strip().lower() == "mermaid"
+    return block.kind == "integration" and str(block.attrs.get("name") or "").lstrip("@") == "mermaid/diagram"
 
 
 def _record(setting: Setting, block: Block, width: int) -> list[Line]:
@@ -98,7 +110,7 @@ class Layout:
 
 def set_block(setting: Setting, block: Block, width: int) -> list[Line]:
     """The lines of one block; of a kind nobody knows, all that it holds in a box with its name."""
-    setter = diagrams.diagram if diagrams.is_diagram(block) else _SETTERS.get(block.kind)
+    setter = _diagram if _is_diagram(block) else _SETTERS.get(block.kind)
     if setter is None:
         setter = media.unknown if block.kind == "unknown" or not block.children else _children
     width = max(width, NARROWEST)

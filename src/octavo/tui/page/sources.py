@@ -6,14 +6,33 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from octavo.tui.page import describing, diagrams, highlight
+from octavo.tui.page import highlight
 from octavo.tui.page.late import Late
 
 if TYPE_CHECKING:
     from octavo.documents.openapi import Specification
+    from octavo.tui.page import describing, diagrams
     from octavo.tui.page.lines import Line
     from octavo.tui.page.pictures import Small, Thumb
     from octavo.tui.page.targets import Asked, Named, Targets
+
+
+async def _drawn(diagram: diagrams.Diagram) -> diagrams.Drawn:
+    from octavo.tui.page import diagrams  # few pages have any
+
+    return await diagrams.find(diagram)
+
+
+async def _described(wanted: describing.Wanted) -> describing.Read:
+    from octavo.tui.page import describing  # as few
+
+    return await describing.find_operation(wanted)
+
+
+async def _laid(laid: describing.Laid) -> list[Line]:
+    from octavo.tui.page import describing  # as few
+
+    return await describing.find_lines(laid)
 
 
 @dataclass
@@ -22,20 +41,16 @@ class Sources:
 
     tokens: Late[highlight.Code, highlight.Tokens] | None = field(default_factory=lambda: Late(highlight.find))
     """Code in the colours of its language."""
-    diagrams: Late[diagrams.Diagram, diagrams.Drawn] | None = field(default_factory=lambda: Late(diagrams.find))
+    diagrams: Late[diagrams.Diagram, diagrams.Drawn] | None = field(default_factory=lambda: Late(_drawn))
     """Diagrams as text."""
 
     thumbnails: Late[Thumb, Small] | None = None
     """Pictures of the page, small, where they are wanted within it."""
     specifications: Late[str, Specification] | None = None
     """Descriptions of interfaces, by the name of their specification."""
-    operations: Late[describing.Wanted, describing.Read] | None = field(
-        default_factory=lambda: Late(describing.find_operation)
-    )
+    operations: Late[describing.Wanted, describing.Read] | None = field(default_factory=lambda: Late(_described))
     """What blocks show of those descriptions."""
-    details: Late[describing.Laid, list[Line]] | None = field(
-        default_factory=lambda: Late(describing.find_lines, keep=20)
-    )
+    details: Late[describing.Laid, list[Line]] | None = field(default_factory=lambda: Late(_laid, keep=20))
     """The same set into lines, where it is opened."""
     specifications_of: str | None = None
     """The organization they are filed in."""
