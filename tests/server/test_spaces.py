@@ -77,6 +77,7 @@ async def test_an_emoji_and_an_icon_take_turns(ask: Ask) -> None:
         ({"editMode": "frozen"}, "editMode must be one of 'live' or 'locked'."),
         ({"defaultLevel": "king"}, "defaultLevel must be one of"),
         ({"title": 7}, "title must be text."),
+        ({"icon": "javascript:x"}, "icon must be an address"),
         ({"editMode": None}, "editMode cannot be null"),
     ],
 )

@@ -8,7 +8,7 @@ from pydantic import Field
 from octavo.api.operation import Listing, Model, Operation, Tagged, Urls
 from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.api.roles import DefaultLevel, DefaultLevelName
-from octavo.api.text import Id, Known, RawJson, SafeAddress, SafeJson, SafeLine
+from octavo.api.text import Id, Known, RawJson, SafeAddress, SafeJson, SafeLine, WebAddress
 
 
 class Permissions(Model):
@@ -136,7 +136,7 @@ class Update(InSpace, Operation[Space], patch=""):
 
     title: Annotated[str, Field(max_length=50)] | None = None
     emoji: Annotated[str, Field(max_length=50)] | None = None
-    icon: Annotated[str, Field(max_length=2048)] | None = None
+    icon: WebAddress | None = None
     edit_mode: Literal["live", "locked"] | None = None
     default_level: DefaultLevel | None = None
     merge_rules: RawJson | None = None
