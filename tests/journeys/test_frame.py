@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from textual.color import Color
 from textual.events import AppBlur, AppFocus
 from textual.widgets import Static
 
+from octavo.tui.frame import TopBar
 from tests.journeys.stage import Run, Stage
 
 
@@ -89,3 +92,15 @@ async def test_without_motion_nothing_moves(stage: Stage) -> None:
         await run.press("ctrl+s")
         await run.see("u undo")
         assert "▓" not in run.text
+
+
+async def test_where_the_name_of_the_account_has_no_room_the_state_of_the_connection_is_still_seen(
+    stage: Stage,
+) -> None:
+    async with stage.play(start="home", size=(100, 24)) as run:
+        await run.see("● live", "DEMO")
+        run.app._session = replace(run.app.session, label="somebody@documents.example.com:8443")
+        run.app.screen.query_one(TopBar).refresh()
+        await run.gone("DEMO")
+        await run.see("● live")
+        assert "somebody@" not in run.text

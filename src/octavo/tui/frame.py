@@ -61,9 +61,11 @@ class TopBar(Widget):
             if view == self._view:
                 label = label.stylize("bold $foreground on $panel")
             left = self._add(left, label, view)
-        right = self._right(wide)
-        gap = width - left.cell_length - right.cell_length
-        return left + Content(" " * gap) + right if gap > 0 else left.truncate(width, ellipsis=True)
+        for right in (self._right(wide), self._right(False)):
+            # How the connection stands is worth more than where it leads.
+            if (gap := width - left.cell_length - right.cell_length) > 0:
+                return left + Content(" " * gap) + right
+        return left.truncate(width, ellipsis=True)
 
     def _add(self, line: Content, piece: Content, view: str) -> Content:
         self._spans.append((line.cell_length, line.cell_length + piece.cell_length, view))
