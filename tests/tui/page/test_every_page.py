@@ -13,7 +13,7 @@ from octavo.documents.blocks import Block, Document, Run
 from octavo.documents.parse import parse
 from octavo.tui.page.hinting import Hints
 from octavo.tui.page.layout import Layout, lay_out
-from octavo.tui.page.lines import steady
+from octavo.tui.page.lines import hots_of, steady
 from octavo.tui.page.look import Look
 from octavo.tui.page.setting import Folds, trail
 from octavo.tui.page.view import PageView
@@ -131,7 +131,7 @@ async def test_keys_reach_all_that_can_be_opened() -> None:
             every = {(hot.kind, hot.target, hot.spot.index) for hot in layout_of(document).hots}
             stops = [stop for unit in range(len(app.pane.galley)) for stop in app.pane.stops_of(unit)]
             lines = [line for unit in range(len(app.pane.galley)) for line in app.pane.galley.lines(unit)]
-            hot = {id(line.block) for line in lines if any(piece.spot for piece in line.pieces)}
+            hot = {id(app.pane.block_at(line, hot.start)) for line in lines for hot in hots_of([line])}
             assert {id(stop[3]) for stop in stops} >= hot
             by_letter: set[tuple[str, str, int]] = set()
             for _ in range(200):

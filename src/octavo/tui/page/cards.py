@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.style import Style
 
 from octavo.documents.blocks import Block, Column
+from octavo.tui.page.apart import Apart, Part
 from octavo.tui.page.lines import Line, Piece, Spot, box
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.media import file_name
@@ -36,7 +37,8 @@ def cards(setting: Setting, block: Block, width: int) -> list[Line]:
             pieces: list[Piece] = []
             for line in row:
                 pieces += [*([Piece(" ", PLAIN, None, True)] if pieces else []), *line.pieces]
-            out.append(Line(pieces))
+            parts = (Part(at * (wide + 1), at * (wide + 1) + wide, card) for at, card in enumerate(group))
+            out.append(Apart(pieces, None, None, tuple(parts)))
     return out
 
 

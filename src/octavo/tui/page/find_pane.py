@@ -105,7 +105,8 @@ class FindPane(CursorPane):
         found = self._marks_of(find.unit)
         mark = next((mark for mark in found if mark.nth == min(nth, found[-1].nth)), None) if found else None
         line = mark.line if mark is not None else 0
-        block = self.galley.lines(find.unit)[line].block if self.galley.lines(find.unit) else None
+        lines = self.galley.lines(find.unit)
+        block = self.block_at(lines[line], mark.start if mark is not None else 0) if lines else None
         if block is not None:
             self.cursor = (find.unit, block)
         self.settle_around(find.unit)

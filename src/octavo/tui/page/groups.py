@@ -7,6 +7,7 @@ from datetime import date
 from rich.style import Style
 
 from octavo.documents.blocks import Block
+from octavo.tui.page.apart import Apart, Part, moved, parts_of
 from octavo.tui.page.inline import icon
 from octavo.tui.page.lines import Line, Piece, Spot, cells, fit, indented, on, padded, rule, width_of
 from octavo.tui.page.look import PLAIN
@@ -144,19 +145,21 @@ def columns(setting: Setting, block: Block, width: int) -> list[Line]:
     if widths[-1] < 12:
         widths = [free // count] * count
     sides = [setting.flow(column.children, wide) for column, wide in zip(block.children, widths, strict=True)]
-    out = []
+    out: list[Line] = []
     for number in range(max(map(len, sides))):
         pieces: list[Piece] = []
+        parts: list[Part] = []
         for at, lines in enumerate(sides):
             if at:
                 pieces.append(Piece(" " * COLUMN_GAP, PLAIN, None, True))
             if number < len(lines):
+                parts += moved(parts_of(lines[number], widths[at]), sum(widths[:at]) + COLUMN_GAP * at)
                 pieces += lines[number].pieces
                 if at + 1 < count:
                     pieces = padded(pieces, sum(widths[: at + 1]) + COLUMN_GAP * at)
             elif at + 1 < count:
                 pieces.append(Piece(" " * widths[at], PLAIN, None, True))
-        out.append(Line(pieces, None))
+        out.append(Apart(pieces, None, None, tuple(parts)))
     return out
 
 

@@ -68,6 +68,10 @@ class Line:
     def width(self) -> int:
         return width_of(self.pieces)
 
+    def behind(self, prefix: list[Piece]) -> Line:
+        """The line behind a prefix."""
+        return Line(prefix + self.pieces, self.block)
+
 
 class Hot(NamedTuple):
     """A place on a line that can be opened, in cells from the left end of the line."""
@@ -146,7 +150,7 @@ def indented(lines: Iterable[Line], first: list[Piece], rest: list[Piece]) -> li
     out = []
     prefix = first
     for line in lines:
-        out.append(Line(prefix + line.pieces, line.block))
+        out.append(line.behind(prefix))
         prefix = rest
     return out
 
@@ -201,7 +205,9 @@ def box(
     out = [edged(glyphs.top_left, glyphs.top_right, title, right)]
     for line in lines:
         body = padded(on(ground, line.pieces) if ground else line.pieces, inner, ground)
-        out.append(Line([side, gap, *body, gap, side], line.block))
+        framed = line.behind([side, gap])
+        framed.pieces = [side, gap, *body, gap, side]
+        out.append(framed)
     out.append(edged(glyphs.bottom_left, glyphs.bottom_right, (), foot))
     return out
 

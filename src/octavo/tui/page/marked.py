@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.style import Style
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block, Document
+from octavo.tui.page.apart import Apart, bar_apart, block_apart, blocks_of
 from octavo.tui.page.completing import Completing
 from octavo.tui.page.cursor_pane import Bring, Stop
+from octavo.tui.page.layout import stops
 from octavo.tui.page.lines import Line, cells
 from octavo.tui.page.page_parts import ThreadMarks, anchors_above
 from octavo.tui.page.painting import over
@@ -34,6 +36,17 @@ class Marked(Completing):
     def go_to_block(self, key: str, *, bring: Bring = "top") -> bool:
         """Put the cursor on a block and bring that on show, opening what hides it."""
         raise NotImplementedError
+
+    # Where blocks stand beside one another
+
+    def stops_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
+        return stops_apart(lines)
+
+    def block_at(self, line: Line, cell: int) -> Block | None:
+        return block_apart(line, cell)
+
+    def bar_at(self, line: Line, inside: Container[int]) -> int | None:
+        return bar_apart(line, inside)
 
     # Headings
 
@@ -110,12 +123,39 @@ class Marked(Completing):
         strip = super().decorate(strip, unit, place, line)
         if not self._marked or line.block is None:
             return strip
-        paths = self._threads_at(unit).get(line.block.key)
-        first = next((stop[1] for stop in self.stops_of(unit) if stop[3] is line.block), -1)
-        if not paths or first != place:
+        threads, begins = self._threads_at(unit), {id(stop[3]): stop[1] for stop in self.stops_of(unit)}
+        here = (block for block in blocks_of(line) if begins.get(id(block)) == place)
+        paths = [path for block in here for path in threads.get(block.key, ())]
+        if not paths:
             return strip
         count = sum(self._marked.counts[path[-1].key] for path in paths)
         dot, end = self.look.glyphs.dot, strip.cell_length
         at = self.margin_of(unit) + max(self.measure, line.width) + 1
         mark = next((mark for mark in (f"{dot} {count}", f"{dot}{count}") if at + cells(mark) <= end), dot)
         return over(strip, min(at, end - cells(mark)), mark, self.ground + self.look.note + Style(bold=True))
+
+
+def stops_apart(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
+    """First line, last line and block of all that lines are about. What stands beside one another comes in the order of the
+    page: one column, or one card, after the other."""
+    if not any(isinstance(line, Apart) for line in lines):
+        return stops(lines)
+    found = [
+        (first, 0, 0, last, block)
+        for first, last, block in stops([Line([]) if isinstance(line, Apart) else line for line in lines])
+    ]
+    known: dict[int, int] = {}
+    region = -1
+    for number, line in enumerate(lines):
+        if not isinstance(line, Apart):
+            region = -1
+            continue
+        region = number if region < 0 else region
+        for block in blocks_of(line):
+            at = known.setdefault(id(block), len(found))
+            if at == len(found):
+                found.append((region, 1 + block.lines[0], number, number, block))
+            else:
+                found[at] = (*found[at][:3], number, block)
+    found.sort(key=lambda stop: stop[:3])
+    return [(region if not order else first, last, block) for region, order, first, last, block in found]

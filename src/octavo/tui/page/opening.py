@@ -134,11 +134,7 @@ class Opening(Marked):
     def _leading(self) -> list[Hot]:
         stop = self.cursor_stop()
         here = self.hots_on_show() if stop is not None else []
-        return [
-            hot
-            for hot in here
-            if hot.kind in _LEADING and stop is not None and self.rows_on_show[hot.line][2].block is stop[3]
-        ]
+        return [hot for hot in here if hot.kind in _LEADING and stop is not None and self.about(hot) is stop[3]]
 
     # Standing again where one stood
 

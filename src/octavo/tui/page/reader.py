@@ -158,7 +158,7 @@ class Reader(FindPane):
         if (hangs := self.thread_at(stop)) is not None:
             self.post_message(self.ThreadWanted(hangs))
             return
-        hots = [hot for hot in self.hots_on_show() if self._about(hot) is block]
+        hots = [hot for hot in self.hots_on_show() if self.about(hot) is block]
         if len({id(hot.spot) for hot in hots}) == 1:
             self.open_spot(hots[0], outside=False)
         elif hots:
@@ -166,7 +166,8 @@ class Reader(FindPane):
         else:
             self.post_message(self.ThreadWanted(block))
 
-    def _about(self, hot: Hot) -> Block | None:
+    def about(self, hot: Hot) -> Block | None:
+        """The block that something on show is part of."""
         unit, _, line = self.rows_on_show[hot.line]
         return self.block_at(line, hot.start - self.margin_of(unit))
 

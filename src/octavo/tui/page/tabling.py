@@ -64,6 +64,12 @@ class Tabling(Marked):
 
     def action_open(self) -> None:
         stop = self.cursor_stop()
+        if stop is not None and stop[3].kind == "card" and self.thread_at(stop) is None:
+            target = stop[3].attrs.get("target")
+            whole = (hot for hot in self.hots_on_show() if hot.target == target and self.about(hot) is stop[3])
+            if target and (hot := next(whole, None)) is not None:
+                self.open_spot(hot, outside=False)
+                return
         table = self.table_of(stop) if stop is not None else None
         if stop is None or table is None or self.thread_at(stop) is not None:
             super().action_open()
