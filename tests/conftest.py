@@ -8,22 +8,30 @@ test is no garbage as long as tests run, and not looked through for it.
 from __future__ import annotations
 
 import gc
-from typing import Any
 
 from textual import _wait
+from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
+from textual.css.types import CSSLocation
 
 _wait.SLEEP_GRANULARITY = 0.005
 _wait.SLEEP_IDLE = 0.001
 
 _parse = Stylesheet._parse_rules
-_parsed: dict[tuple[Any, ...], list[Any]] = {}
+_parsed: dict[tuple[object, ...], list[RuleSet]] = {}
 
 
-def _parsed_once(sheet: Stylesheet, *source: Any, **more: Any) -> list[Any]:
-    key = (source, *sorted(more.items()), *sorted(sheet._variables.items()))
+def _parsed_once(
+    sheet: Stylesheet,
+    css: str,
+    read_from: CSSLocation,
+    is_default_rules: bool = False,
+    tie_breaker: int = 0,
+    scope: str = "",
+) -> list[RuleSet]:
+    key = (css, read_from, is_default_rules, tie_breaker, scope, *sorted(sheet._variables.items()))
     if key not in _parsed:
-        _parsed[key] = _parse(sheet, *source, **more)
+        _parsed[key] = _parse(sheet, css, read_from, is_default_rules, tie_breaker, scope)
     return _parsed[key]
 
 

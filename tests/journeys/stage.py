@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shutil
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -209,11 +209,16 @@ class Run:
 
     async def see(self, *words: str) -> None:
         """Wait until each of `words` is on the screen."""
-        await self.until(lambda: all(each in self.text for each in words), f"see {', '.join(words)}")
+        await self.until(lambda: self._holds(words) == set(words), f"see {', '.join(words)}")
 
     async def gone(self, *words: str) -> None:
         """Wait until none of `words` is on the screen."""
-        await self.until(lambda: not any(each in self.text for each in words), f"no longer see {', '.join(words)}")
+        await self.until(lambda: not self._holds(words), f"no longer see {', '.join(words)}")
+
+    def _holds(self, words: Sequence[str]) -> set[str]:
+        """Those of `words` that are on the screen, which is drawn once to look for all."""
+        text = self.text
+        return {each for each in words if each in text}
 
     async def hear(self, *words: str) -> None:
         """Wait until notices say each of `words`."""
