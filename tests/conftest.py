@@ -35,7 +35,7 @@ def _parsed_once(
     return _parsed[key]
 
 
-Stylesheet._parse_rules = _parsed_once  # type: ignore[method-assign]  # of a library, for all of its apps
+Stylesheet._parse_rules = _parsed_once  # type: ignore[assignment, method-assign]  # of a library, for all of its apps
 
 
 def pytest_collection_finish() -> None:
