@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from octavo.tui.page.lines import Piece, cells, steady
-from octavo.tui.page.wrap import wrap
+from octavo.tui.page.wrap import wrap, wrap_items
 
 
 def lines(text: str, width: int) -> list[str]:
@@ -55,3 +55,26 @@ def test_no_letter_is_lost_and_no_line_too_long(text: str, width: int) -> None:
 )
 def test_emoji_are_drawn_as_wide_as_they_are_measured(text: str, expected: str) -> None:
     assert steady(text) == expected
+
+
+def test_items_in_a_cell_go_on_below_their_words() -> None:
+    said = "Works for:\n• one thing that is long\n12. another that is long\nas it was before"
+    shown = ["".join(piece.text for piece in row) for row in wrap_items([Piece(said)], 14)]
+    assert shown == [
+        "Works for:",
+        "• one thing",
+        "  that is long",
+        "12. another",
+        "    that is",
+        "    long",
+        "as it was",
+        "before",
+    ]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(st.sampled_from("ab•* 1.\n再"), max_size=60), st.integers(4, 30))
+def test_items_lose_no_letter_and_stay_in_their_room(text: str, width: int) -> None:
+    shown = ["".join(piece.text for piece in row) for row in wrap_items([Piece(text)], width)]
+    assert "".join("".join(shown).split()) == "".join(text.split())
+    assert all(cells(line) <= width for line in shown)

@@ -11,7 +11,7 @@ from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.media import file_name
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.tables import cell_pieces, columns_of
-from octavo.tui.page.wrap import wrap
+from octavo.tui.page.wrap import wrap, wrap_items
 
 _NARROWEST, _WIDEST = 24, 100
 """Cells of one card at least, and of a row of them at most."""
@@ -61,7 +61,7 @@ def _body(
         if all(run.kind in ("icon", "emoji") for run in runs):
             icons += [*pieces, Piece(" ", PLAIN, None, True)]
             continue
-        lines += wrap([*icons, *pieces], width)
+        lines += wrap_items([*icons, *pieces], width)
         titled, icons = titled or len(lines), []
     if icons:
         lines += wrap(icons, width)

@@ -10,7 +10,7 @@ from octavo.tui.page.lines import Line, Piece, cells
 from octavo.tui.page.look import PLAIN
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.tables import cell_pieces, placed, select_labels
-from octavo.tui.page.wrap import wrap
+from octavo.tui.page.wrap import wrap, wrap_items
 
 _LABEL = 24
 """Cells that the names of fields take at most beside the values; where there is no room for both they stand above."""
@@ -47,14 +47,14 @@ def record(setting: Setting, block: Block, width: int) -> list[Line]:
         value = cell_pieces(cell, column, look, None, setting.targets) or [Piece("empty", look.muted, None, True)]
         if beside:
             left = wrap([Piece(name, look.muted)], beside)
-            right = wrap(value, width - beside - 2)
+            right = wrap_items(value, width - beside - 2)
             nothing: list[Piece] = []
             for first, second in zip_longest(left, right, fillvalue=nothing):
                 gap = Piece(" " * (beside + 2 - sum(cells(piece.text) for piece in first)), PLAIN, None, True)
                 out.append(Line([*first, gap, *second], cell))
         else:
             out += [Line(part, cell) for part in wrap([Piece(name, look.muted)], width)]
-            out += [Line([Piece("  ", PLAIN, None, True), *part], cell) for part in wrap(value, width - 2)]
+            out += [Line([Piece("  ", PLAIN, None, True), *part], cell) for part in wrap_items(value, width - 2)]
     return out
 
 

@@ -18,7 +18,7 @@ from octavo.tui.page.lines import Line, Piece, Spot, cells, cut, fit, off_side, 
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.slices import cut_of, whole_of
-from octavo.tui.page.wrap import wrap
+from octavo.tui.page.wrap import wrap_items
 
 if TYPE_CHECKING:
     from octavo.tui.page.targets import Targets
@@ -292,7 +292,7 @@ def _wraps(row: list[list[Piece]], widths: list[int]) -> bool:
 def row_lines(row: list[list[Piece]], set_table: Grid) -> list[list[Piece]]:
     """The lines of one row."""
     parts: list[list[list[Piece]]] = [
-        wrap(cell, width) if cell else [[]] for cell, width in zip(row, set_table.widths, strict=True)
+        wrap_items(cell, width) if cell else [[]] for cell, width in zip(row, set_table.widths, strict=True)
     ]
     out = []
     for number in range(max(map(len, parts))):

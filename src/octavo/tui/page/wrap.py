@@ -10,7 +10,8 @@ from itertools import accumulate
 
 from rich.cells import split_graphemes
 
-from octavo.tui.page.lines import Piece, cells
+from octavo.tui.page.lines import Piece, cells, cut
+from octavo.tui.page.look import PLAIN
 
 _CJK = (
     "\u1100-\u115f\u2e80-\u3029\u3030-\u30ff\u3105-\u4dbf\u4e00-\ua4cf\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6"
@@ -30,6 +31,7 @@ _SYLLABLES = (
 )
 _SYLLABIC = "\u0e01-\u0e2e\u0e40-\u0e44\u0e81-\u0eae\u0ec0-\u0ec4\u0edc-\u0edf\u1780-\u17b3\u1000-\u102a\u103f"
 _LATIN_WORDS = re.compile(r"[^ ]+ *| +")
+_ITEM = re.compile(r"^ *(?:[•*]|\d{1,3}\.) ", re.MULTILINE)
 _INNER_BREAK = re.compile(r"[/\-_.?&=,:;#]+|(?<=[a-z0-9])(?=[A-Z(])")
 
 
@@ -45,6 +47,28 @@ def wrap(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
         spans += [(at + start, at + end) for start, end in _line_spans(line, width)]
         at += len(line) + 1
     return _sliced(pieces, spans)
+
+
+def wrap_items(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
+    """As `wrap`, for lines of which some are items of a list: what goes on stands below their words, not their bullets."""
+    text = "".join([piece.text for piece in pieces])
+    if (cells(text) <= width and "\n" not in text) or not _ITEM.search(text):
+        return wrap(pieces, width)
+    out: list[list[Piece]] = []
+    at = 0
+    for line in text.split("\n"):
+        part = _sliced(pieces, [(at, at + len(line))])[0]
+        at += len(line) + 1
+        item = _ITEM.match(line)
+        is_icon = not out and line.startswith("*")  # in ASCII it looks like a bullet
+        hang = cells(item.group()) if item is not None and not is_icon else 0
+        if not hang or hang > width // 2:
+            out += wrap(part, width)
+            continue
+        first, *rest = wrap(cut(part, hang, cells(line)), width - hang)
+        out.append([*cut(part, 0, hang), *first])
+        out += [[Piece(" " * hang, PLAIN, None, True), *each] for each in rest]
+    return out
 
 
 def _words_of(text: str) -> re.Pattern[str]:
