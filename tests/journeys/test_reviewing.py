@@ -361,7 +361,7 @@ async def test_marks_hold_until_a_page_changes_and_one_compares_with_what_one_re
         await run.press("B", "down")
         await run.see("Your last review")
         await run.press("enter")
-        await run.see("against your review 0s ago", "0 of 1 viewed", "− Why so strict", "page 1 of 1")
+        await run.see("against your last review", "0 of 1 viewed", "− Why so strict", "page 1 of 1")
         await run.press("x")
         await run.see("1 of 1 viewed")
         await run.press("B", "up", "enter")

@@ -163,6 +163,15 @@ async def test_a_page_is_met_at_its_first_change_with_the_name_of_where_that_lie
         assert app.pane.change_number == 1
 
 
+async def test_a_page_without_a_change_is_met_at_its_first_open_thread() -> None:
+    app = view_app()
+    async with app.run_test(size=(80, 16)) as pilot:
+        settled = ThreadLine("Zoe M.", "3 d", "Settled.", open=False, key="t0")
+        show(app, BEFORE, BEFORE, One=[settled], first_step=[THREAD])
+        await pilot.pause()
+        assert "Tom W." in bar_at(app.pane)[0]
+
+
 async def test_a_fold_opens_where_it_is() -> None:
     app = view_app()
     async with app.run_test(size=(80, 30)) as pilot:

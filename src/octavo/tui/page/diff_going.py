@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import chain
 
 from octavo.documents.blocks import Block
 from octavo.tui.page.cursor_pane import Stop
@@ -50,8 +49,8 @@ class GoingAbout(TwoSided):
     # Meeting a page
 
     def meet(self) -> None:
-        """Put the cursor where one was on this page, else on the first change, and bring that in view if it is not: at
-        once, or once there is room."""
+        """Put the cursor where one was on this page, else on the first change or, without any, the first open thread, and
+        bring that in view if it is not: at once, or once there is room."""
         self._is_to_meet = True
         if len(self.galley):
             self._meet()
@@ -62,7 +61,7 @@ class GoingAbout(TwoSided):
         place = self.places.get(self.key) if not self.shows_source else None
         stop = self._stop_called(place.block) if place is not None else None
         if place is None or stop is None:
-            place, stop = None, self._change_from(-1, 1)
+            place, stop = None, self._change_from(-1, 1) or self._thread_from(-1, None, 1)
         if stop is None:
             return
         unit, first, last, block = stop
@@ -140,15 +139,19 @@ class GoingAbout(TwoSided):
     def action_thread(self, step: int) -> None:
         here = self.cursor_stop() if self.cursor is not None else None
         at, block = (here[0], here[3]) if here is not None else (-1 if step > 0 else len(self.galley), None)
-        units = self.changed.units
         with self.steady():
             # After the last comes the first: one begins at the first change, which may lie below a thread.
-            ahead = self.stops_from(at, block, step, lambda unit: bool(units[unit].threads))
-            again = self.stops_from(-1 if step > 0 else len(units), None, step, lambda unit: bool(units[unit].threads))
-            among = (stop for stop in chain(ahead, again) if stop[3].kind == "thread")
-            stop = next((stop for stop in among if stop[3].attrs["open"]), None)
+            stop = self._thread_from(at, block, step) or self._thread_from(
+                -1 if step > 0 else len(self.galley), None, step
+            )
         if stop is not None:
             self.put_cursor(stop, bring="third")
+
+    def _thread_from(self, unit: int, block: Block | None, step: int) -> Stop | None:
+        """The next open thread from a block of a unit on."""
+        units = self.changed.units
+        among = self.stops_from(unit, block, step, lambda unit: bool(units[unit].threads))
+        return next((stop for stop in among if stop[3].kind == "thread" and stop[3].attrs["open"]), None)
 
     def go_to_change(self, step: int) -> None:
         """Go to the change after (or before) the one under the cursor."""

@@ -49,6 +49,8 @@ class ComparingWith(Comparing):
         self._after: tuple[Page, ...] | None = None
         """The pages of the new side, where they are not those of the change request as it is."""
         self._base: Base = "base"
+        self._is_other_base = False
+        """Whether another was chosen, and what changes since is not on show yet."""
         self._listed: Changes | None = None
         self._completed: tuple[Sides, tuple[ChangedPage, ...]] | None = None
         """All that changes between two revisions, where the server lists only some of it."""
@@ -65,6 +67,10 @@ class ComparingWith(Comparing):
 
     def show_changed(self) -> None:
         """Show `changed`, which is known or is another now."""
+        raise NotImplementedError
+
+    def go_to_some_change(self) -> None:
+        """Go to the first page that changes, unless one is on one that does."""
         raise NotImplementedError
 
     def could_not_compare(self, cause: str) -> None:
@@ -172,6 +178,9 @@ class ComparingWith(Comparing):
     def _take(self, changed: tuple[ChangedPage, ...], left_out: int) -> None:
         self.changed, self.left_out = changed, left_out
         self.show_changed()
+        if self._is_other_base:
+            self._is_other_base = False
+            self.go_to_some_change()
 
     async def _complete(self, sides: Sides, old: RevisionRef) -> None:
         """See where deleted pages stood, and find what the server did not list."""
@@ -219,7 +228,7 @@ class ComparingWith(Comparing):
         if base == "review":
             review = self.my_review
             if review is not None and review.revision is not None:
-                return Sides(self._at(review.revision), self.head, f"your review {short_age(review.created_at)} ago")
+                return Sides(self._at(review.revision), self.head, "your last review")
         if base == "main":
             space = await self.live.fetch(spaces.Get(at=self._space))
             if space.revision is not None:
@@ -270,7 +279,7 @@ class ComparingWith(Comparing):
 
         def chosen(base: Base | None) -> None:
             if base is not None and base != self._base:
-                self._base = base
+                self._base, self._is_other_base = base, True
                 self.find_changes()
 
         self.app.push_screen(Picker("Compare with", choices, now=self._base), chosen)

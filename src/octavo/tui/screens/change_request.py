@@ -156,6 +156,10 @@ class ChangeRequestScreen(TakingBack, Proposing):
         self._draw_title()
         self.show_diff()
 
+    def go_to_some_change(self) -> None:
+        if self._entries and str(self.page_tree.key) not in self._entries:
+            self.page_tree.reveal(next(iter(self._entries)))
+
     def could_not_compare(self, cause: str) -> None:
         self.page_tree.fail("What it changes did not load", cause)
 
