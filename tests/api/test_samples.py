@@ -56,7 +56,7 @@ KINDS: dict[str, Any] = {
 """What each sample is. The sample of an error is the business of the client."""
 
 every_sample = pytest.mark.parametrize("name", KINDS)
-quickly = settings(max_examples=25, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+quickly = settings(max_examples=12, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 
 LEFT_OUT = (".object", ".target.page.createdAt", ".target.page.updatedAt", ".git.createdByGitBook")
 """Fields of the samples that are not printed again: what kind of thing it is says its place, when a page changed says

@@ -205,7 +205,7 @@ def test_front_matter() -> None:
     assert not found.is_empty
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
 @given(pages, pages)
 def test_both_sides_can_be_rebuilt(old: str, new: str) -> None:
     before, after = parse(old), parse(new)

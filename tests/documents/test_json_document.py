@@ -124,7 +124,7 @@ anything = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(anything)
 def test_no_document_is_too_broken(broken: Any) -> None:
     read = read_document({"nodes": broken} if isinstance(broken, list) else broken)

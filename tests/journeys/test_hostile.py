@@ -116,7 +116,7 @@ async def test_what_the_server_says_of_a_refused_write_is_text(stage: Stage) -> 
     "view",
     [
         pytest.param("2", id="content"),
-        pytest.param("3", id="changes"),
+        pytest.param("3", id="changes", marks=pytest.mark.long),
         pytest.param("4", id="comments", marks=pytest.mark.long),
         pytest.param("1", id="home", marks=pytest.mark.long),
     ],

@@ -280,6 +280,7 @@ async def test_only_mine(stage: Stage) -> None:
         await run.see("Battery figures")
 
 
+@pytest.mark.long
 async def test_sixty_pages_are_reviewed_page_by_page_and_go_on_after_a_restart(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "classic")

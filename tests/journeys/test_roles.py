@@ -22,7 +22,12 @@ KEYS = {
     "A": "review",
     "m": "merge",
 }
-PEOPLE = pytest.mark.parametrize("person", ALLOWED)
+
+
+def people(*often: str) -> pytest.MarkDecorator:
+    """Each of them, those of `often` in every run."""
+    found = [pytest.param(person, marks=[] if person in often else [pytest.mark.long]) for person in ALLOWED]
+    return pytest.mark.parametrize("person", found)
 
 
 def dim(run: Run) -> dict[str, str]:
@@ -31,7 +36,7 @@ def dim(run: Run) -> dict[str, str]:
     return {key: command.reason or "" for command in commands for key in command.keys if not command.enabled}
 
 
-@PEOPLE
+@people("elin-brandt", "tomas-okafor", "mara-lindqvist")
 async def test_keys_of_a_change_request_that_cannot_act_are_dim_and_say_why(stage: Stage, person: str) -> None:
     async with stage.play(person, start="changes") as run:
         await run.press("/", *"refused", "enter")
@@ -49,7 +54,7 @@ async def test_keys_of_a_change_request_that_cannot_act_are_dim_and_say_why(stag
             assert (key in dim(run)) == (key not in ALLOWED[person]), f"{person} and {key}: {dim(run)}"
 
 
-@PEOPLE
+@people("elin-brandt", "mara-lindqvist")
 async def test_who_may_not_comment_is_told_so_on_a_page(stage: Stage, person: str) -> None:
     async with stage.play(person) as run:
         await run.press("j", "j", "enter")
@@ -64,7 +69,7 @@ async def test_who_may_not_comment_is_told_so_on_a_page(stage: Stage, person: st
             await run.hear("Your role in Harbour API does not let you comment. Ask an administrator of the space.")
 
 
-@PEOPLE
+@people("elin-brandt", "mara-lindqvist")
 async def test_who_may_not_resolve_a_thread_is_told_so(stage: Stage, person: str) -> None:
     async with stage.play(person, start="comments") as run:
         await run.press("/", *"09:06", "enter", "enter")

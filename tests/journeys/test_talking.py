@@ -48,7 +48,7 @@ async def test_comment_on_a_block(stage: Stage) -> None:
         assert not run.gate.sent(comments.Create), "it is held for undo"
         await run.sent()
         await run.gone("sending", "1 waiting")
-        await run.see("● Mara Lindqvist", "Is **five minu")
+        await run.see("● Mara Lindqvist", "Is five minutes tru")
         (sent,) = run.gate.sent(comments.Create)
         assert sent.node is not None
 
