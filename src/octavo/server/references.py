@@ -1,4 +1,5 @@
-"""The text of a page as it was asked for: with what it includes in its place, and with links by id."""
+"""The text of a page as it was asked for: with what it includes in its place, its expressions worked out, and with links
+by id."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from octavo.api.content import GetPage, GetPageByPath
 from octavo.documents import links
 from octavo.documents.tags import TagScanner
 from octavo.server.behaviour import revisions
+from octavo.server.evaluating import evaluated
 from octavo.server.folders import relinked
 from octavo.server.store import Json, Store
 from octavo.server.surveying import places_of, reusable
@@ -34,6 +36,9 @@ def as_asked(world: World, revision: Json, page: Json, op: GetPage | GetPageByPa
     text = revisions.text(world, page)
     if op.dereferenced:
         text = dereferenced(world.store, text, page, revision)
+    if op.evaluated:
+        known = {"space": revision["variables"], "page": page.get("variables") or {}}
+        text = evaluated(text, known, fixed_only=op.evaluated == "deterministic-only")
     return stable(text, page, revision) if op.refs == "stable" else text
 
 

@@ -1,0 +1,76 @@
+"""Expressions and conditions worked out for a caller, with the variables of the space and the page."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.api import content
+from octavo.server.evaluating import UNKNOWN, evaluated, value_of
+from tests.server.asking import Ask
+from tests.server.writing import Desk
+
+KNOWN: dict[str, dict[str, Any]] = {"space": {"version": "v2", "count": 3, "open": True}, "page": {"name": "a*b <c>"}}
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("space.vars.version", "v2"),
+        ("space.vars.count > 2 && space.vars.open", True),
+        ('space.vars.version == "v1" || !space.vars.open', False),
+        ("(space.vars.count <= 2) === false", True),
+        ("space.vars.other", UNKNOWN),
+        ("space.vars.other || true", True),
+        ("visitor.claims.unsigned.beta", None),
+        ("visitor.claims.list.includes('a')", UNKNOWN),
+        ("1 +", UNKNOWN),
+        ("", UNKNOWN),
+        ("(" * 900, UNKNOWN),
+        ("!" * 190 + "true", UNKNOWN),
+    ],
+)
+def test_an_expression_comes_to_a_value_or_is_left_alone(expression: str, value: Any) -> None:
+    assert value_of(expression, KNOWN, fixed_only=False) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('At <code class="expression">space.vars.version</code>.', "At v2."),
+        ('<code class="expression">page.vars.name</code>', "a&#42;b &lt;c&gt;"),
+        ('<code class="expression">space.vars.gone</code>', '<code class="expression">space.vars.gone</code>'),
+        ("a\n\n{% if space.vars.open %}\nyes\n{% else %}\nno\n{% endif %}\n\nb", "a\n\nyes\n\nb"),
+        ("{% if !space.vars.open %}\na\n{% elif space.vars.count == 3 %}\nb\n{% endif %}", "b"),
+        ("{% if visitor.claims.x %}\nhidden\n{% endif %}", ""),
+        ("{% if odd thing %}\nkept\n{% endif %}", "{% if odd thing %}\nkept\n{% endif %}"),
+        ("{% if space.vars.open %}\nunclosed", "{% if space.vars.open %}\nunclosed"),
+        ("```\n{% if space.vars.open %}\n```\n\n{% endif %}", "```\n{% if space.vars.open %}\n```\n\n{% endif %}"),
+        ("{% if space.vars.open %}{% if visitor.a %}x{% else %}y{% endif %}{% endif %}", "y"),
+    ],
+)
+def test_what_holds_stays_and_the_rest_goes(text: str, shown: str) -> None:
+    assert evaluated(text, KNOWN, fixed_only=False) == shown
+
+
+def test_what_depends_on_the_visitor_is_left_when_only_what_is_fixed_is_worked_out() -> None:
+    text = '{% if visitor.claims.x %}\n<code class="expression">space.vars.count</code>\n{% endif %}'
+    assert evaluated(text, KNOWN, fixed_only=True) == "{% if visitor.claims.x %}\n3\n{% endif %}"
+
+
+async def test_a_page_is_worked_out_when_that_is_asked(ask: Ask) -> None:
+    said = "# Home\n\nAll.\n\n{% if visitor.claims.unsigned.beta %}\nFew.\n{% endif %}\n"
+    desk = await Desk.open(ask, said)
+    page_id = await desk.id("Home")
+    asked: list[bool | Literal["deterministic-only"]] = [False, True, "deterministic-only"]
+    texts = [(await ask(content.GetPage(at=desk.space, page_id=page_id, evaluated=each))).markdown for each in asked]
+    assert ["Few." in (text or "") for text in texts] == [True, False, True]
+    assert all("All." in (text or "") for text in texts)
+
+
+@given(st.text(st.sampled_from("{%}ifels nd\n`truev.!|&()"), max_size=80))
+def test_any_text_comes_to_an_end(text: str) -> None:
+    evaluated(text, KNOWN, fixed_only=False)
