@@ -154,6 +154,13 @@ def test_a_list_is_told_as_it_is_sent() -> None:
 
 
 @every_route
+def test_null_is_told_where_it_means_something(route: Route) -> None:
+    body = described(route).get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    told = {name for name, schema in body.get("properties", {}).items() if {"type": "null"} in schema.get("anyOf", ())}
+    assert told == {camel(name) for name in route.spec.nullable}
+
+
+@every_route
 def test_what_it_requires_is_required(route: Route) -> None:
     operation = described(route)
     body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})

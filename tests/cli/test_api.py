@@ -51,6 +51,7 @@ def test_limits_and_choices_of_parameters_are_told() -> None:
     assert told["organizations.ListMembers", "role"]["enum"][-2:] == ["read", "guest"]  # a role, or no role
     assert told["teams.Create", "title"] == {"type": "string", "minLength": 1, "maxLength": 64}
     assert told["collections.Update", "defaultLevel"]["nullable"] is True
+    assert told["collections.Update", "title"] == {"type": "string", "maxLength": 50}  # it has one, whatever it is
     assert "premium" in told["sites.List", "type"]["items"]["enum"]
 
 

@@ -115,7 +115,7 @@ class Get(InChangeRequest, Operation[ChangeRequest], get=""):
     """One change request."""
 
 
-class Update(InChangeRequest, Operation[ChangeRequest], patch=""):
+class Update(InChangeRequest, Operation[ChangeRequest], patch="", nullable=("description",)):
     """Rename, describe, open, archive or reopen a change request."""
 
     subject: Annotated[str, Field(max_length=100)] | None = None

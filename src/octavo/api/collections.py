@@ -60,7 +60,7 @@ class Get(InCollection, Operation[Collection], get=""):
     """One collection."""
 
 
-class Update(InCollection, Operation[Collection], patch=""):
+class Update(InCollection, Operation[Collection], patch="", nullable=("default_level",)):
     """Rename or describe a collection, or change its default level."""
 
     title: Annotated[str, Field(max_length=50)] | None = None
@@ -76,7 +76,7 @@ class ListSpaces(InCollection, Listing[Space], get="/spaces"):
     """Spaces that lie directly in a collection."""
 
 
-class Move(InCollection, Operation[Collection], post="/move", success=200):
+class Move(InCollection, Operation[Collection], post="/move", success=200, nullable=("parent",)):
     """Move a collection into another (or to the root: None), or before or after a neighbour."""
 
     parent: Id | None = None

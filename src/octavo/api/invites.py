@@ -53,7 +53,7 @@ class InOrganization(Model):
     at: OrganizationRef
 
 
-class Invite(InOrganization, Operation[Invited], post="/invites", success=200):
+class Invite(InOrganization, Operation[Invited], post="/invites", success=200, nullable=("role",)):
     """Invite people by e-mail address."""
 
     emails: tuple[Email | Invitation, ...]
@@ -67,7 +67,7 @@ class ListLinks(InOrganization, Listing[InviteLink], get="/link-invites"):
     """Invite links the caller may administer."""
 
 
-class CreateLink(InOrganization, Operation[InviteLink], post="/link-invites"):
+class CreateLink(InOrganization, Operation[InviteLink], post="/link-invites", nullable=("role",)):
     """Make an invite link: into the organization with a role, or into a space or collection with a level."""
 
     role: Role | None = None
@@ -83,7 +83,7 @@ class GetLink(InOrganization, Operation[InviteLink], get="/link-invites/{invite_
     invite_id: Id
 
 
-class UpdateLink(InOrganization, Operation[InviteLink], patch="/link-invites/{invite_id}"):
+class UpdateLink(InOrganization, Operation[InviteLink], patch="/link-invites/{invite_id}", nullable=("role",)):
     """Change the role an invite link gives in the organization, or its level in a place."""
 
     invite_id: Id

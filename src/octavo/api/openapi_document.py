@@ -19,7 +19,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from octavo import __version__
-from octavo.api.operation import AREAS, ListPage, Spec, load
+from octavo.api.operation import AREAS, ListPage, Spec, camel, load
 from octavo.api.wire import Route, body_fields, query_fields, routes
 
 Json = dict[str, Any]
@@ -209,7 +209,9 @@ def _body(spec: Spec, schemas: _Schemas) -> Json | None:
     if not names:
         return None
     whole = schemas.whole(spec.operation)
-    properties = {name: schemas.field(spec.operation, name) for name in whole["properties"] if name in names}
+    nullable = {camel(name) for name in spec.nullable}
+    fields = {name: schemas.field(spec.operation, name) for name in whole["properties"] if name in names}
+    properties = {name: each if name in nullable else _without_null(each) for name, each in fields.items()}
     required = [name for name in whole.get("required", ()) if name in names]
     schema: Json = {"type": "object", "properties": properties}
     if required:
@@ -300,7 +302,7 @@ def _reached(value: Any, described: Json) -> set[str]:
 
 
 def _without_null(schema: Json) -> Json:
-    """The query knows no null."""
+    """Where null stands for what may be left out, and means nothing itself."""
     kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
     if not kinds:
         return schema

@@ -164,23 +164,32 @@ class Operation(Model, Generic[T]):
         delete: str | None = None,
         success: int = 0,
         query: tuple[str, ...] = (),
+        nullable: tuple[str, ...] = (),
         again: bool = False,
         **options: Any,
     ) -> None:
         """Declare the method and the path; `success` where it is not 200 (201 for POST, 204 for DELETE).
 
-        `query` names the fields that travel in the query of a request that also has a body. `again`: the request is
-        that of another operation, and only what is made of the answer differs.
+        `query` names the fields that travel in the query of a request that also has a body, `nullable` those of a
+        body for which null means something: others are left out, or have a value. `again`: the request is that of
+        another operation, and only what is made of the answer differs.
         """
         super().__init_subclass__(**options)
 
     @classmethod
     def __pydantic_init_subclass__(
-        cls, *, success: int = 0, query: tuple[str, ...] = (), again: bool = False, **route: str
+        cls,
+        *,
+        success: int = 0,
+        query: tuple[str, ...] = (),
+        nullable: tuple[str, ...] = (),
+        again: bool = False,
+        **route: str,
     ) -> None:
         for method, path in route.items():
             verb = method.upper()
-            SPECS[cls] = Spec(cls, verb, path, success or {"POST": 201, "DELETE": 204}.get(verb, 200), query, again)
+            usual = {"POST": 201, "DELETE": 204}.get(verb, 200)
+            SPECS[cls] = Spec(cls, verb, path, success or usual, query, nullable, again)
 
 
 class Listing(Operation[ListPage[T]], Generic[T]):
@@ -199,6 +208,7 @@ class Spec:
     path: str
     success: int
     query: tuple[str, ...]
+    nullable: tuple[str, ...] = ()
     again: bool = False
     """Whether another operation has the same request: this one is none of the interface, and its answer is never kept."""
 

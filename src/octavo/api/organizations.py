@@ -107,7 +107,7 @@ class DefaultContent(Model):
     site: Id
 
 
-class Update(InOrganization, Operation[Organization], patch=""):
+class Update(InOrganization, Operation[Organization], patch="", nullable=("default_role", "default_content", "logo")):
     """Change the settings of an organization. Left-out fields stay as they are."""
 
     title: Annotated[str, Field(min_length=2, max_length=255)] | None = None
@@ -139,7 +139,7 @@ class GetMember(InOrganization, Operation[Member], get="/members/{user_id}"):
     user_id: UserId
 
 
-class UpdateMember(InOrganization, Operation[Member], patch="/members/{user_id}"):
+class UpdateMember(InOrganization, Operation[Member], patch="/members/{user_id}", nullable=("role",)):
     """Change the role of a member. None makes a guest of them."""
 
     user_id: UserId

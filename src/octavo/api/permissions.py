@@ -38,7 +38,7 @@ class AtShared(Model):
     at: Shared
 
 
-class Grant(AtShared, Operation[None], post="/permissions", success=204):
+class Grant(AtShared, Operation[None], post="/permissions", success=204, nullable=("role",)):
     """Give people, teams or both a role in a space or collection. None takes back what they were given."""
 
     role: Role | None
@@ -50,7 +50,7 @@ class ListUsers(AtShared, Listing[UserPermission], get="/permissions/users"):
     """People who were given a role here, but for those who only have one by a team or around this place."""
 
 
-class UpdateUser(AtShared, Operation[None], patch="/permissions/users/{user_id}", success=204):
+class UpdateUser(AtShared, Operation[None], patch="/permissions/users/{user_id}", success=204, nullable=("role",)):
     """Change the role a person was given here. None takes it back."""
 
     user_id: UserId
@@ -67,7 +67,7 @@ class ListTeams(AtShared, Listing[TeamPermission], get="/permissions/teams"):
     """Teams that were given a role here."""
 
 
-class UpdateTeam(AtShared, Operation[None], patch="/permissions/teams/{team_id}", success=204):
+class UpdateTeam(AtShared, Operation[None], patch="/permissions/teams/{team_id}", success=204, nullable=("role",)):
     """Change the role a team was given here. None takes it back."""
 
     team_id: Id

@@ -73,7 +73,9 @@ class ListRequested(InChangeRequest, Listing[RequestedReviewer], get="/requested
     """Who is still asked for a review."""
 
 
-class Request(InChangeRequest, Operation[RequestedReviewers], post="/requested-reviewers", success=200):
+class Request(
+    InChangeRequest, Operation[RequestedReviewers], post="/requested-reviewers", success=200, nullable=("description",)
+):
     """Ask people for a review."""
 
     users: tuple[UserId, ...]

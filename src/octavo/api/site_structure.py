@@ -141,7 +141,7 @@ class CreateSiteSpace(InSite, Operation[SiteSpace], post="/site-spaces"):
     section_id: Id | None = None
 
 
-class UpdateSiteSpace(InSite, Operation[SiteSpace], patch="/site-spaces/{site_space_id}"):
+class UpdateSiteSpace(InSite, Operation[SiteSpace], patch="/site-spaces/{site_space_id}", nullable=("condition",)):
     """Change the path or the condition of a site space, or put another space in its place."""
 
     site_space_id: Id
@@ -162,7 +162,7 @@ class ListSections(InSite, Listing[SiteSection], get="/sections"):
     share_key: str | None = None
 
 
-class CreateSection(InSite, Operation[SiteSection], post="/sections"):
+class CreateSection(InSite, Operation[SiteSection], post="/sections", nullable=("title", "icon")):
     """Add a section that holds one space. Spaces of a site that had no sections come to stand in one before it."""
 
     space_id: Id
@@ -171,7 +171,9 @@ class CreateSection(InSite, Operation[SiteSection], post="/sections"):
     icon: Icon | None = None
 
 
-class UpdateSection(InSite, Operation[SiteSection], patch="/sections/{site_section_id}"):
+class UpdateSection(
+    InSite, Operation[SiteSection], patch="/sections/{site_section_id}", nullable=("condition", "icon", "description")
+):
     """Change the title, path, default site space, condition, icon or description of a section."""
 
     site_section_id: Id
@@ -200,7 +202,7 @@ class ListGroups(InSite, Listing[SectionGroup], get="/section-groups"):
     """Groups of sections of a site, in the order of its structure."""
 
 
-class CreateGroup(InSite, Operation[SectionGroup], post="/section-groups"):
+class CreateGroup(InSite, Operation[SectionGroup], post="/section-groups", nullable=("icon",)):
     """Make a group, at the root or in another, and move sections into it."""
 
     title: GroupTitle
@@ -209,7 +211,7 @@ class CreateGroup(InSite, Operation[SectionGroup], post="/section-groups"):
     parent: Id | None = None
 
 
-class UpdateGroup(InSite, Operation[SectionGroup], patch="/section-groups/{site_section_group_id}"):
+class UpdateGroup(InSite, Operation[SectionGroup], patch="/section-groups/{site_section_group_id}", nullable=("icon",)):
     """Change the title or the icon of a group."""
 
     site_section_group_id: Id

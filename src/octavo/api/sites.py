@@ -158,7 +158,7 @@ class Get(InSite, Operation[Site], get=""):
     """One site."""
 
 
-class Update(InSite, Operation[Site], patch=""):
+class Update(InSite, Operation[Site], patch="", nullable=("proxy",)):
     """Change the settings of a site. Left-out fields stay as they are."""
 
     title: Annotated[str, Field(min_length=2, max_length=128)] | None = None

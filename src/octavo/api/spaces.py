@@ -131,7 +131,7 @@ class GetGitInfo(InSpace, Operation[GitSync], get="/git/info"):
     """The repository a space is kept in step with. 404 when there is none."""
 
 
-class Update(InSpace, Operation[Space], patch=""):
+class Update(InSpace, Operation[Space], patch="", nullable=("default_level", "emoji", "icon")):
     """Rename a space, lock it, or change its default level or emoji."""
 
     title: Annotated[str, Field(max_length=50)] | None = None
@@ -154,7 +154,7 @@ class Restore(InSpace, Operation[Space], post="/restore", success=200):
     """Bring back a space deleted within the last 7 days."""
 
 
-class Move(InSpace, Operation[Space], post="/move", success=200):
+class Move(InSpace, Operation[Space], post="/move", success=200, nullable=("parent",)):
     """Move a space into a collection (or to the root: None), or before or after a neighbour."""
 
     parent: Id | None = None

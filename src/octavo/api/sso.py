@@ -65,7 +65,7 @@ class ListProviders(InOrganization, Listing[SamlProvider], get="/saml"):
     """SAML providers of an organization."""
 
 
-class CreateProvider(InOrganization, Operation[SamlProvider], post="/saml"):
+class CreateProvider(InOrganization, Operation[SamlProvider], post="/saml", nullable=("default_role",)):
     """Add a SAML provider. It is pending until its entity id, certificate and address are known."""
 
     label: Label
@@ -82,7 +82,9 @@ class GetProvider(InOrganization, Operation[SamlProvider], get="/saml/{saml_prov
     saml_provider_id: Id
 
 
-class UpdateProvider(InOrganization, Operation[SamlProvider], patch="/saml/{saml_provider_id}"):
+class UpdateProvider(
+    InOrganization, Operation[SamlProvider], patch="/saml/{saml_provider_id}", nullable=("default_role",)
+):
     """Change a SAML provider. Left-out fields stay as they are."""
 
     saml_provider_id: Id

@@ -14,7 +14,7 @@ from functools import singledispatch
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
-from octavo.api.operation import SPECS, Listing, ListPage, Model, Operation
+from octavo.api.operation import SPECS, Listing, ListPage, Model, Operation, camel
 from octavo.api.wire import VERSION, arguments, location
 from octavo.server.store import Json
 from octavo.server.world import Refused, World
@@ -36,8 +36,6 @@ Completer = Callable[[Any, World, Json], Json]
 C = TypeVar("C", bound=Completer)
 COMPLETERS: dict[type[Model], Completer] = {}
 """What plain documents become when they are written, by the model they answer."""
-NULLABLE: dict[type[Model], tuple[str, ...]] = {}
-"""The fields of plain documents that may be null, by the model they answer."""
 
 
 def shows(kind: type[Model]) -> Callable[[P], P]:
@@ -60,14 +58,14 @@ def guards(*operations: type[Operation[Any]]) -> Callable[[G], G]:
     return register
 
 
-def completes(kind: type[Model], *, nullable: tuple[str, ...] = ()) -> Callable[[C], C]:
+def completes(kind: type[Model]) -> Callable[[C], C]:
     """Let a function check and complete plain documents that answer a `kind`, before they are filed.
 
     It is given the operation, the world and the document with what the caller set in it; it returns what is filed.
     """
 
     def register(complete: C) -> C:
-        COMPLETERS[kind], NULLABLE[kind] = complete, nullable
+        COMPLETERS[kind] = complete
         return complete
 
     return register
@@ -95,7 +93,7 @@ def _written(op: Operation[Any], world: World, path: str) -> Json:
     else:
         document = {"id": world.new_id()}
         path = f"{path}/{document['id']}"
-    document |= given(op, NULLABLE.get(spec.answer, ()))
+    document |= given(op)
     if complete := COMPLETERS.get(spec.answer):
         document = complete(op, world, document)
     return world.store.put(path, document)
@@ -129,8 +127,9 @@ def path_of(op: Operation[Any]) -> str:
     return unquote(location(op).removeprefix(VERSION))
 
 
-def given(op: Operation[Any], nullable: tuple[str, ...] = ()) -> Json:
-    """What the caller set, under wire names. Refuses null for all but the `nullable` ones."""
+def given(op: Operation[Any]) -> Json:
+    """What the caller set, under wire names. Refuses null where it means nothing."""
+    nullable = {camel(name) for name in SPECS[type(op)].nullable}
     fields: Json = op.model_dump(mode="json", by_alias=True, include=set(arguments(op)), exclude_unset=True)
     for name, value in fields.items():
         if value is None and name not in nullable:

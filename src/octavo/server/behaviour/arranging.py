@@ -69,7 +69,7 @@ def move(op: spaces.Move | collections.Move, world: World) -> Json:
     path = path_of(op).removesuffix("/move")
     holder = world.store.get(path)
     need(world, holder, "admin")
-    if not given(op, nullable=("parent",)):
+    if not given(op):
         raise Refused(400, "Say where to move it: give parent, position or both.")
     next_to = _neighbour(op.position, world) if op.position else None
     if next_to and (next_to[1]["organization"] != holder["organization"] or next_to[0] == path):

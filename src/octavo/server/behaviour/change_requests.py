@@ -129,7 +129,7 @@ def _create(op: change_requests.Create, world: World) -> Json:
 def _update(op: change_requests.Update, world: World) -> Json:
     need(world, world.store.get(f"/spaces/{op.at.space_id}"), "edit")
     document = world.store.get(path_of(op.at))
-    fields = given(op, nullable=("description",))
+    fields = given(op)
     if "status" in fields and document["status"] == "merged":
         raise Refused(400, f"Change request #{document['number']} is merged, which is final: its status cannot change.")
     return present_change_request(world, describe(world, document, **fields))

@@ -43,7 +43,7 @@ def _create(op: collections.Create, world: World) -> Json:
 @handle.register
 def _update(op: collections.Update, world: World) -> Json:
     need(world, world.store.get(path_of(op)), "admin")
-    fields = given(op, nullable=("defaultLevel",))
+    fields = given(op)
     return present_collection(world, world.store.change(path_of(op), **fields))
 
 

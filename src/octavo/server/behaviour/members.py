@@ -84,7 +84,7 @@ def _get(op: organizations.GetMember, world: World) -> Json:
 @handle.register
 def _update(op: organizations.UpdateMember, world: World) -> Json:
     need_to_manage(world, op.at.organization_id)
-    fields = given(op, nullable=("role",))
+    fields = given(op)
     if fields.get("role", "admin") != "admin":
         _refuse_last_administrator(world, op)
     return present_member(world, op.at.organization_id, world.store.change(path_of(op), **fields))

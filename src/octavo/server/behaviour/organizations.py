@@ -45,7 +45,7 @@ def _list(op: organizations.List, world: World) -> Json:
 def _update(op: organizations.Update, world: World) -> Json:
     organization = world.store.get(path_of(op))
     need_in_organization(world, organization, "admin")
-    fields = given(op, nullable=("defaultRole", "defaultContent", "logo"))
+    fields = given(op)
     if "mergeRules" in fields:
         refuse_malformed(fields["mergeRules"], kinds=("none", "rules"))
     if op.hostname is not None:

@@ -95,7 +95,7 @@ def _request(op: reviews.Request, world: World) -> Json:
     path = path_of(op.at)
     change_request = world.store.get(path)
     refuse_closed(change_request, "be reviewed")
-    fields = given(op, nullable=("description",))
+    fields = given(op)
     users = list(dict.fromkeys(fields.pop("users")))
     if not users:
         raise Refused(400, "users is empty: name those who should review.")

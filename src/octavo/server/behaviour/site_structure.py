@@ -91,7 +91,7 @@ def _site_space(tree: Tree, identifier: str, space: Json, section: str | None) -
     return {**part, "space": space["id"], "path": _free_path(tree, "site-space", section, space["title"])}
 
 
-@completes(structure.SiteSpace, nullable=("condition",))
+@completes(structure.SiteSpace)
 def _complete_site_space(
     op: structure.CreateSiteSpace | structure.UpdateSiteSpace, world: World, document: Json
 ) -> Json:
@@ -127,7 +127,7 @@ def _space_not_on(world: World, tree: Tree, space_id: str) -> Json:
 # Sections
 
 
-@completes(structure.SiteSection, nullable=("title", "condition", "icon", "description"))
+@completes(structure.SiteSection)
 def _complete_section(op: structure.CreateSection | structure.UpdateSection, world: World, document: Json) -> Json:
     tree = _tree(world, op)
     if isinstance(op, structure.UpdateSection):
@@ -177,7 +177,7 @@ def _delete_section(op: structure.DeleteSection, world: World) -> None:
 # Groups
 
 
-@completes(structure.SectionGroup, nullable=("icon",))
+@completes(structure.SectionGroup)
 def _complete_group(op: structure.CreateGroup | structure.UpdateGroup, world: World, document: Json) -> Json:
     if isinstance(op, structure.UpdateGroup):
         return _without_null(document, "icon")

@@ -61,7 +61,7 @@ guards(sites.Create)(in_organization("create"))
 _administers = guards(sites.Update, sites.Delete)(in_organization("admin"))
 
 
-@completes(sites.Site, nullable=("proxy",))
+@completes(sites.Site)
 def _complete(op: sites.Create | sites.Update, world: World, site: Json) -> Json:
     return _new(op, world, site) if isinstance(op, sites.Create) else _changed(op, world, site)
 

@@ -93,7 +93,7 @@ def _get_git_info(op: spaces.GetGitInfo, world: World) -> Json:
 @handle.register
 def _update(op: spaces.Update, world: World) -> Json:
     need(world, world.store.get(path_of(op)), "admin")
-    fields = given(op, nullable=("defaultLevel", "emoji", "icon"))
+    fields = given(op)
     if fields.get("emoji") and fields.get("icon"):
         raise Refused(400, "emoji and icon cannot both be set: choose one.")
     if "mergeRules" in fields:

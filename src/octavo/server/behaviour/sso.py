@@ -33,7 +33,7 @@ def present_provider(world: World, document: Json) -> Json:
     }
 
 
-@completes(sso.SamlProvider, nullable=("defaultRole",))
+@completes(sso.SamlProvider)
 def _complete(op: sso.CreateProvider | sso.UpdateProvider, world: World, document: Json) -> Json:
     """A provider that is active once all that is needed is known. Raises Missing for a team that is not there."""
     organization = op.at.organization_id
