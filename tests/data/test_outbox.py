@@ -15,7 +15,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
 from octavo.data.entry import Basis
-from octavo.data.outbox import Outbox
+from octavo.data.outbox import Outbox, Queued
 from octavo.data.state import NotSaved, State
 from octavo.server.app import Platform
 from tests.data.conftest import ByHand
@@ -68,6 +68,32 @@ async def test_undo_gives_the_text_back(outbox: ByHand, drafts: Drafts, here: Sp
     await outbox.undo()
     assert await outbox.undo() is None
     assert gate.asked == []
+
+
+async def test_what_is_begun_together_is_on_disk_together_and_taken_back_together(
+    outbox: ByHand, drafts: Drafts, here: SpaceRef, ask: Ask, clock: Clock, state: State
+) -> None:
+    about = [await thread(ask, here, str(number), user="mia") for number in range(3)]
+    wanted = [Queued(comments.Update(at=here, comment_id=each.id, resolved=True), "resolve") for each in about]
+    allow = refuse_to_save(state)
+    with pytest.raises(NotSaved):
+        await outbox.add_all(wanted)
+    assert outbox.entries == ()
+    allow()
+    entries = await outbox.add_all((*wanted, Queued(comment(here), "comment", "a")))
+    assert len({entry.held_until for entry in entries}) == 1, "the time to undo is the same for all"
+    clock.forward(seconds=outbox.undo_seconds)
+    while len(outbox.entries) == 4:
+        await outbox.step()
+    undone = await outbox.undo()
+    assert undone
+    assert undone.text == "Hello"
+    assert undone.sentence.startswith("Taken back: comment. ")
+    assert "Undone: resolve" in undone.sentence
+    await outbox.run_dry()
+    assert all([(await ask(comments.Get(at=here, comment_id=each.id))).is_open for each in about])
+    assert drafts.get("a") == "Hello"
+    assert await outbox.undo() is None
 
 
 async def test_undo_of_a_comment_that_is_posted_says_what_to_do(outbox: ByHand, here: SpaceRef, clock: Clock) -> None:

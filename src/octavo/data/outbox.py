@@ -6,7 +6,8 @@ import asyncio
 import random
 import secrets
 import sqlite3
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -25,10 +26,19 @@ from octavo.data.state import NotSaved, State
 if TYPE_CHECKING:
     from octavo.api.users import User
 
-__all__ = ["Entry", "Outbox", "Undone"]
+__all__ = ["Entry", "Outbox", "Queued", "Undone"]
 
 REMEMBERED = 100
 """How many writes can be taken back, one after the other."""
+
+
+@dataclass(frozen=True)
+class Queued:
+    """A comment write for the outbox: `doing` follows "Couldn't", `place` is that of its draft."""
+
+    op: Operation[Any]
+    doing: str
+    place: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,7 +81,8 @@ class Outbox:
         self._pending = Pending(state, self._now)
         self._driver = Driver(send, self._pending, me=me, timeout=timeout, settle=settle, jitter=jitter)
         self._task: asyncio.Task[None] | None = None
-        self._history: list[str] = []
+        self._history: list[tuple[str, ...]] = []
+        """What was begun here, the ids of what belongs together in one."""
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -115,31 +126,50 @@ class Outbox:
 
         `doing` follows "Couldn't": "reply", "resolve the thread". Raises NotSaved.
         """
-        entry = await self._add(op, doing, place, self.undo_seconds)
-        self._history = [*self._history[1 - REMEMBERED :], entry.id]
+        (entry,) = await self.add_all((Queued(op, doing, place),))
         return entry
 
+    async def add_all(self, writes: Sequence[Queued]) -> tuple[Entry, ...]:
+        """Take over writes that belong together: all of them are on disk when this returns, and `undo` takes back all.
+        Raises NotSaved, and then none is."""
+        entries = await self._add(writes, self.undo_seconds)
+        self._history = [*self._history[1 - REMEMBERED :], tuple(entry.id for entry in entries)]
+        return entries
+
     async def undo(self) -> Undone | None:
-        """Take back the newest write of this instance. None when there is none. Raises NotSaved."""
+        """Take back the newest write of this instance, with those it belongs to. None when there is none. Raises NotSaved."""
         while self._history:
-            entry_id = self._history[-1]
-            entry = self._pending.find(entry_id)
-            if entry is None:
-                done = self.state.read(partial(ledger.done, entry_id=entry_id))
-                undone = await self._invert(done) if done is not None else None
-                self._history.pop()
-                if undone is not None:
-                    return undone
-            elif entry.state == "failed":
-                self._history.pop()
-                return Undone(f"There is nothing to take back. {entry.reason}", done=False)
-            elif entry.state in ("sending", "unknown"):
-                return Undone(f"Too late for now: “{entry.doing}” is on its way. Try again in a moment.", done=False)
-            elif await self._pending.remove(entry_id, self._put_back, "held", "queued"):
-                self._history.pop()
-                text = text_of(entry.op)
-                return Undone(f"Taken back: {entry.doing}.", done=True, place=entry.place, text=text)
+            if (undone := await self._undo(self._history[-1])) is not None:
+                return undone
         return None
+
+    async def _undo(self, group: tuple[str, ...]) -> Undone | None:
+        """Take back what was begun together. What is on its way stays for the next time. None: nothing is left of it."""
+        newest_first = tuple(reversed(group))
+        here = [entry for each in newest_first if (entry := self._pending.find(each)) is not None]
+        read = self.state.read
+        done = [entry for each in newest_first if (entry := read(partial(ledger.done, entry_id=each))) is not None]
+        waiting = [entry for entry in here if entry.state in ("held", "queued")]
+        removed: tuple[Entry, ...] = ()
+        if waiting:
+            removed = await self._pending.remove([each.id for each in waiting], self._put_back, "held", "queued")
+        kept = {each.id for each in removed}
+        failed = [entry for entry in here if entry.state == "failed"]
+        late = [entry for entry in here if entry.id not in kept and entry.state != "failed"]
+        said = [f"Taken back: {entry.doing}." for entry in removed]
+        inverted, sentences = await self._invert(done)
+        said += sentences
+        said += [f"There is nothing to take back. {entry.reason}" for entry in failed]
+        if late:
+            said.append(f"Too late for now: “{late[0].doing}” is on its way. Try again in a moment.")
+            self._history[-1] = tuple(entry.id for entry in reversed(late))
+        else:
+            self._history.pop()
+        if not said:
+            return None
+        typed = next((entry for entry in removed if text_of(entry.op)), removed[0] if removed else None)
+        place, text = (typed.place, text_of(typed.op)) if typed is not None else ("", "")
+        return Undone(_told(said), done=bool(removed) or inverted, place=place, text=text)
 
     async def retry(self, entry_id: str) -> None:
         """Send what waits to be asked for. What may have arrived is looked for first. Raises NotSaved."""
@@ -154,7 +184,7 @@ class Outbox:
 
     async def discard(self, entry_id: str) -> None:
         """Do not send it. What was typed is a draft again. Does nothing while it is on its way. Raises NotSaved."""
-        await self._pending.remove(entry_id, self._put_back, "held", "queued", "unknown", "failed")
+        await self._pending.remove((entry_id,), self._put_back, "held", "queued", "unknown", "failed")
 
     def resume(self) -> None:
         """Go on sending after the key was changed."""
@@ -166,10 +196,7 @@ class Outbox:
 
     async def deliver(self, within: float = 2.0) -> None:
         """Send now what is held for undo: the person leaves. What cannot be sent in `within` seconds waits."""
-        for entry in self.entries:
-            if entry.id in self._history and entry.held_until is not None:
-                with suppress(NotSaved):
-                    await self._pending.step(entry.id, partial(released, now=self._now()))
+        await self._release()
         changed = asyncio.Event()
         leave = self.watch(changed.set)
         try:
@@ -182,6 +209,14 @@ class Outbox:
         finally:
             leave()
 
+    async def _release(self) -> None:
+        """Hold nothing for undo any more of what was begun here."""
+        ours = {each for group in self._history for each in group}
+        held = [entry.id for entry in self.entries if entry.id in ours and entry.held_until is not None]
+        if held:
+            with suppress(NotSaved):
+                await self._pending.release(held, partial(released, now=self._now()))
+
     def _is_moving(self, entry: Entry) -> bool:
         due = entry.due_at is None or entry.due_at <= self._now()
         if entry.state != "queued":
@@ -190,10 +225,7 @@ class Outbox:
 
     async def close(self, within: float = 2.0) -> None:
         """What is held is queued, and nothing more is sent. A request under way gets `within` seconds to finish."""
-        for entry in self.entries:
-            if entry.id in self._history and entry.held_until is not None:
-                with suppress(NotSaved):
-                    await self._pending.step(entry.id, partial(released, now=self._now()))
+        await self._release()
         self._driver.stop()
         task, self._task = self._task, None
         try:
@@ -206,46 +238,57 @@ class Outbox:
             with suppress(NotSaved):
                 await self._driver.leave()
 
-    async def _add(self, op: Operation[Any], doing: str, place: str, hold: float) -> Entry:
-        now = self._now()
-        entry = Entry(
-            id=secrets.token_hex(8),
-            op=op,
-            doing=doing,
-            place=place,
-            created_at=now,
-            asked_at=now,
-            state="held" if hold > 0 else "queued",
-            held_until=now + timedelta(seconds=hold) if hold > 0 else None,
-            due_at=None if hold > 0 else now,
-            basis=self.known(op),
-        )
-        replaced = [
-            each.id for each in self.entries if each.state == "failed" and place and each.place == place and text_of(op)
-        ]
-        clear, turn = (self._drafts.removal(place), self._drafts.turn(place)) if place else (None, 0)
+    async def _add(self, writes: Sequence[Queued], hold: float) -> tuple[Entry, ...]:
+        now, entries = self._now(), []
+        failed: dict[str, list[str]] = {}
+        """For each entry the failed ones whose words it brings again."""
+        for write in writes:
+            entry = Entry(
+                id=secrets.token_hex(8),
+                op=write.op,
+                doing=write.doing,
+                place=write.place,
+                created_at=now,
+                asked_at=now,
+                state="held" if hold > 0 else "queued",
+                held_until=now + timedelta(seconds=hold) if hold > 0 else None,
+                due_at=None if hold > 0 else now,
+                basis=self.known(write.op),
+            )
+            entries.append(entry)
+            failed[entry.id] = [
+                each.id
+                for each in self.entries
+                if each.state == "failed" and entry.place and each.place == entry.place and text_of(entry.op)
+            ]
+        places = dict.fromkeys(write.place for write in writes if write.place)
+        drafts = {place: (self._drafts.removal(place), self._drafts.turn(place)) for place in places}
 
         def also(db: sqlite3.Connection, entry: Entry) -> None:
-            if clear:
-                clear(db)
-            for failed in replaced:
-                take_again(db, self.state.namespace, place, failed)
-                db.execute("DELETE FROM outbox WHERE id = ? AND state = 'failed'", (failed,))
+            if entry.place:
+                drafts[entry.place][0](db)
+            for each in failed[entry.id]:
+                take_again(db, self.state.namespace, entry.place, each)
+                db.execute("DELETE FROM outbox WHERE id = ? AND state = 'failed'", (each,))
 
-        await self._pending.insert(entry, also)
-        if place:
+        await self._pending.insert(entries, also)
+        for place, (_, turn) in drafts.items():
             self._drafts.forget(place, turn)
         self._started()
-        return entry
+        return tuple(entries)
 
-    async def _invert(self, entry: Entry) -> Undone:
+    async def _invert(self, entries: Sequence[Entry]) -> tuple[bool, list[str]]:
+        """Write the opposite of what is done. Whether there is any, and what is to be said of each."""
+        if not entries:
+            return False, []
         from octavo.data.inverse import inverse  # brings the comments with it
 
-        back = inverse(entry)
-        if isinstance(back, str):
-            return Undone(back, done=False)
-        await self._add(back, f"undo “{entry.doing}”", "", 0.0)
-        return Undone(f"Undone: {entry.doing}.", done=True)
+        opposites = [(entry, inverse(entry)) for entry in entries]
+        writes = [Queued(back, f"undo “{entry.doing}”") for entry, back in opposites if not isinstance(back, str)]
+        if writes:
+            await self._add(writes, 0.0)
+        said = [back if isinstance(back, str) else f"Undone: {entry.doing}." for entry, back in opposites]
+        return bool(writes), said
 
     def _put_back(self, db: sqlite3.Connection, entry: Entry) -> None:
         if entry.place and entry.state != "failed" and (text := text_of(entry.op)):
@@ -262,3 +305,9 @@ class Outbox:
     def _started(self) -> None:
         self.start()
         self._driver.wake()
+
+
+def _told(sentences: Sequence[str]) -> str:
+    """What was done, each sentence once: `Taken back: resolve the thread, 5 times.`"""
+    times = Counter(sentences)
+    return " ".join(each if times[each] == 1 else f"{each.removesuffix('.')}, {times[each]} times." for each in times)

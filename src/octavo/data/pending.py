@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import partial
 
@@ -44,12 +44,12 @@ class Pending:
         if self.state.changed():
             self.reload()
 
-    async def insert(self, entry: Entry, also: Also | None = None) -> None:
-        """Returns when `entry` is on disk. Raises NotSaved."""
+    async def insert(self, entries: Sequence[Entry], also: Also) -> None:
+        """Returns when all `entries` are on disk; none is otherwise. Raises NotSaved."""
 
         def work(db: sqlite3.Connection) -> None:
-            ledger.insert(db, self.state.namespace, entry)
-            if also:
+            for entry in entries:
+                ledger.insert(db, self.state.namespace, entry)
                 also(db, entry)
 
         await self.state.write(work)
@@ -69,16 +69,28 @@ class Pending:
         self.reload()
         return after
 
-    async def remove(self, entry_id: str, also: Also, *states: str) -> Entry | None:
-        """Forget an entry that is in one of `states`. None when it is not, or gone."""
+    async def release(self, entry_ids: Iterable[str], change: Callable[[Entry], Entry]) -> None:
+        """Take one step with several entries, as far as they can. Raises NotSaved."""
+        now, ids = self.now(), tuple(entry_ids)
 
-        def work(db: sqlite3.Connection) -> Entry | None:
-            entry = ledger.find(db, entry_id)
-            if entry is None or entry.state not in states:
-                return None
-            ledger.remove(db, entry_id)
-            also(db, entry)
-            return entry
+        def work(db: sqlite3.Connection) -> None:
+            for entry_id in ids:
+                ledger.step(db, self.state.namespace, entry_id, change, now)
+
+        await self.state.write(work)
+        self.reload()
+
+    async def remove(self, entry_ids: Iterable[str], also: Also, *states: str) -> tuple[Entry, ...]:
+        """Forget the entries that are in one of `states`, and answer them. Raises NotSaved."""
+        ids = tuple(entry_ids)
+
+        def work(db: sqlite3.Connection) -> tuple[Entry, ...]:
+            found = (ledger.find(db, entry_id) for entry_id in ids)
+            removed = tuple(entry for entry in found if entry is not None and entry.state in states)
+            for entry in removed:
+                ledger.remove(db, entry.id)
+                also(db, entry)
+            return removed
 
         removed = await self.state.write(work)
         self.reload()

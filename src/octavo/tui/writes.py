@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from octavo.api.errors import ApiError
 from octavo.api.operation import Operation
+from octavo.data.outbox import Queued as Queued
 from octavo.data.state import NotSaved
 
 if TYPE_CHECKING:
@@ -21,15 +20,6 @@ T = TypeVar("T")
 NOTICE_SECONDS = 3.0
 
 
-@dataclass(frozen=True)
-class Queued:
-    """A comment write for the outbox: `doing` follows "Couldn't", `place` is that of its draft."""
-
-    op: Operation[Any]
-    doing: str
-    place: str = ""
-
-
 class Writes:
     """The writes of the app. What is begun together is taken back together."""
 
@@ -37,7 +27,6 @@ class Writes:
         self._app = app
         self._turn = asyncio.Lock()
         """So that a key pressed right after another finds what that one did."""
-        self._together = 1
         self._final = ""
         """Why the last write cannot be taken back, when it cannot."""
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -60,15 +49,13 @@ class Writes:
     async def _add(self, writes: Sequence[Queued], said: str) -> None:
         app = self._app
         async with self._turn:
-            held = 0.0
-            for each in writes:
-                try:
-                    entry = await app.session.outbox.add(each.op, doing=each.doing, place=each.place)
-                except NotSaved as error:
-                    app.say(f"Couldn't {each.doing}: {error}", tone="failed")
-                    return
-                held = app.settings.undo_seconds if entry.state == "held" else 0.0
-            self._together, self._final = len(writes), ""
+            try:
+                entries = await app.session.outbox.add_all(writes)
+            except NotSaved as error:
+                app.say(f"Couldn't {writes[0].doing}: {error}", tone="failed")
+                return
+            held = app.settings.undo_seconds if entries[-1].state == "held" else 0.0
+            self._final = ""
         app.say(said, seconds=max(held, NOTICE_SECONDS), undo=held > 0)
 
     def write(
@@ -159,29 +146,12 @@ class Writes:
                 app.say(self._final, tone="care")
                 self._final = ""
                 return
-            sentences: list[str] = []
-            failed = ""
-            while self._together:
-                try:
-                    undone = await app.session.outbox.undo()
-                except NotSaved as error:
-                    failed = f"Couldn't take back what you wrote last: {error}"
-                    break
-                if undone is None:
-                    break
-                sentences.append(undone.sentence)
-                self._together -= 1
-            if failed:
-                app.say(f"{_told(sentences)} {failed}".lstrip(), tone="failed")
+            try:
+                undone = await app.session.outbox.undo()
+            except NotSaved as error:
+                app.say(f"Couldn't take back what you wrote last: {error}", tone="failed")
                 return
-            self._together = 1
         for notice in app.notices.shown():
             if notice.undo:
                 app.notices.close(notice.number)
-        app.say(_told(sentences) or "Nothing to undo.")
-
-
-def _told(sentences: Sequence[str]) -> str:
-    """What was done, each sentence once: `Taken back: resolve the thread, 5 times.`"""
-    times = Counter(sentences)
-    return " ".join(each if times[each] == 1 else f"{each.removesuffix('.')}, {times[each]} times." for each in times)
+        app.say(undone.sentence if undone is not None else "Nothing to undo.")
