@@ -283,13 +283,16 @@ async def test_what_waits_for_another_write_when_one_quits_is_sent_before_the_ap
         at = next(space.ref for space in spaces.items if space.title == "Harbour API")
         (thread, *_) = (await run.gate(comments.List(at=at))).items
         run.gate.shut(comments.Update)
-        run.app.write("resolve the thread", comments.Update(at=at, comment_id=thread.id, resolved=True))
+        done: list[object] = []
+        resolve = comments.Update(at=at, comment_id=thread.id, resolved=True)
+        run.app.write("resolve the thread", resolve, then=done.append)
         words = comments.Create(at=at, body=Markdown(markdown="On my way out"))
         run.app.queue(Queued(words, "comment"), said="Comment written.")
         opened = asyncio.create_task(open_at_end(run))
         await run.app.action_quit()
     await opened
     assert len(run.gate.sent(comments.Create)) == 1
+    assert not done, "there is no screen to go on in"
 
 
 @pytest.mark.long

@@ -96,6 +96,8 @@ class Following:
         """Follow nothing any more."""
         while self._slots:
             self._slots.popitem()[1][1]()
+        for task in self._reading:
+            task.cancel()
 
 
 def _nothing() -> None: ...

@@ -91,7 +91,7 @@ class Writes:
             self.is_final(final or f"To {doing} cannot be taken back with u.")
         if said:
             app.say(said)
-        if then is not None:
+        if then is not None and not app.ending:
             then(answer)
 
     def send_once(
@@ -128,7 +128,7 @@ class Writes:
             return
         if sent.sentence or said:
             app.say(sent.sentence or said, tone="care" if sent.sentence else "done")
-        if then is not None:
+        if then is not None and not app.ending:
             then(sent.answer)
 
     def is_final(self, why: str) -> None:
