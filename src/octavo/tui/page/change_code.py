@@ -9,7 +9,7 @@ from rich.style import Style
 from octavo.documents import changes as model
 from octavo.documents.blocks import Block
 from octavo.tui.page.change_words import behind, ground_of, gutter
-from octavo.tui.page.code import coloured, tokens_of
+from octavo.tui.page.code import coloured, tokens_of, wrapped
 from octavo.tui.page.highlight import Tokens
 from octavo.tui.page.lines import Line, Piece, steady
 from octavo.tui.page.look import PLAIN, Look
@@ -76,7 +76,8 @@ def _line(
         block = blocks[at]
         ground = ground_of(sign, look) or (look.panel if block is not None else PLAIN)
         first = block.lines[0] + 2 if block is not None else 1
-        lines = [Line(part, block) for part in wrap(pieces, room.words)]
+        rows = wrap(pieces, room.words) if block is None else wrapped(pieces, room.words, look)
+        lines = [Line(part, block) for part in rows]
         return behind(lines, sign, first + number, look, room.side, ground)
 
     if line.op == "equal":

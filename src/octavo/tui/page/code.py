@@ -49,7 +49,7 @@ def code(setting: Setting, block: Block, width: int) -> list[Line]:
         pieces = _coloured(tokens[number], look) if tokens and number < len(tokens) else [Piece(row, look.text)]
         if number in notes:
             pieces.append(notes[number])
-        parts = _wrapped(pieces, inner, look) if wraps else [cut(pieces, pan, pan + inner) if over else pieces]
+        parts = wrapped(pieces, inner, look) if wraps else [cut(pieces, pan, pan + inner) if over else pieces]
         for index, part in enumerate(parts):
             before = []
             if gutter:
@@ -80,7 +80,7 @@ def _note(label: str, look: Look) -> Piece:
     return Piece(mark, look.accent, Spot("note", label), True)
 
 
-def _wrapped(pieces: list[Piece], width: int, look: Look) -> list[list[Piece]]:
+def wrapped(pieces: list[Piece], width: int, look: Look) -> list[list[Piece]]:
     """A row of code in lines; those after the first stand a little farther in than the row does."""
     if width_of(pieces) <= width:
         return [pieces]
