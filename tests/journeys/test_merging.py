@@ -211,7 +211,11 @@ async def test_people_are_asked_for_a_review_and_asked_no_more(stage: Stage) -> 
 
 async def test_those_that_are_ticked_are_merged_until_one_is_not_fine(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await run.press("/", *"harbour api", "enter")
+        await run.see("PAGES")
+        await run.press("/", *"xyzzy")
+        await run.see("0 of 7 match")
+        await run.gone("PAGES")
+        await run.press("ctrl+u", *"harbour api", "enter")
         await run.press("x", "x")
         await run.see("2 ticked")
         await run.press("m")

@@ -206,6 +206,8 @@ class ChangesScreen(Proposing, View):
         space = self.space_ref
         if self.change_request is not None and space is not None:
             self.query_one(Summary).show(self.change_request, space)
+        elif self.change_request is None:
+            self.query_one(Summary).clear()
         self.refresh_bindings()
 
     @on(Lines.MoreWanted, "#change-requests")

@@ -53,6 +53,13 @@ class Summary(Widget):
         self._about, self._space = change_request, space
         self.refresh()
 
+    def clear(self) -> None:
+        """Show nothing: the cursor is on none."""
+        if self._timer is not None:
+            self._timer.stop()
+        self._about = None
+        self.refresh()
+
     def _ask(self) -> None:
         if self._about is None or self._space is None:
             return
