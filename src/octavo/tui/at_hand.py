@@ -28,6 +28,9 @@ class AtHand(Discussing, Arranging, SpaceViews):
     """A view with a tree of spaces, a tree of pages, and a page beside them. One key is about one thing: never about a
     page that is on show while the cursor of the tree is on another."""
 
+    _row_sort: tuple[str, bool] | None = None
+    """What sort of row the cursor was on when the keys were shown, and whether it was that of the page on show."""
+
     @property
     def row(self) -> Node | None:
         """The row under the cursor of the tree that has the focus; None when no tree has it, or it has no rows."""
@@ -97,7 +100,11 @@ class AtHand(Discussing, Arranging, SpaceViews):
     @on(Lines.Highlighted, "#pages")
     @on(Lines.Highlighted, "#spaces")
     def _other_row(self) -> None:
-        self.refresh_bindings()
+        row = self.row
+        sort = (row.kind, self.page is not None and row.key == self.page.id) if row is not None else None
+        if sort != self._row_sort:  # which keys are dim takes two milliseconds to find out
+            self._row_sort = sort
+            self.refresh_bindings()
 
     # The keys that are only there on a row
 
