@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from octavo.server.app import Platform
-from octavo.server.serve import serve
+from octavo.server.serve import AT_ONCE, serve
 
 KEY = "Authorization: Bearer key-ada\r\n"
 END = "Connection: close\r\n\r\n"
@@ -98,6 +98,23 @@ async def test_a_chunked_body_with_a_length_beside_it_says_no_more_than_its_chun
     answer = await _raw(port, f"{head}Transfer-Encoding: chunked\r\n{END}0\r\n\r\nGET /v1/user HTTP/1.1\r\n\r\n")
     assert _status(answer) == 201
     assert answer.count("HTTP/1.1") == 1
+
+
+async def test_more_requests_than_it_takes_are_told_to_come_again(port: int) -> None:
+    head = f"HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{KEY}"
+    writers = []
+    for _ in range(AT_ONCE):  # whose bodies do not come
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(f"POST /v1/orgs {head}Content-Length: 2\r\n\r\n".encode())
+        writers.append(writer)
+    async with asyncio.timeout(20):
+        while _status(answer := await _raw(port, f"GET /v1/user {head}{END}")) == 200:
+            pass
+        assert (_status(answer), "retry-after: 1" in answer, "Try again in a second." in answer) == (503, True, True)
+        for writer in writers:
+            writer.close()
+        while _status(await _raw(port, f"GET /v1/user {head}{END}")) == 503:
+            pass
 
 
 async def test_it_listens_nowhere_but_on_loopback(port: int) -> None:

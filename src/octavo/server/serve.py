@@ -20,7 +20,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from octavo.server.app import Platform, error
 
 LOOPBACK = "127.0.0.1"
-CONNECTIONS = 64
+AT_ONCE = 64
+"""How many requests may be under way. More are told to come again, with a sentence and before their bodies are read."""
+CONNECTIONS = 4 * AT_ONCE
+"""How many connections may be open. More are refused in a word."""
 HEADER_CAP = 16 << 10
 """The most bytes of a request line with its headers."""
 
@@ -87,6 +90,7 @@ class _Guard:
     def __init__(self, app: ASGIApp, origin: str) -> None:
         self._app = app
         port = origin.rpartition(":")[2]
+        self._under_way = 0
         self._hosts = {f"{LOOPBACK}:{port}".encode(), f"localhost:{port}".encode()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -96,8 +100,15 @@ class _Guard:
             refusal = error(421, "This request is addressed to another server.")
         elif b"origin" in headers or headers.get(b"sec-fetch-site", b"none") != b"none":
             refusal = error(403, "Web pages may not use this server.")
+        elif self._under_way >= AT_ONCE:
+            sentence = f"This platform answers {AT_ONCE} requests at once, and there are more. Try again in a second."
+            refusal = error(503, sentence, {"retry-after": "1"})
         else:
-            return await self._app(scope, receive, send)
+            self._under_way += 1
+            try:
+                return await self._app(scope, receive, send)
+            finally:
+                self._under_way -= 1
         await refusal(scope, receive, send)
 
 
