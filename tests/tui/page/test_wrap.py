@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from octavo.documents.parse import parse
+from octavo.tui.page.layout import lay_out
 from octavo.tui.page.lines import Piece, cells, steady
+from octavo.tui.page.look import Look
 from octavo.tui.page.wrap import wrap, wrap_items
 
 
@@ -78,3 +81,10 @@ def test_items_lose_no_letter_and_stay_in_their_room(text: str, width: int) -> N
     shown = ["".join(piece.text for piece in row) for row in wrap_items([Piece(text)], width)]
     assert "".join("".join(shown).split()) == "".join(text.split())
     assert all(cells(line) <= width for line in shown)
+
+
+def test_the_numbers_of_a_hebrew_list_stand_at_the_right_though_an_item_begins_in_latin() -> None:
+    blocks = parse("1. POST /token עם מפתח\n2. מקבלים טוקן\n3. שולחים אותו\n").blocks
+    shown = [line.text for line in lay_out(blocks, 40, Look.plain()).lines]
+    assert [text.rstrip()[-2:] for text in shown] == ["1.", "2.", "3."]
+    assert len({len(text.rstrip()) for text in shown}) == 1

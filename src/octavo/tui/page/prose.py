@@ -17,6 +17,8 @@ from octavo.tui.page.slices import cut_of, whole_of
 from octavo.tui.page.wrap import wrap
 
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_A_FEW = 40
+"""Items of a list that say on which side its bullets stand."""
 _STRONG = re.compile(r"[^\W\d_]")
 
 
@@ -90,6 +92,9 @@ def list_of(setting: Setting, block: Block, width: int) -> list[Line]:
     margin = 1 if level == 0 else 0
     out: list[Line] = []
     setting.list_depth = level + 1
+    # Bullets of one list stand on one side, though an item or two begin with a Latin word.
+    looked_at = whole.children[:_A_FEW]
+    from_right = 2 * sum(map(_begins_from_right, looked_at)) > len(looked_at)
     for number, item in enumerate(block.children, first):
         item_cut, own = cut_of(item), whole_of(item)
         if item.kind == "task":
@@ -110,14 +115,19 @@ def list_of(setting: Setting, block: Block, width: int) -> list[Line]:
         if loose and not goes_on and (out or (cut is not None and cut.start)):
             out.append(Line([]))
         hanging = [Piece(" " * indent, PLAIN, None, True)]
-        if item.children and item.children[0].kind == "paragraph" and runs_from_right(item.children[0]):
+        if from_right or _begins_from_right(item):
             for at, line in enumerate(body):
                 side = [Piece(f" {mark}" + " " * margin, style, None, True)] if not at else hanging
-                out.append(Line([*padded(line.pieces, width - indent, PLAIN), *side], line.block))
+                out.append(Line([*padded(line.pieces, width - indent, PLAIN, "right"), *side], line.block))
             continue
         out += indented(body, [Piece(" " * margin + mark + " ", style, None, True)], hanging)
     setting.list_depth = level
     return out
+
+
+def _begins_from_right(item: Block) -> bool:
+    first = item.children[0] if item.children else None
+    return first is not None and first.kind == "paragraph" and runs_from_right(first)
 
 
 def is_loose(block: Block) -> bool:
