@@ -5,12 +5,15 @@ The command line says them before anything is sent, the embedded platform when i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from octavo.api.operation import Spec, camel
 from octavo.api.text import FORMS
+from octavo.api.wire import body_fields
 
 _KINDS = {
     "string_type": "text",
@@ -39,6 +42,13 @@ def sentence(invalid: ValidationError, given: Any) -> str:
     field = _field(first, given)
     same = [each for each in details if each["type"] == first["type"] and _field(each, given) == field]
     return f"{field or 'The body'} {_rule(first, same)}."
+
+
+def about_null(spec: Spec, given: Mapping[str, Any]) -> str | None:
+    """What is wrong with the first value that is null where that means nothing. `given` has values by wire name."""
+    bodied = body_fields(spec) - {camel(name) for name in spec.nullable}
+    wrong = next((name for name, value in given.items() if value is None and name in bodied), None)
+    return f"{wrong} cannot be null. Leave it out to keep what it is." if wrong else None
 
 
 def _rule(error: ErrorDetails, alike: list[ErrorDetails]) -> str:

@@ -18,7 +18,7 @@ from octavo.api.errors import ApiError, Unauthorized
 from octavo.api.operation import Listing, Operation
 from octavo.api.safety import json as safe_json
 from octavo.api.wire import Route, body_fields, build, query_fields
-from octavo.api.wrong_values import sentence
+from octavo.api.wrong_values import about_null, sentence
 from octavo.cli.access import resolve, signed_in
 from octavo.cli.arguments import NOT_SIGNED_IN, USAGE, Failure
 from octavo.cli.operations import all_routes
@@ -98,6 +98,8 @@ def operation(name: str, values: dict[str, Any]) -> Operation[Any]:
     known = _in_path(route) | query_fields(route.spec) | body_fields(route.spec)
     if unknown := sorted(values.keys() - known):
         raise Failure(f"{name} takes no {', '.join(unknown)}; it takes {', '.join(sorted(known))}", USAGE)
+    if wrong := about_null(route.spec, values):
+        raise Failure(wrong, USAGE)
     try:
         return build(route, {key: _listed(route, key, value) for key, value in values.items()})
     except ValidationError as error:

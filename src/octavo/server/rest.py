@@ -14,8 +14,9 @@ from functools import singledispatch
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
-from octavo.api.operation import SPECS, Listing, ListPage, Model, Operation, camel
+from octavo.api.operation import SPECS, Listing, ListPage, Model, Operation
 from octavo.api.wire import VERSION, arguments, location
+from octavo.api.wrong_values import about_null
 from octavo.server.store import Json
 from octavo.server.world import Refused, World
 
@@ -129,11 +130,9 @@ def path_of(op: Operation[Any]) -> str:
 
 def given(op: Operation[Any]) -> Json:
     """What the caller set, under wire names. Refuses null where it means nothing."""
-    nullable = {camel(name) for name in SPECS[type(op)].nullable}
     fields: Json = op.model_dump(mode="json", by_alias=True, include=set(arguments(op)), exclude_unset=True)
-    for name, value in fields.items():
-        if value is None and name not in nullable:
-            raise Refused(400, f"{name} cannot be null. Leave it out to keep what it is.")
+    if wrong := about_null(SPECS[type(op)], fields):
+        raise Refused(400, wrong)
     return fields
 
 
