@@ -61,6 +61,8 @@ def long_blocks() -> dict[str, str]:
         "table in a hint": f'{{% hint style="info" %}}\n{table[: len(table) // 2]}\n\n{{% endhint %}}\n',
         "code": f"```python\n{code}```\n",
         "paragraph": " ".join(_sentence(each, 40) for each in range(3300)) + "\n",
+        "word": "x" * 1_000_000 + "\n",
+        "Japanese": "港の水位は今どれくらいか" * 80_000 + "\n",
         "links": " ".join(f"[{_sentence(each, 2)}](page-{each}.md)" for each in range(2400)) + "\n",
         "hint": f'{{% hint style="info" %}}\n{paragraphs}{{% endhint %}}\n',
         "expandable": f"<details open>\n\n<summary>Much</summary>\n\n{paragraphs}</details>\n",
