@@ -2,15 +2,21 @@ from __future__ import annotations
 
 import csv
 from collections import defaultdict
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 
 from textual.binding import Binding
 from textual.dom import DOMNode
 
+from octavo import tui
 from octavo.tui.commands import faults, own_bindings
 from octavo.tui.places import PLACES
 from octavo.tui.screens.chooser import Chooser
+from octavo.tui.screens.own_conflicts import OwnConflictsScreen
+from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.filter import FilterInput
+from octavo.tui.widgets.secret import SecretInput
 from tests.journeys.stage import Stage
 
 KEYMAP = Path(__file__).parent / "keymap.tsv"
@@ -42,6 +48,19 @@ def test_keys_are_those_people_were_promised() -> None:
         promised = {binding.key for binding in Binding.make_bindings([Binding(row["keys"], "")])}
         bound = set().union(*(keys[id] for id in row["ids"].split()))
         assert promised <= bound, f"{row['context']}: {row['keys']} is not {row['ids']}, which is {bound}"
+
+
+def test_every_place_with_keys_is_in_the_key_map_and_the_readme() -> None:
+    of_lines_to_write_in = {SecretInput, TextButton}
+    modules = [each.name for each in walk_packages(tui.__path__, "octavo.tui.") if "__main__" not in each.name]
+    places = {
+        each
+        for module in map(import_module, modules)
+        for each in vars(module).values()
+        if isinstance(each, type) and each.__module__ == module.__name__ and list(own_bindings(each))
+    }
+    # The conflicts of one's own edit are those of a change request, whose sides have other names.
+    assert places - of_lines_to_write_in - {OwnConflictsScreen} <= set(ALL)
 
 
 async def test_keys_can_be_given_to_other_commands(stage: Stage) -> None:

@@ -75,11 +75,11 @@ async def test_who_may_not_resolve_a_thread_is_told_so(stage: Stage, person: str
         await run.press("/", *"09:06", "enter", "enter")
         await run.see("● Elisa Moretti")
         if person in ("elin-brandt", "sipho-dlamini"):
-            assert "d" in dim(run)
+            assert {"d", "D"} <= dim(run).keys()
             await run.press("d")
             await run.hear("Only the author of a thread or an editor of the space can resolve it.")
         else:
-            assert "d" not in dim(run)
+            assert not {"d", "D"} & dim(run).keys()
         assert ("c" in dim(run)) == (person == "elin-brandt")
         assert ("+" in dim(run)) == (person == "elin-brandt")
         assert "e" in dim(run)

@@ -185,6 +185,16 @@ async def test_only_some_threads_are_shown_in_another_order_until_escape(stage: 
         await run.see("76 of 76")
 
 
+async def test_a_comment_on_the_page_of_a_thread_is_written_from_the_list_of_threads(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.see("Open 76")
+        await run.press("C")
+        await run.see("Comment on the page How a change becomes a page")
+        await run.type("All of it is clear.")
+        await run.press("ctrl+s")
+        await run.see("Open 77", "4 Comments 77")
+
+
 async def test_space_reads_on_to_the_next_thread(stage: Stage) -> None:
     async with stage.play(start="comments", size=(80, 24)) as run:
         await run.see("Open 76", "HANDBOOK › How a change becomes a page")

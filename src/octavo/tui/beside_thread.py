@@ -7,7 +7,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from octavo.api.comments import Comment
-from octavo.tui import clipboard
+from octavo.tui import clipboard, talking
 from octavo.tui.screen import View
 from octavo.tui.widgets.thread import ThreadView
 
@@ -21,6 +21,7 @@ class BesideThread(View):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("d", "resolve", "Done", tooltip="Resolve the thread, or all that are ticked; reopen what is resolved", id="comments.resolve"),
         Binding("c", "reply", "Reply", tooltip="Reply to the thread", id="comments.reply"),
+        Binding("C", "comment_page", "Comment on page", show=False, tooltip="Comment on the page the thread is on, as a whole", id="comments.new"),
         Binding("D", "reply_resolve", "Reply, done", show=False, tooltip="Reply, and resolve when the reply is sent", id="comments.reply_resolve"),
         Binding("plus", "react", "React", key_display="+", show=False, tooltip="React with an emoji", id="comments.react"),
         Binding("e", "edit", "Edit", show=False, tooltip="Edit my comment", id="comments.edit"),
@@ -37,6 +38,12 @@ class BesideThread(View):
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         if action in _OF_THE_THREAD and self.is_mounted:
             return self.thread.why_not(action, parameters)
+        if action == "comment_page" and self.is_mounted:
+            if self.thread.comment is None or self.thread.at is None:
+                return "There is no thread here, so no page it is on."
+            if self.thread.comment.target.page is None:
+                return "This thread is on no page: it is about the whole place."
+            return talking.why_not_comment(self.octavo, self.thread.at)
         if action in ("copy_address", "open_outside") and self.is_mounted:
             if self.thread.comment is None:
                 return "There is no thread here."
@@ -51,6 +58,12 @@ class BesideThread(View):
 
     def action_reply(self) -> None:
         self.thread.action_reply()
+
+    def action_comment_page(self) -> None:
+        at, comment = self.thread.at, self.thread.comment
+        if at is not None and comment is not None and (page := comment.target.page) is not None:
+            title = page.title or page.path or "this page"
+            talking.start_thread(self.octavo, at, page=page.id, node=None, title=f"the page {title}", excerpt=title)
 
     def action_reply_resolve(self) -> None:
         self.thread.action_reply_resolve()

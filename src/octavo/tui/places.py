@@ -37,6 +37,7 @@ from octavo.tui.screens.search import SearchScreen
 from octavo.tui.screens.sign_in import SignInScreen
 from octavo.tui.screens.thread import ThreadSheet
 from octavo.tui.space_views import SpaceViews
+from octavo.tui.travelling import Travelling
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.navigation import Rowed
 from octavo.tui.widgets.rows import Rows
@@ -54,6 +55,7 @@ PLACES: tuple[type[DOMNode], ...] = (
     HomeScreen,
     ContentScreen,
     SpaceViews,
+    Travelling,
     Authoring,
     Arranging,
     PageView,

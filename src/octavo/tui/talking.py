@@ -77,6 +77,14 @@ def toggle_resolved(app: Octavo, at: Discussion, comment: Comment) -> None:
         app.queue(Queued(op, "reopen the thread"), said="Thread reopened")
 
 
+def why_not_comment(app: Octavo, at: Discussion) -> str | None:
+    """Why nothing can be said there, in a sentence."""
+    space = app.known.space(at.space_id)
+    if space is not None and not space.permissions.comment:
+        return f"Your role in {space.title} does not let you comment. Ask an administrator of the space."
+    return None
+
+
 def why_not_resolve(app: Octavo, at: Discussion, comment: Comment) -> str | None:
     """Why a thread cannot be resolved or reopened, in a sentence."""
     if (why := why_not_yet(app, comment.id)) is not None:

@@ -286,18 +286,22 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
             return None
         if why := talking.why_not_yet(self.octavo, message.id) or talking.why_not_yet(self.octavo, comment.id):
             return why
-        space = self.octavo.known.space(self.at.space_id) if self.at else None
-        if action in ("reply", "reply_resolve", "react"):
-            if space is not None and not space.permissions.comment:
-                return f"Your role in {space.title} does not let you comment. Ask an administrator of the space."
-            return None
-        if action == "resolve" or action == "reply_resolve":
-            return talking.why_not_resolve(self.octavo, self.at, comment) if self.at else None
+        if self.at is not None and (why := self._why_not_here(action, self.at, comment)):
+            return why
         if action == "edit" and (not message.permissions.edit or not self._is_mine(message)):
             return f"Only {message.posted_by.name} can edit this."
         if action == "delete" and not message.permissions.delete:
             return f"Only {message.posted_by.name} or an administrator can delete this."
         return None
+
+    def _why_not_here(self, action: str, at: Discussion, comment: Comment) -> str | None:
+        """What the place does not let one do."""
+        why = None
+        if action in ("reply", "reply_resolve", "react"):
+            why = talking.why_not_comment(self.octavo, at)
+        if action in ("resolve", "reply_resolve"):
+            why = why or talking.why_not_resolve(self.octavo, at, comment)
+        return why
 
     def _is_mine(self, message: Comment | Reply) -> bool:
         return self.octavo.known.me is None or self.octavo.known.me.id == message.posted_by.id
