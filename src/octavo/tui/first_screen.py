@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import ExitStack
 
 from textual.app import App, ReturnType
@@ -23,6 +24,9 @@ class HeldBack(App[ReturnType]):
     """Until the first screen holds what is known."""
 
     def hold_back(self) -> None:
+        # From Python 3.12 on Textual has tasks begin at once: a field of the first screen would look for a screen that
+        # is not there yet, and end the app. They begin in their turn on every Python.
+        asyncio.get_running_loop().set_task_factory(None)
         self._held = ExitStack()
         self._held.enter_context(self.batch_update())
 
