@@ -32,6 +32,7 @@ def test_a_wrong_use_ends_with_two(octavo: Octavo, arguments: tuple[str, ...]) -
         (("serve", "--port", "http"), "'http' is not a port"),
         (("demo", "--latency", "abc"), "argument --latency: 'abc' is not a number of milliseconds. Give 0 to 60000"),
         (("demo", "--fail", "101"), "argument --fail: '101' is not a percentage. Give 0 to 100, such as 10."),
+        (("api",), "octavo api: error: the following arguments are required: NAME\n"),
         (("operations", "more"), "this is not understood: more. See what there is: octavo operations --help"),
         (("api", "users.Me", "--most"), "this is not understood: --most. See what there is: octavo api --help"),
     ],

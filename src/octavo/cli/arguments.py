@@ -50,7 +50,7 @@ def _parsed(argv: Sequence[str]) -> argparse.Namespace:
     top = parser()
     options, behind = top.parse_known_args(argv)
     if options.command == "api":
-        options.values += [each for each in behind if not each.startswith("-")]
+        options.values = [*options.values, *(each for each in behind if not each.startswith("-"))]
         behind = [each for each in behind if each.startswith("-")]
     if behind:
         top.error(f"this is not understood: {' '.join(behind)}. See what there is: octavo {options.command} --help")
@@ -135,7 +135,9 @@ def parser() -> argparse.ArgumentParser:
         ),
     )
     api.add_argument("name", metavar="NAME", help="such as comments.List; see `octavo operations`")
-    api.add_argument("values", nargs="*", metavar="KEY=VALUE", help="a value by its wire name; KEY:=JSON for JSON")
+    api.add_argument(
+        "values", nargs="*", default=(), metavar="KEY=VALUE", help="a value by its wire name; KEY:=JSON for JSON"
+    )
     api.add_argument("--all", action="store_true", help="follow all pages of a list")
     api.add_argument("--dry-run", action="store_true", help="print the request, without the key, and send nothing")
     _add_account(api, again=True)

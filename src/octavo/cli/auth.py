@@ -66,7 +66,11 @@ def _typed(options: argparse.Namespace, host: str) -> str:
         )
     if os.environ.get("TEXTUAL_LOG"):
         raise ValueError("TEXTUAL_LOG is set, and would write down what you type. Unset it, then sign in.")
-    return getpass.getpass(f"Key for {host}: ")
+    try:
+        return getpass.getpass(f"Key for {host}: ")
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")  # the prompt of the shell has a line of its own
+        raise
 
 
 def _logout(settings: Settings, options: argparse.Namespace) -> int:
