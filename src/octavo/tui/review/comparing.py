@@ -35,6 +35,8 @@ from octavo.tui.review.comparisons import Comparisons, Sides
 _NO_BASE = "The server does not say which revision of the primary content this change request started from."
 LINGERS = 0.3
 """Seconds the diff before stays in the view while the one wanted is not there yet."""
+_ALIKE, _SHORTEST = 0.6, 20
+"""How alike words have to be, and how many letters they must have, to be taken for one another."""
 _EMPTY = Document("", (), "")
 _NOTHING = Compared(Diff(()), _EMPTY, _EMPTY)
 """What is compared where threads are about no page."""
@@ -216,13 +218,17 @@ class Comparing(Railed):
             self.view.set_threads(self.rails(self._hanging()))
 
     def _hanging(self) -> dict[str, list[Comment]]:
-        """The threads of the page by block: of the new side, else of the old one, else the page as a whole."""
+        """The threads of the page by block: of the new side, else of the old one, else the one that is most like it, as it
+        was edited since; else the page as a whole."""
         if self._documents is None:
             return {}
         old, new = self._documents
         found = anchored(new, self._page_threads())
         for key, threads in anchored(old, found.pop("", [])).items():
             found.setdefault(key, []).extend(threads)
+        for thread in found.pop("", []):
+            key = block_like(new, thread.target.node.preview or "") if thread.target.node is not None else ""
+            found.setdefault(key, []).append(thread)
         return found
 
     def _page_threads(self) -> tuple[Comment, ...]:
@@ -272,3 +278,19 @@ class Comparing(Railed):
             if change.page is None:
                 return "This is no page, so it has no blocks: C comments on the whole change request."
         return super().why_not(action, parameters)
+
+
+def block_like(document: Document, words: str) -> str:
+    """The key of the block that most likely said `words` before it was edited; "" when none is like it."""
+    from octavo.documents.alignment import text_similarity  # only threads on what is gone need it
+
+    wanted = " ".join(words.split())
+    if len(wanted) < _SHORTEST:
+        return ""
+    best, found = _ALIKE, ""
+    for block in document.walk():
+        said = " ".join(block.plain().split()) if block.runs or block.text else ""
+        alike = text_similarity(wanted, said[: len(wanted)], best) if said else 0.0
+        if alike > best:
+            best, found = alike, block.key
+    return found

@@ -1,0 +1,36 @@
+"""Where threads hang in a diff whose blocks were edited since."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.documents.parse import parse
+from octavo.tui.review.comparing import block_like
+
+PAGE = """\
+# Levels
+
+At about 09:06 the water stood 3.412 m above chart datum, and the sensors agreed.
+
+The water of the harbour is measured every six minutes.
+
+Short one.
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("Around 09:06 the water stood 3.412 m above chart dat", "At about 09:06"),
+        ("The water of the port is measured each six minutes.", "The water of"),
+        ("Nothing on this page says anything of this kind.", ""),
+        ("Short two.", ""),
+        ("", ""),
+    ],
+)
+def test_a_thread_hangs_on_the_block_that_is_most_like_what_it_was_about(words: str, found: str) -> None:
+    document = parse(PAGE)
+    key = block_like(document, words)
+    said = next((block.plain() for block in document.walk() if key and block.key == key), "")
+    assert said.startswith(found)
+    assert bool(key) == bool(found)
