@@ -84,6 +84,13 @@ async def test_the_tree_is_seen_when_it_has_the_keys_whatever_is_beside_the_page
         await run.see("Your first tide")
 
 
+@pytest.mark.parametrize("start", ["content", "home", "changes", "comments"])
+async def test_what_a_filter_holds_is_seen_where_the_panes_lie_above_each_other(stage: Stage, start: str) -> None:
+    async with stage.play(start=start, size=(80, 24)) as run:
+        await run.press("/", *"xylo")
+        await run.see(" / xylo")
+
+
 async def test_without_motion_nothing_moves(stage: Stage) -> None:
     async with stage.play(motion=False) as run:
         assert run.app.animation_level == "none"

@@ -9,10 +9,10 @@ from rich.cells import cell_len
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Paste
 from textual.message import Message
+from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from octavo.api.safety import line as safe_line
@@ -67,11 +67,12 @@ def cleaned(text: str) -> str:
     return safe_line(lines[0]) if lines else ""
 
 
-class FilterLine(Horizontal):
+class FilterLine(Widget):
     """The line with its `/`, and at its end how many match. It belongs to one list, above which it stands."""
 
     DEFAULT_CSS = """
     FilterLine {
+        layout: horizontal;  /* whatever a screen says of its own panes */
         height: 1;
         width: 1fr;
         background: $background;
