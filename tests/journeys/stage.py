@@ -312,12 +312,13 @@ class Stage:
         change: Callable[[Platform], None] | None = None,
         shut: bool = False,
         over: Callable[[Platform], AbstractAsyncContextManager[str]] | None = None,
+        deadline: float = 30.0,
         **chosen: Any,
     ) -> AsyncIterator[Run]:
         """Open the app as `person`, at rest on its first screen. `change` may touch the platform before that.
 
         `shut`: no request gets through until the gate is opened. `over` serves the platform on a port and says at
-        which origin; otherwise it is asked in this process.
+        which origin; otherwise it is asked in this process. `deadline`: seconds an answer may take.
         """
         settings = self.settings(**chosen)
         async with self.library() as platform:
@@ -325,7 +326,7 @@ class Stage:
                 change(platform)
             platform.world.store.add_key(f"key-of-{person}", person)
             async with over(platform) if over is not None else nullcontext("") as origin:
-                session, gate = self._session(settings, person, origin, platform)
+                session, gate = self._session(settings, person, origin, platform, deadline)
                 if shut:
                     gate.shut()
                 async with self.show(settings, session, platform, gate, size=size, start=start) as run:
@@ -357,13 +358,15 @@ class Stage:
             if app.is_running:
                 await app.action_quit()  # as people do: what works with the session ends before it
 
-    def _session(self, settings: Settings, person: str, origin: str, platform: Platform) -> tuple[Session, Gate]:
+    def _session(
+        self, settings: Settings, person: str, origin: str, platform: Platform, deadline: float
+    ) -> tuple[Session, Gate]:
         """What the composition root builds for the demo, or for a server at `origin`, with our clock and a gate."""
         client = Client(
             origin or "http://octavo.local",
             SecretStr(f"key-of-{person}"),
             transport=None if origin else platform,
-            deadline=3.0 if origin else 30.0,
+            deadline=deadline,
             now=self.clock,
             sleep=_at_once,
         )

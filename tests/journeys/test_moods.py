@@ -32,8 +32,8 @@ def marks(*, often: bool) -> list[pytest.MarkDecorator]:
 
 
 @asynccontextmanager
-async def on_quickstart(stage: Stage) -> AsyncIterator[tuple[Run, Moody]]:
-    """The app over HTTP, on the quickstart, all of it read."""
+async def on_quickstart(stage: Stage, mood: Mood) -> AsyncIterator[tuple[Run, Moody]]:
+    """The app over HTTP, on the quickstart, all of it read. It waits 3 s for a server that will not answer."""
     moody: list[Moody] = []
 
     @asynccontextmanager
@@ -42,7 +42,7 @@ async def on_quickstart(stage: Stage) -> AsyncIterator[tuple[Run, Moody]]:
         async with serving(moody[0]) as origin:
             yield origin
 
-    async with stage.play(over=over) as run:
+    async with stage.play(over=over, deadline=30.0 if mood.status else 3.0) as run:
         await run.see("Your first tide")
         await run.press("j", "j", "enter")
         await run.see("› Quickstart", "You need a terminal", "THREADS  2 open")
@@ -62,7 +62,7 @@ async def posted(run: Run) -> int:
 async def test_whatever_the_server_answers_there_is_a_sentence_and_all_that_was_on_screen(
     stage: Stage, mood: Mood, sentence: str, becomes: str
 ) -> None:
-    async with on_quickstart(stage) as (run, moody):
+    async with on_quickstart(stage, mood) as (run, moody):
         moody.mood = mood
         await run.press("r")
         await run.see(sentence, "✗ Pages could not be", "showing 40 from", "✗ Threads could not be")
@@ -94,7 +94,7 @@ async def test_whatever_the_server_answers_there_is_a_sentence_and_all_that_was_
 async def test_whatever_the_server_answers_no_word_is_lost_and_none_is_doubled(
     stage: Stage, mood: Mood, sentence: str, becomes: str, only: str
 ) -> None:
-    async with on_quickstart(stage) as (run, moody):
+    async with on_quickstart(stage, mood) as (run, moody):
         await run.press("c")
         await run.type(WORDS)
         await run.press("ctrl+s")
@@ -127,7 +127,7 @@ async def test_whatever_the_server_answers_no_word_is_lost_and_none_is_doubled(
     ],
 )
 async def test_what_was_done_and_never_answered_is_found_and_not_sent_again(stage: Stage, mood: Mood) -> None:
-    async with on_quickstart(stage) as (run, moody):
+    async with on_quickstart(stage, mood) as (run, moody):
         await run.press("c")
         await run.type(WORDS)
         await run.press("ctrl+s")
@@ -151,7 +151,7 @@ async def all_sent(run: Run) -> None:
 
 @pytest.mark.long
 async def test_a_slow_server_is_waited_for_with_everything_on_screen(stage: Stage) -> None:
-    async with on_quickstart(stage) as (run, moody):
+    async with on_quickstart(stage, Mood(200)) as (run, moody):
         moody.mood = Mood(late=0.3)
         await run.press("c")
         await run.type(WORDS)
@@ -164,7 +164,7 @@ async def test_a_slow_server_is_waited_for_with_everything_on_screen(stage: Stag
 
 
 async def test_a_key_that_is_not_taken_any_more_is_said_and_what_was_written_waits(stage: Stage) -> None:
-    async with on_quickstart(stage) as (run, moody):
+    async with on_quickstart(stage, Mood(401)) as (run, moody):
         await run.press("c")
         await run.type(WORDS)
         await run.press("ctrl+s")
