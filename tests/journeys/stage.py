@@ -18,6 +18,7 @@ from textual.pilot import Pilot
 
 from octavo.api.operation import Operation
 from octavo.cli import sessions
+from octavo.client.activity import Activity
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
@@ -268,8 +269,17 @@ class Run:
                 await self.pilot.pause(0.004)
 
 
+def _name(asked: Activity) -> tuple[datetime, str, str]:
+    return asked.moment, asked.method, asked.route
+
+
 async def _at_once(seconds: float) -> None:
     """Retries need not be waited for."""
+
+
+def _in_order(asked: list[Asked]) -> list[Asked]:
+    """What was asked at one moment, of which any may have been answered first: by its route, the last one last."""
+    return [*sorted(asked[:-1], key=lambda each: (each.moment, each.route)), *asked[-1:]]
 
 
 class Stage:
@@ -313,12 +323,14 @@ class Stage:
         shut: bool = False,
         over: Callable[[Platform], AbstractAsyncContextManager[str]] | None = None,
         deadline: float = 30.0,
+        in_order: bool = False,
         **chosen: Any,
     ) -> AsyncIterator[Run]:
         """Open the app as `person`, at rest on its first screen. `change` may touch the platform before that.
 
         `shut`: no request gets through until the gate is opened. `over` serves the platform on a port and says at
         which origin; otherwise it is asked in this process. `deadline`: seconds an answer may take.
+        `in_order`: what was asked in one moment of the clock is told by its name, not as the answers came.
         """
         settings = self.settings(**chosen)
         async with self.library() as platform:
@@ -326,7 +338,7 @@ class Stage:
                 change(platform)
             platform.world.store.add_key(f"key-of-{person}", person)
             async with over(platform) if over is not None else nullcontext("") as origin:
-                session, gate = self._session(settings, person, origin, platform, deadline)
+                session, gate = self._session(settings, person, origin, platform, deadline, in_order)
                 if shut:
                     gate.shut()
                 async with self.show(settings, session, platform, gate, size=size, start=start) as run:
@@ -359,7 +371,7 @@ class Stage:
                 await app.action_quit()  # as people do: what works with the session ends before it
 
     def _session(
-        self, settings: Settings, person: str, origin: str, platform: Platform, deadline: float
+        self, settings: Settings, person: str, origin: str, platform: Platform, deadline: float, in_order: bool
     ) -> tuple[Session, Gate]:
         """What the composition root builds for the demo, or for a server at `origin`, with our clock and a gate."""
         client = Client(
@@ -390,10 +402,12 @@ class Stage:
             state=state,
             kind="demo",
             label="DEMO",
-            activity=lambda: [
-                Asked(each.moment, each.method, each.route, each.status, 7.0, each.error or None, each.attempts)
-                for each in client.activity
-            ],
+            activity=lambda: _in_order(
+                [
+                    Asked(each.moment, each.method, each.route, each.status, 7.0, each.error or None, each.attempts)
+                    for each in (sorted(client.activity, key=_name) if in_order else client.activity)
+                ]
+            ),
             limits=lambda: None,
             waited=lambda: gate.waited,
             download=client.download,
