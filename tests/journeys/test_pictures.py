@@ -52,7 +52,7 @@ async def test_every_view_and_dialog_looks_as_it_was_approved_and_no_key_means_t
 ) -> None:
     wrong: list[str] = []
     start = tour if tour not in ("space", "talking") else "content"
-    async with stage.play(start=start, size=size) as run:
+    async with stage.play(start=start, size=size, in_order=True) as run:
         for stop in TOURS[tour]:
             await go(run, stop)
             assert ambiguous(run) == [], stop.name
