@@ -74,6 +74,13 @@ async def test_a_comment_on_a_block_keeps_what_the_block_said(ask: Ask, place: D
     assert node.preview == "Second words."
 
 
+async def test_a_comment_on_a_cell_says_which(ask: Ask, place: Discussion) -> None:
+    cell = comments.TableCell(record="r1", definition="price")
+    on_cell = comments.Create(at=place, body=Markdown(markdown="Typo"), page="guide", table_cell=cell)
+    assert (await ask(on_cell, "zoe")).target.table_cell == cell
+    assert "page is required" in await refused(ask(on_cell.model_copy(update={"page": None}), "zoe"), 400)
+
+
 async def test_a_target_is_outdated_once_its_block_or_page_is_gone(ask: Ask, space: Space, world: World) -> None:
     on_page = await _post(ask, space.ref, page="guide")
     on_first = await _post(ask, space.ref, page="guide", node=_key("First words."))

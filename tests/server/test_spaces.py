@@ -48,9 +48,10 @@ async def test_its_settings_are_changed_by_administrators(ask: Ask, clock: Clock
     space = await space_with(ask)
     clock.forward(hours=1)
     changed = await ask(
-        spaces.Update(at=space.ref, title="Guide", emoji="🎉", edit_mode="locked", default_level="read")
+        spaces.Update(at=space.ref, title="Guide", emoji="🎉", edit_mode="locked", default_level="read", language="da")
     )
     assert (changed.title, changed.emoji, changed.edit_mode, changed.default_level) == ("Guide", "🎉", "locked", "read")
+    assert changed.language == "da"
     assert changed.created_at == START
     assert changed.updated_at == clock.moment
     assert "takes the role admin" in await refused(ask(spaces.Update(at=space.ref, title="Mine"), "mia"), 403)

@@ -140,6 +140,8 @@ class Create(InDiscussion, Operation[Comment], post="/comments", success=200):
     page: Id | None = None
     node: Annotated[str, Field(max_length=256)] | None = None
     """The key of a block of `page`."""
+    table_cell: TableCell | None = None
+    """A cell of a table of `page`."""
 
 
 class Get(InComment, Operation[Comment], get="/comments/{comment_id}"):

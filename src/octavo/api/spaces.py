@@ -8,7 +8,7 @@ from pydantic import Field
 from octavo.api.operation import Listing, Model, Operation, Tagged, Urls
 from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.api.roles import DefaultLevel, DefaultLevelName
-from octavo.api.text import Id, Known, RawJson, SafeAddress, SafeJson, SafeLine, WebAddress
+from octavo.api.text import Id, Known, Language, RawJson, SafeAddress, SafeJson, SafeLine, WebAddress
 
 
 class Permissions(Model):
@@ -139,6 +139,7 @@ class Update(InSpace, Operation[Space], patch="", nullable=("default_level", "em
     icon: WebAddress | None = None
     edit_mode: Literal["live", "locked"] | None = None
     default_level: DefaultLevel | None = None
+    language: Language | None = None
     merge_rules: RawJson | None = None
 
 

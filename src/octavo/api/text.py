@@ -7,7 +7,7 @@ safe, as `safety` does it, when the model is built.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, GetJsonSchemaHandler, StringConstraints
 
@@ -42,6 +42,15 @@ RawText = Annotated[Raw, BeforeValidator(Raw)]
 
 RawJson = dict[str, Any]
 """The same in a request, where it is an object: it travels as it was written."""
+
+# fmt: off
+Language = Literal[
+    "en", "fr", "de", "es", "it", "pt", "pt-br", "ru", "ja", "zh", "yue", "ko", "ar", "hi", "nl", "pl", "tr", "sv",
+    "no", "da", "fi", "el", "cs", "hu", "ro", "th", "vi", "id", "ms", "he", "uk", "sk", "bg", "hr", "lt", "lv", "et",
+    "sl",
+]
+# fmt: on
+"""The code of a language, as written."""
 
 FORMS: dict[str, str] = {}
 """What a value must be, in words, by the pattern that says so to programs."""

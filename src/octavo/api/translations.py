@@ -5,22 +5,13 @@ language of a space instead, at the same addresses (supplement 4.19). Both are r
 """
 
 from datetime import datetime
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import OrganizationRef
-from octavo.api.text import Id, Known, RawJson, SafeJson, SafeLine
-
-# fmt: off
-Language = Literal[
-    "en", "fr", "de", "es", "it", "pt", "pt-br", "ru", "ja", "zh", "yue", "ko", "ar", "hi", "nl", "pl", "tr", "sv",
-    "no", "da", "fi", "el", "cs", "hu", "ro", "th", "vi", "id", "ms", "he", "uk", "sk", "bg", "hr", "lt", "lv", "et",
-    "sl",
-]
-# fmt: on
-"""The code of a language, as written."""
+from octavo.api.text import Id, Known, Language, RawJson, SafeJson, SafeLine
 
 Title = Annotated[str, Field(min_length=1, max_length=100)]
 

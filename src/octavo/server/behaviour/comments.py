@@ -25,6 +25,7 @@ def post(
     *,
     page: str | None = None,
     node: str | None = None,
+    cell: comments.TableCell | None = None,
     review: str | None = None,
 ) -> Json:
     """File a comment of the caller on a place, on a page of it, or on a block of the page. Refuses an empty one."""
@@ -32,6 +33,8 @@ def post(
     target: Json = {"revision": threads.revision["id"]}
     if node and not page:
         raise Refused(400, "node names a block of a page: page is required with it.")
+    if cell and not page:
+        raise Refused(400, "tableCell names a cell of a page: page is required with it.")
     if page:
         if page not in threads.pages:
             raise Refused(404, f"There is no page “{page}” in this content: it may have been deleted.")
@@ -39,6 +42,8 @@ def post(
     if node:
         says = threads.says(threads.pages[page or ""], node)
         target["node"] = {"id": node, "preview": says[:PREVIEW_LIMIT]} if says else {"id": node}
+    if cell:
+        target["tableCell"] = {"record": cell.record, "definition": cell.definition}
     if review:
         target["review"] = review
     document = {**_message(world, markdown), "target": target, "status": "open"}
@@ -65,7 +70,7 @@ def _wanted(op: comments.List, comment: Json) -> bool:
 @handle.register
 def _create(op: comments.Create, world: World) -> Json:
     _need_to_comment(op.at, world)
-    comment = post(world, op.at, op.body.markdown, page=op.page, node=op.node)
+    comment = post(world, op.at, op.body.markdown, page=op.page, node=op.node, cell=op.table_cell)
     return Threads(world, op.at).comment(comment)
 
 
