@@ -68,7 +68,7 @@ def test_the_table_says_what_each_operation_takes(octavo: Octavo) -> None:
     assert [" ".join(line.split()) for line in lines[at + 1 : at + 4]] == [
         "POST /v1/spaces/{spaceId}/comments",
         "POST /v1/spaces/{spaceId}/change-requests/{changeRequestId}/comments",
-        "takes body [page] [node]",
+        "takes body [page] [node] [tableCell]",
     ]
     for spec in load().values():
         (line,) = (line for line in lines if line.startswith(f"  {spec.name} "))
