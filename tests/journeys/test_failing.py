@@ -7,7 +7,6 @@ import pytest
 from octavo.api import change_requests, comments, content, organizations, reviews, spaces
 from octavo.api.operation import Operation
 from octavo.server.app import Platform
-from octavo.tui.frame import TopBar
 from tests.journeys.stage import Run, Stage
 
 
@@ -160,7 +159,7 @@ async def test_the_frame_says_that_an_answer_is_waited_for(stage: Stage) -> None
         await run.press("r")
         assert "waiting" not in run.text
         await run.later(seconds=8)
-        run.app.screen.query_one(TopBar).refresh()
+        run.app.known.look_at_link()
         await run.see("○ waiting 12s")
         run.gate.open()
         await run.see("From nothing to a water level", "● live")

@@ -42,7 +42,11 @@ class TopBar(Widget):
 
     def on_mount(self) -> None:
         self.octavo.known.frame_changed.subscribe(self, lambda _: self.refresh())
-        self.set_interval(5, self.refresh)
+        self.set_interval(5, self._look_again)
+
+    def _look_again(self) -> None:
+        self.octavo.known.look_at_link()
+        self.refresh()
 
     def render(self) -> RenderResult:
         width = self.content_size.width

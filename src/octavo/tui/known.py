@@ -151,7 +151,7 @@ class Known:
         return f"○ {wrong} {short_age(last_good)}", "$warning"
 
     def look_at_link(self) -> None:
-        """Something was asked: say it when the connection is in another state since."""
+        """Something was asked, or time passed: say it when the connection is in another state since."""
         if self._session is not None and (state := self.link[1]) != self._link_state:
             self._link_state = state
             self._frame()

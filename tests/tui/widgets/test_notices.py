@@ -71,10 +71,8 @@ async def test_every_screen_shows_the_same_board() -> None:
     async with first.run_test(size=(70, 12)) as one:
         board.say("Approved")
         async with second.run_test(size=(70, 12)) as two:
-            await one.pause()
-            await two.pause()
-            assert "Approved" in shown(first)
-            assert "Approved" in shown(second)
+            await until(one, lambda: "Approved" in shown(first))
+            await until(two, lambda: "Approved" in shown(second))
         assert len(board.changed) == 1
 
 
