@@ -1,10 +1,14 @@
-"""What scrolls leaves no garbage: a frame is gone when the next one is drawn."""
+"""What scrolls leaves no garbage: a frame is gone when the next one is drawn. Its bar looks as Textual's own."""
 
 from __future__ import annotations
 
 import gc
 
+import pytest
+from textual.color import Color
+from textual.geometry import Region
 from textual.strip import Strip
+from textual.widget import Widget
 
 from octavo.tui.page.view import PageView
 from tests.tui.page.panes import PaneApp
@@ -34,3 +38,33 @@ async def test_frames_are_gone_without_a_look_for_garbage() -> None:
             gc.enable()
     assert app.pane.scroll_offset.y > 100
     assert left < 30
+
+
+@pytest.mark.parametrize("color", ["#306090", "ansi_blue"])
+async def test_the_bar_is_the_one_textual_draws(color: str) -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.pause()
+        app.pane.show_markdown("\n\n".join(f"Paragraph {number} of the page." for number in range(60)))
+        await pilot.pause()
+        bar = app.pane.vertical_scrollbar
+        app.pane.styles.scrollbar_color = Color.parse(color)
+        for y in (0, 1, 3, 17, 50, app.pane.max_scroll_y):
+            app.pane.scroll_to(y=y, animate=False, immediate=True, force=True)
+            await pilot.pause()
+            for crop in (Region(0, 0, 1, 20), Region(0, 4, 1, 3)):
+                drawn = bar.render_lines(crop)
+                bar._styles_cache.clear()
+                bar.refresh()
+                assert [list(strip) for strip in drawn] == [list(strip) for strip in Widget.render_lines(bar, crop)]
+
+
+async def test_a_click_beside_the_thumb_goes_a_page_on() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.pause()
+        app.pane.show_markdown("\n\n".join(f"Paragraph {number} of the page." for number in range(60)))
+        await pilot.pause()
+        await pilot.click(app.pane.vertical_scrollbar, offset=(0, 19))
+        await pilot.pause(0.5)
+        assert 15 <= app.pane.scroll_offset.y <= 20

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rich.color import Color
+from rich.segment import Segment
 from textual.cache import FIFOCache
 from textual.geometry import Region
 from textual.scroll_view import ScrollView
-from textual.scrollbar import ScrollBar
+from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
 
 
@@ -42,5 +44,32 @@ class Scrolling(ScrollView):
 
 
 class _Bar(ScrollBar):
+    """A bar drawn as it is: through all that styles can do to a widget, its few cells take as long as a page of text."""
+
     def render_lines(self, crop: Region) -> list[Strip]:
-        return let_go(super().render_lines(crop))
+        bar = self.render()
+        if not isinstance(bar, ScrollBarRender) or self.opacity < 1:
+            return let_go(super().render_lines(crop))
+        style = self.app.console.get_style(bar.style)
+        cells = bar.render_bar(
+            self.size.height,
+            bar.virtual_size,
+            bar.window_size,
+            bar.position,
+            bar.thickness,
+            back_color=style.bgcolor or Color.default(),
+            bar_color=style.color or Color.default(),
+        ).segments
+        # Most cells are one and the same segment, and it is made into a strip once.
+        ground = self.visual_style.rich_style
+        made = {id(cell): Strip(Segment.apply_style([cell], ground), bar.thickness) for cell in cells}
+        filters, background = self.get_line_filters(), self.background_colors[1]
+        for key, strip in made.items():
+            for line_filter in filters:
+                strip = strip.apply_filter(line_filter, background)
+            made[key] = strip
+        let_go(made.values())
+        strips = [made[id(cell)] for cell in cells[crop.y : crop.bottom]]
+        if crop.column_span != (0, bar.thickness):
+            strips = [strip.crop(*crop.column_span) for strip in strips]
+        return strips

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from rich.cells import set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
@@ -28,10 +29,11 @@ def over(strip: Strip, at: int, text: str, style: Style) -> Strip:
     room = width - at
     if room <= 0 or not text:
         return strip
-    patch = Strip([Segment(text, style)], cells(text))
-    if patch.cell_length > room:
-        patch = patch.crop(0, room)
-    return Strip.join([strip.crop(0, at), patch, strip.crop(at + patch.cell_length, width)])
+    wide = cells(text)
+    if wide > room:
+        text, wide = set_cell_size(text, room), room
+    before, _, after = Segment.divide(strip, (at, at + wide, width))
+    return Strip([*before, Segment(text, style), *after], width)
 
 
 def restyled(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
