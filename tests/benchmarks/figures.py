@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import octavo
+from tests.benchmarks.terminal import Pressed, Terminal
 
 
 def ratios(values: Sequence[float], beside: Sequence[float]) -> list[float]:
@@ -16,10 +17,23 @@ def ratios(values: Sequence[float], beside: Sequence[float]) -> list[float]:
     return [value / other for value, other in zip(values, beside, strict=True)]
 
 
+def in_turn(
+    terminal: Terminal, key: bytes, beside: Terminal, its_key: bytes, times: int
+) -> list[tuple[Pressed, Pressed]]:
+    """Press a key in two programs, in one right after the other: both meet the machine as it is then."""
+    pairs = ((terminal.press(key), beside.press(its_key)) for _ in range(times))
+    return [(pressed, other) for pressed, other in pairs if pressed is not None and other is not None]
+
+
 def spread(values: Sequence[float], scale: float = 1000.0, digits: int = 1) -> str:
     """The median of values, and between which they lie."""
     shown = [f"{value * scale:.{digits}f}" for value in (statistics.median(values), min(values), max(values))]
     return f"{shown[0]} [{shown[1]}-{shown[2]}]"
+
+
+def turns(pairs: Sequence[tuple[Pressed, Pressed]]) -> float:
+    """The median of how many times as much processor time the first of two keys took as the one pressed beside it."""
+    return statistics.median(pressed.cpu / beside.cpu for pressed, beside in pairs)
 
 
 def percentile(values: Sequence[float], part: float) -> float:

@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from textual.app import App, ComposeResult
 
+from octavo.tui.first_screen import OnceParsed
 from octavo.tui.garbage import keep_looks_short
 from octavo.tui.page.view import PageView
 from octavo.tui.themes import themes
@@ -38,6 +39,7 @@ class PageApp(App[None]):
         for theme in themes():
             self.register_theme(theme)
         self.theme = themes()[0].name
+        self.stylesheet = OnceParsed(variables=self.get_css_variables())  # as the app does
 
     def compose(self) -> ComposeResult:
         yield self.view

@@ -2,14 +2,15 @@
 
     OCTAVO_CORPUS=FOLDER .venv/bin/python tests/benchmarks/pages.py [--rounds 5] [--keys 20] [--sizes 1000000,...]
 
-Each round starts anew, in turn, under a pseudo terminal: hello.py; Textual's own Markdown with the real page; pages in
-the page view alone (page_app.py): real pages of 190 KB in one when OCTAVO_CORPUS names a folder with `pages/*.md`, and
-made ones. Keys are pressed twice, at once while the page is still being read, and once it is; beside them keys in an
-app of ready-made lines (floor.py). Then all pages of the corpus are read to their ends in one app that watches how long
-its event loop does not come round, and so are pages that are one long block each. `--stock` also measures Textual's
-Markdown with a made page of that many characters.
+Each round starts anew, in turn, under a pseudo terminal, each right after hello.py: Textual's own Markdown with the real
+page; pages in the page view alone (page_app.py): real pages of 190 KB in one when OCTAVO_CORPUS names a folder with
+`pages/*.md`, and made ones. Keys are pressed at once, while the page is still being read, and when it is, then in turn
+with those in an app of ready-made lines (floor.py). Then all pages of the corpus are read to their ends in one app that
+watches how long its event loop does not come round, and so are pages that are one long block each. `--stock` also measures
+Textual's Markdown with a made page of that many characters.
 
-Medians of each, and of the ratios inside each round; trust processor time and ratios. The first round is thrown away.
+Medians of each, and of the ratios to what ran right beside it; trust processor time and ratios. The first round is thrown
+away.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.benchmarks.figures import compile_all, percentile, ratios, spread
+from tests.benchmarks.figures import compile_all, in_turn, percentile, ratios, spread, turns
 from tests.benchmarks.terminal import Painted, Pressed, Terminal, peak_memory
 from tests.benchmarks.texts import TITLE, long_blocks, made_page, real_page
 
@@ -39,12 +40,13 @@ _READ_TO_THE_END = 1_500_000
 
 @dataclass
 class Shown:
-    """One program: a figure for each round, and every key."""
+    """One program: a figure for each round and for the smallest app right before it, and every key, by what it does with
+    that in ready-made lines."""
 
     painted: list[Painted] = field(default_factory=list)
     memory: list[float] = field(default_factory=list)
-    lines: list[list[Pressed]] = field(default_factory=list)
-    pages: list[list[Pressed]] = field(default_factory=list)
+    hello: list[tuple[Painted, float]] = field(default_factory=list)
+    keys: dict[str, list[list[tuple[Pressed, Pressed]]]] = field(default_factory=dict)
     early: list[Pressed] = field(default_factory=list)
 
 
@@ -94,72 +96,67 @@ def _round(shown: dict[str, Shown], files: dict[str, Path], stock: dict[str, Pat
     def running(*command: str) -> Terminal:
         return Terminal((PYTHON, *command), columns=columns, rows=rows)
 
-    with running(str(HERE / "hello.py")) as hello:
-        figures = shown.setdefault("hello", Shown())
-        figures.painted.append(hello.wait_for("HELLO, TERMINAL"))
-        hello.settle(0.5)
-        figures.memory.append(peak_memory(hello.pid))
-    with running(str(HERE / "floor.py")) as floor:
-        figures = shown.setdefault("floor", Shown())
-        figures.painted.append(floor.wait_for("     0 the line"))
-        floor.settle(0.5)
-        figures.memory.append(peak_memory(floor.pid))
-        figures.lines.append(_press(floor, b"n", keys))
-        figures.pages.append(_press(floor, b" ", keys))
+    def after_hello(name: str) -> Shown:
+        figures = shown.setdefault(name, Shown())
+        with running(str(HERE / "hello.py")) as hello:
+            painted = hello.wait_for("HELLO, TERMINAL")
+            hello.settle(0.5)
+            figures.hello.append((painted, peak_memory(hello.pid)))
+        return figures
+
     for name, path in stock.items():
+        figures = after_hello(name)
         with running(str(HERE / "markdown_app.py"), str(path)) as app:
-            figures = shown.setdefault(name, Shown())
             figures.painted.append(app.wait_for(TITLE, limit=300.0))
             figures.memory.append(peak_memory(app.pid))
     for name, path in files.items():
+        figures = after_hello(name)
         with running(str(HERE / "page_app.py"), str(path)) as app:
-            figures = shown.setdefault(name, Shown())
             figures.painted.append(app.wait_for(TITLE))
-            figures.early += _press(app, b"j", keys, quiet=0.05)
+            early = [app.press(b"j", quiet=0.05) for _ in range(keys)]
+            figures.early += [each for each in early if each is not None]
             app.settle(1.0, limit=20)
             figures.memory.append(peak_memory(app.pid))
-            figures.lines.append(_press(app, b"j", keys))
-            figures.pages.append(_press(app, b" ", keys))
-
-
-def _press(terminal: Terminal, key: bytes, keys: int, quiet: float = 0.15) -> list[Pressed]:
-    return [each for _ in range(keys) if (each := terminal.press(key, quiet=quiet)) is not None]
+            with running(str(HERE / "floor.py")) as floor:
+                floor.wait_for("     0 the line")
+                floor.settle(0.5)
+                for what, key, its_key in (("line", b"j", b"n"), ("page", b" ", b" ")):
+                    figures.keys.setdefault(what, []).append(in_turn(app, key, floor, its_key, keys))
 
 
 def _report(shown: dict[str, Shown]) -> Iterator[str]:
-    hello, floor = shown["hello"], shown["floor"]
-    yield f"Python {sys.version.split()[0]}, {len(hello.painted)} rounds. Milliseconds: median [least-most]."
+    hello = [painted for figures in shown.values() for painted, _ in figures.hello]
+    rounds = len(next(iter(shown.values())).painted)
+    yield f"Python {sys.version.split()[0]}, {rounds} rounds. Milliseconds: median [least-most]."
     yield ""
-    yield f"{'first paint':14} {'wall':>24} {'cpu':>24} {'cpu/hello':>18} {'MiB':>7} {'MiB-hello':>9} {'stock real/cpu':>20}"
+    yield f"{'first paint':14} {'wall':>24} {'cpu':>24} {'cpu/hello':>21} {'MiB':>7} {'MiB-hello':>9} {'stock/cpu':>20}"
+    yield f"{'hello':14} {spread([each.wall for each in hello]):>24} {spread([each.cpu for each in hello]):>24}"
     for name, figures in shown.items():
         cpu = [each.cpu for each in figures.painted]
-        stock = shown.get("stock real")
-        faster = spread(ratios([each.cpu for each in stock.painted], cpu), 1, 1) if stock and name == "real" else ""
-        more = statistics.median(a - b for a, b in zip(figures.memory, hello.memory, strict=True))
+        stock = shown.get({"real": "stock real", "made 1000 KB": "stock made"}.get(name, ""))
+        faster = spread(ratios([each.cpu for each in stock.painted], cpu), 1, 1) if stock else ""
+        more = statistics.median(a - b for a, (_, b) in zip(figures.memory, figures.hello, strict=True))
         yield (
             f"{name:14} {spread([each.wall for each in figures.painted]):>24} {spread(cpu):>24} "
-            f"{spread(ratios(cpu, [each.cpu for each in hello.painted]), 1, 2):>18} "
+            f"{spread(ratios(cpu, [each.cpu for each, _ in figures.hello]), 1, 2):>21} "
             f"{statistics.median(figures.memory):7.1f} {more:9.1f} {faster:>20}"
         )
     yield ""
-    yield f"{'key':24} {'to the frame':>22} {'p95':>6} {'cpu':>22} {'cpu/floor':>18}"
+    yield f"{'key':24} {'to the frame':>22} {'p95':>6} {'cpu':>22} {'cpu/ready-made':>18}"
     for name, figures in shown.items():
-        for what, by_round, beside in (("line", figures.lines, floor.lines), ("page", figures.pages, floor.pages)):
-            if by_round and all(by_round):
-                yield f"{f'{name}: {what}':24} {_keys([each for row in by_round for each in row])} " + (
-                    f"{spread(ratios(_medians(by_round), _medians(beside)), 1, 2):>18}"
-                )
+        for what, by_round in figures.keys.items():
+            yield f"{f'{name}: {what}':24} {_keys([pressed for pairs in by_round for pressed, _ in pairs])} " + (
+                f"{spread([turns(pairs) for pairs in by_round], 1, 2):>18}"
+            )
         if figures.early:
             yield f"{f'{name}: line, early':24} {_keys(figures.early)}"
+    beside = [other for figures in shown.values() for rows in figures.keys.values() for row in rows for _, other in row]
+    yield f"{'ready-made lines':24} {_keys(beside)}"
 
 
 def _keys(pressed: list[Pressed]) -> str:
     framed = [each.frame for each in pressed]
     return f"{spread(framed):>22} {percentile(framed, 0.95) * 1000:6.1f} {spread([each.cpu for each in pressed]):>22}"
-
-
-def _medians(by_round: list[list[Pressed]]) -> list[float]:
-    return [statistics.median(each.cpu for each in pressed) for pressed in by_round]
 
 
 def _stalls(pages: Path, figures: Path, size: str, most: int = 8) -> Iterator[str]:

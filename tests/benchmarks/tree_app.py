@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from textual.app import App, ComposeResult
 from textual.containers import Vertical
 
+from octavo.tui.first_screen import OnceParsed
 from octavo.tui.garbage import keep_looks_short
 from octavo.tui.themes import themes
 from octavo.tui.widgets.tree import Node, Tree
@@ -26,11 +27,15 @@ def made_pages(count: int) -> list[Node]:
         nonlocal left
         taken = min(most, left)
         left -= taken
+        if not depth:
+            return [
+                Node(f"{name}-{number}", f"Page {name}-{number} of the made tree", (), "page", number == 3)
+                for number in range(taken)
+            ]
         nodes = []
         for number in range(taken):
             here = f"{name}-{number}"
-            below = some(BELOW, depth - 1, here) if depth else []
-            nodes.append(Node(here, f"Page {here} of the made tree", below, count=number == 3))
+            nodes.append(Node(here, f"Page {here} of the made tree", some(BELOW, depth - 1, here), "page", number == 3))
         return nodes
 
     return some(1, len(str(count)) - 1, "")
@@ -44,6 +49,7 @@ class TreeApp(App[None]):
         for theme in themes():
             self.register_theme(theme)
         self.theme = themes()[0].name
+        self.stylesheet = OnceParsed(variables=self.get_css_variables())  # as the app does
         self.count = count
         self.pages = Tree()
 

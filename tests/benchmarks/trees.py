@@ -2,11 +2,11 @@
 
     .venv/bin/python tests/benchmarks/trees.py [--rounds 5] [--keys 12]
 
-Each round starts anew, under a pseudo terminal: hello.py, an app of ready-made lines (floor.py), and trees of 10 000 and
-100 000 made pages, unfolded (tree_app.py). Making the pages is part of the first paint. Medians, and medians of the ratios
-inside each round; trust processor time and ratios. The first round is thrown away.
+Each round starts anew, under a pseudo terminal: an app of ready-made lines (floor.py), and trees of 10 000 and 100 000
+made pages, unfolded (tree_app.py), each right after hello.py. Making the pages is part of the first paint. Medians, and
+medians of the ratios to what ran right beside it; trust processor time and ratios. The first round is thrown away.
 
-- down: `j`, beside the same in ready-made lines
+- down: `j`, in turn with the same in ready-made lines
 - fold, unfold: everything, with `-` and `=`
 - filter: each letter of a word typed into the filter
 """
@@ -22,7 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.benchmarks.figures import compile_all, percentile, ratios, spread
+from tests.benchmarks.figures import compile_all, in_turn, percentile, ratios, spread, turns
 from tests.benchmarks.terminal import Painted, Pressed, Terminal, peak_memory
 
 HERE = Path(__file__).resolve().parent
@@ -32,11 +32,14 @@ WORD = "page 7-3-1"
 
 @dataclass
 class Shown:
-    """One program: a figure for each round, and every key by what it is for."""
+    """One program: a figure for each round and for the smallest app right before it, every key by what it is for, and
+    the down key with that in ready-made lines."""
 
     painted: list[Painted] = field(default_factory=list)
     memory: list[float] = field(default_factory=list)
-    pressed: dict[str, list[list[Pressed]]] = field(default_factory=dict)
+    hello: list[tuple[Painted, float]] = field(default_factory=list)
+    pressed: dict[str, list[Pressed]] = field(default_factory=dict)
+    down: list[list[tuple[Pressed, Pressed]]] = field(default_factory=list)
 
 
 def main() -> None:
@@ -53,17 +56,17 @@ def main() -> None:
 
 
 def _round(shown: dict[str, Shown], counts: list[int], keys: int) -> None:
-    with _running("hello.py") as hello:
-        _painted(shown.setdefault("hello", Shown()), hello, "HELLO, TERMINAL")
-    with _running("floor.py") as floor:
-        figures = shown.setdefault("floor", Shown())
-        _painted(figures, floor, "     0 the line")
-        _press(figures, floor, "down", [b"j"] * keys)
+    with _after_hello(shown, "ready-made lines", "floor.py") as floor:
+        _painted(shown["ready-made lines"], floor, "     0 the line")
     for count in counts:
-        with _running("tree_app.py", str(count)) as tree:
-            figures = shown.setdefault(f"{count:,} pages", Shown())
+        figures = shown.setdefault(name := f"{count:,} pages", Shown())
+        with _after_hello(shown, name, "tree_app.py", str(count)) as tree:
             _painted(figures, tree, "of the made tree")
-            _press(figures, tree, "down", [b"j"] * keys)
+            with _running("floor.py") as floor:
+                floor.wait_for("     0 the line")
+                floor.settle(0.5)
+                figures.down.append(in_turn(tree, b"j", floor, b"j", keys))
+            figures.pressed.setdefault("down", []).extend(pressed for pressed, _ in figures.down[-1])
             _press(figures, tree, "page", [b"\x1b[6~"] * keys)
             _press(figures, tree, "end", [b"G", b"g"] * 2)
             tree.write(b"g")
@@ -78,6 +81,14 @@ def _running(script: str, *arguments: str) -> Terminal:
     return Terminal((sys.executable, str(HERE / script), *arguments))
 
 
+def _after_hello(shown: dict[str, Shown], name: str, script: str, *arguments: str) -> Terminal:
+    with _running("hello.py") as hello:
+        painted = hello.wait_for("HELLO, TERMINAL")
+        hello.settle(0.5)
+        shown.setdefault(name, Shown()).hello.append((painted, peak_memory(hello.pid)))
+    return _running(script, *arguments)
+
+
 def _painted(figures: Shown, terminal: Terminal, text: str) -> None:
     figures.painted.append(terminal.wait_for(text))
     terminal.settle(0.5)
@@ -86,36 +97,33 @@ def _painted(figures: Shown, terminal: Terminal, text: str) -> None:
 
 def _press(figures: Shown, terminal: Terminal, what: str, keys: list[bytes]) -> None:
     pressed = [each for key in keys if (each := terminal.press(key)) is not None]
-    figures.pressed.setdefault(what, []).append(pressed)
+    figures.pressed.setdefault(what, []).extend(pressed)
 
 
 def _report(shown: dict[str, Shown]) -> Iterator[str]:
-    hello, floor = shown["hello"], shown["floor"].pressed["down"]
-    yield f"Python {sys.version.split()[0]}, {len(hello.painted)} rounds. Milliseconds: median [least-most]."
+    hello = [painted for figures in shown.values() for painted, _ in figures.hello]
+    rounds = len(next(iter(shown.values())).painted)
+    yield f"Python {sys.version.split()[0]}, {rounds} rounds. Milliseconds: median [least-most]."
     yield ""
-    yield f"{'first paint':14} {'wall':>24} {'cpu':>24} {'cpu/hello':>18} {'MiB-hello':>9}"
+    yield f"{'first paint':17} {'wall':>24} {'cpu':>24} {'cpu/hello':>18} {'MiB-hello':>9}"
+    yield f"{'hello':17} {spread([each.wall for each in hello]):>24} {spread([each.cpu for each in hello]):>24}"
     for name, figures in shown.items():
         cpu = [each.cpu for each in figures.painted]
-        more = statistics.median(a - b for a, b in zip(figures.memory, hello.memory, strict=True))
+        more = statistics.median(a - b for a, (_, b) in zip(figures.memory, figures.hello, strict=True))
         yield (
-            f"{name:14} {spread([each.wall for each in figures.painted]):>24} {spread(cpu):>24} "
-            f"{spread(ratios(cpu, [each.cpu for each in hello.painted]), 1, 2):>18} {more:9.1f}"
+            f"{name:17} {spread([each.wall for each in figures.painted]):>24} {spread(cpu):>24} "
+            f"{spread(ratios(cpu, [each.cpu for each, _ in figures.hello]), 1, 2):>18} {more:9.1f}"
         )
     yield ""
-    yield f"{'key':24} {'to the frame':>22} {'p95':>6} {'cpu':>22} {'most':>7} {'cpu/floor':>18}"
+    yield f"{'key':24} {'to the frame':>22} {'p95':>6} {'cpu':>22} {'most':>7} {'cpu/ready-made':>18}"
     for name, figures in shown.items():
-        for what, by_round in figures.pressed.items():
-            every = [each for pressed in by_round for each in pressed]
+        for what, every in figures.pressed.items():
             framed, cpu = [each.frame for each in every], [each.cpu for each in every]
-            beside = spread(ratios(_medians(by_round), _medians(floor)), 1, 2) if what == "down" else ""
+            beside = spread([turns(pairs) for pairs in figures.down], 1, 2) if what == "down" else ""
             yield (
                 f"{f'{name}: {what}':24} {spread(framed):>22} {percentile(framed, 0.95) * 1000:6.1f} {spread(cpu):>22} "
                 f"{max(cpu) * 1000:7.1f} {beside:>18}"
             )
-
-
-def _medians(by_round: list[list[Pressed]]) -> list[float]:
-    return [statistics.median(each.cpu for each in pressed) for pressed in by_round]
 
 
 def _parser() -> argparse.ArgumentParser:

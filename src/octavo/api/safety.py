@@ -21,21 +21,14 @@ _INVISIBLE = {
 _NEW_LINES = {0x85, 0x2028, 0x2029}
 
 
-def _table(*, multi_line: bool) -> dict[int, str | None]:
-    table: dict[int, str | None] = {code: chr(0x2400 + code) for code in range(0x20)}
-    table[0x7F] = "\u2421"
-    table.update(dict.fromkeys({*range(0x80, 0xA0), *_DIRECTION, *range(0xD800, 0xE000)}, "\ufffd"))
-    table.update(dict.fromkeys(_INVISIBLE))
-    table.update(dict.fromkeys((plane << 16 | end for plane in range(17) for end in (0xFFFE, 0xFFFF)), "\ufffd"))
-    table.update(dict.fromkeys(_NEW_LINES, "\n" if multi_line else " "))
-    if multi_line:
-        del table[0x0A], table[0x09]
-    else:
-        table.update({0x0A: " ", 0x09: " ", 0x0D: " "})
-    return table
-
-
-_TEXT_TABLE, _LINE_TABLE = _table(multi_line=True), _table(multi_line=False)
+_TEXT_TABLE: dict[int, str | None] = {code: chr(0x2400 + code) for code in range(0x20)}
+_TEXT_TABLE[0x7F] = "\u2421"
+_TEXT_TABLE |= dict.fromkeys({*range(0x80, 0xA0), *_DIRECTION, *range(0xD800, 0xE000)}, "\ufffd")
+_TEXT_TABLE |= dict.fromkeys(_INVISIBLE)
+_TEXT_TABLE |= dict.fromkeys([plane << 16 | end for plane in range(17) for end in (0xFFFE, 0xFFFF)], "\ufffd")
+_TEXT_TABLE |= dict.fromkeys(_NEW_LINES, "\n")
+del _TEXT_TABLE[0x0A], _TEXT_TABLE[0x09]
+_LINE_TABLE = _TEXT_TABLE | dict.fromkeys({*_NEW_LINES, 0x0A, 0x09, 0x0D}, " ")
 _MARKS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
     "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.color import Color
 from rich.segment import Segment
 from textual.cache import FIFOCache
+from textual.filter import LineFilter
 from textual.geometry import Region
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar, ScrollBarRender
@@ -46,10 +47,23 @@ class Scrolling(ScrollView):
 class _Bar(ScrollBar):
     """A bar drawn as it is: through all that styles can do to a widget, its few cells take as long as a page of text."""
 
+    _drawn: tuple[tuple[object, ...], list[Strip]] = ((), [])
+    """What the bar looks like by, and its rows."""
+
     def render_lines(self, crop: Region) -> list[Strip]:
         bar = self.render()
-        if not isinstance(bar, ScrollBarRender) or self.opacity < 1:
+        if not isinstance(bar, ScrollBarRender):
             return let_go(super().render_lines(crop))
+        filters = self.get_line_filters()
+        looks = (bar.style, bar.virtual_size, bar.window_size, bar.position, self.size, *filters)
+        if self._drawn[0] != looks:
+            self._drawn = (looks, self._rows(bar, filters))
+        strips = self._drawn[1][crop.y : crop.bottom]
+        if crop.column_span != (0, bar.thickness):
+            strips = [strip.crop(*crop.column_span) for strip in strips]
+        return strips
+
+    def _rows(self, bar: ScrollBarRender, filters: Sequence[LineFilter]) -> list[Strip]:
         style = self.app.console.get_style(bar.style)
         cells = bar.render_bar(
             self.size.height,
@@ -60,16 +74,11 @@ class _Bar(ScrollBar):
             back_color=style.bgcolor or Color.default(),
             bar_color=style.color or Color.default(),
         ).segments
-        # Most cells are one and the same segment, and it is made into a strip once.
-        ground = self.visual_style.rich_style
-        made = {id(cell): Strip(Segment.apply_style([cell], ground), bar.thickness) for cell in cells}
-        filters, background = self.get_line_filters(), self.background_colors[1]
-        for key, strip in made.items():
+        ground, background, made = self.visual_style.rich_style, self.background_colors[1], {}
+        for each in {id(cell): cell for cell in cells}.values():  # most cells are one and the same segment
+            strip = Strip(Segment.apply_style([each], ground), bar.thickness)
             for line_filter in filters:
                 strip = strip.apply_filter(line_filter, background)
-            made[key] = strip
+            made[id(each)] = strip
         let_go(made.values())
-        strips = [made[id(cell)] for cell in cells[crop.y : crop.bottom]]
-        if crop.column_span != (0, bar.thickness):
-            strips = [strip.crop(*crop.column_span) for strip in strips]
-        return strips
+        return [made[id(cell)] for cell in cells]

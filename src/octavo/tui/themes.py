@@ -5,13 +5,12 @@ Contrast of each pair is held by a test: text and state colours on ground, surfa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from textual.theme import Theme
 
 
-@dataclass(frozen=True)
-class Palette:
+class Palette(NamedTuple):
     """The tokens of one theme."""
 
     background: str
@@ -138,8 +137,8 @@ def palettes() -> dict[str, tuple[Palette, bool]]:
     return {
         "dark": (DARK, True),
         "light": (LIGHT, False),
-        "cb-dark": (Palette(**{**vars(DARK), **_CB_DARK}), True),
-        "cb-light": (Palette(**{**vars(LIGHT), **_CB_LIGHT}), False),
+        "cb-dark": (DARK._replace(**_CB_DARK), True),
+        "cb-light": (LIGHT._replace(**_CB_LIGHT), False),
     }
 
 

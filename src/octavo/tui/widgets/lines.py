@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Hashable, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -14,8 +14,10 @@ from textual.message import Message
 from textual.widget import Widget
 
 from octavo.tui.commands import Explained
-from octavo.tui.widgets.filter import FilterLine
 from octavo.tui.widgets.surface import Surface
+
+if TYPE_CHECKING:
+    from octavo.tui.widgets.filter import FilterLine
 
 
 class Lines(Explained, Surface, can_focus=True):
@@ -209,10 +211,10 @@ class Lines(Explained, Surface, can_focus=True):
         self._reveal()
 
     def on_focus(self, event: Focus) -> None:
-        self._refresh_cursor(self.cursor)
+        self._refresh_items(self.cursor)
 
     def on_blur(self, event: Blur) -> None:
-        self._refresh_cursor(self.cursor)
+        self._refresh_items(self.cursor)
 
     # Moving
 
@@ -234,16 +236,16 @@ class Lines(Explained, Surface, can_focus=True):
         old, self.cursor = self.cursor, self._next_stop(index, step)
         self.kept_key = self.key
         if old != self.cursor:
-            self._refresh_cursor(old)
-            self._refresh_cursor(self.cursor)
+            self._refresh_items(old, self.cursor)
         self._reveal()
         self._announce()
         self._ask_for_more()
 
-    def _refresh_cursor(self, index: int) -> None:
-        if index < len(self._firsts):
-            top = self._firsts[index] - self.scroll_offset.y + self._head
-            self.refresh(Region(0, top, self.size.width, self._height))
+    def _refresh_items(self, *indexes: int) -> None:
+        above, width, count = self._head - self.scroll_offset.y, self.size.width, len(self._firsts)
+        rows = [Region(0, self._firsts[each] + above, width, self._height) for each in indexes if each < count]
+        if rows:
+            self.refresh(*rows)
 
     def _reveal(self) -> None:
         """Scroll as little as it takes to show the cursor, and the heading it stands under."""
@@ -325,6 +327,8 @@ class Lines(Explained, Surface, can_focus=True):
     async def action_filter(self) -> None:
         """Open the filter line, which stands above the list: the list has to be in a column."""
         if self._filter_line is None and isinstance(self.parent, Widget):
+            from octavo.tui.widgets.filter import FilterLine  # a list is shown without it
+
             self._filter_line = FilterLine(self.set_filter, self._filter_left)
             await self.parent.mount(self._filter_line, before=self)
         if self._filter_line is not None:

@@ -7,7 +7,9 @@ from collections.abc import Hashable, Sequence
 from typing import ClassVar
 
 from rich.segment import Segment
+from textual.color import TRANSPARENT
 from textual.content import Content
+from textual.filter import LineFilter
 from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.style import Style
@@ -18,9 +20,7 @@ from octavo.tui.widgets.states import Waiting, failed, filtered_out, nothing, pa
 
 _MOST_SAID = 3
 """Lines that say what could not be refreshed: the list is more."""
-_KEPT_STRIPS = 2000
-_SHADES = ("", "lit", "blurred")
-"""How an item is drawn: without the cursor, with it, with it while something else has the focus."""
+_KEPT_ITEMS = 2000
 
 
 class Surface(Scrolling, inherit_bindings=False):
@@ -79,10 +79,12 @@ class Surface(Scrolling, inherit_bindings=False):
         self._between: dict[int, tuple[Content, Content]] = {}
         self._line_count = 0
         self._unfiltered = 0
-        self._memo: dict[tuple[int, str], list[Strip]] = {}
-        self._filters: tuple[object, ...] = ()
-        self._ready: dict[int, tuple[Strip, Strip]] = {}
-        """Strips by their identity, and what the filters of the app make of them."""
+        self._memo: dict[int, tuple[list[Content], dict[str, list[Strip]]]] = {}
+        """The lines of items, and as what they are painted: without the cursor, with it, and with it while something else
+        has the focus."""
+        self._parts: dict[str, Style] = {}
+        self._filters: Sequence[LineFilter] = ()
+        """Those of the app, through which every strip goes when it is made."""
         self._waiting: Waiting | None = None
         self._failure: tuple[str, str] | None = None
         self._foot: list[Content] = []
@@ -171,9 +173,7 @@ class Surface(Scrolling, inherit_bindings=False):
         if key is None:
             self._refresh_all()
         elif key in self.keys:
-            index = self.keys.index(key)
-            for shade in _SHADES:
-                self._memo.pop((index, shade), None)
+            self._memo.pop(self.keys.index(key), None)
             self.refresh()
 
     def _lay_out_again(self) -> None:
@@ -214,11 +214,15 @@ class Surface(Scrolling, inherit_bindings=False):
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._memo.clear()
+        self._parts.clear()
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        if self.styles.gutter.totals != (0, 0) or self.opacity < 1:
+        if self.styles.gutter.totals != (0, 0):
             return super().render_lines(crop)
-        strips = let_go(self._filtered(self._lines(crop.line_range)))
+        if (filters := self.get_line_filters()) != self._filters:
+            self._filters = filters
+            self._memo.clear()
+        strips = self._lines(crop.line_range)
         if crop.column_span != (0, self.size.width):
             strips = [strip.crop(*crop.column_span) for strip in strips]
         return strips
@@ -235,30 +239,11 @@ class Surface(Scrolling, inherit_bindings=False):
         return [
             self.render_line(y)
             if not head <= y < end
-            else kept[0]
-            if first + y != cursor and (kept := known.get((first + y, ""))) is not None
+            else kept[1][""][0]
+            if first + y != cursor and (kept := known.get(first + y)) is not None and "" in kept[1]
             else self._body_line(first + y, width)
             for y in rows
         ]
-
-    def _filtered(self, strips: list[Strip]) -> list[Strip]:
-        """Strips as the terminal can show them. Those of items are kept, so what becomes of them is known."""
-        background, filters = self.background_colors[1], self.get_line_filters()
-        if not filters:
-            return strips
-        key = (background, *filters)
-        if key != self._filters or len(self._ready) >= _KEPT_STRIPS:
-            self._filters, self._ready = key, {}
-        out = []
-        for strip in strips:
-            known = self._ready.get(id(strip))
-            if known is None or known[0] is not strip:
-                ready = strip
-                for line_filter in filters:
-                    ready = ready.apply_filter(line_filter, background)
-                known = self._ready[id(strip)] = (strip, ready)
-            out.append(known[1])
-        return out
 
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
@@ -288,30 +273,35 @@ class Surface(Scrolling, inherit_bindings=False):
     def _item_strips(self, index: int, width: int) -> list[Strip]:
         is_cursor = index == self.cursor and self.can_stop_at(index)
         shade = "" if not is_cursor else "lit" if self.has_focus or self.always_lit else "blurred"
-        kept = self._memo.get((index, shade))
-        if kept is not None:
-            return kept
-        blurred = "-blurred" if shade == "blurred" else ""
-        base = self.get_visual_style(f"line--cursor{blurred}") if is_cursor else self.visual_style
-        bar = Content.styled("▌", self.part(f"line--bar{blurred}")) if is_cursor else Content(" ")
-        lines = self.draw_item(index, width - 1)
-        strips = [self._strip(bar + fit(line, width - 1), width, base) for line in lines]
-        strips += [self._strip(bar, width, base)] * (self._height - len(strips))
-        if len(self._memo) >= _KEPT_STRIPS:
-            self._memo.clear()
-        self._memo[index, shade] = strips
+        if (kept := self._memo.get(index)) is None:
+            if len(self._memo) >= _KEPT_ITEMS:
+                self._memo.clear()
+            kept = self._memo[index] = ([fit(line, width - 1) for line in self.draw_item(index, width - 1)], {})
+        lines, painted = kept
+        if (strips := painted.get(shade)) is None:
+            blurred = "-blurred" if shade == "blurred" else ""
+            base = self.get_visual_style(f"line--cursor{blurred}") if is_cursor else self.visual_style
+            bar = Content.styled("▌", self.part(f"line--bar{blurred}")) if is_cursor else Content(" ")
+            missing = [Content("")] * (self._height - len(lines))
+            strips = painted[shade] = [self._strip(bar + line, width, base) for line in (*lines, *missing)]
         return strips
 
     def part(self, name: str) -> Style:
         """The style of a component class, to lay over whatever is below."""
-        return self.get_visual_style(name, partial=True)
+        found = self._parts.get(name)
+        if found is None:
+            found = self._parts[name] = self.get_visual_style(name, partial=True)
+        return found
 
     def _strip(self, content: Content, width: int, base: Style | None = None) -> Strip:
         style = base or self.visual_style
         segments = content.truncate(width).render(style, end="", parse_style=self.app.stylesheet.parse_style)
-        return Strip([Segment(text, each.rich_style) for text, each in segments if text]).extend_cell_length(
-            width, style.rich_style
-        )
+        strip = Strip([Segment(text, each.rich_style) for text, each in segments if text])
+        strip = strip.extend_cell_length(width, style.rich_style)
+        for line_filter in self._filters:
+            strip = strip.apply_filter(line_filter, self.visual_style.background or TRANSPARENT)
+        let_go([strip])
+        return strip
 
     def _state_lines(self) -> list[Content]:
         if self._waiting is not None:
