@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from itertools import islice
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -20,25 +21,20 @@ BELOW = 10
 
 
 def made_pages(count: int) -> list[Node]:
-    """A tree of `count` pages under one, ten below each."""
-    left = count
+    """A tree of `count` pages under one, ten below each, numbered in their order."""
+    numbers = iter(range(count))
 
-    def some(most: int, depth: int, name: str) -> list[Node]:
-        nonlocal left
-        taken = min(most, left)
-        left -= taken
+    def below(depth: int) -> list[Node]:
         if not depth:
             return [
-                Node(f"{name}-{number}", f"Page {name}-{number} of the made tree", (), "page", number == 3)
-                for number in range(taken)
+                Node(number, f"Page {number} of the made tree", (), "page", not number % 7)
+                for number in islice(numbers, BELOW)
             ]
-        nodes = []
-        for number in range(taken):
-            here = f"{name}-{number}"
-            nodes.append(Node(here, f"Page {here} of the made tree", some(BELOW, depth - 1, here), "page", number == 3))
-        return nodes
+        return [Node(number, f"Page {number} of the made tree", below(depth - 1)) for number in islice(numbers, BELOW)]
 
-    return some(1, len(str(count)) - 1, "")
+    return [
+        Node(number, f"Page {number} of the made tree", below(len(str(count)) - 2)) for number in islice(numbers, 1)
+    ]
 
 
 class TreeApp(App[None]):

@@ -27,7 +27,7 @@ from tests.benchmarks.terminal import Painted, Pressed, Terminal, peak_memory
 
 HERE = Path(__file__).resolve().parent
 FOLD, UNFOLD, SLASH = b"-", b"=", b"/"
-WORD = "page 7-3-1"
+WORD = "page 731"
 
 
 @dataclass
