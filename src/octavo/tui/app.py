@@ -21,8 +21,8 @@ from octavo.tui.crash import report_crash
 from octavo.tui.first_screen import HeldBack, OnceParsed
 from octavo.tui.known import Known
 from octavo.tui.session import Doors, Session
-from octavo.tui.themes import themes
 from octavo.tui.warming import AFTER, warm_up
+from octavo.tui.wearing import Wearing
 from octavo.tui.widgets.notices import NoticeBoard, Tone
 from octavo.tui.writes import Queued, Writes
 
@@ -51,7 +51,7 @@ _OF_A_SESSION = frozenset(("palette", "search", "view", "undo", "activity"))
 """What there is nothing to do with before one is signed in."""
 
 
-class Octavo(HeldBack[int], Explaining[int]):
+class Octavo(Wearing, HeldBack[int], Explaining[int]):
     """Shows one session at a time. Without one it starts at the sign-in screen."""
 
     CSS_PATH = "app.tcss"
@@ -119,9 +119,7 @@ class Octavo(HeldBack[int], Explaining[int]):
         self.picture = picture
         self.picturing: Picturing | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
-        for theme in themes():
-            self.register_theme(theme)
-        self.theme = self._first_theme()
+        self.wear_first(settings, session)
         self.stylesheet = OnceParsed(variables=self.get_css_variables())
 
     def get_driver_class(self) -> type[Driver]:
@@ -131,14 +129,6 @@ class Octavo(HeldBack[int], Explaining[int]):
         from octavo.tui.driver import TerminalDriver
 
         return TerminalDriver
-
-    def _first_theme(self) -> str:
-        """The theme of the settings, else the one chosen last, else what the terminal says of its ground."""
-        last = self._session.state.recall("theme") if self._session else None
-        for name in (self.settings.theme, str(last or "")):
-            if name in self.available_themes:
-                return name
-        return "light" if self.settings.light_ground else "dark"
 
     # The session
 
@@ -337,16 +327,7 @@ class Octavo(HeldBack[int], Explaining[int]):
         from octavo.tui.screens.palette import PaletteScreen
         from octavo.tui.trying_on import TryingOn
 
-        self.push_screen(PaletteScreen(self.screen, TryingOn(self, self._remember_theme)))
-
-    def action_theme(self) -> None:
-        from octavo.tui.trying_on import TryingOn
-
-        TryingOn(self, self._remember_theme).choose()
-
-    def _remember_theme(self, name: str) -> None:
-        if self._session is not None:
-            self.session.state.remember("theme", name)
+        self.push_screen(PaletteScreen(self.screen, TryingOn(self, self.remember_theme)))
 
     def action_search(self) -> None:
         from octavo.tui.screens.search import SearchScreen

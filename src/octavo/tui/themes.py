@@ -5,9 +5,14 @@ Contrast of each pair is held by a test: text and state colours on ground, surfa
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
+from textual.color import BLACK, WHITE, Color
 from textual.theme import Theme
+
+LEAST = 4.5
+"""The contrast of what is read with all it may stand on."""
 
 
 class Palette(NamedTuple):
@@ -32,11 +37,12 @@ class Palette(NamedTuple):
     remove_line: str
     remove_word: str
 
-    def theme(self, name: str, *, dark: bool) -> Theme:
-        """The palette as Textual has it."""
+    def theme(self, name: str, *, dark: bool, ansi: bool = False) -> Theme:
+        """The palette as Textual has it. `ansi`: in colours the terminal has names for."""
         return Theme(
             name=name,
             dark=dark,
+            ansi=ansi,
             primary=self.accent,
             secondary=self.note,
             accent=self.accent,
@@ -72,6 +78,8 @@ class Palette(NamedTuple):
                 "border": self.accent,
                 "border-blurred": self.line,
                 "footer-key-foreground": self.accent,
+                "ansi-background": "ansi_black" if dark else "ansi_white",
+                "ansi-foreground": "ansi_white" if dark else "ansi_black",
             },
         )
 
@@ -132,6 +140,74 @@ _CB_LIGHT = {
 }
 
 
+_GREYS = Palette(
+    background="#141414",
+    surface="#1c1c1c",
+    panel="#2b2b2b",
+    cursor="#3a3a3a",
+    text="#e4e4e4",
+    muted="#b0b0b0",
+    line="#454545",
+    accent="#ffffff",
+    success="#d6d6d6",
+    warning="#f0f0f0",
+    error="#ffffff",
+    note="#cccccc",
+    add_line="#2a2a2a",
+    add_word="#484848",
+    remove_line="#202020",
+    remove_word="#383838",
+)
+_LIGHT_GREYS = Palette(
+    background="#fcfcfc",
+    surface="#f3f3f3",
+    panel="#e6e6e6",
+    cursor="#d8d8d8",
+    text="#222222",
+    muted="#575757",
+    line="#c6c6c6",
+    accent="#000000",
+    success="#333333",
+    warning="#1a1a1a",
+    error="#000000",
+    note="#3d3d3d",
+    add_line="#e4e4e4",
+    add_word="#c4c4c4",
+    remove_line="#efefef",
+    remove_word="#d6d6d6",
+)
+# What these look like is for the terminal: its own ground lies below all, and signs and words carry a diff alone.
+_ANSI = Palette(
+    background="ansi_default",
+    surface="ansi_default",
+    panel="ansi_bright_black",
+    cursor="ansi_bright_black",
+    text="ansi_default",
+    muted="ansi_white",
+    line="ansi_bright_black",
+    accent="ansi_bright_blue",
+    success="ansi_bright_green",
+    warning="ansi_bright_yellow",
+    error="ansi_bright_red",
+    note="ansi_bright_magenta",
+    add_line="ansi_default",
+    add_word="ansi_default",
+    remove_line="ansi_default",
+    remove_word="ansi_default",
+)
+_ANSI_LIGHT = _ANSI._replace(
+    panel="ansi_white",
+    cursor="ansi_white",
+    muted="ansi_bright_black",
+    line="ansi_white",
+    accent="ansi_blue",
+    success="ansi_green",
+    warning="ansi_red",
+    error="ansi_red",
+    note="ansi_magenta",
+)
+
+
 def palettes() -> dict[str, tuple[Palette, bool]]:
     """Every palette of ours by theme name, and whether it is dark."""
     return {
@@ -139,9 +215,89 @@ def palettes() -> dict[str, tuple[Palette, bool]]:
         "light": (LIGHT, False),
         "cb-dark": (DARK._replace(**_CB_DARK), True),
         "cb-light": (LIGHT._replace(**_CB_LIGHT), False),
+        "mono": (_GREYS, True),
+        "mono-light": (_LIGHT_GREYS, False),
+        "ansi-dark": (_ANSI, True),
+        "ansi-light": (_ANSI_LIGHT, False),
     }
+
+
+WHAT_FOR = {
+    "cb-dark": "for colour-blind eyes: blue and orange",
+    "cb-light": "for colour-blind eyes, on light ground",
+    "mono": "greys only",
+    "mono-light": "greys only, on light ground",
+    "ansi-dark": "the colours of the terminal, on its dark ground",
+    "ansi-light": "the colours of the terminal, on its light ground",
+}
+"""What our themes are for, where the name does not say it."""
 
 
 def themes() -> list[Theme]:
     """Every theme of ours, as Textual has them."""
-    return [palette.theme(name, dark=dark) for name, (palette, dark) in palettes().items()]
+    return [
+        palette.theme(name, dark=dark, ansi=palette.text.startswith("ansi"))
+        for name, (palette, dark) in palettes().items()
+    ]
+
+
+def adopted(theme: Theme) -> Theme:
+    """A theme of others as a palette of ours, each colour made as strong as it must be to be read."""
+    return adopted_palette(theme).theme(theme.name, dark=theme.dark)
+
+
+def adopted_palette(theme: Theme) -> Palette:
+    """The tokens of a theme of others."""
+    system = theme.to_color_system().generate()
+    named = ("background", "surface", "panel", "foreground", "primary", "secondary", "success", "warning", "error")
+    given = {name: Color.parse(system[name]) for name in named}
+    ground, surface, panel = (given[name] for name in named[:3])
+    strongest = WHITE if theme.dark else BLACK
+    grounds = (ground, surface, panel)
+    text = _until(lambda much: given["foreground"].blend(strongest, much), grounds, LEAST + 2)
+    cursor = _until(lambda much: ground.blend(given["primary"], 0.3 * (1 - much)), (text,), LEAST + 1.5)
+
+    def ink(colour: Color) -> str:
+        return _until(lambda much: colour.blend(strongest, much), (*grounds, cursor), LEAST).hex
+
+    def tint(colour: Color, much: float) -> str:
+        return _until(lambda less: ground.blend(colour, much * (1 - less)), (text,), LEAST).hex
+
+    return Palette(
+        background=ground.hex,
+        surface=surface.hex,
+        panel=panel.hex,
+        cursor=cursor.hex,
+        text=text.hex,
+        muted=ink(text.blend(ground, 0.35)),
+        line=text.blend(ground, 0.75).hex,
+        accent=ink(given["primary"]),
+        success=ink(given["success"]),
+        warning=ink(given["warning"]),
+        error=ink(given["error"]),
+        note=ink(given["secondary"]),
+        add_line=tint(given["success"], 0.15),
+        add_word=tint(given["success"], 0.35),
+        remove_line=tint(given["error"], 0.15),
+        remove_word=tint(given["error"], 0.35),
+    )
+
+
+def contrast(one: Color, other: Color) -> float:
+    """How far apart two colours are in lightness (WCAG): 1 to 21."""
+    low, high = sorted((_lightness(one), _lightness(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _lightness(colour: Color) -> float:
+    red, green, blue = (
+        each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in colour.normalized
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _until(colour: Callable[[float], Color], others: tuple[Color, ...], least: float) -> Color:
+    """The first of the colours from 0 to 1 that is far enough from all others."""
+    steps = (colour(step / 20) for step in range(21))
+    last = colour(1.0)
+    return next((each for each in steps if min(contrast(each, other) for other in others) >= least), last)

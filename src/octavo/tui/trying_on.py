@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from octavo.tui.themes import palettes
+from octavo.tui.themes import WHAT_FOR, palettes
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -23,7 +23,11 @@ class TryingOn:
     @property
     def names(self) -> list[str]:
         """The themes there are, our own first."""
-        return sorted(self._app.available_themes, key=lambda name: (name not in palettes(), name))
+        own = list(palettes())
+        others = sorted(
+            name for name in self._app.available_themes if name not in own and not name.startswith("textual-")
+        )
+        return own + others
 
     def try_on(self, name: str | None) -> None:
         """Show the colours of a theme; None: those before."""
@@ -35,7 +39,16 @@ class TryingOn:
         from octavo.tui.screens.chooser import Choice
         from octavo.tui.screens.picker import Picker
 
-        choices = [Choice(name, name, right="now" if name == self.before else "") for name in self.names]
+        choices = [
+            Choice(
+                name,
+                name,
+                detail=WHAT_FOR.get(name, ""),
+                right="now" if name == self.before else "",
+                group="MADE FOR OCTAVO" if name in palettes() else "KNOWN FROM ELSEWHERE",
+            )
+            for name in self.names
+        ]
         self._app.push_screen(Picker("Theme", choices, look=self.try_on, now=self.before), self.keep)
 
     def keep(self, name: str | None) -> None:

@@ -216,7 +216,7 @@ class PictureScreen(Dialog[None]):
         app, hint = self.octavo, "o opens it in the browser, w saves it."
         if app.settings.ascii:
             return f"Pictures are not drawn with ASCII only. {hint}"
-        if app.no_color or app.theme == "mono" or app.console.color_system not in ("truecolor", "256"):
+        if app.no_color or app.theme.startswith("mono") or app.console.color_system not in ("truecolor", "256"):
             return f"Pictures need more colours than are shown here. {hint}"
         return None
 
