@@ -46,6 +46,23 @@ async def test_facts_are_remembered_by_profile(folder: Path) -> None:
     again.close()
 
 
+def test_a_fact_that_stands_there_already_is_not_written_again(folder: Path) -> None:
+    one, other = State(folder), State(folder)
+    one.remember("theme", "light")
+    one.write_now(lambda db: None)  # facts are written in their turn
+    assert other.changed()
+    one.remember("theme", "light")
+    one.write_now(lambda db: None)
+    assert not other.changed()
+    other.remember("theme", "dark")
+    other.write_now(lambda db: None)
+    one.remember("theme", "light")
+    one.write_now(lambda db: None)
+    assert other.changed(), "what another terminal wrote is written over"
+    one.close()
+    other.close()
+
+
 def test_nobody_else_may_look_inside(folder: Path) -> None:
     state = State(folder)
     state.write_now(lambda db: db.execute("INSERT INTO facts VALUES ('', 'a', '1')"))

@@ -112,10 +112,14 @@ class State:
             raise self._failed(error) from error
 
     def remember(self, name: str, value: Any) -> None:
-        """Keep a small fact: any JSON value. It is written behind."""
+        """Keep a small fact: any JSON value. It is written behind, and the disk is left alone when it says so already."""
         self._facts[name] = value
         if not self.read_only:
-            statement = "INSERT OR REPLACE INTO facts VALUES (?, ?, ?)"
+            # What stands there is asked of the file, not of what was read once: another terminal may have changed it.
+            statement = (
+                "INSERT INTO facts VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
+                " WHERE value IS NOT excluded.value"
+            )
             row = (self.namespace, name, json.dumps(value))
             self._submit(lambda db: db.execute(statement, row))
 

@@ -3,8 +3,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
+from textual.binding import Binding, BindingType
 from textual.events import AppBlur, Paste
 from textual.widgets import Static
 
@@ -210,6 +212,41 @@ async def test_it_is_sent_once_it_is_a_draft_on_disk() -> None:
         app.disk.set()
         await until(pilot, lambda: app.answers == ["yes"])
         assert app.kept[-1] == "yes"
+
+
+async def test_a_key_pressed_while_it_is_kept_is_for_the_screen_below() -> None:
+    class Below(Writing):
+        BINDINGS: ClassVar[list[BindingType]] = [Binding("j,d", "pressed", "Pressed")]
+        pressed = 0
+
+        def action_pressed(self) -> None:
+            self.pressed += 1
+
+    app = Below()
+    async with app.run_test() as pilot:
+        await app.write()
+        await pilot.press(*"yes")
+        app.disk.clear()
+        await pilot.press("ctrl+s", "d", "j")
+        await pilot.pause()
+        assert app.pressed == 0
+        app.disk.set()
+        await until(pilot, lambda: app.pressed == 2)
+        assert app.answers == ["yes"]
+
+
+async def test_nobody_is_found_by_the_domain_that_all_addresses_share() -> None:
+    app, crew = Writing(), Crew()
+    crew.people[:] = [User(id=name, display_name=name, email=f"{name}x@harbour.example") for name in ("Ada", "Tom")]
+    async with app.run_test(size=(70, 24)) as pilot:
+        await app.write(people=crew)
+        await pilot.press("@", *"harb")
+        assert isinstance(app.screen, Mentions)
+        assert list(app.screen.rows.items) == []
+        await pilot.press(*["backspace"] * 4, *"adax")
+        assert [found.choice.title for found in app.screen.rows.items] == ["Ada"]
+        await pilot.press("@", *"harb")
+        assert [found.choice.title for found in app.screen.rows.items] == ["Ada"], "who types the domain means it"
 
 
 async def test_what_is_on_its_way_to_the_disk_is_not_sent_after_escape() -> None:

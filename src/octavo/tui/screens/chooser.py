@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -26,6 +27,7 @@ T = TypeVar("T")
 _TITLE_MOST = 34
 _LEAST_ELSEWHERE = 2
 """Letters that are looked for beside the title too: one stands everywhere."""
+_DOMAIN = re.compile(r"(?<=\w)@[\w.-]+")
 
 
 @dataclass(frozen=True)
@@ -164,7 +166,9 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
             return Match(in_title.score + 100, in_title.places)
         if len(query.strip()) < _LEAST_ELSEWHERE:
             return None
-        elsewhere = match(query, f"{choice.title} {choice.detail} {choice.right} {choice.group}")
+        about = f"{choice.title} {choice.detail} {choice.right} {choice.group}"
+        # The domain of an address is that of everybody's: it is looked through only by who types it.
+        elsewhere = match(query, about if "@" in query else _DOMAIN.sub("", about))
         # Letters strewn over a whole sentence say nothing: only words count there.
         return Match(elsewhere.score) if elsewhere is not None and elsewhere.score >= 50 else None
 

@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
-from textual.events import AppBlur, ScreenSuspend
+from textual.events import AppBlur, Key, ScreenSuspend
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static, TextArea
@@ -112,6 +112,8 @@ class Composer(Dialog[str | None]):
         self._clock = DraftClock()
         self._timer: Timer | None = None
         self._sending = self._done = False
+        self._typed_ahead: list[Key] = []
+        """Keys pressed while the text is on its way to the disk: they are for the screen below."""
 
     def compose(self) -> ComposeResult:
         with Frame() as frame:
@@ -275,14 +277,22 @@ class Composer(Dialog[str | None]):
             self._stop_timer()
             self.app.run_worker(self._send(self.text, self._save_draft(self.text)))
 
+    def on_key(self, event: Key) -> None:
+        if self._sending:
+            event.stop()
+            self._typed_ahead.append(event)
+
     async def _send(self, text: str, saving: Awaitable[None]) -> None:
         """Close with `text` once it is kept: until the outbox has it, it is a draft."""
         kept = await self._until_kept(text, saving)
+        ahead, self._typed_ahead = self._typed_ahead, []
         if self._done:
             return
         if kept and self.app.screen is self:
             self._done = True
             self.dismiss(text)
+            for key in ahead:
+                self.app.post_message(Key(key.key, key.character))
         else:
             self._sending = self.writing.read_only = False
 
