@@ -1,13 +1,20 @@
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from textual.color import Color
 from textual.events import AppBlur, AppFocus
 from textual.widgets import Static
 
+from octavo.api import change_requests
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.places import SpaceRef
 from octavo.tui.frame import TopBar
+from octavo.tui.screens import change_request
+from octavo.tui.screens.change_request import ChangeRequestScreen
 from tests.journeys.stage import Run, Stage
 
 
@@ -111,3 +118,54 @@ async def test_where_the_name_of_the_account_has_no_room_the_state_of_the_connec
         await run.gone("DEMO")
         await run.see("● live")
         assert "somebody@" not in run.text
+
+
+class Watched(ChangeRequestScreen):
+    """Notes how wide its left pane is whenever it is painted, and what it is told, with the turns of the event loop between."""
+
+    CSS_PATH = str(Path(change_request.__file__).with_suffix(".tcss"))
+
+    def __init__(self, about: ChangeRequest, space: SpaceRef) -> None:
+        super().__init__(about, space)
+        self.widths: list[int] = []
+        self.told: list[str] = []
+
+    def _tell(self, what: str) -> None:
+        self.told.append(what)
+        asyncio.get_running_loop().call_soon(self.told.append, f"turn after {what}")
+
+    def on_mount(self) -> None:
+        self._tell("made")
+
+    def on_screen_resume(self) -> None:
+        self._tell("shown")
+
+    def on_resize(self) -> None:
+        self._tell("sized")
+
+    def _compositor_refresh(self) -> None:
+        self.widths.append(self.query_one("#left").outer_size.width)
+        super()._compositor_refresh()
+
+
+async def test_a_new_screen_is_painted_as_wide_as_it_is_to_be_and_keys_have_their_turn_while_it_is_made(
+    stage: Stage,
+) -> None:
+    async with stage.play(start="changes", size=(80, 24)) as run:
+        await run.see("#7  Show what a refused time looks like")
+        space = SpaceRef(space_id="harbour-api")
+        listed = await run.app.session.live.fetch(change_requests.List(at=space))
+        screen = Watched(listed.items[0], space)
+        await run.app.push_screen(screen)
+        await run.see("PAGES")
+        assert set(screen.widths) == {29}, "that of 80 columns, and no other before"
+        told = ["made", "turn after made", "shown", "turn after shown", "sized", "turn after sized"]
+        assert screen.told[: len(told)] == told
+        laid_out: list[object] = []
+        screen.screen_layout_refresh_signal.subscribe(screen, laid_out.append, immediate=True)
+        await run.settle()
+        laid_out.clear()
+        screen.show_changed()
+        screen.show_reviews()
+        await run.settle()
+        assert not laid_out, "nothing came that was not there"

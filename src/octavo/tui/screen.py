@@ -11,7 +11,8 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingsMap
 from textual.dom import DOMNode
-from textual.events import DescendantFocus
+from textual.events import DescendantFocus, ScreenResume
+from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -115,8 +116,13 @@ class View(Explained, Screen[None]):
     def __init__(self) -> None:
         super().__init__()
         self.following = Following(lambda: self.octavo)
+        self._is_new, self._is_resuming = True, False
 
     def compose(self) -> ComposeResult:
+        # Its widgets come into a screen that knows how large it is. Told later, all would be styled and laid out again.
+        size = self.app.size
+        across = self._get_breakpoint_classes(size.width, self.app.HORIZONTAL_BREAKPOINTS or [])
+        self.add_class(*across, *self._get_breakpoint_classes(size.height, self.app.VERTICAL_BREAKPOINTS or []))
         yield TopBar(self.VIEW)
         yield from self.body()
         yield StatusBar()
@@ -162,8 +168,23 @@ class View(Explained, Screen[None]):
 
     def _compositor_refresh(self) -> None:
         # Textual renders screens that are held back too, and drops the picture. At the start that is time lost.
-        if not self.octavo.opening:
+        if not self.octavo.opening and not self._is_resuming:
             super()._compositor_refresh()
+
+    async def _dispatch_message(self, message: Message) -> None:
+        # When it is made it is told much in a row, and all that is laid out, painted and asked for it holds the loop for
+        # 50 ms and more. With a turn for each of these, a key has its turn between.
+        await asyncio.sleep(0)
+        await super()._dispatch_message(message)
+
+    def _on_screen_resume(self, event: ScreenResume) -> None:
+        # Its widgets got their styles when they came, and it is painted when it is told its size, right after this.
+        event.prevent_default()
+        is_new, self._is_new = self._is_new, False
+        event.refresh_styles = event.refresh_styles and not is_new
+        self._is_resuming = is_new
+        super()._on_screen_resume(event)
+        self._is_resuming = False
 
     @property
     def keys_go_on_to(self) -> Widget | None:
@@ -195,7 +216,8 @@ class View(Explained, Screen[None]):
         on_left = any(
             isinstance(each, Widget) and each.has_class("hairline") for each in event.widget.ancestors_with_self
         )
-        self.set_class(on_left, "-on-left")
+        # What it looks like depends on that only where there is little room.
+        self.set_class(on_left, "-on-left", update=self.has_class("-tiny") or self.has_class("-narrow"))
 
     def on_unmount(self) -> None:
         self.following.stop()

@@ -215,10 +215,16 @@ class ChangeRequestScreen(TakingBack, Proposing):
         width = max(20, self.size.width)
         conflicts = len(self.conflicting), len(self.comparisons.undecided) if about.status in UNDECIDED else 0
         head = standing.head(about, space.title if space else "", self.reviews, still_open, width, *conflicts)
-        self.query_one("#head", Static).update(head)
+        self._say("#head", head)
         said = standing.reviewers(about, self.reviews, self._requested, self._contributors, self._newer)
-        self.query_one("#standing", Static).update(said)
+        self._say("#standing", said)
         self.say_where()
+
+    def _say(self, where: str, said: Content) -> None:
+        """Put words above or below the pages, if they are others than stand there: to put them lays all out anew."""
+        words = self.query_one(where, Static)
+        if not isinstance(words.content, Content) or not said.is_same(words.content):
+            words.update(said)
 
     def _draw_title(self) -> None:
         if not self.is_mounted or self.changed is None:
@@ -232,7 +238,7 @@ class ChangeRequestScreen(TakingBack, Proposing):
             lines.append(Content.styled(f"{plural(self.left_out, 'change')} not listed by the server", "$warning"))
         if self.sides is not None and self.sides.name:
             lines.append(Content.styled(f"against {self.sides.name}", "$primary"))
-        self.query_one("#changes-title", Static).update(Content("\n").join(lines))
+        self._say("#changes-title", Content("\n").join(lines))
 
     def say_where(self) -> None:
         about = self._change_request
