@@ -113,11 +113,29 @@ def test_what_others_may_have_written_is_not_shown(home: Path) -> None:
         assert not shown_first(app)
 
 
-def test_it_goes_when_the_next_start_shows_another_page(home: Path) -> None:
+def test_it_shows_the_page_that_was_left_where_it_was_left(home: Path) -> None:
     with demo(home) as app:
         app.wait_for(PAGE, "● live")
         app.write(b"J")
         app.wait_for("Quickstart", "From nothing")
+        app.write(b"\tG")
+        app.wait_for("Where to go from here", "100 %")
+        quit_from(app)
+    with demo(home) as app:
+        app.wait_for("Where to go from here")
+        assert not any(b"\x1b[?1003h" in chunk.data for chunk in app.chunks)
+        app.wait_for("● live")
+        assert "100 %" in app.screen
+        quit_from(app)
+
+
+def test_it_goes_when_the_next_start_shows_another_page_than_was_on_show(home: Path) -> None:
+    with demo(home) as app:
+        app.wait_for(PAGE, "● live")
+        app.write(b"J")
+        app.wait_for("Quickstart", "From nothing")
+        app.write(b"3")
+        app.wait_for("7 of 7")
         quit_from(app)
     assert not pictures(home)
 

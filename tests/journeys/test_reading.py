@@ -217,3 +217,23 @@ async def test_the_outline_follows_the_reading_until_one_goes_into_it(stage: Sta
         aside.show(parse("# Top\n\n## Shown\n\n#### Too deep\n\nwords"), None, screen.page)
         aside.follow("too-deep")
         assert aside.outline.key == "shown", "the heading above one that the outline does not show"
+
+
+async def test_one_stands_where_one_was_over_a_restart_and_whenever_one_comes_again(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("j", "j", "enter", "}", "}", "}")
+        await run.see("▌  3  Read the answer")
+        await run.press("J")
+        await run.see("› Authentication", "A request without a key is answered with 401")
+        await run.press("K")
+        await run.see("▌  3  Read the answer")
+        await run.quit()
+    async with stage.play() as run:
+        await run.see("› Quickstart", "▌  3  Read the answer")
+        await run.press("K")
+        await run.see("› Welcome")
+        for _ in range(12):
+            if "› Quickstart" in run.text:
+                break
+            await run.press("space")
+        await run.see("From nothing to a water level in five minutes.")

@@ -131,7 +131,11 @@ class Discussing(View):
             self.open_thread(thread.id)
 
     @on(Reader.ReadOn)
-    def _read_on(self) -> None:
+    def _end_reached(self) -> None:
+        self.read_on()
+
+    def read_on(self) -> None:
+        """Go on from the end of a page to the next."""
         self.action_read_on(1)
 
     @on(Tabling.RowWanted)

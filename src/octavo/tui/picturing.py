@@ -9,12 +9,13 @@ from rich.segment import Segment
 from textual.strip import Strip
 
 from octavo.first_picture import FirstPicture
+from octavo.tui.page.whereabouts import Places
 
 if TYPE_CHECKING:
-    from textual.screen import Screen
     from textual.timer import Timer
 
     from octavo.tui.app import Octavo
+    from octavo.tui.screens.content import ContentScreen
 
 REST = 1.0
 """Seconds a page is on show before its picture is taken: who leafs through pages is not held up."""
@@ -29,23 +30,32 @@ class Picturing:
     def __init__(self, app: Octavo, picture: FirstPicture) -> None:
         self._app, self._picture = app, picture
         self._timer: Timer | None = None
+        self._screen: ContentScreen | None = None
         self._shows = self._next()
 
-    def page_shown(self, screen: Screen[Any], *, at_top: bool) -> None:
-        """A page is on show in `screen`, which is what a start shows if it is `at_top`."""
+    def page_shown(self, screen: ContentScreen) -> None:
+        """A page is on show in `screen`, which is what a start shows."""
         if self._timer is not None:
             self._timer.stop()
-        self._timer = screen.set_timer(REST, lambda: self._take(screen)) if at_top else None
+        self._screen = screen
+        self._timer = screen.set_timer(REST, self._take)
 
     def end(self) -> None:
         """The next start will show what is remembered now."""
-        if self._shows != self._next():
+        if self._screen is not None:
+            self._screen.keep_place()
+        if self._shows != self._next() and not self._take():
             self._picture.forget()
 
-    def _take(self, screen: Screen[Any]) -> None:
-        if screen is self._app.screen and not any(notices.display for notices in screen.query("Notices")):
-            self._picture.keep(rows_of(screen))
-            self._shows = self._next()
+    def _take(self) -> bool:
+        """Take a picture of the page, if nothing covers it. Whether that could be done."""
+        screen = self._screen
+        if screen is None or screen is not self._app.screen or not screen.is_page_on_show:
+            return False
+        screen.keep_place()
+        self._picture.keep(rows_of(screen))
+        self._shows = self._next()
+        return True
 
     def _next(self) -> tuple[Any, ...]:
         """What decides what a start shows."""
@@ -55,12 +65,13 @@ class Picturing:
         return (
             state.recall("organization"),
             (space := state.recall("space")),
-            state.recall(f"page {space}"),
+            (page := state.recall(f"page {space}")),
+            Places(state).on(f"{space} {page}"),
             self._app.theme,
         )
 
 
-def rows_of(screen: Screen[Any]) -> list[str]:
+def rows_of(screen: ContentScreen) -> list[str]:
     """What `screen` shows now, a row of the terminal each; but in a picture it is saved, not live."""
     first, *rest = screen._compositor.render_strips(screen.size)
     return [_plain(strip).render(screen.app.console) for strip in (_saved(first), *rest)]

@@ -1,14 +1,22 @@
-"""Back and forward through the pages one has read, as in a browser."""
+"""Back and forward through the pages one has read, as in a browser; and where one was on them, over a restart."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import ClassVar
 
+from textual import on
 from textual.binding import Binding, BindingType
+from textual.timer import Timer
 
 from octavo.tui.history import History, Visit
+from octavo.tui.page.view import PageView
+from octavo.tui.page.whereabouts import Places
 from octavo.tui.screen import View
+
+KEEP_PLACE = 2.0
+"""Seconds after one moves before the place one is at then is written down."""
 
 
 class Travelling(View):
@@ -23,6 +31,7 @@ class Travelling(View):
     def __init__(self) -> None:
         super().__init__()
         self.history = History()
+        self._keeping: Timer | None = None
 
     @property
     def here(self) -> Visit | None:
@@ -32,6 +41,42 @@ class Travelling(View):
     def show_again(self, visit: Visit) -> None:
         """Show a page as it was left."""
         raise NotImplementedError
+
+    @property
+    def view(self) -> PageView:
+        """Where pages are read."""
+        raise NotImplementedError
+
+    @cached_property
+    def places(self) -> Places:
+        """Where one was on the pages one read last."""
+        return Places(self.octavo.session.state)
+
+    @on(PageView.Moved)
+    def _keep_place_soon(self) -> None:
+        if self._keeping is None:
+            self._keeping = self.set_timer(KEEP_PLACE, self.keep_place)
+
+    @property
+    def is_page_on_show(self) -> bool:
+        """Whether the page is on show with nothing over it or in it that a start would not show."""
+        here, view = self.here, self.view
+        covered = any(notices.display for notices in self.query("Notices")) or view.is_typing or view.shows_source
+        return here is not None and view.key == f"{here.space} {here.page}" and not covered
+
+    def keep_place(self) -> None:
+        """Keep where one is on the page on show."""
+        if self._keeping is not None:
+            self._keeping.stop()
+            self._keeping = None
+        if self.view.document is not None:
+            self.places.keep(self.view.key, self.view.whereabouts)
+
+    def on_mount(self) -> None:
+        self.octavo.before_end.add(self.keep_place)
+
+    def on_unmount(self) -> None:
+        self.octavo.before_end.discard(self.keep_place)
 
     def leave_here(self, to_page: str | None = None) -> None:
         """Remember the page on show, for one goes on to another."""

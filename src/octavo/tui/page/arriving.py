@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from textual.selection import Selection
@@ -11,6 +12,7 @@ from octavo.documents.blocks import Block, Document
 from octavo.tui.page.layout import units
 from octavo.tui.page.lines import Line
 from octavo.tui.page.opening import Opening
+from octavo.tui.page.setting import trail
 
 if TYPE_CHECKING:
     from octavo.documents.parse import Reading
@@ -19,6 +21,8 @@ AT_ONCE = 4_000
 """Pages of fewer characters are read before anything of them is shown."""
 BLOCKS, FIRST = 12, 0.012
 """Of a longer one so many are read first, as far as they can be in so many seconds."""
+TO_PLACE = 0.03
+"""Seconds one who comes back to a place further down waits for it at most, before the beginning is shown."""
 ALONE = 0.012
 """Seconds of work at a time while nothing is on show that one could move in."""
 Head = tuple[str, str]
@@ -28,8 +32,6 @@ Head = tuple[str, str]
 class Arriving(Opening):
     """A view of a page that is read in slices, between which keys are answered."""
 
-    key = ""
-    """What the page on show is called."""
     shows_source = False
     is_whole = True
     """Whether all of the page on show is read."""
@@ -64,6 +66,7 @@ class Arriving(Opening):
             reading.read()
         elif key != self.key or self.document is None:
             reading.read(FIRST, BLOCKS)
+            self._read_to_place(reading, key)
         if reading.is_done:
             self._show(reading.document, head, key, whole=True)
             self.all_read(reading.document)
@@ -72,6 +75,18 @@ class Arriving(Opening):
             self._show(reading.document, head, key, whole=False)
         self._reading, self._arriving, self._shown = reading, (head, key), len(reading.blocks)
         self.refine_soon()
+
+    def _read_to_place(self, reading: Reading, key: str) -> None:
+        """Read on to the place one comes back to: who was there need not see the beginning first."""
+        if self._coming_back is None or self._coming_back[0] != key:
+            return
+        wanted, known, until = self._coming_back[1].block, 0, time.perf_counter() + TO_PLACE
+        while not reading.is_done and not _has(reading.blocks[known:], wanted):
+            known = len(reading.blocks)
+            if (left := until - time.perf_counter()) <= 0:
+                return
+            reading.read(min(left, FIRST / 3))
+        reading.read(FIRST / 3)  # what stands below it
 
     def stop_reading(self) -> None:
         """What was being read is not wanted any more."""
@@ -127,6 +142,10 @@ class Arriving(Opening):
             return
         was = self.galley.total
         self.galley.extend(units(reading.blocks[known:], reading.blocks[known - 1]))
+        if self._coming_back is not None:
+            self._place_is_read = self._place_is_read or _has(reading.blocks[known:], self._coming_back[1].block)
+            if self._place_is_read:
+                self.go_back()
         if was < self.scroll_offset.y + self.size.height:
             self._sync()
             self.repaint()
@@ -169,3 +188,8 @@ class Arriving(Opening):
             self.explain("The rest of this page is still being read.")
         else:
             super().action_read_on()
+
+
+def _has(blocks: Iterable[Block], key: str) -> bool:
+    """Whether one of the blocks, or one within them, is called `key`."""
+    return any(trail(block, key) for block in blocks)

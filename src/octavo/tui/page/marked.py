@@ -33,7 +33,7 @@ class Marked(Completing):
     _marked: ThreadMarks = ThreadMarks()
     _anchors: tuple[Document, dict[str, str]] | None = None
 
-    def go_to_block(self, key: str, *, bring: Bring = "top") -> bool:
+    def go_to_block(self, key: str, *, bring: Bring | None = "top") -> bool:
         """Put the cursor on a block and bring that on show, opening what hides it."""
         raise NotImplementedError
 

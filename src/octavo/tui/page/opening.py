@@ -13,6 +13,7 @@ from octavo.tui.page.marked import Marked
 from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
 from octavo.tui.page.pane import Anchor
 from octavo.tui.page.setting import Folds, tab_slug, trail
+from octavo.tui.page.whereabouts import Whereabouts
 
 _LEADING = ("link", "file", "image")
 """Kinds of spots that have an address."""
@@ -32,7 +33,12 @@ class Standing:
 class Opening(Marked):
     """A marked page whose links lead somewhere."""
 
+    key = ""
+    """What the page on show is called."""
     _whole = True
+    _coming_back: tuple[str, Whereabouts] | None = None
+    """The page one comes back to, and where one was on it, until one is there."""
+    _place_is_read = False
 
     @property
     def is_whole(self) -> bool:
@@ -155,6 +161,47 @@ class Opening(Marked):
             found = (stop for stop in self.stops_on_show() if stop[3].key == as_before.key)
             if (stop := next(found, None)) is not None:
                 self.put_cursor(stop, bring=None)
+
+    # Coming back where one was
+
+    @property
+    def whereabouts(self) -> Whereabouts | None:
+        """Where one is on the page. None at its top."""
+        if self._coming_back is not None and self._coming_back[0] == self.key:
+            return self._coming_back[1]
+        stop = self.cursor_stop() if self.cursor is not None or self.scroll_offset.y else None
+        if stop is None or not stop[3].key:
+            return None
+        if self.scroll_offset.y == 0 and self.stops_on_show()[:1] == [stop]:
+            return None
+        return Whereabouts(stop[3].key, self.galley.top(stop[0]) + stop[1] - self.scroll_offset.y)
+
+    def come_back(self, key: str, place: Whereabouts | None) -> None:
+        """Go to where one was on the page called `key` when it is shown, as soon as that part of it is read."""
+        self._coming_back, self._place_is_read = (key, place) if place is not None else None, False
+
+    def go_back(self) -> None:
+        """Go to where one was, if that is read by now, and nobody has moved meanwhile."""
+        if self._coming_back is None or self._coming_back[0] != self.key or not len(self.galley):
+            return
+        wanted, place = self._coming_back
+        has_moved = self.cursor is not None or self.scroll_offset.y > 0
+        self._coming_back = None
+        if has_moved:
+            return
+        if not self.go_to_block(place.block, bring=None):
+            self._coming_back = None if self.is_whole else (wanted, place)
+        elif (stop := self.cursor_stop()) is not None:
+            unit, first, last, _ = stop
+            self.settle_around(unit)
+            if not self.is_whole and self.galley.top(unit) + last + self.rows > self.galley.total:
+                self._coming_back, self._place_is_read, self.cursor = (wanted, place), True, None
+                return  # it cannot stand where it stood before there is more below it
+            self.go_to(unit, first, below=min(max(place.below, first - last), self.rows - 1))
+
+    def reset(self, *, anchor: Anchor | None = None) -> None:
+        super().reset(anchor=anchor)
+        self.go_back()
 
 
 def _title(tab: Block) -> str:

@@ -111,6 +111,7 @@ class PageView(Tabling, Arriving):
         self._marked = ThreadMarks(document.blocks, self._marked.counts)
         if self._wanted_anchor:
             self.go_to_anchor(self._wanted_anchor)
+        self.go_back()
         self.refresh_bindings()
         self.tell()
         self.post_message(self.Loaded())
@@ -167,7 +168,7 @@ class PageView(Tabling, Arriving):
         self.repaint()
         self.tell()
 
-    def go_to_block(self, key: str, *, bring: Bring = "top") -> bool:
+    def go_to_block(self, key: str, *, bring: Bring | None = "top") -> bool:
         if self.shows_source:
             self.action_source()
         for unit, each in enumerate(self.galley.units):

@@ -101,11 +101,11 @@ class ContentScreen(AtHand, Travelling):
 
     def show_again(self, visit: Visit) -> None:
         if self.space is not None and visit.space == self.space.id:
-            self.open_page(visit.page, remember=False)
+            self.open_page(visit.page, remember=False, standing=visit.standing)
             self.pages_tree.reveal(visit.page)
         else:
             self.show_space(visit.space, visit.page, remember=False)
-        self._wanted_standing = visit.standing
+            self._wanted_standing = visit.standing
 
     @property
     def _page_key(self) -> str:
@@ -143,6 +143,7 @@ class ContentScreen(AtHand, Travelling):
                 self.view.focus()
 
     def leave_space(self) -> None:
+        self.keep_place()
         for slot in ("tree", "threads", "page"):
             self.follow(slot, None)
         self.space, self.pages, self.page, self.threads = None, None, None, ()
@@ -164,7 +165,7 @@ class ContentScreen(AtHand, Travelling):
         if self.page is None:
             wanted = self.pages.find(self._wanted_page) if self._wanted_page else None
             if first := wanted or next((page for page in self.pages.walk() if page.type == "document"), None):
-                self.open_page(first.id, anchor=self._anchor, remember=False)
+                self.open_page(first.id, anchor=self._anchor, remember=False, standing=self._wanted_standing)
                 self.pages_tree.reveal(first.id)
 
     def draw_pages(self) -> None:
@@ -179,8 +180,16 @@ class ContentScreen(AtHand, Travelling):
         if snapshot.error is not None:
             self._troubles[what] = str(snapshot.error)
 
-    def open_page(self, page_id: str, *, anchor: str = "", remember: bool = True) -> None:
-        """Show a page of this space, and the part of it that `anchor` names."""
+    def open_page(
+        self,
+        page_id: str,
+        *,
+        anchor: str = "",
+        remember: bool = True,
+        standing: Standing | None = None,
+        from_top: bool = False,
+    ) -> None:
+        """Show a page of this space: the part of it that `anchor` names, else as one left it, if not `from_top`."""
         if self.space is None or self.pages is None:
             return
         page = self.pages.find(page_id)
@@ -194,13 +203,16 @@ class ContentScreen(AtHand, Travelling):
             return
         if remember:
             self.leave_here(page.id)
-        self.page, self._anchor = page, anchor
+        self.keep_place()
+        self.page, self._anchor, self._wanted_standing = page, anchor, standing
         self.octavo.session.state.remember(f"page {self.space.id}", page.id)
         op = page_to_read(self.space.ref, page.id)
         if self.following.op("page") == op:
             self._go_to_anchor()
         else:
             self._troubles.pop("page", None)
+            anew = anchor or standing is not None or from_top
+            self.view.come_back(self._page_key, None if anew else self.places.on(self._page_key))
             self.view.wait_for(page.title)
             self.follow("page", op, self._show_page)
             if not self._in_view:
@@ -226,7 +238,7 @@ class ContentScreen(AtHand, Travelling):
             self._draw_threads()
             self._go_to_anchor()
             if self.octavo.picturing is not None:
-                self.octavo.picturing.page_shown(self, at_top=self.view.scroll_offset.y == 0)
+                self.octavo.picturing.page_shown(self)
         elif snapshot.error is not None:
             self._clear_view()
             self.view.fail(f"{self.page.title} did not load", str(snapshot.error))
@@ -372,8 +384,14 @@ class ContentScreen(AtHand, Travelling):
         self.view.focus()
 
     def action_read_on(self, step: int) -> None:
+        self._open_neighbour(step, from_top=False)
+
+    def read_on(self) -> None:
+        self._open_neighbour(1, from_top=True)
+
+    def _open_neighbour(self, step: int, *, from_top: bool) -> None:
         if self.pages is not None and (page := neighbour(self.pages, self.page, step)) is not None:
-            self.open_page(page.id)
+            self.open_page(page.id, from_top=from_top)
             self.pages_tree.reveal(page.id)
 
 

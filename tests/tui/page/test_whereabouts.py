@@ -1,0 +1,80 @@
+"""Where one was on a page, days later."""
+
+from __future__ import annotations
+
+from octavo.data.state import State
+from octavo.documents.parse import parse
+from octavo.tui.page.view import PageView
+from octavo.tui.page.whereabouts import MOST_PAGES, Places, Whereabouts
+from tests.tui.page.panes import PaneApp, bar_at, screen
+
+LONG = "\n\n".join(f"Paragraph {number} says a little of what there is to say." for number in range(2000))
+FOLDED = LONG[:4000] + "\n\n<details>\n\n<summary>Closed</summary>\n\nInner words.\n\n</details>\n\n" + LONG[4000:9000]
+
+
+def key_of(words: str, page: str = LONG) -> str:
+    return next(block.key for block in parse(page).walk() if block.plain() == words)
+
+
+def test_where_one_was_is_known_of_the_pages_read_last() -> None:
+    state = State(None)
+    places = Places(state)
+    for number in range(MOST_PAGES + 1):
+        places.keep(f"page {number}", Whereabouts("block", number))
+    places.keep("page 1", Whereabouts("other", -3))
+    places.keep("page 2", None)
+    later = Places(state)
+    assert later.on("page 0") is None
+    assert later.on("page 1") == Whereabouts("other", -3)
+    assert later.on("page 2") is None
+    assert later.on(f"page {MOST_PAGES}") == Whereabouts("block", MOST_PAGES)
+    state.remember("places on pages", ["no", "such"])
+    assert Places(state).on("page 1") is None
+
+
+async def test_one_stands_where_one_was_on_a_page_whose_blocks_are_still_to_come() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        view = app.pane
+        view.come_back("p", Whereabouts(key_of("Paragraph 1800 says a little of what there is to say."), 5))
+        view.show_markdown(LONG, title="Long", key="p")
+        while not view.is_whole:
+            await pilot.pause()
+        await pilot.pause()
+        assert bar_at(view) == ["Paragraph 1800 says a little of what there is to say."]
+        assert screen(view).split("\n")[5].startswith("▌")
+        here = view.whereabouts
+        view.show_markdown("Another page.", key="q")
+        assert view.whereabouts is None
+        view.come_back("p", here)
+        view.show(parse(LONG), title="Long", key="p")
+        assert view.whereabouts == here
+        await pilot.press("g")
+        assert view.whereabouts is None
+
+
+async def test_who_moves_before_the_place_is_read_stays_there() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        view = app.pane
+        view.come_back("p", Whereabouts(key_of("Paragraph 1999 says a little of what there is to say."), 5))
+        view.show_markdown(LONG, title="Long", key="p")
+        view.go(4)
+        while not view.is_whole:
+            await pilot.pause()
+        await pilot.pause()
+        assert view.scroll_offset.y == 4
+
+
+async def test_what_hides_the_place_is_opened_and_a_place_that_is_gone_is_the_top() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        view = app.pane
+        view.come_back("p", Whereabouts(key_of("Inner words.", FOLDED), -40))
+        view.show(parse(FOLDED), key="p")
+        await pilot.pause()
+        assert bar_at(view) == ["│ Inner words."]
+        view.come_back("q", Whereabouts("gone", 3))
+        view.show(parse(LONG), key="q")
+        assert view.scroll_offset.y == 0
+        assert view.whereabouts is None
