@@ -15,6 +15,7 @@ from octavo.tui.page.hinting import Hints
 from octavo.tui.page.layout import Layout, lay_out
 from octavo.tui.page.lines import hots_of, steady
 from octavo.tui.page.look import Look
+from octavo.tui.page.page_parts import source_blocks
 from octavo.tui.page.setting import Folds, trail
 from octavo.tui.page.view import PageView
 from octavo.tui.themes import themes
@@ -117,6 +118,14 @@ def test_no_line_of_any_construct_is_wider_than_its_room(width: int, look: str) 
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
 def test_no_word_is_lost_when_all_is_open(path: Path) -> None:
     assert lost(read(path)) == []
+
+
+def test_tabs_are_as_wide_as_they_look() -> None:
+    # A terminal goes to its own next stop at one, over the border of the box.
+    code = "```\na\tb\n\tc\n```\n"
+    document = parse(f'{code}\n{{% prompt description="It" %}}\n{code}{{% endprompt %}}\n\n`a\tb` and\ta tab\n')
+    for blocks in (document.blocks, source_blocks(document.source)):
+        assert "\t" not in "".join(line.text for line in lay_out(blocks, 40, Look.plain(), opened(document)).lines)
 
 
 async def test_keys_reach_all_that_can_be_opened() -> None:

@@ -158,6 +158,13 @@ def test_merged_cells_leave_their_columns_to_no_other() -> None:
     assert texts[0].index("C") == texts[3].index("two")
 
 
+def test_a_cell_merged_all_the_way_across_makes_no_columns_of_its_own() -> None:
+    markdown = MERGED.replace('colspan="2"', 'colspan="100"')
+    assert [line.text for line in lay_out(parse(markdown).blocks, 60, Look.plain()).lines] == [
+        line.text for line in lay_out(parse(MERGED).blocks, 60, Look.plain()).lines
+    ]
+
+
 def test_cells_say_what_they_are() -> None:
     (row,) = [line.text for line in lay_out(parse(TYPED).blocks, 90, Look.plain()).lines][2:]
     assert row.split() == ["Guide", "☑", "In", "review", "Merged", "12", "@Mira", "↓", "a.pdf"]

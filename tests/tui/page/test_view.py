@@ -387,6 +387,17 @@ async def test_hostile_text_is_only_text() -> None:
         assert links(app) == []
 
 
+async def test_threads_are_marked_in_hardly_any_room() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(40, 10)) as pilot:
+        document = parse("One.\n\nTwo.\n")
+        app.pane.show(document, key="p", threads={block.key: 2 for block in document.blocks})
+        for width in (3, 2, 1):
+            await pilot.resize_terminal(width, 4)
+            await pilot.press("t", "T")
+            assert {strip.cell_length for strip in app.pane.paint()} == {width - 1}
+
+
 @pytest.mark.parametrize("size", [(12, 4), (20, 10), (200, 60)])
 async def test_any_size_can_be_shown(size: tuple[int, int]) -> None:
     app = PaneApp(PageView())

@@ -170,7 +170,7 @@ def prompt(setting: Setting, block: Block, width: int) -> list[Line]:
     head = Line([Piece(f"{sign} ", look.accent, Spot("fold", block.key), True), Piece(what, look.strong)])
     if not is_open:
         return [head]
-    text = "\n".join(child.text for child in block.children)
+    text = "\n".join(child.text for child in block.children).expandtabs(4)
     rows = [Line(part) for row in text.split("\n") for part in wrap([Piece(row, look.text)], width - 4)]
     if block.attrs.get("expanded", "partial") == "partial" and block.key not in setting.folds.opened:
         more = len(rows) - FOLDED_LINES

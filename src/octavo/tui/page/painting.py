@@ -24,8 +24,10 @@ def painted(line: Line, margin: int, width: int, base: Style) -> Strip:
 
 
 def over(strip: Strip, at: int, text: str, style: Style) -> Strip:
-    """`text` laid over a strip from cell `at` on, as far as the strip goes."""
+    """`text` laid over a strip from cell `at` on, as far as the strip goes. Where there is less room than that it begins at
+    the left edge."""
     width = strip.cell_length
+    at = max(0, at)
     room = width - at
     if room <= 0 or not text:
         return strip

@@ -99,7 +99,8 @@ def select_labels(cell: Block, column: Column) -> list[str]:
 
 
 def placed(rows: Sequence[Block]) -> list[list[Block | None]]:
-    """The cells of rows by their columns. What is beside or below a merged cell is None."""
+    """The cells of rows by their columns. What is beside or below a merged cell is None. One merged over more columns than
+    any row has cells in ends with the last of those."""
     if not any("colspan" in cell.attrs or "rowspan" in cell.attrs for row in rows for cell in row.children):
         return [list(row.children) for row in rows]
     out: list[list[Block | None]] = []
@@ -115,7 +116,9 @@ def placed(rows: Sequence[Block]) -> list[list[Block | None]]:
             line += [cell, *[None] * (wide - 1)]
         taken = [max(0, rows_left - 1) for rows_left in taken]
         out.append(line)
-    return out
+    # `colspan="100"` is how people write "all the way across".
+    count = max([at + 1 for line in out for at, cell in enumerate(line) if cell is not None], default=0)
+    return [line[:count] for line in out]
 
 
 def grid(block: Block, look: Look, room: int, targets: Targets | None = None) -> Grid:
