@@ -47,7 +47,7 @@ def _view(name: str) -> Callable[[], Screen[Any]]:
     return build
 
 
-_OF_A_SESSION = frozenset(("palette", "search", "view", "undo", "activity"))
+_OF_A_SESSION = frozenset(("palette", "search", "view", "undo", "activity", "refresh_all"))
 """What there is nothing to do with before one is signed in."""
 
 
@@ -78,6 +78,7 @@ class Octavo(Wearing, HeldBack[int], Explaining[int]):
         Binding("tab", "app.focus_next", "Next pane", tooltip="Go to the next pane", id="pane.next", show=False),
         Binding("shift+tab", "app.focus_previous", "Previous pane", tooltip="Go to the pane before", id="pane.previous", show=False),
         Binding("r", "screen.refresh", "Refresh", tooltip="Ask the server again for what is on show", id="view.refresh", show=False),
+        Binding("R", "refresh_all", "Refresh all", tooltip="Ask the server again for what is on show in any view", id="view.refresh_all", show=False),
         Binding("i", "screen.info", "Info", tooltip="Ids, people, dates and rights of what the cursor is on, and why keys are dim", id="view.info", show=False),
         Binding("u", "undo", "Undo", tooltip="Take back the last write, or stop it while it waits", id="write.undo", show=False),
         Binding("f2", "theme", "Theme", tooltip="Choose the colours; what the cursor is on is tried on", id="app.theme", show=False),
@@ -288,6 +289,9 @@ class Octavo(Wearing, HeldBack[int], Explaining[int]):
     def action_undo(self) -> None:
         if self._session is not None:
             self.writes.undo()
+
+    def action_refresh_all(self) -> None:
+        self.known.ask_all_again()
 
     def action_view(self, view: str) -> None:
         if self._session is None:

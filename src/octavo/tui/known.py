@@ -69,6 +69,18 @@ class Known:
         self.organizations, self.spaces = Snapshot(), Snapshot()
         self._said_in.clear()
 
+    def ask_all_again(self) -> None:
+        """Ask the server again for what is on show in any view, and say how much that is."""
+        from octavo.tui.screen import View  # rarely wanted, and it imports what shows answers
+
+        if self._session is None:
+            return
+        screens = [each for stack in self._app._screen_stacks.values() for each in stack if isinstance(each, View)]
+        ops = dict.fromkeys((*self.ops, *(op for screen in screens for op in screen.following.ops())))
+        for op in ops:
+            self._app.background(self._session.live.refresh(op))
+        self._app.say(f"Asked again for everything that is on show in any view: {len(ops)} questions.")
+
     def choose(self, organization: Organization) -> None:
         """Show the spaces, change requests and comments of `organization` from now on."""
         session = self._session

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from textual.dom import DOMNode
 
+from octavo.tui.addressed import Addressed
 from octavo.tui.app import Octavo
 from octavo.tui.beside_thread import BesideThread
 from octavo.tui.discussing import Discussing
 from octavo.tui.page.diff_view import DiffView
 from octavo.tui.page.three_way import ThreeWay
 from octavo.tui.page.view import PageView
+from octavo.tui.panes import TwoPanes
 from octavo.tui.review.comparing_with import ComparingWith
 from octavo.tui.review.merging_several import MergeSeveralDialog
 from octavo.tui.review.proposing import Proposing
@@ -52,6 +54,8 @@ PLACES: tuple[type[DOMNode], ...] = (
     Rows,
     Tree,
     Rowed,
+    TwoPanes,
+    Addressed,
     HomeScreen,
     ContentScreen,
     SpaceViews,

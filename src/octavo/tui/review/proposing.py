@@ -12,6 +12,7 @@ from octavo.api.bodies import is_plain, paragraphs
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.tui import kept, talking
+from octavo.tui.addressed import Addressed
 from octavo.tui.allowing import UNDECIDED
 from octavo.tui.kept import Kept
 from octavo.tui.review.requesting import Requesting
@@ -26,7 +27,7 @@ _REQUIRED = "A subject of 1 to 100 characters, please."
 _TOO_LONG = "A subject has at most 100 characters; this one has {}."
 
 
-class Proposing(Updating, Reviewing, Requesting, UndoingMerge):
+class Proposing(Addressed, Updating, Reviewing, Requesting, UndoingMerge):
     """A view with a change request in it, and all that can be done with it."""
 
     CONTEXT: ClassVar[str] = "change requests"

@@ -19,13 +19,16 @@ from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.data.live import Snapshot
 from octavo.tui.ages import short_age
 from octavo.tui.allowing import UNDECIDED
+from octavo.tui.panes import TwoPanes
+from octavo.tui.review import listing
+from octavo.tui.review.listing import Only
 from octavo.tui.review.proposing import Proposing
-from octavo.tui.screen import View
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Heading, Row, Rows
 from octavo.tui.widgets.sections import Section, Sections
 from octavo.tui.widgets.summary import Summary
 
+NOTHING, NEXT = "No change request is in this state.", "] next state   ctrl+n new change request"
 NAMES: dict[str, str] = {"open": "Open", "draft": "Drafts", "merged": "Merged", "archived": "Archived"}
 SIGNS = {
     "open": ("◐", "$primary"),
@@ -35,18 +38,28 @@ SIGNS = {
 }
 
 
-class ChangesScreen(Proposing, View):
+class ChangesScreen(TwoPanes, Proposing):
     """Two-line rows on the left, the change request under the cursor on the right."""
 
     VIEW = "changes"
+    CONTEXT = "list of change requests"
+    PREVIEW = "#summary"
     HELP = (
         "Change requests of all spaces here. Enter opens one with its diff and threads; "
-        "a approves, m merges after showing what would go live, or all that are ticked with x one after the other, [ and ] go through the states."
+        "a approves, m merges after showing what would go live, or all that are ticked with x one after the other, [ and ] go through the states. "
+        "F shows only some, S orders them, space reads on beside the list, p and P hide or move that."
     )
     CSS_PATH = "changes.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left_square_bracket", "section(-1)", "State before", key_display="[", show=False, tooltip="Those in the state before", id="list.previous_section"),
         Binding("right_square_bracket", "section(1)", "Next state", key_display="]", tooltip="Show those in the next state", id="list.next_section"),
+        Binding("space", "read_on(1)", "Read on", show=False, tooltip="Read on in what is beside the list; at its end go to the next", id="changes.read_on"),
+        Binding("b", "read_on(-1)", "Read back", show=False, tooltip="Back in what is beside the list; at its start go to the one before", id="changes.read_back"),
+        Binding("J", "next(1)", "Next", show=False, tooltip="Next change request", id="changes.next"),
+        Binding("K", "next(-1)", "Before", show=False, tooltip="Change request before", id="changes.previous"),
+        Binding("F", "narrow", "Only some", show=False, tooltip="Show only those of a space, an author, outdated, with open threads", id="changes.narrow"),
+        Binding("S", "order", "Order", show=False, tooltip="Order them: by space, by when they changed, most open threads, author", id="changes.order"),
+        Binding("escape", "show_all", "All", show=False, tooltip="Show all again", id="changes.all"),
         Binding("at", "mine", "Only mine", key_display="@", show=False, tooltip="Only those I made, or all", id="list.mine"),
     ]  # fmt: skip
 
@@ -54,6 +67,8 @@ class ChangesScreen(Proposing, View):
         super().__init__()
         self._lists: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
         self._only_mine = False
+        self._only: tuple[Only, ...] = ()
+        self._order = "space"
 
     def body(self) -> Iterable[Widget]:
         rows: Rows[ChangeRequest] = Rows(
@@ -62,11 +77,11 @@ class ChangesScreen(Proposing, View):
             search=lambda each: (
                 f"{each.title} #{each.number} {self._space_title(each)} {each.created_by.name if each.created_by else ''}"
             ),
-            groups=lambda each: [Heading(self._space_title(each).upper())],
+            groups=lambda each: [Heading(self._space_title(each).upper())] if self._order == "space" else [],
             two_lines=True,
             ticks=True,
-            empty="No change request is in this state.",
-            hint="] next state   ctrl+n new change request",
+            empty=NOTHING,
+            hint=NEXT,
             id="change-requests",
         )
         sections = tuple(Section(status, NAMES[status]) for status in ("open", "draft", "merged", "archived"))
@@ -89,6 +104,8 @@ class ChangesScreen(Proposing, View):
         self.octavo.known.spaces_changed.subscribe(self, lambda _: self.rows.redraw())
         if self.octavo.known.organization is not None:
             self._enter(self.octavo.known.organization)
+        order = self.octavo.session.state.recall("order of change requests")
+        self._order = order if order in listing.ORDERS else "space"
         self.rows.focus()
 
     def _enter(self, organization: Organization) -> None:
@@ -116,8 +133,12 @@ class ChangesScreen(Proposing, View):
         snapshot = self._lists.get(status, Snapshot())
         if snapshot.value is not None:
             items = [each for each in snapshot.value.items if not self._only_mine or self._is_mine(each)]
-            items.sort(key=self._space_title)
+            items = sorted(listing.narrowed(items, self._only), key=self._space_title)
+            items.sort(key=listing.ORDERS[self._order][1])
             total = snapshot.value.count if snapshot.value.next else None
+            some = bool(self._only or self._only_mine)
+            self.rows.empty = "No change request in this state is among those." if some else NOTHING
+            self.rows.hint = "esc shows all" if self._only else "@ shows all" if some else NEXT
             self.rows.show(items, total=total)
         else:
             self.rows.show(())
@@ -129,6 +150,7 @@ class ChangesScreen(Proposing, View):
     def _say_where(self) -> None:
         organization = self.octavo.known.organization.title if self.octavo.known.organization else ""
         mine = " · only mine" if self._only_mine else ""
+        mine += "".join(f" · {each.name}" for each in self._only)
         ticked = f" · {len(self.ticked)} ticked" if self.ticked else ""
         where = f"Changes · {organization} · {NAMES[self.sections.current].lower()}{mine}{ticked}"
         self.status(where, self.rows.loaded)
@@ -144,7 +166,8 @@ class ChangesScreen(Proposing, View):
     def _draw(self, each: ChangeRequest) -> Row:
         sign, style = SIGNS.get(each.status, ("?", "$octavo-muted"))
         author = each.created_by.name if each.created_by else ""
-        facts = [author, "outdated" if each.outdated and each.status in ("open", "draft") else ""]
+        where = "" if self._order == "space" else self._space_title(each)
+        facts = [where, author, "outdated" if each.outdated and each.status in ("open", "draft") else ""]
         below = Content(" · ".join(fact for fact in facts if fact))
         if each.comments:
             below = below + Content.assemble("  ", (f"● {each.comments} open", "$octavo-note"))
@@ -232,6 +255,55 @@ class ChangesScreen(Proposing, View):
     def action_mine(self) -> None:
         self._only_mine = not self._only_mine
         self._draw_list()
+
+    def action_next(self, step: int) -> None:
+        self.rows.action_move(step)
+
+    def action_read_on(self, step: int) -> None:
+        if not self.query_one(Summary).scroll_page_on(step):
+            self.rows.action_move(step)
+
+    def action_show_all(self) -> None:
+        self._narrow(())
+
+    def action_narrow(self) -> None:
+        from octavo.tui.screens.chooser import Choice
+        from octavo.tui.screens.picker import Picker
+
+        snapshot, now = self._lists.get(self.sections.current, Snapshot()), self._only
+        items = list(snapshot.value.items) if snapshot.value is not None else []
+        choices = [Choice(each, each.name, right="takes it off", group="SHOWN NOW ARE ONLY THOSE") for each in now]
+        choices += [
+            Choice(each, each.name, right=str(left), group=each.kind.upper())
+            for each, left in listing.offered(items, now, self._space_title)
+        ]
+
+        def chosen(one: Only | None) -> None:
+            if one is not None:
+                kept = tuple(each for each in now if each.kind != one.kind)
+                self._narrow(kept if one in now else (*kept, one))
+
+        self.app.push_screen(Picker("Show only", choices, empty="The change requests here are all alike."), chosen)
+
+    def _narrow(self, by: tuple[Only, ...]) -> None:
+        self._only = by
+        self._draw_list()
+
+    def action_order(self) -> None:
+        from octavo.tui.screens.chooser import Choice
+        from octavo.tui.screens.picker import Picker
+
+        choices = [
+            Choice(key, name, right="now" if key == self._order else "") for key, (name, _) in listing.ORDERS.items()
+        ]
+
+        def chosen(key: str | None) -> None:
+            if key is not None:
+                self._order = key
+                self.octavo.session.state.remember("order of change requests", key)
+                self._draw_list()
+
+        self.app.push_screen(Picker("Order of change requests", choices, now=self._order), chosen)
 
 
 SCREEN = ChangesScreen

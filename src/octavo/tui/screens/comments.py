@@ -22,6 +22,7 @@ from octavo.data.live import Snapshot
 from octavo.tui import ages, talking, triage
 from octavo.tui.ages import plural, short_age
 from octavo.tui.beside_thread import BesideThread
+from octavo.tui.panes import TwoPanes
 from octavo.tui.triage import Narrowing, Thread
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Heading, Row, Rows
@@ -38,10 +39,11 @@ _KEYS_OF_THE_LIST = (
 )
 
 
-class CommentsScreen(BesideThread):
+class CommentsScreen(TwoPanes, BesideThread):
     """Threads grouped by space or change request and by page; reading and answering them on the right."""
 
     VIEW = "comments"
+    PREVIEW = "#thread"
     HELP = (
         "Every thread here, grouped by space and page. space reads on, c replies, d is done, u takes that back. "
         "x ticks a thread, v all to the next v, * all that are shown: then d is for all that are ticked. F shows only some, S orders "

@@ -21,9 +21,9 @@ from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.api.spaces import List as ListSpaces
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
+from octavo.tui.addressed import Addressed
 from octavo.tui.ages import short_age
 from octavo.tui.emoji import emoji
-from octavo.tui.screen import View
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Column, Row, Rows
 
@@ -62,7 +62,7 @@ class Seat:
         return " · ".join(each for each in said if each)
 
 
-class HomeScreen(View):
+class HomeScreen(Addressed):
     """All organizations of the account on the left, the spaces of the one under the cursor on the right."""
 
     VIEW = "home"

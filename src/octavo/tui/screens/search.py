@@ -47,6 +47,7 @@ class Hit:
     words: str = ""
     anchor: str = ""
     right: str = ""
+    address: str = ""
 
     @property
     def key(self) -> str:
@@ -66,6 +67,15 @@ class SearchScreen(Dialog[None]):
         Binding("up", "move(-1)", "Before", show=False, tooltip="Result before", id="search.previous", priority=True),
         Binding("enter", "open", "Open", tooltip="Open the result", id="search.open", priority=True),
         Binding("tab", "scope", "Scope", tooltip="This space only, or all of them", id="search.scope", priority=True),
+        Binding(
+            "ctrl+o",
+            "open_outside",
+            "In the browser",
+            show=False,
+            tooltip="Open the result in the browser",
+            id="search.open_browser",
+            priority=True,
+        ),
         Binding("escape", "close", "Close", tooltip="Close", id="search.close", priority=True),
     ]
 
@@ -194,7 +204,8 @@ class SearchScreen(Dialog[None]):
     def _hits_of(self, page: search.PageHit, space: str, title: str) -> list[Hit]:
         sections = page.sections[:3]
         if not sections:
-            return [Hit("page", space, page.id, page.title, title, page.description or "")]
+            about = page.description or ""
+            return [Hit("page", space, page.id, page.title, title, about, address=page.urls.app or "")]
         return [
             Hit(
                 "page",
@@ -204,6 +215,7 @@ class SearchScreen(Dialog[None]):
                 title,
                 " ".join(each.body.split()),
                 each.path.partition("#")[2],
+                address=page.urls.app or "",
             )
             for each in sections
         ]
@@ -219,6 +231,7 @@ class SearchScreen(Dialog[None]):
                 f"#{each.number}  {each.title}",
                 f"{each.status} · {each.created_by.name if each.created_by else ''}",
                 right=short_age(each.updated_at),
+                address=each.urls.app or "",
             )
             for each in found
             if each.space and all(word in f"#{each.number} {each.title}".lower() for word in words)
@@ -228,7 +241,7 @@ class SearchScreen(Dialog[None]):
         words = self.words.lower().split()
         spaces = self.octavo.known.spaces.value.items if self.octavo.known.spaces.value else ()
         return [
-            Hit("space", each.id, each.id, each.title, "space")
+            Hit("space", each.id, each.id, each.title, "space", address=each.urls.app or "")
             for each in spaces
             if all(word in each.title.lower() for word in words)
         ][:5]
@@ -268,6 +281,23 @@ class SearchScreen(Dialog[None]):
             self.octavo.show_change_request(ChangeRequestRef(space_id=hit.space, change_request_id=hit.id))
         else:
             self.octavo.open_space(hit.space, hit.id if hit.kind == "page" else None, anchor=hit.anchor)
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if action == "open_outside" and self.is_mounted:
+            hit = self.rows.item
+            if hit is None:
+                return "There is no result under the cursor."
+            if not hit.address or self.octavo.session.is_here:
+                from octavo.tui.following_links import said_without_address
+
+                return said_without_address(self.octavo, hit.kind)
+        return super().why_not(action, parameters)
+
+    def action_open_outside(self) -> None:
+        from octavo.tui.navigating import open_outside
+
+        if (hit := self.rows.item) is not None:
+            open_outside(self.octavo, hit.address)
 
     @on(Lines.Chosen)
     def _clicked(self) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.timer import Timer
-from textual.widget import Widget
+from textual.widgets import Static
 
 from octavo.api import content, reviews
 from octavo.api.change_requests import ChangeRequest
@@ -20,15 +22,19 @@ from octavo.tui.review.checks import name, sign
 if TYPE_CHECKING:
     from octavo.tui.screen import View
 
+MOST_PAGES = 60
 ASK_AFTER = 0.12
 """Seconds the cursor rests on a change request before its details are asked for."""
 
 
-class Summary(Widget):
-    """The right side of the list of change requests."""
+class Summary(VerticalScroll, can_focus=False):
+    """The right side of the list of change requests. The list has the keys: `scroll_page_on` is how it is read on."""
 
     DEFAULT_CSS: ClassVar[str] = """
-    Summary { width: 1fr; padding: 0 2; background: $background; color: $foreground; }
+    Summary {
+        width: 1fr; padding: 0 2; background: $background; color: $foreground; scrollbar-size-vertical: 1;
+        & > Static { width: 100%; height: auto; }
+    }
     """
 
     def __init__(self, id: str | None = None) -> None:
@@ -39,6 +45,9 @@ class Summary(Widget):
         self._reviews: Snapshot[ListPage[Review]] = Snapshot()
         self._timer: Timer | None = None
 
+    def compose(self) -> ComposeResult:
+        yield Static()
+
     @property
     def view(self) -> View:
         return cast("View", self.screen)
@@ -46,19 +55,20 @@ class Summary(Widget):
     def show(self, change_request: ChangeRequest, space: SpaceRef) -> None:
         """Show `change_request`; its details follow when the cursor rests on it."""
         if self._about is None or self._about.id != change_request.id:
+            self.scroll_home(animate=False)
             self._changes, self._reviews = Snapshot(loading=True), Snapshot(loading=True)
             if self._timer is not None:
                 self._timer.stop()
             self._timer = self.set_timer(ASK_AFTER, self._ask)
         self._about, self._space = change_request, space
-        self.refresh()
+        self._draw()
 
     def clear(self) -> None:
         """Show nothing: the cursor is on none."""
         if self._timer is not None:
             self._timer.stop()
         self._about = None
-        self.refresh()
+        self._draw()
 
     def _ask(self) -> None:
         if self._about is None or self._space is None:
@@ -69,13 +79,24 @@ class Summary(Widget):
 
     def _show_changes(self, snapshot: Snapshot[content.Changes]) -> None:
         self._changes = snapshot
-        self.refresh()
+        self._draw()
 
     def _show_reviews(self, snapshot: Snapshot[ListPage[Review]]) -> None:
         self._reviews = snapshot
-        self.refresh()
+        self._draw()
 
-    def render(self) -> Content:
+    def scroll_page_on(self, direction: int) -> bool:
+        """Scroll one page. False at the end in that direction, or when it is not on show: there was nothing more."""
+        at_end = self.scroll_y >= self.max_scroll_y if direction > 0 else self.scroll_y <= 0
+        if at_end or not self.display:
+            return False
+        self.scroll_relative(y=direction * max(1, self.size.height - 2), animate=False)
+        return True
+
+    def _draw(self) -> None:
+        self.query_one(Static).update(self._content())
+
+    def _content(self) -> Content:
         about = self._about
         if about is None:
             return Content("")
@@ -104,10 +125,9 @@ class Summary(Widget):
             return [heading, Content.styled(said, "$octavo-muted"), Content("")]
         styles = {"+": "$success", "−": "$error", "→": "$warning", "~": "$primary"}
         changes = self._changes.value.changes
-        room = max(4, self.size.height - 16)
-        lines = [Content.assemble((sign(each), styles[sign(each)]), " ", name(each)) for each in changes[:room]]
-        if len(changes) > room:
-            lines.append(Content.styled(f"  and {len(changes) - room} more", "$octavo-muted"))
+        lines = [Content.assemble((sign(each), styles[sign(each)]), " ", name(each)) for each in changes[:MOST_PAGES]]
+        if len(changes) > MOST_PAGES:
+            lines.append(Content.styled(f"  and {len(changes) - MOST_PAGES} more", "$octavo-muted"))
         if not changes:
             lines = [Content.styled("Nothing is changed yet.", "$octavo-muted")]
         return [heading, *lines, Content("")]

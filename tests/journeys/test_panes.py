@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from octavo.tui.screens.changes import ChangesScreen
+from octavo.tui.widgets.summary import Summary
+from tests.journeys.stage import Stage
+
+
+async def test_what_is_beside_a_list_is_hidden_put_below_and_read_on(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.see("PAGES")
+        await run.press("p")
+        assert "PAGES" not in run.text
+        await run.press("p", "P")
+        await run.see("PAGES")
+        screen = run.app.screen
+        assert isinstance(screen, ChangesScreen)
+        summary = screen.query_one(Summary)
+        assert summary.region.y > screen.rows.region.bottom - 1
+        first = screen.rows.item
+        await run.press("space")
+        assert screen.rows.item != first, "what is read to its end goes on to the next"
+        await run.press("b")
+        assert screen.rows.item == first
+
+
+async def test_the_list_of_change_requests_is_narrowed_and_ordered(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.see("#5")
+        screen = run.app.screen
+        assert isinstance(screen, ChangesScreen)
+        everything = list(screen.rows.items)
+        await run.press("F", *"outdated", "enter")
+        assert screen.rows.items
+        assert all(each.outdated for each in screen.rows.items)
+        assert len(screen.rows.items) < len(everything)
+        await run.see("· outdated")
+        await run.press("escape")
+        assert list(screen.rows.items) == everything
+        await run.press("S", *"threads", "enter")
+        threads = [each.comments for each in screen.rows.items]
+        assert threads == sorted(threads, reverse=True)
+        assert run.app.session.state.recall("order of change requests") == "threads"
+
+
+async def test_a_change_request_is_copied_by_its_number_and_has_no_address_here(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.see("PAGES")
+        await run.press("y")
+        await run.hear("Copied the name of the change request.")
+        assert run.app.clipboard.startswith("#")
+        await run.press("Y")
+        await run.hear("This change request has no address that a browser could open")
+
+
+async def test_everything_is_asked_for_again(stage: Stage) -> None:
+    async with stage.play(start="home") as run:
+        await run.see("OPEN CHANGE REQUESTS")
+        await run.press("R")
+        await run.hear("Asked again for everything that is on show in any view")
