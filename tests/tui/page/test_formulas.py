@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import unicodedata
 
 import pytest
 from hypothesis import given, settings
@@ -41,6 +42,9 @@ PIECES += [
     "再",
     "\\hat",
     "\\unknown",
+    "\\over",
+    "\\not",
+    "\\boxed",
 ]
 
 
@@ -54,6 +58,9 @@ PIECES += [
         (r"\left(\frac{1}{2}\right)", ["⎛ 1 ⎞", "⎜───⎟", "⎝ 2 ⎠"]),
         (r"A = \begin{pmatrix} a & b \\ c & d \end{pmatrix}", ["A = ⎛a  b⎞", "    ⎝c  d⎠"]),
         (r"e^{2\pi i}", [" 2πi", "e"]),
+        (r"x = {a + b \over 2} y", ["     a + b", "x = ─────── y", "       2"]),
+        (r"{n \choose k}", ["⎛ n ⎞", "⎜   ⎟", "⎝ k ⎠"]),
+        (r"\boxed{\frac{1}{2}}", [" 1", "───", " 2"]),
         (r"\lim_{x \to 0} x^2", [" lim x²", "x → 0"]),
     ],
 )
@@ -88,3 +95,20 @@ def test_a_hostile_formula_is_read_in_time(piece: str) -> None:
         formula(piece * (length // len(piece)), 80)
         in_one_line(piece * (length // len(piece)))
     assert time.process_time() - begun < 1
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        (r"2.5 * {(NIR - Red) \over (NIR + 6 * Red)}", "2.5 * (NIR - Red)/(NIR + 6 * Red)"),
+        (r"a + b \over c", "(a + b)/c"),
+        (r"{n \choose k}", "C(n, k)"),
+        (r"x \in \mathbb{R}", "x ∈ ℝ"),
+        (r"\boxed{x} \tag{1}", "x (1)"),
+        (r"\textcolor{red}{a} \label{eq} \not= b", "a ≠ b"),
+        (r"a \equiv b \pmod{n}", "a ≡ b (mod n)"),
+        (r"A \xrightarrow{f} B", "A ─f→ B"),
+    ],
+)
+def test_what_stands_between_or_around_others_is_said_in_one_line(source: str, line: str) -> None:
+    assert unicodedata.normalize("NFC", in_one_line(source)) == line

@@ -11,6 +11,8 @@ from octavo.tui.page.lines import cells
 from octavo.tui.page.maths import SUBSCRIPTS, SUPERSCRIPTS, Reader, scripted, unescaped
 
 _FRACTIONS = frozenset({"frac", "dfrac", "cfrac"})
+_AROUND = frozenset({"boxed", "fbox", "mathop", "underline", "cancel"})
+"""What changes nothing of the group it stands before."""
 _STACKED = {"sum": "∑", "prod": "∏", "coprod": "∐", "bigcup": "⋃", "bigcap": "⋂", "bigoplus": "⨁"} | {
     name: name for name in ("lim", "max", "min", "sup", "inf", "argmax", "argmin", "limsup", "liminf")
 }
@@ -97,6 +99,12 @@ def _stack(parts: Sequence[Box], base: int) -> Box:
         left = (wide - part.width) // 2
         rows += [" " * left + row + " " * (wide - left - cells(row)) for row in part.rows]
     return Box(tuple(rows), line)
+
+
+def _divided(over: Box, under: Box, *, line: bool = True) -> Box:
+    """One box above another, with a line between them or without."""
+    between = Box((("─" if line else " ") * (max(over.width, under.width) + 2),))
+    return _stack([over, between, under], 1)
 
 
 def _fenced(left: str, inside: Box, right: str) -> Box:
@@ -193,6 +201,15 @@ class _Setter(Reader):
             command, sign, _, char = self._lexemes[self._at]
             if stop(command, sign, char):
                 break
+            if depth < _DEEPEST and self.parts_here(depth):
+                settle()
+                self._at += 1
+                parts = [_stripped(_beside(out)), _stripped(_beside(self._parts(depth + 1, stop)))]
+                divided = _divided(*parts, line=command == "over")
+                return [_fenced("(", divided, ")") if command == "choose" else divided]
+            if command in _AROUND:
+                self._at += 1
+                continue
             if char in ("^", "_"):
                 settle()
                 under, over = self._scripts(depth)
@@ -230,8 +247,7 @@ class _Setter(Reader):
         if command in _FRACTIONS:
             self._at += 1
             over, under = self._box(depth + 1), self._box(depth + 1)
-            line = Box(("─" * (max(over.width, under.width) + 2),))
-            return _stack([over, line, under], 1)
+            return _divided(over, under)
         if command == "sqrt":
             self._at += 1
             root = ""

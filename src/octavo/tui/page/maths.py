@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from octavo.tui.page.math_signs import SIGNS
+
 _SUPER = dict(
     zip(
         "0123456789+-=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVWβγδθφχ*′",
@@ -15,167 +17,6 @@ _SUB = dict(zip("0123456789+-=()aehijklmnoprstuvxβγρφχ", "₀₁₂₃₄�
 SUPERSCRIPTS = str.maketrans(_SUPER)
 SUBSCRIPTS = str.maketrans(_SUB)
 
-_GREEK = dict(
-    zip(
-        [
-            "alpha",
-            "beta",
-            "gamma",
-            "delta",
-            "epsilon",
-            "zeta",
-            "eta",
-            "theta",
-            "iota",
-            "kappa",
-            "lambda",
-            "mu",
-            "nu",
-            "xi",
-            "pi",
-            "rho",
-            "sigma",
-            "tau",
-            "upsilon",
-            "phi",
-            "chi",
-            "psi",
-            "omega",
-            "Gamma",
-            "Delta",
-            "Theta",
-            "Lambda",
-            "Xi",
-            "Pi",
-            "Sigma",
-            "Phi",
-            "Psi",
-            "Omega",
-            "varepsilon",
-            "vartheta",
-            "varphi",
-            "varrho",
-            "varsigma",
-        ],
-        "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩεϑφϱς",
-        strict=True,
-    )
-)
-_SIGNS = {
-    **_GREEK,
-    "cdot": "·",
-    "times": "×",
-    "div": "÷",
-    "pm": "±",
-    "mp": "∓",
-    "ast": "*",
-    "star": "⋆",
-    "circ": "∘",
-    "bullet": "•",
-    "le": "≤",
-    "leq": "≤",
-    "ge": "≥",
-    "geq": "≥",
-    "ne": "≠",
-    "neq": "≠",
-    "approx": "≈",
-    "equiv": "≡",
-    "sim": "∼",
-    "simeq": "≃",
-    "cong": "≅",
-    "propto": "∝",
-    "ll": "≪",
-    "gg": "≫",
-    "prec": "≺",
-    "succ": "≻",
-    "mid": "∣",
-    "parallel": "∥",
-    "to": "→",
-    "rightarrow": "→",
-    "leftarrow": "←",
-    "Rightarrow": "⇒",
-    "Leftarrow": "⇐",
-    "leftrightarrow": "↔",
-    "Leftrightarrow": "⇔",
-    "iff": "⇔",
-    "implies": "⇒",
-    "mapsto": "↦",
-    "uparrow": "↑",
-    "downarrow": "↓",
-    "longrightarrow": "⟶",
-    "in": "∈",
-    "notin": "∉",
-    "ni": "∋",
-    "subset": "⊂",
-    "subseteq": "⊆",
-    "supset": "⊃",
-    "supseteq": "⊇",
-    "cup": "∪",
-    "cap": "∩",
-    "emptyset": "∅",
-    "varnothing": "∅",
-    "forall": "∀",
-    "exists": "∃",
-    "neg": "¬",
-    "lnot": "¬",
-    "land": "∧",
-    "wedge": "∧",
-    "lor": "∨",
-    "vee": "∨",
-    "oplus": "⊕",
-    "otimes": "⊗",
-    "perp": "⊥",
-    "angle": "∠",
-    "infty": "∞",
-    "partial": "∂",
-    "nabla": "∇",
-    "sum": "∑",
-    "prod": "∏",
-    "int": "∫",
-    "oint": "∮",
-    "ldots": "…",
-    "dots": "…",
-    "cdots": "⋯",
-    "vdots": "⋮",
-    "ddots": "⋱",
-    "prime": "′",
-    "hbar": "ħ",
-    "ell": "ℓ",
-    "Re": "ℜ",
-    "Im": "ℑ",
-    "aleph": "ℵ",
-    "degree": "°",
-    "dagger": "†",
-    "checkmark": "✓",
-    "langle": "⟨",
-    "rangle": "⟩",
-    "lfloor": "⌊",
-    "rfloor": "⌋",
-    "lceil": "⌈",
-    "rceil": "⌉",
-    "vert": "|",
-    "Vert": "‖",
-    "|": "‖",
-    "{": "{",
-    "}": "}",
-    "%": "%",
-    "$": "$",
-    "#": "#",
-    "&": "&",
-    "_": "_",
-    "lbrace": "{",
-    "rbrace": "}",
-    "backslash": "\\",
-    "quad": "  ",
-    "qquad": "    ",
-    ",": " ",
-    ";": " ",
-    ":": " ",
-    " ": " ",
-    "!": "",
-    "\\": "; ",
-    "newline": "; ",
-}
 _SILENT = frozenset(
     [
         "left",
@@ -218,10 +59,34 @@ _WORDS = frozenset(
         "boldsymbol",
         "bm",
         "mbox",
+        "mathscr",
+        "mathop",
+        "boxed",
+        "fbox",
+        "substack",
+        "underline",
+        "underbrace",
+        "overbrace",
+        "cancel",
     ]
 )
+_APART = frozenset({"over", "atop", "choose"})
+"""What stands between two parts of a group, and sets one above the other."""
+_UNSHOWN = frozenset({"label", "color", "hspace", "vspace", "mspace", "phantom"})
+_OPEN_FACE = dict(zip("CHNPQRZ", "ℂℍℕℙℚℝℤ", strict=True))
 _LITERAL = frozenset({"text", "mathrm", "operatorname", "textbf", "textit", "texttt", "textrm", "mbox"})
-_ACCENTS = {"hat": "\u0302", "bar": "\u0304", "overline": "\u0304", "vec": "\u20d7", "tilde": "\u0303", "dot": "\u0307"}
+_ACCENTS = {
+    "hat": "\u0302",
+    "widehat": "\u0302",
+    "bar": "\u0304",
+    "overline": "\u0304",
+    "vec": "\u20d7",
+    "overrightarrow": "\u20d7",
+    "tilde": "\u0303",
+    "widetilde": "\u0303",
+    "dot": "\u0307",
+    "ddot": "\u0308",
+}
 _SPACED = frozenset("≤≥≠≈≡∼≃≅∝≪≫→←⇒⇐⇔↔↦∈∉⊂⊆⊃⊇∪∩×±∧∨⊕⊗∣=")
 _LEXEMES = re.compile(r"\\([A-Za-z]+)\*? ?|\\(.)|(\s+)|(.)", re.S)
 _ATOM = re.compile(r"[\w.∞′]+[⁰-₟ᵃ-ᶿ²³¹]*|\([^()]*\)|\|[^|]*\||.", re.S)
@@ -258,6 +123,8 @@ class Reader:
             if until and self._peek() == until:
                 self._at += 1
                 break
+            if self.parts_here(depth):
+                return self._apart("".join(out), depth, until)
             part = self._atom(depth)
             if part in ("^", "_") and self._at < len(self._lexemes):
                 part = self._script(part, depth)
@@ -265,6 +132,16 @@ class Reader:
                 part = f" {part} "
             out.append(part)
         return "".join(out)
+
+    def parts_here(self, depth: int) -> bool:
+        """Whether a group is divided here into what stands above and what stands below."""
+        return depth < DEPTH and self._lexemes[self._at][0] in _APART
+
+    def _apart(self, over: str, depth: int, until: str) -> str:
+        name = self._lexemes[self._at][0]
+        self._at += 1
+        under = self.sequence(depth + 1, until).strip()
+        return f"C({over.strip()}, {under})" if name == "choose" else f"{_held(over.strip())}/{_held(under)}"
 
     def _peek(self) -> str:
         command, sign, _, char = self._lexemes[self._at]
@@ -308,8 +185,27 @@ class Reader:
             return f"{root.translate(SUPERSCRIPTS)}√{_held(self._argument(depth).strip())}"
         if name in _LITERAL:
             return self._literal(depth)
+        if name == "mathbb":
+            letters = self._argument(depth)
+            return _OPEN_FACE.get(letters, letters)
         if name in _WORDS:
             return self._argument(depth)
+        if name in _UNSHOWN:
+            self._argument(depth)
+            return " "
+        if name in ("textcolor", "colorbox"):
+            self._argument(depth)
+            return self._argument(depth)
+        if name in ("tag", "pmod"):
+            return f"  ({'mod ' if name == 'pmod' else ''}{self._argument(depth).strip()})"
+        if name in ("overset", "stackrel", "underset"):
+            small, large = self._argument(depth).strip(), self._argument(depth)
+            return f"{large.strip()}{'_' if name == 'underset' else '^'}({small})"
+        if name in ("xrightarrow", "xleftarrow"):
+            said = self._argument(depth).strip()
+            return f" ─{said}→ " if name == "xrightarrow" else f" ←{said}─ "
+        if name == "not" and self._at < len(self._lexemes):
+            return self._argument(depth).strip() + "\u0338"
         if name in _ACCENTS:
             under = self._argument(depth).strip()
             return under + _ACCENTS[name] if len(under) == 1 else f"{name}({under})"
@@ -317,7 +213,7 @@ class Reader:
             self._argument(depth)
             return ""
         has_script = self._at < len(self._lexemes) and self._peek() in ("^", "_")
-        return _SIGNS.get(name, name if len(name) < 2 or has_script else f"{name} ")
+        return SIGNS.get(name, name if len(name) < 2 or has_script else f"{name} ")
 
     def _literal(self, depth: int) -> str:
         """The words of an argument as they are written."""
@@ -332,7 +228,7 @@ class Reader:
             if level == 0:
                 break
             if char not in ("{", "}"):
-                out.append(_SIGNS.get(command, command) or sign or space or char)
+                out.append(SIGNS.get(command, command) or sign or space or char)
         return "".join(out)
 
     def _script(self, sign: str, depth: int) -> str:
