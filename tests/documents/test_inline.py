@@ -29,6 +29,8 @@ from tests.documents.outline import inline
         ("readme.md and a.com", "readme.md and a.com"),
         ("`https://a.b`", "<code;code|https://a.b>"),
         (":rocket: :nope: 10:30:45", "<emoji;code=rocket|🚀>  :nope: 10:30:45"),
+        (":point_right: a:id:b :id:", "<emoji;code=point_right|👉>  a:id:b  <emoji;code=id|🆔>"),
+        ("Done:tada: urn:back:end", "Done <emoji;code=tada|🎉>  urn:back:end"),
         (
             'x <span data-gb-custom-inline data-tag="emoji" data-code="1f4a1">💡</span>',
             "x  <emoji;code=1f4a1|💡>",

@@ -37,6 +37,7 @@ _HINT_ICONS = {
 _LIVELY = re.compile(
     r"(?<![\w/])(?P<url>https?://[^\s<>\"'`\u3000-\u303f\uff00-\uff0f\uff1a-\uff20]{2,2000})|:(?P<emoji>[a-z0-9+-][\w+-]{0,40}):"
 )
+_SHORT_NAME = 6
 _MARKDOWN_HEADING = re.compile(r"\s*#{1,6}\s+")
 _ICON_NAME = re.compile(r":?[\w-]*:?")
 
@@ -80,7 +81,7 @@ class Ink:
             end = match.end()
             run: tuple[str, str, str | None, Mapping[str, Any]]
             if name := match["emoji"]:
-                if not (character := emoji.character(name)):
+                if _is_listed(text, match.start(), end) or not (character := emoji.character(name)):
                     continue
                 run = (character, "emoji", self._link, {"code": name})
             elif self._link is None and "code" not in self._marks:
@@ -267,6 +268,13 @@ class Ink:
         self._marks, self._link, self._kind, self._attrs = frozenset(), None, "text", NOTHING
         for opened in still_open:
             self._push(opened)
+
+
+def _is_listed(text: str, start: int, end: int) -> bool:
+    """Whether what could be the name of an emoji is one of several words between colons: short names are words of
+    their own."""
+    sides = [side.isascii() and side.isalnum() for side in (text[max(0, start - 1) : start], text[end : end + 1])]
+    return any(sides) if end - start < _SHORT_NAME else all(sides)
 
 
 def trimmed(runs: list[Run]) -> tuple[Run, ...]:
