@@ -128,6 +128,12 @@ async def test_a_head_of_several_lines_stays_too_and_hides_no_cursor() -> None:
             shown = screen(app.pane).split("\n")
             assert shown[: len(above)] == above
             assert bar_at(app.pane)[0].startswith("name")
+        ground = app.pane.look.panel.bgcolor
+        painted = app.pane.paint()[: len(above)]
+        wide = [
+            sum(part.cell_length for part in strip if part.style and part.style.bgcolor == ground) for strip in painted
+        ]
+        assert len(set(wide)) == 1 and wide[0] > 40
         await pilot.press("f")
 
 

@@ -44,7 +44,7 @@ class Tabling(Marked):
             self.row = row
 
     sources: Sources
-    _head_over: tuple[int, Sequence[Line]] = (0, ())
+    _head_over: tuple[int, Sequence[Line], int] = (0, (), 0)
     """The unit and the lines of the head that lies over the first rows, while its own place is above."""
 
     def path_to(self, stop: Stop) -> list[Block]:
@@ -88,9 +88,10 @@ class Tabling(Marked):
 
     # The head of a long table
 
-    def _head_at(self, top: int) -> tuple[int, Sequence[Line]]:
-        """The unit and the lines of the head of the table of which a row is at the top, if that is above and not high."""
-        none: tuple[int, Sequence[Line]] = (0, ())
+    def _head_at(self, top: int) -> tuple[int, Sequence[Line], int]:
+        """The unit and the lines of the head of the table of which a row is at the top, if that is above and not high; and
+        how wide the table is."""
+        none: tuple[int, Sequence[Line], int] = (0, (), 0)
         if not len(self.galley):
             return none
         unit, place = self.galley.at(top)
@@ -109,7 +110,7 @@ class Tabling(Marked):
         head = lines[first:rule]
         if set(kinds[rule + 1 :]) != {"row"} or len(head) > min(_HIGHEST, self.rows // 4):
             return none
-        return unit, head
+        return unit, head, lines[rule].width
 
     def _first_slice(self, unit: int) -> int:
         """The unit with the head of the table that a unit begins within."""
@@ -132,12 +133,12 @@ class Tabling(Marked):
         self._head_over = self._head_at(self.scroll_offset.y)
 
     def veiled(self, strip: Strip, row: int) -> Strip:
-        unit, head = self._head_over
+        unit, head, wide = self._head_over
         if row < len(head):
-            line, look, margin = head[row], self.look, self.margin_of(unit)
-            strip = painted(line, margin, strip.cell_length, self.ground)
+            look, margin = self.look, self.margin_of(unit)
+            strip = painted(head[row], margin, strip.cell_length, self.ground)
             style = Style(underline=True) if look.mono else look.panel
-            strip = restyled(strip, [(margin, margin + line.width + 1, style)])
+            strip = restyled(strip, [(margin, margin + wide + 1, style)])
         return super().veiled(strip, row)
 
     def hots_on_show(self) -> list[Hot]:
