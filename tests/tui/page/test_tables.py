@@ -115,7 +115,7 @@ async def test_the_head_of_a_long_table_stays_and_hides_no_cursor() -> None:
 
 async def test_a_head_of_several_lines_stays_too_and_hides_no_cursor() -> None:
     rows = "".join(f"| name {number} | value {number} |\n" for number in range(60))
-    head = f"| Name | {'what it is worth to those who have it ' * 3}|\n"
+    head = f"| Name | {'what it is worth to those who have it ' * 3}and those |\n"
     app = PaneApp(PageView())
     async with app.run_test(size=(60, 16)) as pilot:
         app.pane.show(parse(f"Before.\n\n{head}| --- | --- |\n{rows}\nAfter."), key="p")
