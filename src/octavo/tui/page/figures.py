@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from rich.style import Style
 
-from octavo.documents.blocks import Block
+from octavo.documents.blocks import Block, Run
 from octavo.tui.page.addresses import Leads, leads
 from octavo.tui.page.lines import Line, Piece, Spot, box, padded, width_of
 from octavo.tui.page.look import PLAIN
@@ -77,11 +77,14 @@ def _framed(setting: Setting, block: Block, wide: int, least: int = 0) -> list[L
 
 def _inside(setting: Setting, block: Block, wide: int, spot: Spot | None) -> list[Line]:
     """What stands in a frame: the image where it is wanted small, its alternative text, why it is not there. A missing
-    text is marked."""
+    text is marked, and an image that is a link says where to in words."""
     look, src = setting.look, str(block.attrs.get("src") or "")
     alt = " ".join(str(block.attrs.get("alt") or "").split())
     words = Piece(alt, look.text, spot) if alt else Piece("no alternative text", look.warning, spot, True)
     rows = wrap([words], wide - 4)[:ALT_LINES]
+    if link := str(block.attrs.get("link") or ""):
+        linked = setting.inline((Run(alt or link.partition("://")[2] or link, link=link),))
+        rows = [*([] if alt else rows), *wrap(linked, wide - 4)[:ALT_LINES]]
     if trouble := _known(setting, src)[0]:
         rows += wrap([Piece(trouble, look.error, None, True)], wide - 4)
     return _small(setting, src, wide - 4) + [Line(pieces) for pieces in rows]

@@ -49,17 +49,17 @@ def inline_parts(
     spot: Spot | None = None
     every = list(runs)
     for index, run in enumerate(every):
+        first = index == 0 or not _same_link(every[index - 1], run)
+        last = index + 1 == len(every) or not _same_link(run, every[index + 1])
         if run.link and run.kind != "image":
-            if spot is None or spot.target != run.link or not _same_link(every[index - 1], run):
+            if spot is None or spot.target != run.link or first:
                 spot = _spot(run.link)
         else:
             spot = None
-        last = index + 1 == len(every) or not _same_link(run, every[index + 1])
-        if targets is not None and run.link:
-            alone = last and (index == 0 or not _same_link(every[index - 1], run))
-            if (shown := targets.shown(run, alone=alone)) is not None:
-                run = replace(run, text=shown, kind="text")
-        out.append(_pieces(run, look, ground, spot, last, targets))
+        shown = targets.shown(run, alone=first and last) if targets is not None and run.link else None
+        if shown is not None:
+            run = replace(run, text=shown, kind="text")
+        out.append(_pieces(run, look, ground, spot, (first, last), targets))
     return out
 
 
@@ -72,7 +72,10 @@ def _spot(address: str) -> Spot | None:
     return None if leads(address) is Leads.REFUSED else Spot("link", address)
 
 
-def _pieces(run: Run, look: Look, ground: Style, spot: Spot | None, last: bool, targets: Targets | None) -> list[Piece]:
+def _pieces(
+    run: Run, look: Look, ground: Style, spot: Spot | None, ends: tuple[bool, bool], targets: Targets | None
+) -> list[Piece]:
+    """The pieces of one run. `ends` says whether a link begins and ends with it."""
     attrs, glyphs, text = run.attrs, look.glyphs, steady(run.text.replace("\t", " "))
     if look.ascii:
         text = text.replace("•", glyphs.bullets[0])
@@ -83,8 +86,12 @@ def _pieces(run: Run, look: Look, ground: Style, spot: Spot | None, last: bool, 
             return [Piece("\n", ground)]
         case "image":
             name = text.strip() or str(attrs.get("src") or "").split("?")[0].rsplit("/", 1)[-1] or "image"
-            words = f"{glyphs.picture} {name}"
-            return [Piece(words, look.muted + Style(italic=True), Spot("image", str(attrs.get("src") or "")))]
+            style, seen = look.muted + Style(italic=True), Spot("image", str(attrs.get("src") or ""))
+            if run.link is None:
+                return [Piece(f"{glyphs.picture} {name}", style, seen)]
+            where = leads(run.link) if targets is None else targets.leads(run.link)
+            linked = _linked(where, name, style, look, _spot(run.link), (True, True))
+            return [Piece(f"{glyphs.picture} ", style, seen), *linked]
         case "icon":
             return [Piece(icon(str(attrs.get("name", "")), look), ground + look.accent, spot)]
         case "math":
@@ -128,7 +135,7 @@ def _pieces(run: Run, look: Look, ground: Style, spot: Spot | None, last: bool, 
     if run.link is None:
         return [Piece(text, style)]
     where = leads(run.link) if targets is None else targets.leads(run.link)
-    return _linked(where, text, style, look, spot, last)
+    return _linked(where, text, style, look, spot, ends)
 
 
 def unbroken(text: str, look: Look) -> str:
@@ -136,20 +143,34 @@ def unbroken(text: str, look: Look) -> str:
     return text if look.ascii or len(text) > 40 else text.replace(" ", "\u00a0")
 
 
-def _linked(where: Leads, text: str, style: Style, look: Look, spot: Spot | None, last: bool) -> list[Piece]:
+def _linked(
+    where: Leads, text: str, style: Style, look: Look, spot: Spot | None, ends: tuple[bool, bool]
+) -> list[Piece]:
+    """The words of a link. Blanks at its ends are none of them: a link of blanks alone shows nothing, as in a browser."""
+    first, last = ends
+    words = text.lstrip() if first else text
+    before, words = text[: len(text) - len(words)], words.rstrip() if last else words
+    if first and last and not words:
+        return [Piece(text, style)]
+    out = [Piece(before, style)] if before else []
+    after = text[len(before) + len(words) :]
     glyphs = look.glyphs
+    sign: Piece | None = None
     match where:
         case Leads.BROKEN:
-            out = [Piece(text, style + look.error + Style(underline=True), spot)]
-            return [*out, Piece(glyphs.no, look.error, None, True)] if last else out
+            piece = Piece(words, style + look.error + Style(underline=True), spot)
+            sign = Piece(glyphs.no, look.error, None, True)
         case Leads.REFUSED:
-            out = [Piece(text, style)]
-            return [*out, Piece(glyphs.no, look.error, None, True)] if last else out
+            piece = Piece(words, style)
+            sign = Piece(glyphs.no, look.error, None, True)
         case Leads.OUTSIDE:
-            out = [Piece(text, style + look.link, spot)]
-            return [*out, Piece(glyphs.outside, look.accent, spot, True)] if last else out
+            piece = Piece(words, style + look.link, spot)
+            sign = Piece(glyphs.outside, look.accent, spot, True)
         case _:
-            return [Piece(text, style + look.link, spot)]
+            piece = Piece(words, style + look.link, spot)
+    out += [piece] if words else []
+    out += [sign] if sign and last else []
+    return [*out, Piece(after, style)] if after else out
 
 
 def raised(text: str) -> str:

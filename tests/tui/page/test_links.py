@@ -1,0 +1,49 @@
+"""Links in words, and around images."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.documents.parse import parse
+from octavo.tui.page.layout import lay_out
+from octavo.tui.page.look import Look
+
+
+def spots(markdown: str) -> list[tuple[str, str, str]]:
+    """The words of each place that leads somewhere, and where to."""
+    lines = lay_out(parse(markdown).blocks, 60, Look.plain()).lines
+    found = [(piece.spot.kind, piece.spot.target, piece.text) for line in lines for piece in line.pieces if piece.spot]
+    return [each for each in found if each[2] != "↗"]
+
+
+def shown(markdown: str) -> str:
+    return "\n".join(line.text.rstrip() for line in lay_out(parse(markdown).blocks, 60, Look.plain()).lines)
+
+
+@pytest.mark.parametrize(
+    ("markdown", "text"),
+    [
+        ("Use [**Casino** ](https://a.b)(coupon)", "Use Casino↗ (coupon)"),
+        ("Use[ this](https://a.b) one", "Use this↗ one"),
+        ("For availability[ ](https://a.b)refer", "For availability refer"),
+        ("See [one ](a.md)two", "See one two"),
+        ("See [one **two** ](https://a.b)three", "See one two↗ three"),
+    ],
+)
+def test_blanks_at_the_ends_of_a_link_are_none_of_its_words(markdown: str, text: str) -> None:
+    assert shown(markdown) == text
+
+
+def test_a_link_of_blanks_leads_nowhere() -> None:
+    assert spots("For availability[ ](https://a.b)refer") == []
+
+
+def test_an_image_that_is_a_link_can_be_looked_at_and_followed() -> None:
+    page = "[![Join us](badge.svg)](https://chat.example/x)"
+    assert ("link", "https://chat.example/x", "Join us") in spots(page)
+    assert ("image", "badge.svg", "badge.svg") in spots(page)
+    assert "Join us↗" in shown(page)
+    assert "chat.example/x↗" in shown("[![](badge.svg)](https://chat.example/x)")
+    inline = "Now [![Join us](badge.svg)](https://chat.example/x) there"
+    assert spots(inline) == [("image", "badge.svg", "▣ "), ("link", "https://chat.example/x", "Join us")]
+    assert shown(inline) == "Now ▣ Join us↗ there"
