@@ -17,6 +17,8 @@ from tests.documents.outline import inline
         ("a<br>b", "a ⏎ b"),
         ("a&#x20;\n", "a"),
         ("a&#xNAN;b `&#xNAN;` &#xNAN;_&#x69;t_", "ab  <code;code|&#xNAN;>   <italic|it>"),
+        ("a\\&#xNAN;_b_", "a <italic|b>"),
+        ('<a class="button primary" data-icon="globe">Public</a>', "<button;style=primary,icon=globe|Public>"),
         ("$$a\\_1$$ and $5", "<math|a\\_1>  and $5"),
         ("[t](a/b.md#c)", "<|t→a/b.md#c>"),
         ("[t](%6Aavascript:x)", "<|t→%6Aavascript:x>"),

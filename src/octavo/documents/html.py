@@ -23,7 +23,7 @@ _CLOSING = re.compile(r"</([a-zA-Z][\w-]*+)")
 _PLACEHOLDER = re.compile(r"<([a-zA-Z][\w-]*+)(?:[ \t]++[\w.-]++)*+[ \t]*+>")
 _ATTRIBUTE = re.compile(r"""([a-zA-Z_:@*\[(#.][^\s=/>"']*+)(?:\s*+=\s*+(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]++)))?""")
 _SPACE = re.compile(r"[ \t\n\r\f]+")
-ENTITY_OF_NOTHING = re.compile(r"&#x?NAN;", re.IGNORECASE)
+ENTITY_OF_NOTHING = re.compile(r"\\?&#x?NAN;", re.IGNORECASE)
 _UNSEEN_IN_ADDRESSES = dict.fromkeys(map(ord, "\t\n\r"))
 _COLOR = re.compile(r"[$#\w().,% -]{1,40}")
 

@@ -238,12 +238,12 @@ class Ink:
         if own := given.get("id") or given.get("name"):
             self.anchors.append(own)
         link = address(given.get("href"))
+        if "button" in given.get("class", "").split():
+            return _Open("a", kind="button", link=link, attrs=_button(given))
         if link is None or (own and link == f"#{own}"):
             return _Open("a")
         if "data-footnote-ref" in given:
             return _Open("a", kind="footnote", attrs={"label": link.rsplit("fn-", 1)[-1], "inline": True})
-        if "button" in given.get("class", "").split():
-            return _Open("a", kind="button", link=link, attrs=_button(given))
         if "data-mention" in given or given.get("title") == "mention":
             return _Open("a", kind="mention", link=link)
         return _Open("a", link=link)

@@ -54,7 +54,7 @@ def parser() -> MarkdownIt:
     markdown.block.ruler.at("html_block", html_block, {"alt": ["paragraph", "reference", "blockquote"]})
     markdown.inline.ruler.before("escape", "platform_math", _inline_math)
     markdown.inline.ruler.before("escape", "platform_tag", _inline_tag)
-    markdown.inline.ruler.before("entity", "entity_of_nothing", _entity_of_nothing)
+    markdown.inline.ruler.before("escape", "entity_of_nothing", _entity_of_nothing)
     markdown.inline.ruler.before("html_inline", "placeholder", _placeholder)
     markdown.inline.ruler.before("link", "many_brackets", _many_brackets)
     return markdown
