@@ -6,6 +6,9 @@ import pytest
 
 from octavo.api import comments
 from octavo.api.bodies import Markdown
+from octavo.api.places import SpaceRef
+from octavo.server.app import Platform
+from octavo.server.behaviour.threads import Threads
 from octavo.tui.writes import Queued
 from tests.journeys.stage import LONGEST, MARA, Run, Stage
 
@@ -330,3 +333,23 @@ async def on_quickstart_again(run: Run) -> None:
     await run.see("Your first tide")
     await run.press("j", "j", "enter")
     await run.see("› Quickstart", "THREADS  3 open", HERE)
+
+
+async def test_a_thread_on_words_that_were_edited_since_is_at_what_they_became(stage: Stage) -> None:
+    def edited(platform: Platform) -> None:
+        threads = Threads(platform.world, SpaceRef(space_id="harbour-api"))
+        for _, thread in platform.world.store.positioned(threads.path, newest_first=True):
+            if "09:06" in thread["body"]["markdown"]:
+                said = "The water was 3.412 m above the datum. good means both sensors agreed; the other three flags"
+                node = {"id": "gone", "preview": said}
+                platform.world.store.put(
+                    f"{threads.path}/{thread['id']}", {**thread, "target": {**thread["target"], "node": node}}
+                )
+
+    async with stage.play(change=edited) as run:
+        await on_quickstart(run)
+        await run.see("changed since: Is 0")
+        await run.press("t")
+        await run.see("▌  │  The water stood 3.412 m above chart datum. good      ● 1")
+        await run.press("enter")
+        await run.see("What this is about was changed since. It said:", "┊ The water was 3.412 m above the datum.")

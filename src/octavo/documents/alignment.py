@@ -81,6 +81,15 @@ def text_similarity(old: str, new: str, at_least: float = 0.3) -> float:
     return Indel.normalized_similarity(old[:_LONGEST_TEXT], new[:_LONGEST_TEXT], score_cutoff=at_least)
 
 
+def most_alike(text: str, others: Sequence[str], at_least: float) -> int | None:
+    """The place of the text that is most like `text`; None when none is at least so much like it."""
+    from rapidfuzz import process
+    from rapidfuzz.distance import Indel
+
+    found = process.extractOne(text, others, scorer=Indel.normalized_similarity, score_cutoff=at_least)
+    return found[2] if found is not None else None
+
+
 def _align_gap(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
     if not old:
         return [(None, node) for node in new]

@@ -78,6 +78,10 @@ class Discussing(View):
         """The threads that hang on a block, or on what is in it; of a block of the kind `thread`, that thread."""
         raise NotImplementedError
 
+    def since(self, thread: Comment) -> str:
+        """What became of the words a thread hangs on, in a sentence; empty while they are as they were."""
+        return ""
+
     def thread_on(self, block: Block) -> Comment | None:
         """The thread on a block: an open one before a resolved one."""
         found = self.threads_on(block)
@@ -154,4 +158,4 @@ class Discussing(View):
 
         threads = {each.id: each for each in self.known_threads}
         if self.discussion is not None and comment_id in threads:
-            self.app.push_screen(ThreadSheet(self.discussion, list(threads.values()), comment_id))
+            self.app.push_screen(ThreadSheet(self.discussion, list(threads.values()), comment_id, self.since))

@@ -9,7 +9,7 @@ from octavo.api.collections import Collection
 from octavo.api.comments import Comment
 from octavo.api.content import Page, PageTree
 from octavo.api.spaces import Space
-from octavo.documents.blocks import Block, Document
+from octavo.documents.blocks import Block
 from octavo.tui.emoji import emoji
 from octavo.tui.widgets.tree import Node
 
@@ -72,31 +72,6 @@ def open_counts(threads: Iterable[Comment]) -> Mapping[str, int]:
     return Counter(each.target.page.id for each in threads if each.is_open and each.target.page is not None)
 
 
-def anchored(document: Document, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-    """The threads by the key of the block they hang on; "" for those on the page as a whole or on what is gone.
-
-    A block is known by its key, else by its words, which the target keeps as a preview.
-    """
-    blocks = list(document.walk())
-    keys = {block.key for block in blocks}
-    found: dict[str, list[Comment]] = {}
-    for thread in threads:
-        node = thread.target.node
-        key = ""
-        if node is not None:
-            key = node.id if node.id in keys else _by_words(blocks, node.preview)
-        found.setdefault(key, []).append(thread)
-    return found
-
-
 def under(block: Block, threads: Mapping[str, Sequence[Comment]]) -> list[Comment]:
     """The threads on a block and on the blocks within it."""
     return [thread for key in dict.fromkeys(each.key for each in block.walk()) for thread in threads.get(key, ())]
-
-
-def _by_words(blocks: Sequence[Block], preview: str | None) -> str:
-    wanted = " ".join((preview or "").split())
-    if len(wanted) < 4:
-        return ""
-    leaves = (block for block in blocks if block.runs or block.text)
-    return next((block.key for block in leaves if wanted[:60] in " ".join(block.plain().split())), "")

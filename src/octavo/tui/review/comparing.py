@@ -22,21 +22,20 @@ from octavo.documents import links
 from octavo.documents.blocks import Block, Document
 from octavo.documents.changes import Diff
 from octavo.tui import following_links
+from octavo.tui.hanging import Hanging
 from octavo.tui.page.compared import Compared
 from octavo.tui.page.diff_view import DiffView
 from octavo.tui.page.page_parts import LinkFollowed
 from octavo.tui.page.pictures import Pictured
 from octavo.tui.page.targets import Ground, Targets, origins
 from octavo.tui.rail import Railed
-from octavo.tui.reading import anchored, under
+from octavo.tui.reading import under
 from octavo.tui.review.changed_pages import SIGN_STYLES, WHOLE, ChangedPage, in_words
 from octavo.tui.review.comparisons import Comparisons, Sides
 
 _NO_BASE = "The server does not say which revision of the primary content this change request started from."
 LINGERS = 0.3
 """Seconds the diff before stays in the view while the one wanted is not there yet."""
-_ALIKE, _SHORTEST = 0.6, 20
-"""How alike words have to be, and how many letters they must have, to be taken for one another."""
 _EMPTY = Document("", (), "")
 _NOTHING = Compared(Diff(()), _EMPTY, _EMPTY)
 """What is compared where threads are about no page."""
@@ -55,6 +54,8 @@ class Comparing(Railed):
         self._shown = ""
         """Which change is on show, between which revisions."""
         self._documents: tuple[Document, Document] | None = None
+        self._hanging_in: tuple[Hanging, Hanging] | None = None
+        """Where threads hang on both of them."""
         self.sides: Sides | None = None
         """Between which revisions it is compared, as soon as that is known."""
         self._tree = Snapshot[PageTree]()
@@ -222,13 +223,14 @@ class Comparing(Railed):
         was edited since; else the page as a whole."""
         if self._documents is None:
             return {}
-        old, new = self._documents
-        found = anchored(new, self._page_threads())
-        for key, threads in anchored(old, found.pop("", [])).items():
+        if self._hanging_in is None or self._hanging_in[1].document is not self._documents[1]:
+            self._hanging_in = (Hanging(self._documents[0]), Hanging(self._documents[1]))
+        old, new = self._hanging_in
+        found = new.exact(self._page_threads())
+        for key, threads in old.exact(found.pop("", [])).items():
             found.setdefault(key, []).extend(threads)
-        for thread in found.pop("", []):
-            key = block_like(new, thread.target.node.preview or "") if thread.target.node is not None else ""
-            found.setdefault(key, []).append(thread)
+        for key, threads in new.likely(found.pop("", [])).items():
+            found.setdefault(key, []).extend(threads)
         return found
 
     def _page_threads(self) -> tuple[Comment, ...]:
@@ -278,19 +280,3 @@ class Comparing(Railed):
             if change.page is None:
                 return "This is no page, so it has no blocks: C comments on the whole change request."
         return super().why_not(action, parameters)
-
-
-def block_like(document: Document, words: str) -> str:
-    """The key of the block that most likely said `words` before it was edited; "" when none is like it."""
-    from octavo.documents.alignment import text_similarity  # only threads on what is gone need it
-
-    wanted = " ".join(words.split())
-    if len(wanted) < _SHORTEST:
-        return ""
-    best, found = _ALIKE, ""
-    for block in document.walk():
-        said = " ".join(block.plain().split()) if block.runs or block.text else ""
-        alike = text_similarity(wanted, said[: len(wanted)], best) if said else 0.0
-        if alike > best:
-            best, found = alike, block.key
-    return found

@@ -19,13 +19,14 @@ from octavo.data.live import Snapshot
 from octavo.documents.blocks import Block
 from octavo.tui.at_hand import AtHand
 from octavo.tui.following_links import copy_address, follow, follow_link_page
+from octavo.tui.hanging import Hanging
 from octavo.tui.history import Visit
 from octavo.tui.naming import name_again, name_targets
 from octavo.tui.page.opening import Standing
 from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
 from octavo.tui.page.view import PageView
 from octavo.tui.pages import page_to_read, show_page
-from octavo.tui.reading import anchored, neighbour, open_counts, under
+from octavo.tui.reading import neighbour, open_counts, under
 from octavo.tui.travelling import Travelling
 from octavo.tui.widgets.aside import Aside
 from octavo.tui.widgets.lines import Lines
@@ -66,6 +67,7 @@ class ContentScreen(AtHand, Travelling):
         self._wanted_standing: Standing | None = None
         self._anchor = ""
         self._wanted_page: str | None = None
+        self.hanging = Hanging()
 
     def body(self) -> Iterable[Widget]:
         with Horizontal():
@@ -283,9 +285,10 @@ class ContentScreen(AtHand, Travelling):
     def _draw_threads(self) -> None:
         if self.page is not None and self.view.document is not None and self._in_view:
             threads = self.page_threads()
-            self.view.set_threads(anchored(self.view.document, threads))
+            self.hanging = self.hanging.on(self.view.document, whole=self.view.is_whole)
+            self.view.set_threads(self.hanging.likely(threads))
             known = threads if self._threads_known else None
-            self.aside.show(self.view.document, known, self.page, whole=self.view.is_whole)
+            self.aside.show(self.view.document, known, self.page, whole=self.view.is_whole, since=self.hanging.since)
         if trouble := self._troubles.get("threads"):
             self.aside.fail_threads(trouble)
 
@@ -305,8 +308,10 @@ class ContentScreen(AtHand, Travelling):
         return stop[3] if stop else None
 
     def threads_on(self, block: Block) -> list[Comment]:
-        document = self.view.document
-        return under(block, anchored(document, self.page_threads())) if document is not None and self._in_view else []
+        return under(block, self.hanging.likely(self.page_threads())) if self._in_view else []
+
+    def since(self, thread: Comment) -> str:
+        return self.hanging.said_since(thread) if self._in_view else ""
 
     @property
     def known_threads(self) -> tuple[Comment, ...]:
@@ -383,13 +388,10 @@ class ContentScreen(AtHand, Travelling):
         self.toggle_class("-zoomed")
         self.view.focus()
 
-    def action_read_on(self, step: int) -> None:
-        self._open_neighbour(step, from_top=False)
-
     def read_on(self) -> None:
-        self._open_neighbour(1, from_top=True)
+        self.action_read_on(1, from_top=True)
 
-    def _open_neighbour(self, step: int, *, from_top: bool) -> None:
+    def action_read_on(self, step: int, *, from_top: bool = False) -> None:
         if self.pages is not None and (page := neighbour(self.pages, self.page, step)) is not None:
             self.open_page(page.id, from_top=from_top)
             self.pages_tree.reveal(page.id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -40,12 +40,20 @@ class ThreadSheet(Dialog[None]):
         Binding("question_mark", "app.help", "Help", show=False, tooltip="Help for this thread", id="thread.help"),
     ]
 
-    def __init__(self, at: Discussion, threads: Sequence[Comment], comment_id: str) -> None:
+    def __init__(
+        self,
+        at: Discussion,
+        threads: Sequence[Comment],
+        comment_id: str,
+        since: Callable[[Comment], str] = lambda thread: "",
+    ) -> None:
+        """`since`: what became of the words a thread hangs on, empty while they are as they were."""
         super().__init__()
         self._at = at
         self._threads = {thread.id: thread for thread in threads}
         self._order = list(self._threads)
         self._current = comment_id
+        self._since = since
         self._following = Following(lambda: self.octavo)
 
     @property
@@ -98,7 +106,7 @@ class ThreadSheet(Dialog[None]):
         number = self._order.index(self._current) + 1
         page = thread.target.page.title if thread.target.page and thread.target.page.title else "Thread"
         self.query_one(Frame).name_it(page, f"{number} of {len(self._order)}")
-        self.query_one(ThreadView).show(self._at, thread)
+        self.query_one(ThreadView).show(self._at, thread, about=self._since(thread), on_page=True)
 
     @on(ThreadView.PlaceWanted)
     def _place_wanted(self) -> None:

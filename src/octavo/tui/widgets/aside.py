@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, cast
 
 from textual.app import ComposeResult
@@ -44,6 +44,7 @@ class Aside(Vertical):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
+        self._since: Callable[[Comment], str] = lambda thread: ""
         self._shown_as: dict[str, str] = {}
         """For the anchor of each heading that of the last one at or above it that the outline shows."""
 
@@ -77,8 +78,18 @@ class Aside(Vertical):
     def threads(self) -> Rows[Comment]:
         return self.query_one("#threads", Rows)
 
-    def show(self, document: Document, threads: Iterable[Comment] | None, page: Page, *, whole: bool = True) -> None:
-        """Show what belongs to `page`. Threads are None while nobody knows them; `whole`: all of it is read."""
+    def show(
+        self,
+        document: Document,
+        threads: Iterable[Comment] | None,
+        page: Page,
+        *,
+        whole: bool = True,
+        since: Callable[[Comment], str] = lambda thread: "",
+    ) -> None:
+        """Show what belongs to `page`. Threads are None while nobody knows them; `whole`: all of it is read; `since`:
+        a word for what became of what a thread hangs on."""
+        self._since = since
         self.outline.empty = "No headings." if whole else "Still reading this page."
         other = page.id != self._page
         if other:
@@ -146,11 +157,12 @@ class Aside(Vertical):
 
     def _draw_thread(self, thread: Comment) -> Row:
         age = cast("Octavo", self.app).known.on_its_way(thread.id) or short_age(thread.posted_at)
+        said = words_of(thread.body.text)
         replies = f" ↳{thread.replies}" if thread.replies else ""
         return Row(
             text=thread.posted_by.name,
             right=Content.styled(f"{age}{replies}", "$octavo-muted"),
-            below=words_of(thread.body.text),
+            below=f"{since} since: {said}" if (since := self._since(thread)) else said,
             sign=Content.styled("●", "$octavo-note") if thread.is_open else Content.styled("✓", "$success"),
             dim=not thread.is_open,
         )

@@ -84,6 +84,7 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         self.comment: Comment | None = None
         self._replies: Snapshot[ListPage[Reply]] = Snapshot()
         self._about = ""
+        self._on_page = False
         self._head: list[Line] = []
         self._parts: list[Part] = []
         self._cursor = 0
@@ -99,14 +100,15 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         """The message the cursor is on."""
         return self._parts[self._cursor].message if self._cursor < len(self._parts) else self.comment
 
-    def show(self, at: Discussion, comment: Comment, *, about: str = "") -> None:
+    def show(self, at: Discussion, comment: Comment, *, about: str = "", on_page: bool = False) -> None:
         """Show the thread that `comment` begins, below what it is `about` and the words it hangs on, where the page is
-        not on show. The same thread again keeps the cursor."""
+        not on show. The same thread again keeps the cursor. `on_page`: the page is on show, and what it is `about` says
+        what became of the words."""
         if self.comment is None or self.comment.id != comment.id:
             self._cursor = 0
             self._replies = Snapshot(loading=True)
             self.scroll_to(y=0, animate=False)
-        self.at, self.comment, self._about = at, comment, about
+        self.at, self.comment, self._about, self._on_page = at, comment, about, on_page
         if comment.id.startswith("pending-"):
             self._following.follow("replies", None)
             self._replies = Snapshot()
@@ -148,7 +150,8 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
     # Setting
 
     def _arrange(self) -> None:
-        width = max(20, min(self.size.width - 1, 90))
+        # The bar comes when the words are set already, and takes a column of theirs.
+        width = max(20, min(self.size.width - self.scrollbar_size_vertical - 1, 90))
         self._parts = []
         self._head = self._set_head(self.comment, width) if self.comment is not None and self._about else []
         top = len(self._head)
@@ -179,7 +182,7 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
             for number, pieces in enumerate(wrapped[:_ABOUT_MOST]):
                 more = [Piece("…", look.muted)] if cut and number == _ABOUT_MOST - 1 else []
                 lines.append(Line([Piece(f" {look.glyphs.rail} ", look.note), *pieces, *more]))
-        if target.page is not None and target.page.outdated:
+        if target.page is not None and target.page.outdated and not self._on_page:
             lines.append(Line([Piece(" "), Piece("What this hung on is gone from the page.", look.muted)]))
         return [*lines, Line([])]
 
