@@ -54,6 +54,21 @@ def test_a_table_goes_on_over_blank_lines_and_holds_others() -> None:
     assert document.blocks[0].plain().split() == ["a", "b", "|", "in"]
 
 
+@pytest.mark.parametrize(
+    ("cell", "plain", "code"),
+    [
+        ("\n\nUse:\n\n```bash\nrun x \\\n  -y\n```\n\nthen\n\n", "Use:\nrun x \\\n  -y\nthen", ["run x \\", "  -y"]),
+        ("\n```\nx\n", "``` x", []),
+        ("```x```\n```y```", "```x``` ```y```", []),
+    ],
+)
+def test_fences_in_a_cell_hold_code(cell: str, plain: str, code: list[str]) -> None:
+    (table,) = parse(f"<table><tbody><tr><td>a</td><td>{cell}</td></tr></tbody></table>").blocks
+    found = table.children[0].children[1]
+    assert found.plain() == plain
+    assert [run.text for run in found.runs if run.kind == "code"] == code
+
+
 def test_hidden_header() -> None:
     (shown,) = parse("<table data-header-hidden><thead><tr><th>x</th></tr></thead><tr><td>a</td></tr></table>").blocks
     (blank,) = parse("| | |\n|-|-|\n| a | b |\n").blocks

@@ -22,6 +22,7 @@ _ROLES = {
     "data-card-cover": "cover",
     "data-card-cover-dark": "cover-dark",
 }
+_FENCE = "```"
 _CHECKED = {"true": True, "false": False, "1": True, "0": False, "": False}
 
 
@@ -120,7 +121,7 @@ class HtmlTable:
         element = piece.element
         if element is None:
             if self._cell:
-                self._cell.ink.html_text(piece.text)
+                _cell_text(self._cell.ink, piece.text)
             elif piece.text.strip():
                 self._loose_text(piece.text)
         elif element.name == "table":
@@ -188,6 +189,38 @@ class HtmlTable:
             max=int(limit) if limit.isdecimal() and len(limit) < 3 and 0 < int(limit) <= 20 else 5,
             options=options,
         )
+
+
+def _is_fence(line: str) -> bool:
+    mark = line.strip()
+    return mark.startswith(_FENCE) and "`" not in mark.lstrip("`")
+
+
+def _cell_text(ink: Ink, text: str) -> None:
+    """Write words of a cell. Fences of markdown, which some write in cells, hold lines of code."""
+    fences = sum(map(_is_fence, text.split("\n"))) if _FENCE in text else 0
+    if fences == 0 or fences % 2:
+        ink.html_text(text)
+        return
+    code = False
+    prose: list[str] = []
+    for line in text.split("\n"):
+        if _is_fence(line):
+            code = not code
+            if code and " ".join(prose).strip():
+                ink.html_text(" ".join(prose).rstrip())
+            prose = []
+        elif code:
+            if ink.runs and ink.runs[-1].kind != "break":
+                ink.line_break()
+            ink.push("code")
+            ink.special("code", line)
+            ink.pop("code")
+        else:
+            prose.append(line)
+    if " ".join(prose).strip():
+        ink.line_break()
+        ink.html_text(" ".join(prose))
 
 
 def _all_heads(rows: list[list[_Cell]]) -> bool:
