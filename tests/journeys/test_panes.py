@@ -57,3 +57,9 @@ async def test_everything_is_asked_for_again(stage: Stage) -> None:
         await run.see("OPEN CHANGE REQUESTS")
         await run.press("R")
         await run.hear("Asked again for everything that is on show in any view")
+
+
+async def test_the_bar_of_a_thread_stands_on_none_of_its_words(stage: Stage) -> None:
+    async with stage.play(start="comments", size=(80, 24)) as run:
+        await run.see("I asked two for the secrets, because one knows the facts and one the")
+        await run.see("words. Is that the exception?")

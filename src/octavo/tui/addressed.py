@@ -19,7 +19,7 @@ Named = Organization | Space | ChangeRequest
 class Addressed(View):
     """A view whose things have a name and an address: the first of what is at hand is what the keys are about."""
 
-    CONTEXT: ClassVar[str] = "what has an address"
+    CONTEXT: ClassVar[str] = "what the cursor is on"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "copy_name", "Copy", show=False, tooltip="Copy the number and subject of the change request, or the title", id="thing.yank"),
         Binding("Y", "copy_address", "Copy address", show=False, tooltip="Copy the address of what the cursor is on", id="thing.yank_url"),

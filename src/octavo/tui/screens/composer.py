@@ -235,10 +235,10 @@ class Composer(Dialog[str | None]):
     def _keys(self) -> str:
         keys = [
             f"ctrl+s {self._verb}",
+            "esc keeps draft",  # before those that a narrow terminal leaves out
             "ctrl+e editor" if self._folder is not None else "",
             "ctrl+r preview" if self._preview is not None else "",
             "@ name" if self._people is not None else "",
-            "esc keeps draft",
         ]
         return " · ".join(key for key in keys if key)
 
