@@ -11,7 +11,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingsMap
 from textual.dom import DOMNode
-from textual.events import DescendantFocus, ScreenResume
+from textual.events import DescendantFocus, Resize, ScreenResume
 from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
@@ -172,17 +172,16 @@ class View(Explained, Screen[None]):
             super()._compositor_refresh()
 
     async def _dispatch_message(self, message: Message) -> None:
-        # When it is made it is told much in a row, and all that is laid out, painted and asked for it holds the loop for
-        # 50 ms and more. With a turn for each of these, a key has its turn between.
-        await asyncio.sleep(0)
+        # When it is made it is asked, styled, laid out and painted in a row, which holds the loop for 50 ms and more. With
+        # a turn before it is shown and before it is painted, a key has its turn between.
+        if isinstance(message, (ScreenResume, Resize)):
+            await asyncio.sleep(0)
         await super()._dispatch_message(message)
 
     def _on_screen_resume(self, event: ScreenResume) -> None:
-        # Its widgets got their styles when they came, and it is painted when it is told its size, right after this.
+        # A new screen is painted when it is told its size, right after this.
         event.prevent_default()
-        is_new, self._is_new = self._is_new, False
-        event.refresh_styles = event.refresh_styles and not is_new
-        self._is_resuming = is_new
+        self._is_resuming, self._is_new = self._is_new, False
         super()._on_screen_resume(event)
         self._is_resuming = False
 
