@@ -239,6 +239,21 @@ async def test_the_cursor_comes_along_when_one_scrolls() -> None:
             assert bar_at(app.pane) != []
 
 
+@pytest.mark.parametrize("size", [(60, 6), (24, 30)])
+async def test_the_cursor_stays_on_show_in_a_smaller_terminal(size: tuple[int, int]) -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(60, 30)) as pilot:
+        app.pane.show(parse("".join(f"Block {number} {'word ' * 20}\n\n" for number in range(20))), key="p")
+        await pilot.press(*["right_parenthesis"] * 6)
+        assert app.pane.scroll_offset.y == 0
+        await pilot.resize_terminal(*size)
+        while app.pane.size != size:
+            await pilot.pause()
+        app.pane._resized()
+        assert app.pane.cursor_stop() in app.pane.stops_on_show()
+        assert bar_at(app.pane) != []
+
+
 async def test_space_reads_on_and_at_the_end_asks_for_more() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:

@@ -157,7 +157,15 @@ class CursorPane(SelectingPane):
             unit += 1
         return out
 
+    def lost_room(self) -> None:
+        if self.cursor is not None:
+            self._bring_along(down=False)  # what is at the top stays there, so it was pushed out below
+
     def scrolled(self, *, down: bool) -> None:
+        self._bring_along(down=down)
+
+    def _bring_along(self, *, down: bool) -> None:
+        """Put the cursor on a block on show, if its own is not."""
         on_show = self.stops_on_show()
         here = self.cursor_stop()
         if on_show and here is not None and all(stop[3] is not here[3] for stop in on_show):

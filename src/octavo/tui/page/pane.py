@@ -120,6 +120,9 @@ class GalleyPane(Explained, Scrolling, can_focus=True, inherit_bindings=False):
     def scrolled(self, *, down: bool) -> None:
         """Another part is on show."""
 
+    def lost_room(self) -> None:
+        """There are fewer rows than before, or lines stand elsewhere: what was on show may not be any more."""
+
     def before_painting(self) -> None:
         """A frame is about to be painted."""
 
@@ -165,6 +168,7 @@ class GalleyPane(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         width = self.pane_width
         if width <= 0 or width == self._width:
             self._sync()
+            self.lost_room()
             return
         if not self._width or not len(self.galley):
             self.reset()
@@ -190,6 +194,7 @@ class GalleyPane(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         self._sync()
         if held is not None:
             self._hold(held)
+        self.lost_room()
         self.refine_soon()
         self.refresh()
 
