@@ -147,6 +147,19 @@ async def test_a_group_folds_and_a_page_opens_on_enter() -> None:
         assert [message.key for message in app.got_of(Lines.Chosen)] == ["hooks"]
 
 
+async def test_the_top_is_where_the_cursor_is_on_show() -> None:
+    tree = Tree()
+    app = Scratch(tree)
+    async with app.run_test(size=(40, 4)) as pilot:
+        tree.show(
+            [*(Node(f"s{number}", "Empty", kind="section") for number in range(4)), Node("a", "A"), Node("b", "B")]
+        )
+        tree.focus()
+        await pilot.press("G", "g")
+        assert tree.cursor_region in tree.region
+        assert tree.key == "a"
+
+
 async def test_the_cursor_passes_sections_by() -> None:
     tree = Tree()
     app = Listening(tree)

@@ -312,6 +312,7 @@ class Lines(Explained, Surface, can_focus=True):
     def action_first(self) -> None:
         self._set_cursor(0)
         self.scroll_to(y=0, animate=False, force=True, immediate=True)
+        self._reveal()
 
     def action_last(self) -> None:
         self._set_cursor(len(self.keys) - 1, step=-1)
