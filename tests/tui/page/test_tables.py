@@ -133,7 +133,8 @@ async def test_a_head_of_several_lines_stays_too_and_hides_no_cursor() -> None:
         wide = [
             sum(part.cell_length for part in strip if part.style and part.style.bgcolor == ground) for strip in painted
         ]
-        assert len(set(wide)) == 1 and wide[0] > 40
+        assert len(set(wide)) == 1
+        assert wide[0] > 40
         await pilot.press("f")
 
 
