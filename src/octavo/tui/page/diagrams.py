@@ -33,6 +33,7 @@ _FRONT_MATTER = re.compile(r"\A\s*---[ \t]*\n(.*?\n)??---[ \t]*\n", re.DOTALL)
 _TITLE = re.compile(r"^title:[ \t]*(.+)$", re.MULTILINE)
 _DIRECTIVE = re.compile(r"%%\{[^}]*(?:\}(?!%%)[^}]*)*\}%%")
 _REMARK = re.compile(r"^[ \t]*%%.*$\n?", re.MULTILINE)
+_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _KIND = re.compile(r"[A-Za-z0-9]+")
 _STROKES = re.compile(r"([\u2190-\u21ff\u2500-\u25ff]+(?: *[\u2190-\u21ff\u2500-\u25ff]+)*)")
 
@@ -77,7 +78,9 @@ def read(text: str) -> tuple[str, str]:
     if front := _FRONT_MATTER.match(text):
         named = _TITLE.search(front[1] or "")
         title, text = (named[1].strip(" \"'") if named else ""), text[front.end() :]
-    return title, _REMARK.sub("", _DIRECTIVE.sub("", text)).strip()
+    text = _REMARK.sub("", _DIRECTIVE.sub("", text)).strip()
+    # Both begin a line of a label, but in flowcharts with groups only the second is understood.
+    return title, _BREAK.sub(r"\\n", text) if text.startswith(("graph", "flowchart")) else text
 
 
 def undrawable(source: str) -> str:
