@@ -147,11 +147,15 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
     def on_resize(self, event: Resize) -> None:
         self._arrange()
 
+    def watch_show_vertical_scrollbar(self) -> None:
+        # The bar comes when the words are set already, and takes a column of theirs.
+        if self.is_mounted:
+            self._arrange()
+
     # Setting
 
     def _arrange(self) -> None:
-        # The bar comes when the words are set already, and takes a column of theirs.
-        width = max(20, min(self.size.width - self.styles.scrollbar_size_vertical - 1, 90))
+        width = max(20, min(self.size.width - self.scrollbar_size_vertical - 1, 90))
         self._parts = []
         self._head = self._set_head(self.comment, width) if self.comment is not None and self._about else []
         top = len(self._head)
