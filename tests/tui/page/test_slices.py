@@ -16,6 +16,9 @@ from tests.tui.page.panes import PaneApp, screen
 LOOK = Look.of(themes()[0].to_color_system().generate(), ascii=False, mono=False)
 ROWS = "".join(f"| row {number} | {'some words of a cell ' * (1 + number % 7)} | {number} |\n" for number in range(150))
 TABLE = f"| Name | What it is | Count |\n| --- | --- | ---: |\n{ROWS}"
+LONG_CELLS = "| Name | What it is |\n| --- | --- |\n" + "".join(
+    f"| row {number} | {'some **words** of a `long` cell ' * (12 + 9 * (number % 5))} |\n" for number in range(40)
+)
 PARTS = "".join(f"Part {number}\n\n{'## Title' if number % 9 == 5 else '* one'}\n\n" for number in range(60))
 STEPS = "".join(f"{{% step %}}\n## Step {number}\n\nDo it.\n{{% endstep %}}\n" for number in range(30))
 ITEMS = "".join(f"{number}. item {number}\n" for number in range(8, 140))
@@ -34,6 +37,7 @@ BLOCKS = {
     "a long step": f"{{% stepper %}}\n{{% step %}}\n## One\n\n{PARTS}{{% endstep %}}\n{STEPS}{{% endstepper %}}\n",
     "table": TABLE,
     "wide table": TABLE.replace("some words of a cell", "somewordsofacellthat"),
+    "table of long cells": LONG_CELLS,
     "table in a hint": f"{{% hint %}}\nwords\n\n{TABLE}\nwords\n{{% endhint %}}\n",
     "updates": "{% updates %}\n"
     + "".join(f'{{% update date="2026-01-{day:02}" %}}\nwords\n\n{PARTS}{{% endupdate %}}\n' for day in (1, 2))

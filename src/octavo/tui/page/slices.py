@@ -24,7 +24,8 @@ _CHILDREN = {
 }
 """How many children of a kind are set at a time."""
 _LETTERS, _WORD = 6000, 3000
-"""Of a longer paragraph so many are set at a time, up to a space, or within a longer word: there a line ends."""
+"""Of a longer paragraph so many are set at a time, up to a space, or within a longer word: there a line ends. A table whose
+cells hold more than twice as many is cut after the row with which they are reached."""
 _JOINING = "\u200d\ufe0e\ufe0f"
 
 
@@ -59,12 +60,14 @@ def slices(block: Block) -> list[Block]:
         return _paragraphs(block)
     if block.kind == "tabs":
         return _tabs(block)
+    if block.kind == "table":
+        return _rows(block)
     size = _CHILDREN.get(block.kind)
-    if size is None or (block.kind == "table" and (len(block.children) < 2 * size or _has_tall_cells(block))):
+    if size is None:
         return [block]
     groups: list[tuple[int, bool, list[Block]]] = []
     for place, child in enumerate(block.children):
-        pieces = [child] if block.kind == "table" else slices(child)
+        pieces = slices(child)
         if len(pieces) > 1:
             groups += [(place, at > 0, [piece]) for at, piece in enumerate(pieces)]
         elif groups and len(groups[-1][2]) < size and cut_of(groups[-1][2][-1]) is None:
@@ -90,8 +93,32 @@ def _slice(block: Block, children: list[Block], cut: Cut, at: int, count: int) -
     return replace(block, children=tuple(children), runs=runs, attrs=attrs, lines=lines)
 
 
-def _has_tall_cells(table: Block) -> bool:
-    return any("rowspan" in cell.attrs for row in table.children for cell in row.children)
+def _rows(table: Block) -> list[Block]:
+    """A table in slices of so many rows, or of fewer with much in them."""
+    rows, most = table.children, _CHILDREN["table"]
+    long = [letters(row) for row in rows]
+    if len(rows) < 2 * most and sum(long) < 2 * _LETTERS:
+        return [table]
+    if any("rowspan" in cell.attrs for row in rows for cell in row.children):
+        return [table]
+    starts, held = [0], 0
+    for place, size in enumerate(long):
+        if place - starts[-1] >= most or (held >= _LETTERS and place > starts[-1]):
+            starts.append(place)
+            held = 0
+        held += size
+    if len(starts) < 2:
+        return [table]
+    ends = [*starts[1:], len(rows)]
+    return [
+        _slice(table, list(rows[start:end]), Cut(table, start, rows[start - 1] if start else None), at, len(starts))
+        for at, (start, end) in enumerate(zip(starts, ends, strict=True))
+    ]
+
+
+def letters(row: Block) -> int:
+    """How long the words of a row of a table are."""
+    return sum([len(run.text) for cell in row.children for run in cell.runs])
 
 
 def _tabs(block: Block) -> list[Block]:

@@ -4,7 +4,7 @@ can stand on. Rows that are hard to tell apart lie on two grounds, and have hair
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import nlargest
 from itertools import accumulate, zip_longest
@@ -17,7 +17,7 @@ from octavo.tui.page.inline import inline, unbroken
 from octavo.tui.page.lines import Line, Piece, Spot, cells, cut, fit, off_side, on, padded
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
-from octavo.tui.page.slices import cut_of, whole_of
+from octavo.tui.page.slices import cut_of, letters, whole_of
 from octavo.tui.page.wrap import wrap_items
 
 if TYPE_CHECKING:
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 GAP = 3
 NARROW, MOST_COLUMNS, MOST_CELLS = 10, 200, 20_000
 _LONG_WORD = 18
-_FIRST_ROWS, _LONGEST_ROWS = 60, 8
-"""The widths of a table that is set in slices are told by so many rows: its first, and the longest in each column."""
+_FIRST_ROWS, _LONGEST_ROWS, _LETTERS = 60, 8, 20_000
+"""The widths of a table that is set in slices are told by so many rows: the longest in each column, and its first, until
+they hold so many letters."""
 _MANY_ROWS = 8
 """Rows of a longer table lie on two grounds, even when each is one line."""
 _PIXELS = 8
@@ -121,8 +122,8 @@ def placed(rows: Sequence[Block]) -> list[list[Block | None]]:
     return [line[:count] for line in out]
 
 
-def grid(block: Block, look: Look, room: int, targets: Targets | None = None) -> Grid:
-    """The table set for `room` cells; it is wider only when its columns cannot be narrowed that far."""
+def read(block: Block, look: Look, targets: Targets | None = None) -> Callable[[int], Grid]:
+    """What sets the table for so many cells; it is wider only when its columns cannot be narrowed that far."""
     most = max(1, MOST_CELLS // max(1, len(columns_of(block))))
     rows = block.children[:most]
     by_column = placed(rows)
@@ -145,9 +146,13 @@ def grid(block: Block, look: Look, room: int, targets: Targets | None = None) ->
             shown.append(row)
     aligns = [column.align or ("right" if column.type == "number" else None) for _, column in columns]
     hints = [column.width // _PIXELS if column.width else 0 for _, column in columns]
-    set_table = fitted(head, body, aligns, room, hints)
-    set_table.rows, set_table.cut_rows = shown, len(block.children) - len(rows)
-    return set_table
+
+    def grid(room: int) -> Grid:
+        set_table = fitted(head, body, aligns, room, hints)
+        set_table.rows, set_table.cut_rows = shown, len(block.children) - len(rows)
+        return set_table
+
+    return grid
 
 
 def fitted(
@@ -224,7 +229,7 @@ def table(setting: Setting, block: Block, width: int) -> list[Line]:
     if cut_at is None:
         set_table, airy = _shaped(setting, block, width, room)
     else:
-        set_table = grid(block, look, room - 2, setting.targets)
+        set_table = read(block, look, setting.targets)(room - 2)
         shape, airy = setting.shapes.get((id(whole), width)) or _shaped(setting, telling(whole), width, room)
         setting.shapes[id(whole), width] = (shape, airy)
         set_table.widths = shape.widths
@@ -262,26 +267,31 @@ def table(setting: Setting, block: Block, width: int) -> list[Line]:
 
 def _shaped(setting: Setting, block: Block, width: int, room: int) -> tuple[Grid, bool]:
     """The table in the room it gains from, and whether any of its rows takes several lines."""
-    look, targets = setting.look, setting.targets
-    set_table = grid(block, look, width - 2, targets)
+    grid = read(block, setting.look, setting.targets)
+    set_table = grid(width - 2)
     if set_table.width > width - 2 and room > width:
-        set_table = grid(block, look, room - 2, targets)
+        set_table = grid(room - 2)
     elif room > width and any(_wraps(row, set_table.widths) for row in set_table.body):
-        set_table = grid(block, look, min(room, 100) - 2, targets)
+        set_table = grid(min(room, 100) - 2)
     return set_table, any(_wraps(row, set_table.widths) for row in set_table.body)
 
 
 def telling(block: Block) -> Block:
-    """A long table with only those of its rows that say how wide its columns are: the first, and the longest of each."""
-    told = set(range(min(_FIRST_ROWS, len(block.children))))
+    """A long table with only those of its rows that say how wide its columns are: the longest of each, and the first."""
     by_column: list[list[tuple[int, int]]] = []
     for place, row in enumerate(block.children):
         for at, cell in enumerate(row.children):
             if at == len(by_column):
                 by_column.append([])
             by_column[at].append((sum([len(run.text) for run in cell.runs]), place))
-    for lengths in by_column[:MOST_COLUMNS]:
-        told.update(place for _, place in nlargest(_LONGEST_ROWS, lengths))
+    longest = [nlargest(_LONGEST_ROWS, lengths) for lengths in by_column[:MOST_COLUMNS]]
+    told = {places[0][1] for places in longest if places}
+    left = _LETTERS - sum(letters(block.children[place]) for place in told)
+    rest = [place for ranked in zip_longest(*longest) for _, place in filter(None, ranked)]
+    for place in (*rest, *range(min(_FIRST_ROWS, len(block.children)))):
+        if place not in told and left > 0:
+            told.add(place)
+            left -= letters(block.children[place])
     return replace(block, children=tuple(block.children[place] for place in sorted(told)))
 
 
