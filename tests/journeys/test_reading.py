@@ -37,6 +37,20 @@ async def test_a_link_to_another_space_opens_it_there(stage: Stage) -> None:
         await run.see("Harbour API › Welcome")
 
 
+async def test_a_link_to_a_page_of_another_space_opens_that_page_by_its_path(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("j", "j", "j", "j", "enter")
+        await run.see("› Your first tide table", "near the Narrows")
+        await run.press("f")
+        await run.see("near the a")
+        await run.press("a")
+        await run.see("Station register ▾", "› The Narrows")
+        await run.press("<")
+        await run.see("Harbour API › Get started › Your first tide table")
+        run.app.open_space("stations", "regions/atlantis")
+        await run.see("There is no page regions/atlantis in Station register", "Station register › Station register")
+
+
 async def test_an_address_outside_is_shown_in_full_and_asked_about(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("G")

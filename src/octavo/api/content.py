@@ -80,6 +80,11 @@ class PageTree(Model):
         """The page called `page_id`."""
         return next((page for page in self.walk() if page.id == page_id), None)
 
+    def named(self, name: str) -> Page | None:
+        """The page that a link from another space means: by its id, or by its path."""
+        wanted = name.strip("/")
+        return next((page for page in self.walk() if wanted in (page.id, page.path)), None)
+
     def trail(self, page_id: str) -> tuple[Page, ...]:
         """The page called `page_id` with the pages above it, the root first. Empty if it is not here."""
 

@@ -127,9 +127,7 @@ async def _space(live: Live, target: links.ToSpace) -> Named:
     where = space.title or "Untitled"
     if target.page is None:
         return Named(where, emoji(space.emoji), "space")
-    tree = await live.known(content.ListPages(at=at))
-    wanted = target.page.strip("/")
-    page = next((page for page in tree.walk() if wanted in (page.id, page.path)), None)
+    page = (await live.known(content.ListPages(at=at))).named(target.page)
     if page is None:
         return Named(trouble=f"There is no page {target.page} in {where}.")
     return Named(page.title or "Untitled", emoji(page.emoji), f"{where} › {page.path}" if page.path else where)

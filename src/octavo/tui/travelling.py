@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.binding import Binding, BindingType
@@ -14,6 +14,10 @@ from octavo.tui.history import History, Visit
 from octavo.tui.page.view import PageView
 from octavo.tui.page.whereabouts import Places
 from octavo.tui.screen import View
+
+if TYPE_CHECKING:
+    from octavo.api.content import Page, PageTree
+    from octavo.api.spaces import Space
 
 KEEP_PLACE = 2.0
 """Seconds after one moves before the place one is at then is written down."""
@@ -27,6 +31,9 @@ class Travelling(View):
         Binding("backspace,less_than_sign", "back", "Back", key_display="<", show=False, tooltip="Back to where I was", id="content.back"),
         Binding("greater_than_sign", "forward", "Forward", key_display=">", show=False, tooltip="Forward again", id="content.forward"),
     ]  # fmt: skip
+
+    space: Space | None
+    pages: PageTree | None
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,6 +53,19 @@ class Travelling(View):
     def view(self) -> PageView:
         """Where pages are read."""
         raise NotImplementedError
+
+    def named(self, name: str) -> Page | None:
+        """The page of this space that a link means by its id or path. When there is none, that is said."""
+        page = self.pages.named(name) if self.pages is not None else None
+        if page is None and self.space is not None:
+            where = self.space.title or "this space"
+            self.octavo.say(f"There is no page {name} in {where}: it was moved or deleted.", tone="care")
+        return page
+
+    def read_last(self) -> Page | None:
+        """The page of this space that was read last."""
+        name = self.octavo.session.state.recall(f"page {self.space.id}") if self.space is not None else None
+        return self.pages.find(str(name)) if self.pages is not None and name else None
 
     @cached_property
     def places(self) -> Places:

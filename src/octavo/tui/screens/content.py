@@ -130,7 +130,7 @@ class ContentScreen(AtHand, Travelling):
             self.leave_space()
             self.space = space
             self.octavo.session.state.remember("space", space.id)
-            self._wanted_page = page_id or self.octavo.session.state.recall(f"page {space.id}")
+            self._wanted_page = page_id
             self._anchor = anchor
             self.choose_nav("pages")
             self.pages_tree.wait_for(f"the pages of {space.title}")
@@ -139,9 +139,9 @@ class ContentScreen(AtHand, Travelling):
             self.follow_whole("threads", threads, self._show_threads)
         else:
             self.choose_nav("pages")
-            if page_id is not None:
-                self.open_page(page_id, anchor=anchor)
-                self.pages_tree.reveal(page_id)
+            if page_id is not None and (page := self.named(page_id)) is not None:
+                self.open_page(page.id, anchor=anchor)
+                self.pages_tree.reveal(page.id)
                 self.view.focus()
 
     def leave_space(self) -> None:
@@ -165,7 +165,7 @@ class ContentScreen(AtHand, Travelling):
         self.look_for_unsent()
         name_targets(self)
         if self.page is None:
-            wanted = self.pages.find(self._wanted_page) if self._wanted_page else None
+            wanted = self.named(self._wanted_page) if self._wanted_page else self.read_last()
             if first := wanted or next((page for page in self.pages.walk() if page.type == "document"), None):
                 self.open_page(first.id, anchor=self._anchor, remember=False, standing=self._wanted_standing)
                 self.pages_tree.reveal(first.id)
