@@ -82,8 +82,7 @@ class PageTree(Model):
 
     def named(self, name: str) -> Page | None:
         """The page that a link from another space means: by its id, or by its path."""
-        wanted = name.strip("/")
-        return next((page for page in self.walk() if wanted in (page.id, page.path)), None)
+        return next((page for page in self.walk() if name.strip("/") in (page.id, page.path)), None)
 
     def trail(self, page_id: str) -> tuple[Page, ...]:
         """The page called `page_id` with the pages above it, the root first. Empty if it is not here."""

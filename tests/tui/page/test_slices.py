@@ -105,3 +105,12 @@ async def test_an_expandable_set_in_slices_opens_and_closes() -> None:
         assert "After all." in screen(app.pane)
         await pilot.press("g", "tab", "enter")
         assert screen(app.pane) == closed
+
+
+def test_no_row_of_a_long_head_is_lost_between_slices() -> None:
+    said = "much that is said of it " * 80
+    heads = "".join(f"<tr><th>Part {number}</th><th>Head {number} {said}</th></tr>" for number in range(12))
+    block = parse(f"<table><thead>{heads}</thead><tbody><tr><td>a</td><td>{said}</td></tr></tbody></table>\n").blocks[0]
+    assert len(units([block])) > 2
+    text = "\n".join(line.text for line in lay_out([block], 90, LOOK).lines)
+    assert [number for number in range(12) if f"Head {number} " not in text] == []

@@ -126,6 +126,8 @@ def read(block: Block, look: Look, targets: Targets | None = None) -> Callable[[
     """What sets the table for so many cells; it is wider only when its columns cannot be narrowed that far."""
     most = max(1, MOST_CELLS // max(1, len(columns_of(block))))
     rows = block.children[:most]
+    cut_at = cut_of(block)
+    is_first = cut_at is None or cut_at.is_first
     by_column = placed(rows)
     columns = columns_of(block, max(map(len, by_column), default=0))
     head: list[list[list[Piece]]] = []
@@ -139,7 +141,7 @@ def read(block: Block, look: Look, targets: Targets | None = None) -> Callable[[
             cell_pieces(line[index] if index < len(line) else None, column, look, bold, targets)
             for index, column in columns
         ]
-        if bold and not body:
+        if bold and not body and is_first:
             head.append(row_cells)
         else:
             body.append(row_cells)

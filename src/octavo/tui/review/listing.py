@@ -35,9 +35,9 @@ def offered(
         Only("State", "without an open thread", lambda each: each.comments == 0),
     ]
     for title in sorted({space_title(each) for each in items}, key=str.casefold):
-        known.append(Only("Space", title, lambda each, title=title: space_title(each) == title))  # type: ignore[misc]
+        known.append(Only("Space", title, _says(space_title, title)))
     for name in sorted({author_of(each) for each in items} - {""}, key=str.casefold):
-        known.append(Only("Author", name, lambda each, name=name: author_of(each) == name))  # type: ignore[misc]
+        known.append(Only("Author", name, _says(author_of, name)))
     found = []
     for each in known:
         among = narrowed(items, [other for other in holding if other.kind != each.kind])
@@ -45,6 +45,10 @@ def offered(
         if each not in holding and 0 < left < len(among):
             found.append((each, left))
     return found
+
+
+def _says(what: Callable[[ChangeRequest], str], name: str) -> Callable[[ChangeRequest], bool]:
+    return lambda each: what(each) == name
 
 
 def author_of(item: ChangeRequest) -> str:
