@@ -3,11 +3,11 @@
     OCTAVO_CORPUS=FOLDER .venv/bin/python tests/benchmarks/pages.py [--rounds 5] [--keys 20] [--sizes 1000000,...]
 
 Each round starts anew, in turn, under a pseudo terminal, each right after hello.py: Textual's own Markdown with the real
-page; pages in the page view alone (page_app.py): real pages of 190 KB in one when OCTAVO_CORPUS names a folder with
-`pages/*.md`, and made ones. Keys are pressed at once, while the page is still being read, and when it is, then in turn
+page; pages in the page view alone (page_app.py): real pages of 190 KB and of 1 MB in one when OCTAVO_CORPUS names a folder
+with `pages/*.md`, and made ones. Keys are pressed at once, while the page is still being read, and when it is, then in turn
 with those in an app of ready-made lines (floor.py). Then all pages of the corpus are read to their ends in one app that
 watches how long its event loop does not come round, and so are pages that are one long block each. `--stock` also measures
-Textual's Markdown with a made page of that many characters.
+Textual's Markdown with the pages of 1 MB: up to a minute and a gigabyte each.
 
 Medians of each, and of the ratios to what ran right beside it; trust processor time and ratios. The first round is thrown
 away.
@@ -33,7 +33,6 @@ from tests.benchmarks.texts import TITLE, long_blocks, made_page, real_page
 
 HERE = Path(__file__).resolve().parent
 PYTHON = sys.executable
-REAL = 190_000
 _READ_TO_THE_END = 1_500_000
 """Bytes: longer pages are not gone through page by page."""
 
@@ -56,9 +55,8 @@ def main() -> None:
     compile_all()
     with tempfile.TemporaryDirectory(prefix="octavo-bench-") as folder:
         files = dict(_files(Path(folder), [int(size) for size in options.sizes.split(",") if size]))
-        stock = {"stock real": files["real"]} if "real" in files else {}
-        if options.stock:
-            stock["stock made"] = _written(Path(folder, "stock.md"), made_page(options.stock))
+        sizes = ("real 190 KB", "real 1000 KB", "made 1000 KB") if options.stock else ("real 190 KB",)
+        stock = {f"stock {name}": files[name] for name in sizes if name in files}
         shown: dict[str, Shown] = {}
         for number in range(options.rounds + 1):
             _round(shown, files, stock, options.keys, options.size)
@@ -80,7 +78,8 @@ def main() -> None:
 
 def _files(folder: Path, sizes: list[int]) -> Iterator[tuple[str, Path]]:
     if os.environ.get("OCTAVO_CORPUS"):
-        yield "real", _written(folder / "real.md", real_page(REAL))
+        for size in (190_000, 1_000_000):
+            yield f"real {size // 1000} KB", _written(folder / f"real-{size}.md", real_page(size))
     for size in sizes:
         yield f"made {size // 1000} KB", _written(folder / f"made-{size}.md", made_page(size))
 
@@ -129,15 +128,15 @@ def _report(shown: dict[str, Shown]) -> Iterator[str]:
     rounds = len(next(iter(shown.values())).painted)
     yield f"Python {sys.version.split()[0]}, {rounds} rounds. Milliseconds: median [least-most]."
     yield ""
-    yield f"{'first paint':14} {'wall':>24} {'cpu':>24} {'cpu/hello':>21} {'MiB':>7} {'MiB-hello':>9} {'stock/cpu':>20}"
-    yield f"{'hello':14} {spread([each.wall for each in hello]):>24} {spread([each.cpu for each in hello]):>24}"
+    yield f"{'first paint':18} {'wall':>24} {'cpu':>24} {'cpu/hello':>21} {'MiB':>7} {'MiB-hello':>9} {'stock/cpu':>20}"
+    yield f"{'hello':18} {spread([each.wall for each in hello]):>24} {spread([each.cpu for each in hello]):>24}"
     for name, figures in shown.items():
         cpu = [each.cpu for each in figures.painted]
-        stock = shown.get({"real": "stock real", "made 1000 KB": "stock made"}.get(name, ""))
+        stock = shown.get(f"stock {name}")
         faster = spread(ratios([each.cpu for each in stock.painted], cpu), 1, 1) if stock else ""
         more = statistics.median(a - b for a, (_, b) in zip(figures.memory, figures.hello, strict=True))
         yield (
-            f"{name:14} {spread([each.wall for each in figures.painted]):>24} {spread(cpu):>24} "
+            f"{name:18} {spread([each.wall for each in figures.painted]):>24} {spread(cpu):>24} "
             f"{spread(ratios(cpu, [each.cpu for each, _ in figures.hello]), 1, 2):>21} "
             f"{statistics.median(figures.memory):7.1f} {more:9.1f} {faster:>20}"
         )
@@ -175,7 +174,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=int, default=5, help="times each program is started")
     parser.add_argument("--keys", type=int, default=20, help="times each key is pressed in a round")
     parser.add_argument("--sizes", default="1000000,10000000", help="of made pages, in characters")
-    parser.add_argument("--stock", type=int, default=0, help="characters of a made page for Textual's own Markdown")
+    parser.add_argument("--stock", action="store_true", help="measure Textual's own Markdown with pages of 1 MB too")
     parser.add_argument("--size", default="120x36", help="of the terminal: columns x rows")
     return parser
 

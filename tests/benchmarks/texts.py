@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from itertools import count
+from itertools import count, cycle
 from pathlib import Path
 
 TITLE = "The first title"
@@ -29,17 +29,22 @@ def made_page(size: int) -> str:
 
 
 def real_page(size: int) -> str:
-    """Real pages one after the other, about `size` characters. Raises FileNotFoundError without OCTAVO_CORPUS."""
+    """Real pages one after the other, about `size` characters, from the first again when there are no more.
+
+    Raises FileNotFoundError without OCTAVO_CORPUS.
+    """
     folder = Path(os.environ.get("OCTAVO_CORPUS", "/nonexistent"), "pages")
+    if not (paths := sorted(folder.glob("*.md"))):
+        raise FileNotFoundError(f"{folder} holds no pages")
     parts = [f"# {TITLE}\n"]
-    for path in sorted(folder.glob("*.md")):
+    for path in cycle(paths):
         text = path.read_text("utf-8")
         if text.startswith("---\n"):
             text = text.partition("\n---\n")[2]
         parts.append(text)
         if sum(map(len, parts)) >= size:
-            return "\n\n".join(parts)
-    raise FileNotFoundError(f"{folder} does not hold {size} characters of pages")
+            break
+    return "\n\n".join(parts)
 
 
 def long_blocks() -> dict[str, str]:

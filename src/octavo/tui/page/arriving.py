@@ -17,7 +17,7 @@ from octavo.tui.page.setting import trail
 if TYPE_CHECKING:
     from octavo.documents.parse import Reading
 
-AT_ONCE = 4_000
+AT_ONCE = 2_500
 """Pages of fewer characters are read before anything of them is shown."""
 BLOCKS, FIRST = 12, 0.012
 """Of a longer one so many are read first, as far as they can be in so many seconds."""
