@@ -34,6 +34,10 @@ _MARKS = (
     "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 )
 _MANY_MARKS = re.compile(f"([{_MARKS}]{{4}})[{_MARKS}]+")
+_PRINTABLE = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\U000e0100-\U000e01ef"
+"""What is not safe among what counts as printable."""
+_UNUSUAL = re.compile("[^\t\n -~\u00a0-\u00ac\u00ae-\u02ff\u2010-\u2027]+")
+_SUSPECT = re.compile(f"[{_PRINTABLE}]|[{_MARKS}]{{5}}")
 _ASCII_CONTROL = bytes({*range(0x20), 0x7F} - {0x09, 0x0A})
 
 
@@ -45,7 +49,15 @@ def text(value: str) -> str:
         # Of all ways to find out whether there is any, this is the one that takes no time for megabytes.
         clean = value.encode("ascii").translate(None, _ASCII_CONTROL)
         return value.translate(_TEXT_TABLE) if len(clean) != len(value) else value
-    return _MANY_MARKS.sub(r"\1", value.translate(_TEXT_TABLE))
+    return _UNUSUAL.sub(_stretch, value)
+
+
+def _stretch(found: re.Match[str]) -> str:
+    # To look up each letter takes ten times as long as to see that a stretch needs none of it.
+    stretch = found[0]
+    if stretch.isprintable() and not _SUSPECT.search(stretch):
+        return stretch
+    return _MANY_MARKS.sub(r"\1", stretch.translate(_TEXT_TABLE))
 
 
 def line(value: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
+from markdown_it.common.utils import normalizeReference
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_core.text_join import text_join
@@ -26,7 +27,9 @@ STRETCH = 3000
 
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 _FORMULA_END = re.compile(r"\$\$[ \t]*$", re.MULTILINE)
-_DEFINITION = re.compile(r"^[ \t>*+\-\d.)]*\[(?:[^\[\]\\]|\\.)+\]:", re.MULTILINE)
+_DEFINITION = re.compile(r"^[ \t>*+\-\d.)]*\[((?:[^\[\]\\]|\\.)+)\]:", re.MULTILINE)
+_LABEL = re.compile(r"\[((?:[^\[\]\\]|\\.)+)\]")
+_LINE_BEGINS = re.compile(r"\n[ \t>]*")
 
 
 class Chunk(NamedTuple):
@@ -127,9 +130,10 @@ class Chunks:
             "placeholders": Placeholders(source),
         }
         self._notes: list[Token] = []
-        self._last_definition = -1
+        self._definitions: dict[str, int] = {}
+        """Where the last of what looks like a definition of each name ends."""
         if "]:" in source:
-            self._last_definition = max((match.end() for match in _DEFINITION.finditer(source)), default=-1)
+            self._definitions = {_name(match[1]): match.end() for match in _DEFINITION.finditer(source)}
 
     def blocks(self) -> Iterator[Chunk]:
         """The blocks."""
@@ -139,7 +143,7 @@ class Chunks:
                 blocks, end, end_line = self._stretch_from(at, line, self.diagnostics)
             except TooMuch:
                 break
-            if self._last_definition > end and any("[" in token.content for tokens, _ in blocks for token in tokens):
+            if self._definitions and any(self._is_told_after(end, token) for tokens, _ in blocks for token in tokens):
                 self._read_definitions(end, end_line)
             for tokens, block_end in blocks:
                 for token in tokens:
@@ -172,16 +176,21 @@ class Chunks:
             for rule in parser().inline.ruler2.getRules(""):
                 rule(state)
 
+    def _is_told_after(self, end: int, token: Token) -> bool:
+        """Whether what words of `token` lead to may be said after a place in the source."""
+        labels = _LABEL.findall(token.content) if "[" in token.content else ()
+        return any(self._definitions.get(_name(label), -1) > end for label in labels)
+
     def _read_definitions(self, at: int, line: int) -> None:
-        """What words lead to may be said further down."""
-        taken = 0
-        while at < self._last_definition and taken < self._most // 2:
+        """Read on for what is defined further down."""
+        taken, last = 0, max(self._definitions.values())
+        while at < last and taken < self._most // 2:
             try:
                 blocks, at, line = self._stretch_from(at, line, [])
             except TooMuch:
                 break
             taken += sum(parts(tokens) for tokens, _ in blocks)
-        self._last_definition = -1
+        self._definitions.clear()
 
     def _stretch_from(
         self, at: int, line: int, diagnostics: list[Diagnostic]
@@ -262,3 +271,8 @@ class Chunks:
             (self._notes if depth else kept).append(token)
             depth -= token.type == "footnote_reference_close"
         return kept
+
+
+def _name(label: str) -> str:
+    """What a definition is known by. Its label may go over lines of a quote."""
+    return normalizeReference(_LINE_BEGINS.sub(" ", label))
