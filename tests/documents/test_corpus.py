@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import statistics
-from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 
@@ -36,11 +35,11 @@ def test_a_page_is_read_whole(path: Path) -> None:
 def test_the_audit_sees_what_is_lost_and_out_of_place() -> None:
     document = parse("# One\n\n{% hint %}\ntwo **three**\n{% endhint %}\n")
     assert not lost(document)
-    assert lost(replace(document, blocks=document.blocks[1:])) == {"One": 1}
+    assert lost(document._replace(blocks=document.blocks[1:])) == {"One": 1}
     assert misplaced(document) == []
     hint = document.blocks[1]
-    lifted = replace(hint, children=(replace(hint.children[0], lines=(0, 1)),))
-    said = misplaced(replace(document, blocks=(document.blocks[0], lifted)))
+    lifted = hint._replace(children=(hint.children[0]._replace(lines=(0, 1)),))
+    said = misplaced(document._replace(blocks=(document.blocks[0], lifted)))
     assert [each.rpartition(" lines ")[2].split()[0] for each in said] == ["1-1", "1-1", "1-1"]
 
 

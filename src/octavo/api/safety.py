@@ -33,31 +33,33 @@ _MARKS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
     "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 )
-_MANY_MARKS = re.compile(f"([{_MARKS}]{{4}})[{_MARKS}]+")
+_MANY_MARKS = f"([{_MARKS}]{{4}})[{_MARKS}]+"
+"""Not compiled before it is needed: that takes long, and little text has any."""
 _PRINTABLE = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\U000e0100-\U000e01ef"
 """What is not safe among what counts as printable."""
 _UNUSUAL = re.compile("[^\t\n -~\u00a0-\u00ac\u00ae-\u02ff\u2010-\u2027]+")
+_SPACES = re.compile("[\u00a0\u2000-\u200a\u200c\u200d\u202f\u205f\u3000]+")
+"""What is safe among what does not count as printable."""
 _SUSPECT = re.compile(f"[{_PRINTABLE}]|[{_MARKS}]{{5}}")
-_ASCII_CONTROL = bytes({*range(0x20), 0x7F} - {0x09, 0x0A})
+_USUAL = bytes([0x09, 0x0A, *range(0x20, 0x7F)])
 
 
 def text(value: str) -> str:
     """`value` made safe to show, with its lines and tabs kept."""
     if "\r" in value:
         value = value.replace("\r\n", "\n").replace("\r", "\n")
-    if value.isascii():
-        # Of all ways to find out whether there is any, this is the one that takes no time for megabytes.
-        clean = value.encode("ascii").translate(None, _ASCII_CONTROL)
-        return value.translate(_TEXT_TABLE) if len(clean) != len(value) else value
+    # Of all ways to find out whether anything is to be done, this is the one that takes no time for megabytes.
+    beyond = value.encode("utf-8", "surrogatepass").translate(None, _USUAL).decode("utf-8", "surrogatepass")
+    if _SPACES.sub("", beyond).isprintable() and not _SUSPECT.search(beyond):
+        return value
     return _UNUSUAL.sub(_stretch, value)
 
 
 def _stretch(found: re.Match[str]) -> str:
-    # To look up each letter takes ten times as long as to see that a stretch needs none of it.
-    stretch = found[0]
+    stretch = found[0]  # to look up each letter of it takes ten times as long as to see that it needs none of that
     if stretch.isprintable() and not _SUSPECT.search(stretch):
         return stretch
-    return _MANY_MARKS.sub(r"\1", stretch.translate(_TEXT_TABLE))
+    return re.sub(_MANY_MARKS, r"\1", stretch.translate(_TEXT_TABLE))
 
 
 def line(value: str) -> str:
@@ -70,7 +72,7 @@ def address(value: str) -> str:
     """`value` made safe to show on one line, whole."""
     if value.isascii() and value.isprintable():
         return value
-    return _MANY_MARKS.sub(r"\1", value.translate(_LINE_TABLE))
+    return re.sub(_MANY_MARKS, r"\1", value.translate(_LINE_TABLE))
 
 
 def json(value: Any) -> Any:

@@ -79,29 +79,27 @@ or children or text as its row says, and never others. Texts of `runs` are as th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 """The attributes of a block or run that has none."""
+NO_MARKS: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """A stretch of text that looks the same throughout."""
 
     text: str
-    marks: frozenset[str] = frozenset()
+    marks: frozenset[str] = NO_MARKS
     """bold, italic, strike, code, kbd, sub, sup, underline, mark."""
     link: str | None = None
     """The address as it is written: percent-encoded parts stay encoded."""
     kind: str = "text"
-    attrs: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    attrs: Mapping[str, Any] = NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A column of a table or of cards. `width` is in pixels; `options` gives the labels of a select by id."""
 
     title: tuple[Run, ...] = ()
@@ -112,15 +110,14 @@ class Column:
     role: str | None = None
     """What a hidden column of cards is for: target, cover, cover-dark."""
     max: int = 5
-    options: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    options: Mapping[str, str] = NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """A part of a page, as the table above says."""
 
     kind: str
-    attrs: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    attrs: Mapping[str, Any] = NOTHING
     children: tuple[Block, ...] = ()
     runs: tuple[Run, ...] = ()
     text: str = ""
@@ -144,16 +141,14 @@ class Block:
             yield from child.walk()
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(NamedTuple):
     """What the source has wrong, and the line it stands on, counted from 0."""
 
     line: int
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(NamedTuple):
     """An entry of the outline."""
 
     level: int
@@ -162,8 +157,7 @@ class Heading:
     block: Block
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """A page, read. `title` is that of the front matter or else of the first heading of level 1."""
 
     title: str
@@ -173,7 +167,7 @@ class Document:
     headings: tuple[Heading, ...] = ()
     front_matter: str = ""
     """The YAML between the dashes at the top, as it is written."""
-    metadata: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    metadata: Mapping[str, Any] = NOTHING
     """What the front matter says: texts, booleans, lists of texts, and mappings of these."""
 
     def walk(self) -> Iterator[Block]:

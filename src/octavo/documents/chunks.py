@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from markdown_it.common.utils import normalizeReference
@@ -27,8 +27,11 @@ STRETCH = 3000
 
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 _FORMULA_END = re.compile(r"\$\$[ \t]*$", re.MULTILINE)
-_DEFINITION = re.compile(r"^[ \t>*+\-\d.)]*\[((?:[^\[\]\\]|\\.)+)\]:", re.MULTILINE)
-_LABEL = re.compile(r"\[((?:[^\[\]\\]|\\.)+)\]")
+_DEFINITION = re.compile(r"\[((?:[^\[\]\\]++|\\.)++)\]:")
+_BEFORE_DEFINITION = re.compile(r"(?:^|\n)[ \t>*+\-\d.)]*$")
+_LOOKED_BACK = 100
+"""Characters before a definition that are looked at: what goes on further may stand before one."""
+_LABEL = re.compile(r"\[((?:[^\[\]\\]++|\\.)++)\]")
 _LINE_BEGINS = re.compile(r"\n[ \t>]*")
 
 
@@ -64,7 +67,7 @@ class _Window:
     def at(self, position: int) -> Tag | None:
         """As `TagScanner.at`."""
         tag = self.tags.at(self.start + position)
-        return None if tag is None else replace(tag, end=self._here(tag.end))
+        return None if tag is None else tag._replace(end=self._here(tag.end))
 
     def after(self, sought: str, position: int) -> int:
         """As `Finder.after`."""
@@ -130,10 +133,8 @@ class Chunks:
             "placeholders": Placeholders(source),
         }
         self._notes: list[Token] = []
-        self._definitions: dict[str, int] = {}
+        self._definitions = dict(_definitions(source))
         """Where the last of what looks like a definition of each name ends."""
-        if "]:" in source:
-            self._definitions = {_name(match[1]): match.end() for match in _DEFINITION.finditer(source)}
 
     def blocks(self) -> Iterator[Chunk]:
         """The blocks."""
@@ -250,7 +251,7 @@ class Chunks:
             blocks.append((state.tokens, start + min(len(source), state.eMarks[state.line - 1])))
         else:
             done = state.lineMax
-        diagnostics += [replace(each, line=each.line + first) for each in said if each.line < done]
+        diagnostics += [each._replace(line=each.line + first) for each in said if each.line < done]
         if done >= state.lineMax:
             return blocks, len(source), source.count("\n")
         return blocks, state.bMarks[done] if blocks else 0, done
@@ -271,6 +272,12 @@ class Chunks:
             (self._notes if depth else kept).append(token)
             depth -= token.type == "footnote_reference_close"
         return kept
+
+
+def _definitions(source: str) -> Iterator[tuple[str, int]]:
+    for match in _DEFINITION.finditer(source):
+        if _BEFORE_DEFINITION.search(source[max(0, match.start() - _LOOKED_BACK) : match.start()]):
+            yield _name(match[1]), match.end()
 
 
 def _name(label: str) -> str:

@@ -12,10 +12,13 @@ def cleaned(text: str) -> str:
     """`text` made safe to show, with its lines and tabs kept."""
     if len(text) < _AT_A_TIME or text.isascii():
         return safe(text)
-    parts, start = [], 0
+    parts, done, start = [], 0, 0
     while start < len(text):
         end = text.find("\n", start + _AT_A_TIME, start + 2 * _AT_A_TIME) + 1 or start + 2 * _AT_A_TIME
-        parts.append(safe(text[start:end]))
+        stretch = text[start:end]
+        if (kept := safe(stretch)) is not stretch:
+            parts += [text[done:start], kept]
+            done = end
         breathe()
         start = end
-    return "".join(parts)
+    return "".join([*parts, text[done:]]) if parts else text

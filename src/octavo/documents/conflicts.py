@@ -10,15 +10,14 @@ what the change request says
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _FIRST = re.compile(r"<<<<<<< (.{1,200}?)[ \t]*$")
 _MIDDLE = re.compile(r"=======[ \t]*$")
 _LAST = re.compile(r">>>>>>> (.{1,200}?)[ \t]*$")
 
 
-@dataclass(frozen=True, slots=True)
-class Markers:
+class Markers(NamedTuple):
     """One conflict: the lines its three marks stand on, counted from 0, and the names of its sides."""
 
     first: int

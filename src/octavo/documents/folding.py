@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
 
@@ -96,7 +95,7 @@ def _fold_heading(draft: Draft) -> list[Draft]:
     if written and (own := _OWN_ID.search(draft.runs[-1].text)):
         draft.attrs.setdefault("id", own[1])
         last = draft.runs[-1]
-        draft.runs = trimmed([*draft.runs[:-1], replace(last, text=last.text[: own.start()])])
+        draft.runs = trimmed([*draft.runs[:-1], last._replace(text=last.text[: own.start()])])
     return [draft, *rest] if draft.runs else rest
 
 
@@ -195,7 +194,7 @@ def _fold_item(draft: Draft) -> list[Draft]:
     run = first.runs[0]
     if task := _TASK.match(run.text):
         draft.kind, draft.attrs = "task", {"checked": task[1] != " "}
-        first.runs = trimmed([replace(run, text=run.text[task.end() :]), *first.runs[1:]])
+        first.runs = trimmed([run._replace(text=run.text[task.end() :]), *first.runs[1:]])
         if not first.runs:
             draft.children = draft.children[1:]
     return [draft]

@@ -7,8 +7,8 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from octavo.api.safety import text as safe
 from octavo.documents.pauses import breathe
@@ -47,8 +47,7 @@ _NAMES_OF_HTML = frozenset(_KNOWN.split())
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
 
-@dataclass(frozen=True, slots=True)
-class Element:
+class Element(NamedTuple):
     """A tag of HTML: its name in lower case and its attributes, their values decoded."""
 
     name: str
@@ -62,8 +61,7 @@ class Element:
         return name in self.attrs.get("class", "").split()
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A tag, or a text (decoded, with its white space as it is written), and where it stands."""
 
     start: int

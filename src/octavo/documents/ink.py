@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from octavo.api.safety import text as safe
 from octavo.documents import emoji
-from octavo.documents.blocks import NOTHING, Run
+from octavo.documents.blocks import NO_MARKS, NOTHING, Run
 from octavo.documents.cleaning import cleaned
 from octavo.documents.html import HEADINGS, Element, address, colors, squeeze
 
@@ -64,7 +65,7 @@ class Ink:
         self._surplus: list[str] = []
         self._unseen = 0
         self._dark: str | None = None
-        self._marks: frozenset[str] = frozenset()
+        self._marks = NO_MARKS
         self._link: str | None = None
         self._kind = "text"
         self._attrs: Mapping[str, Any] = NOTHING
@@ -254,7 +255,7 @@ class Ink:
             return
         self._open.append(opened)
         if opened.mark:
-            self._marks |= {opened.mark}
+            self._marks = _with(self._marks, opened.mark)
         if opened.link is not None:
             self._link = opened.link
         if opened.kind and opened.kind != "icon":
@@ -265,9 +266,15 @@ class Ink:
     def _settle(self) -> None:
         """Work out again what is in force, after elements were left."""
         still_open, self._open = self._open, []
-        self._marks, self._link, self._kind, self._attrs = frozenset(), None, "text", NOTHING
+        self._marks, self._link, self._kind, self._attrs = NO_MARKS, None, "text", NOTHING
         for opened in still_open:
             self._push(opened)
+
+
+@cache
+def _with(marks: frozenset[str], mark: str) -> frozenset[str]:
+    """A mark more: there are few such sets, and runs by the thousand share them."""
+    return marks | {mark}
 
 
 def _is_listed(text: str, start: int, end: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from octavo.api.safety import text as safe
@@ -112,8 +112,8 @@ def joined(runs: Iterable[Run]) -> list[Run]:
     """Runs, with words that look the same and stand beside each other as one."""
     found: list[Run] = []
     for run in runs:
-        if found and run.kind == "text" and replace(found[-1], text="") == replace(run, text=""):
-            found[-1] = replace(run, text=found[-1].text + run.text)
+        if found and run.kind == "text" and found[-1]._replace(text="") == run._replace(text=""):
+            found[-1] = run._replace(text=found[-1].text + run.text)
         else:
             found.append(run)
     return found
@@ -152,7 +152,7 @@ class Words:
             yield from inner
         elif kind == "link":
             link = address(data.get("ref"))
-            yield from (replace(run, link=run.link or link) if run.kind != "break" else run for run in inner)
+            yield from (run._replace(link=run.link or link) if run.kind != "break" else run for run in inner)
         elif kind == "annotation":
             self.notes.append(_fragment(node, "annotation-body"))
             label = str(len(self.notes))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import deque
+from typing import TYPE_CHECKING
 
 from markdown_it.token import Token
 
@@ -14,11 +15,13 @@ from octavo.documents.build import Builder
 from octavo.documents.caps import LARGEST, MOST_LINES, in_page
 from octavo.documents.chunks import STRETCH, Chunks
 from octavo.documents.cleaning import cleaned
-from octavo.documents.conflicts import Markers, markers
 from octavo.documents.ends import Ends
 from octavo.documents.folding import Sealer
 from octavo.documents.pauses import Pausing
 from octavo.documents.tree import Draft
+
+if TYPE_CHECKING:
+    from octavo.documents.conflicts import Markers
 
 _NAME = re.compile(r'["\\{%}]')
 
@@ -84,6 +87,7 @@ class Reading:
 
     def _read(self) -> None:
         self.source = source = cleaned(self._given)
+        self._given = ""
         if len(source) > LARGEST or source.count("\n") > MOST_LINES:
             self._document = _as_source(source)
             self.blocks += self._document.blocks
@@ -135,6 +139,8 @@ def _with_conflict_tags(body: str) -> str:
     """The marks of conflicts as tags, line by line, so that each side is read as blocks of its own."""
     if "<<<<<<< " not in body:
         return body
+    from octavo.documents.conflicts import markers  # hardly any page has any
+
     lines = body.split("\n")
     for conflict in markers(body):
         _mark(lines, conflict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from markdown_it.token import Token
@@ -45,7 +45,7 @@ def pipe_table(tokens: Sequence[Token]) -> Draft:
             if table.children:
                 table.children[-1].children[-1].runs = runs
             else:
-                columns[-1] = replace(columns[-1], title=runs)
+                columns[-1] = columns[-1]._replace(title=runs)
     table.attrs["columns"] = tuple(columns)
     if not any(words(column.title).strip() for column in columns):
         table.attrs["header_hidden"] = True

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import html
 import re
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from octavo.api.safety import text as safe
+from octavo.documents.blocks import NOTHING
 
 LONGEST = 20_000
 """No tag is longer than this many characters."""
@@ -30,12 +32,11 @@ _ENDS_IN_TEXTS = 4
 _CONDITIONS = ("if", "elseif", "elif", "unless")
 
 
-@dataclass(frozen=True, slots=True)
-class Tag:
+class Tag(NamedTuple):
     """A tag and where it ends in the source. `words` are the values that have no key."""
 
     name: str
-    arguments: dict[str, str] = field(default_factory=dict)
+    arguments: Mapping[str, str] = NOTHING
     words: tuple[str, ...] = ()
     raw: str = ""
     """What stands between the name and the end, as it is written."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from octavo.api.content import GetPage, GetPageByPath
@@ -91,7 +91,7 @@ def _includes(text: str) -> tuple[int, ...]:
     return tuple(sorted(dict.fromkeys(found)))
 
 
-def _target(arguments: dict[str, str], words: tuple[str, ...]) -> str:
+def _target(arguments: Mapping[str, str], words: tuple[str, ...]) -> str:
     return next(iter(words), "") or next((arguments[key] for key in ("src", "file", "url") if key in arguments), "")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from operator import is_
 
 from octavo.documents import changes as model
@@ -125,12 +124,12 @@ def _opened(block: Block) -> list[Block]:
     """A block with all that is in it on show: expandable sections open, tabs one below the other."""
     children = [shown for child in block.children for shown in _opened(child)]
     if block.kind == "tabs":
-        return [replace(block, children=(tab,)) for tab in children]
+        return [block._replace(children=(tab,)) for tab in children]
     if block.kind == "expandable":
-        return [replace(block, attrs={**block.attrs, "open": True}, children=tuple(children))]
+        return [block._replace(attrs={**block.attrs, "open": True}, children=tuple(children))]
     if len(children) == len(block.children) and all(map(is_, children, block.children)):
         return [block]
-    return [replace(block, children=tuple(children))]
+    return [block._replace(children=tuple(children))]
 
 
 def _same(setting: Setting, unit: DiffUnit, room: Room) -> list[Part]:
@@ -175,7 +174,7 @@ def _in_parent(block: Block, parent: Block | None) -> Block:
         attrs = {**parent.attrs, "start": int(parent.attrs.get("start") or 1) + at}
         return Block("list", attrs, (block,))
     if block.kind in ("tab", "step", "update", "column"):
-        return replace(parent, children=(block,))
+        return parent._replace(children=(block,))
     return block
 
 

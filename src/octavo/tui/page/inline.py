@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rich.style import Style
@@ -13,7 +12,6 @@ from octavo.tui.page.addresses import Leads, leads
 from octavo.tui.page.icons import SIGNS
 from octavo.tui.page.lines import Piece, Spot, steady
 from octavo.tui.page.look import Look
-from octavo.tui.page.maths import SUBSCRIPTS, SUPERSCRIPTS, in_one_line
 
 if TYPE_CHECKING:
     from octavo.tui.page.targets import Targets
@@ -58,7 +56,7 @@ def inline_parts(
             spot = None
         shown = targets.shown(run, alone=first and last) if targets is not None and run.link else None
         if shown is not None:
-            run = replace(run, text=shown, kind="text")
+            run = run._replace(text=shown, kind="text")
         out.append(_pieces(run, look, ground, spot, (first, last), targets))
     return out
 
@@ -95,6 +93,8 @@ def _pieces(
         case "icon":
             return [Piece(icon(str(attrs.get("name", "")), look), ground + look.accent, spot)]
         case "math":
+            from octavo.tui.page.maths import in_one_line  # few pages have any
+
             return [Piece(in_one_line(text, ascii=look.ascii), ground + Style(italic=True), spot)]
         case "expression":
             return [Piece(f"{{{text}}}", look.code, spot)]
@@ -175,9 +175,13 @@ def _linked(
 
 def raised(text: str) -> str:
     """`text` in superscript signs where there are some for all of it, else behind `^`."""
+    from octavo.tui.page.maths import SUPERSCRIPTS
+
     return text.translate(SUPERSCRIPTS) if all(ord(c) in SUPERSCRIPTS for c in text) else f"^{text}"
 
 
 def lowered(text: str) -> str:
     """`text` in subscript signs where there are some for all of it, else behind `_`."""
+    from octavo.tui.page.maths import SUBSCRIPTS
+
     return text.translate(SUBSCRIPTS) if all(ord(c) in SUBSCRIPTS for c in text) else f"_{text}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from octavo.documents.blocks import Block
 from octavo.tui.page import (
@@ -85,8 +85,7 @@ _TIGHT = 2 * NARROWEST
 """In less room than this, what stands deep may have pushed the lines beyond it: they lose some of their indent."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(NamedTuple):
     """A part of a page that is set at once: a block of its top level, or a slice of a long one."""
 
     block: Block
@@ -96,8 +95,7 @@ class Unit:
     """The slice of the block, when it is not the whole."""
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """Blocks set in a width."""
 
     lines: list[Line]

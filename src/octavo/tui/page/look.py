@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from rich.style import Style
 from textual.color import Color, ColorParseError
@@ -30,8 +30,7 @@ _FALLBACKS = {
 }
 
 
-@dataclass(frozen=True)
-class Glyphs:
+class Glyphs(NamedTuple):
     """The signs of a page, each one cell wide."""
 
     top_left: str = "╭"
@@ -107,11 +106,7 @@ ASCII = Glyphs(
 )
 
 
-@dataclass(frozen=True)
-class Look:
-    """The styles of a page by what they mean. Those named after a ground set only the background, the others only
-    what stands on it, so that any two can be added."""
-
+class _Styles(NamedTuple):
     text: Style = PLAIN
     muted: Style = PLAIN
     line: Style = PLAIN
@@ -133,7 +128,12 @@ class Look:
     hit: Style = _ADDED
     hit_now: Style = _NOW
     mono: bool = False
-    glyphs: Glyphs = field(default=UNICODE)
+    glyphs: Glyphs = UNICODE
+
+
+class Look(_Styles):
+    """The styles of a page by what they mean. Those named after a ground set only the background, the others only
+    what stands on it, so that any two can be added."""
 
     @property
     def ascii(self) -> bool:

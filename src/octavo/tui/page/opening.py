@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from octavo.documents.blocks import Block
 from octavo.tui.page.addresses import Leads, leads
@@ -19,8 +19,7 @@ _LEADING = ("link", "file", "image")
 """Kinds of spots that have an address."""
 
 
-@dataclass(frozen=True)
-class Standing:
+class Standing(NamedTuple):
     """How a page was left: the line at the top, the block under the cursor, and what was opened."""
 
     line: int

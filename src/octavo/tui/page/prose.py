@@ -7,11 +7,9 @@ import re
 from rich.style import Style
 
 from octavo.documents.blocks import Block
-from octavo.tui.page.formulas import formula
 from octavo.tui.page.inline import raised
 from octavo.tui.page.lines import Line, Piece, indented, padded, rule
 from octavo.tui.page.look import PLAIN
-from octavo.tui.page.maths import in_one_line
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.slices import cut_of, whole_of
 from octavo.tui.page.wrap import wrap
@@ -159,6 +157,9 @@ def divider(setting: Setting, block: Block, width: int) -> list[Line]:
 def math(setting: Setting, block: Block, width: int) -> list[Line]:
     """A formula on lines of its own: stacked where it has fractions and the like and room for them, else a line for each
     row of its source that ends."""
+    from octavo.tui.page.formulas import formula  # few pages have any
+    from octavo.tui.page.maths import in_one_line
+
     look = setting.look
     stacked = None if look.ascii else formula(block.text, width - 4)
     if stacked is not None:

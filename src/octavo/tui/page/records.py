@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import zip_longest
 
 from octavo.documents.blocks import Block, Column, Document, Run, words
@@ -28,8 +27,8 @@ def record_of(table: Block, row: Block) -> Document:
         column = column or Column()
         title = column.title if words(column.title).strip() else (Run(f"Column {number}"),)
         if words(column.title).strip() or cell.runs or cell.attrs:
-            columns.append(replace(column, title=title))
-            fields.append(replace(cell, key=cell.key or f"{row.key} field {number}"))
+            columns.append(column._replace(title=title))
+            fields.append(cell._replace(key=cell.key or f"{row.key} field {number}"))
     block = Block("record", {"columns": tuple(columns)}, children=tuple(fields), lines=row.lines, key=row.key)
     return Document("", (block,), "")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 from unicodedata import combining
 
 from octavo.documents.blocks import Block, Run
@@ -29,8 +29,7 @@ cells hold more than twice as many is cut after the row with which they are reac
 _JOINING = "\u200d\ufe0e\ufe0f"
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(NamedTuple):
     """Where in a block a slice of it lies."""
 
     whole: Block
@@ -85,12 +84,12 @@ def slices(block: Block) -> list[Block]:
 
 
 def _slice(block: Block, children: list[Block], cut: Cut, at: int, count: int) -> Block:
-    cut = replace(cut, is_first=at == 0, is_last=at == count - 1)
+    cut = cut._replace(is_first=at == 0, is_last=at == count - 1)
     first = block.lines[0] if cut.is_first else children[0].lines[0] if children else block.lines[1]
     last = block.lines[1] if cut.is_last else children[-1].lines[1] if children else first
     runs = block.runs if cut.is_first else ()
     attrs, lines = {**block.attrs, "cut": cut}, (first, max(first, last))
-    return replace(block, children=tuple(children), runs=runs, attrs=attrs, lines=lines)
+    return block._replace(children=tuple(children), runs=runs, attrs=attrs, lines=lines)
 
 
 def _rows(table: Block) -> list[Block]:
@@ -130,7 +129,7 @@ def _tabs(block: Block) -> list[Block]:
     out = []
     for at in range(count):
         tabs = [
-            pieces[at] if at < len(pieces) else replace(tab, children=())
+            pieces[at] if at < len(pieces) else tab._replace(children=())
             for tab, pieces in zip(block.children, by_tab, strict=True)
         ]
         out.append(_slice(block, tabs, Cut(block, 0), at, count))
@@ -159,15 +158,15 @@ def _paragraphs(block: Block) -> list[Block]:
     for run in block.runs:
         text = run.text
         while len(text) > room and (edge := _edge(text, room)) is not None:
-            rows[-1].append(replace(run, text=text[: edge[0]]))
+            rows[-1].append(run._replace(text=text[: edge[0]]))
             text, room = text[edge[1] :], _LETTERS
             rows.append([])
         if text:
-            rows[-1].append(replace(run, text=text))
+            rows[-1].append(run._replace(text=text))
             room = max(0, room - len(text))
     rows = [row for row in rows if row]
     out = []
     for at, row in enumerate(rows):
         cut = Cut(block, 0, is_first=at == 0, is_last=at == len(rows) - 1)
-        out.append(replace(block, runs=tuple(row), attrs={**block.attrs, "cut": cut}))
+        out.append(block._replace(runs=tuple(row), attrs={**block.attrs, "cut": cut}))
     return out if len(out) > 1 else [block]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from heapq import nlargest
 from itertools import accumulate, zip_longest
 from typing import TYPE_CHECKING
@@ -294,7 +294,7 @@ def telling(block: Block) -> Block:
         if place not in told and left > 0:
             told.add(place)
             left -= letters(block.children[place])
-    return replace(block, children=tuple(block.children[place] for place in sorted(told)))
+    return block._replace(children=tuple(block.children[place] for place in sorted(told)))
 
 
 def _wraps(row: list[list[Piece]], widths: list[int]) -> bool:

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 _UNSAID = frozenset({"", "broken-reference", "mention"})
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(NamedTuple):
     """What a link leads to, as people know it."""
 
     title: str = ""
