@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from itertools import count, cycle
 from pathlib import Path
 
+from octavo.api.safety import text as safe
+
 TITLE = "The first title"
 
 _SENTENCE = (
@@ -31,7 +33,7 @@ def made_page(size: int) -> str:
 def real_page(size: int) -> str:
     """Real pages one after the other, about `size` characters, from the first again when there are no more.
 
-    Raises FileNotFoundError without OCTAVO_CORPUS.
+    They are made safe, as pages are when they are answered. Raises FileNotFoundError without OCTAVO_CORPUS.
     """
     folder = Path(os.environ.get("OCTAVO_CORPUS", "/nonexistent"), "pages")
     if not (paths := sorted(folder.glob("*.md"))):
@@ -44,7 +46,7 @@ def real_page(size: int) -> str:
         parts.append(text)
         if sum(map(len, parts)) >= size:
             break
-    return "\n\n".join(parts)
+    return safe("\n\n".join(parts))
 
 
 def long_blocks() -> dict[str, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from octavo.documents.blocks import Block, Run, words
@@ -40,8 +39,7 @@ def pattern(needle: str) -> re.Pattern[str]:
     return re.compile(r"\n?".join(parts).replace(r"\n?\s+\n?", r"\s+"), re.IGNORECASE)
 
 
-@dataclass
-class _Entry:
+class _Entry(NamedTuple):
     unit: int
     block: Block
     path: tuple[Block, ...]
