@@ -45,6 +45,20 @@ async def test_a_title_is_shown_once_though_nothing_is_read_at_once(monkeypatch:
         assert screen(app.pane).count("Long") == 1
 
 
+async def test_a_heading_comes_to_stand_at_the_top_though_what_is_below_it_is_not_read_yet() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        view = app.pane
+        view.show_markdown(PAGE, title="Long", key="p")
+        assert not view.is_whole
+        assert view.document is not None
+        last = view.document.headings[-1]
+        assert view.go_to_anchor(last.anchor)
+        while not view.is_whole:
+            await pilot.pause()
+        assert last.title in screen(view).splitlines()[1]
+
+
 async def test_what_is_asked_of_a_page_that_is_still_being_read_is_found_once_it_is_there() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:

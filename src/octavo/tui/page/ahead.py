@@ -58,6 +58,8 @@ class AheadPane(GalleyPane):
 
     def _refine(self) -> None:
         self._refining = None
+        if len(self.galley) and not self.was_painted:
+            return  # to paint it comes back to this
         galley, top = self.galley, self.scroll_offset.y
         unit, place = galley.at(top)
         total = galley.total

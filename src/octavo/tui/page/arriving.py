@@ -66,6 +66,8 @@ class Arriving(Opening):
             reading.read()
         elif key != self.key or self.document is None:
             reading.read(FIRST, BLOCKS)
+            if not reading.blocks:
+                reading.read(FIRST, BLOCKS)  # a frame of nothing takes longer than to wait for something to show
             self._read_to_place(reading, key)
         if reading.is_done:
             self._show(reading.document, head, key, whole=True)

@@ -190,7 +190,8 @@ class GalleyPane(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         self.galley = self.make_galley(self._width)
         self.relaid()
         self._changes += 1
-        self.set_ahead(0.008)
+        if self.was_painted:
+            self.set_ahead(0.008)
         self._sync()
         if held is not None:
             self._hold(held)
@@ -325,6 +326,11 @@ class GalleyPane(Explained, Scrolling, can_focus=True, inherit_bindings=False):
 
     # Painting
 
+    @property
+    def was_painted(self) -> bool:
+        """Whether anything has been on show yet: before that, nothing is done ahead of it."""
+        return bool(self._frame)
+
     def paint(self) -> list[Strip]:
         """The rows on show."""
         top, width, height = self.scroll_offset.y, self.pane_width, self.size.height
@@ -341,6 +347,8 @@ class GalleyPane(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         frame += [Strip.blank(width, ground)] * (height - len(frame))
         if (foot := self.foot()) is not None and frame:
             frame[foot[0]] = foot[1].crop_extend(0, width, ground)
+        if not self.was_painted:
+            self.refine_soon()
         self._frame, self._frame_key = frame, (*key[:4], self.galley.total, key[5])
         if self.galley.total != total:
             self.sync_soon()

@@ -25,6 +25,7 @@ from octavo.tui.page.reading_keys import READING_KEYS
 from octavo.tui.page.setting import Folds, Setting, trail
 from octavo.tui.page.sources import Sources
 from octavo.tui.page.tabling import Tabling
+from octavo.tui.page.whereabouts import Whereabouts
 from octavo.tui.widgets.states import nothing
 
 if TYPE_CHECKING:
@@ -154,6 +155,10 @@ class PageView(Tabling, Arriving):
         block = next((heading.block for heading in document.headings if heading.anchor == wanted), None)
         if block is not None and block is self._left_out(document):
             self._go_to_top()
+            found = True
+        elif block is not None and self._grows and self.cursor is None and not self.scroll_offset.y:
+            self.come_back(self.key, Whereabouts(block.key, 1))  # it can stand at the top once there is more below it
+            self.go_back()
             found = True
         else:
             found = self.go_to_block(block.key if block is not None else wanted)
