@@ -12,9 +12,9 @@ bar and the palette) and a tooltip (the sentence that explains it in the help). 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from textual import actions
 from textual.app import App, ReturnType
@@ -87,7 +87,8 @@ def why_not(app: App[Any], action: str | tuple[str, str, tuple[Any, ...]], node:
     return place.why_not(name, parameters) or "That is not possible now."
 
 
-class Command(NamedTuple):
+@dataclass(frozen=True)
+class Command:
     """One thing that can be done from where the focus is."""
 
     id: str
