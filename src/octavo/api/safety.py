@@ -33,14 +33,14 @@ _MARKS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
     "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 )
+# Patterns are compiled when they are first needed: that takes long, and much text is plain ASCII.
 _MANY_MARKS = f"([{_MARKS}]{{4}})[{_MARKS}]+"
-"""Not compiled before it is needed: that takes long, and little text has any."""
 _PRINTABLE = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\U000e0100-\U000e01ef"
 """What is not safe among what counts as printable."""
-_UNUSUAL = re.compile("[^\t\n -~\u00a0-\u00ac\u00ae-\u02ff\u2010-\u2027]+")
-_SPACES = re.compile("[\u00a0\u2000-\u200a\u200c\u200d\u202f\u205f\u3000]+")
+_SPACES = "[\u00a0\u2000-\u200a\u200c\u200d\u202f\u205f\u3000]+"
 """What is safe among what does not count as printable."""
-_SUSPECT = re.compile(f"[{_PRINTABLE}]|[{_MARKS}]{{5}}")
+_SUSPECT = f"[{_PRINTABLE}]|[{_MARKS}]{{5}}"
+_UNUSUAL = "[^\t\n -~\u00a0-\u00ac\u00ae-\u02ff\u2010-\u2027]+"
 _USUAL = bytes([0x09, 0x0A, *range(0x20, 0x7F)])
 
 
@@ -50,14 +50,14 @@ def text(value: str) -> str:
         value = value.replace("\r\n", "\n").replace("\r", "\n")
     # Of all ways to find out whether anything is to be done, this is the one that takes no time for megabytes.
     beyond = value.encode("utf-8", "surrogatepass").translate(None, _USUAL).decode("utf-8", "surrogatepass")
-    if _SPACES.sub("", beyond).isprintable() and not _SUSPECT.search(beyond):
+    if not beyond or (re.sub(_SPACES, "", beyond).isprintable() and not re.search(_SUSPECT, beyond)):
         return value
-    return _UNUSUAL.sub(_stretch, value)
+    return re.sub(_UNUSUAL, _stretch, value)
 
 
 def _stretch(found: re.Match[str]) -> str:
     stretch = found[0]  # to look up each letter of it takes ten times as long as to see that it needs none of that
-    if stretch.isprintable() and not _SUSPECT.search(stretch):
+    if stretch.isprintable() and not re.search(_SUSPECT, stretch):
         return stretch
     return re.sub(_MANY_MARKS, r"\1", stretch.translate(_TEXT_TABLE))
 
