@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 
+from textual.events import Resize
 from textual.timer import Timer
 
-from octavo.tui.page.pane import GalleyPane
+from octavo.tui.page.pane import Anchor, GalleyPane
 
 SLICE, EVERY, REACH, PAGES = 0.004, 0.01, 300, 3
 """Seconds of work at a time, seconds between, how many units on each side are set ahead of being looked at, and how
@@ -22,6 +23,16 @@ class AheadPane(GalleyPane):
     _refining: Timer | None = None
     _ahead_of = (-1, 0, 0)
     """Where one was and what was on show when the pages next to it were painted."""
+    _is_outdated = False
+    """Whether it was to be set anew while it was hidden, and had no width to be set in."""
+
+    def reset(self, *, anchor: Anchor | None = None) -> None:
+        self._is_outdated = self.pane_width <= 0
+        super().reset(anchor=anchor)
+
+    def on_resize(self, event: Resize) -> None:
+        if self._is_outdated and self.pane_width > 0:
+            self.reset()
 
     def set_ahead(self, seconds: float) -> bool:
         """Set units from the one on show on, for so long. True when none near is left."""
@@ -58,7 +69,7 @@ class AheadPane(GalleyPane):
 
     def _refine(self) -> None:
         self._refining = None
-        if len(self.galley) and not self.was_painted:
+        if len(self.galley) and not self.was_painted and self.pane_width > 0:
             return  # to paint it comes back to this
         galley, top = self.galley, self.scroll_offset.y
         unit, place = galley.at(top)

@@ -11,7 +11,7 @@ from textual.selection import Selection
 from octavo.documents.blocks import Block, Document
 from octavo.tui.page.layout import units
 from octavo.tui.page.lines import Line
-from octavo.tui.page.opening import Opening
+from octavo.tui.page.opening import Here, Opening
 from octavo.tui.page.setting import trail
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ TO_PLACE = 0.03
 """Seconds one who comes back to a place further down waits for it at most, before the beginning is shown."""
 ALONE = 0.012
 """Seconds of work at a time while nothing is on show that one could move in."""
+STILL = "The rest of this page is still being read."
 Head = tuple[str, str]
 """The title and the description of a page."""
 
@@ -32,20 +33,28 @@ Head = tuple[str, str]
 class Arriving(Opening):
     """A view of a page that is read in slices, between which keys are answered."""
 
-    shows_source = False
     is_whole = True
     """Whether all of the page on show is read."""
     _reading: Reading | None = None
     _arriving: tuple[Head, str] = (("", ""), "")
     _shown = 0
     """How many blocks of what is being read are on show."""
-    _to_end = False
+    _replaces = False
+    """Whether what is being read takes the place of what is on show once it is all read."""
+    _markdown = ""
+    """What is being read, as it came."""
+    _to_end: Here | None = None
+    """Where one was when one went to the end of a page that was not all read."""
     _left: list[Block | list[Line]] | None = None
     """The blocks and lines of pages that were left and are not let go yet: to let go of a long page takes long."""
 
     # What a subclass says
 
     def _show(self, document: Document, head: Head, key: str, *, whole: bool) -> None:
+        raise NotImplementedError
+
+    def source_known(self) -> None:
+        """All of the page is read of which the source is on show."""
         raise NotImplementedError
 
     def all_read(self, document: Document) -> None:
@@ -58,13 +67,16 @@ class Arriving(Opening):
         """Show the beginning of a page, all of it soon. What is on show of the same `key` stays until all is read."""
         from octavo.documents.parse import Reading  # the parser takes 30 ms to load, and no frame needs it
 
+        is_on_show = key == self.key and self.document is not None
+        if is_on_show and self._reading is not None and (self._arriving, self._markdown) == ((head, key), markdown):
+            return
         self.stop_reading()
-        self._to_end = False
+        self._to_end = None
         reading = Reading(markdown)
         at_once = len(markdown) < AT_ONCE
         if at_once:
             reading.read()
-        elif key != self.key or self.document is None:
+        elif not is_on_show:
             reading.read(FIRST, BLOCKS)
             if not reading.blocks:
                 reading.read(FIRST, BLOCKS)  # a frame of nothing takes longer than to wait for something to show
@@ -73,9 +85,10 @@ class Arriving(Opening):
             self._show(reading.document, head, key, whole=True)
             self.all_read(reading.document)
             return
-        if key != self.key or self.document is None:
+        if not is_on_show:
             self._show(reading.document, head, key, whole=False)
         self._reading, self._arriving, self._shown = reading, (head, key), len(reading.blocks)
+        self._replaces, self._markdown = is_on_show, markdown
         self.refine_soon()
 
     def _read_to_place(self, reading: Reading, key: str) -> None:
@@ -94,7 +107,7 @@ class Arriving(Opening):
         """What was being read is not wanted any more."""
         if self._reading is not None:
             self._reading.end()
-        self._reading = None
+        self._reading, self._markdown = None, ""
 
     def on_unmount(self) -> None:
         self.stop_reading()
@@ -114,7 +127,7 @@ class Arriving(Opening):
 
     @property
     def _grows(self) -> bool:
-        return self._reading is not None and not self.is_whole
+        return self._reading is not None and not self._replaces
 
     @property
     def has_work(self) -> bool:
@@ -138,8 +151,10 @@ class Arriving(Opening):
 
     def _grow(self, reading: Reading) -> None:
         """Put what was read since below what is on show."""
+        if self.shows_source:
+            return  # which is known already
         known, self._shown = self._shown, len(reading.blocks)
-        if self.shows_source or not known:
+        if not known or not len(self.galley):
             self.reset()
             return
         was = self.galley.total
@@ -155,15 +170,19 @@ class Arriving(Opening):
             self.sync_soon()
 
     def _end_reading(self, reading: Reading) -> None:
-        self._reading = None
-        if self.is_whole:
+        self._reading, self._markdown = None, ""
+        if self._replaces:
             self._show(reading.document, *self._arriving, whole=True)
         else:
             self.document, self.is_whole = reading.document, True
+            if self.shows_source:
+                self.source_known()
+            elif not len(self.galley):
+                self.reset()
             self._sync()
             self.content_changed()
-        if self._to_end:
-            self.go(self.galley.total)
+        if self._to_end is not None and not self.has_moved(self._to_end):
+            self.action_scroll_edge(1)
         self.all_read(reading.document)
 
     def blocks_so_far(self) -> tuple[Block, ...]:
@@ -174,20 +193,34 @@ class Arriving(Opening):
         return self.document.blocks if self.document is not None else ()
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        if self._grows and self._reading is not None and selection.end is None:
-            self._reading.read()  # what is copied is all that was selected
-            self._grow(self._reading)
+        if selection.end is None:
+            self._read_rest()  # what is copied is all that was selected
         return super().get_selection(selection)
+
+    def note(self, label: str) -> Block | None:
+        if (note := super().note(label)) is None:
+            self._read_rest()  # notes stand at the end of a page
+            note = super().note(label)
+        return note
+
+    def _read_rest(self) -> None:
+        """Read the page on show to its end."""
+        reading = self._reading
+        if reading is not None and not self.is_whole:
+            reading.read()
+            if self._grows:
+                self._grow(reading)
+            self._end_reading(reading)
 
     # Moving
 
-    def go(self, line: int) -> None:
-        self._to_end = self._grows and line + self.rows >= self.galley.total
-        super().go(line)
+    def action_scroll_edge(self, end: int) -> None:
+        super().action_scroll_edge(end)
+        self._to_end = self._here() if end and self._grows else None
 
     def action_read_on(self) -> None:
         if self._grows and self.scroll_offset.y >= self.galley.total - self.rows:
-            self.explain("The rest of this page is still being read.")
+            self.explain(STILL)
         else:
             super().action_read_on()
 

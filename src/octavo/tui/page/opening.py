@@ -29,6 +29,18 @@ class Standing(NamedTuple):
     folds: Folds
 
 
+class Here(NamedTuple):
+    """Where one is, to tell later whether one has moved since. No anchor at the top of the page."""
+
+    top: Anchor | None = None
+    cursor: Block | None = None
+    is_source: bool = False
+
+
+UNSEEN = Standing(0, 0, None, "", Folds())
+"""How a page was left that was never on show."""
+
+
 class Opening(Marked):
     """A marked page whose links lead somewhere."""
 
@@ -38,6 +50,11 @@ class Opening(Marked):
     _coming_back: tuple[str, Whereabouts] | None = None
     """The page one comes back to, and where one was on it, until one is there."""
     _place_is_read = False
+    _asked_at = Here()
+    """Where one was when one asked to come back."""
+    _left_standing: tuple[Standing, Here] | None = None
+    """How the page on show was left, while it is not all read, and where one was put meanwhile."""
+    shows_source = False
 
     @property
     def is_whole(self) -> bool:
@@ -53,7 +70,7 @@ class Opening(Marked):
                 self._select(target)
             case "link" if self._leads(target) is Leads.ANCHOR and not outside:
                 if not self.go_to_anchor(target):
-                    self.explain(f"This page has no heading “{target.lstrip('#')}”: it may have got another name.")
+                    self.miss(target.lstrip("#"))
             case _:
                 outside = outside or self._leads(target) in (Leads.OUTSIDE, Leads.MAIL)
                 self.post_message(LinkFollowed(target, outside, hot.kind, self._words(hot)))
@@ -61,6 +78,10 @@ class Opening(Marked):
     def go_to_anchor(self, anchor: str) -> bool:
         """Go to a heading by its anchor, or to a block by its key. False when there is none (yet)."""
         raise NotImplementedError
+
+    def miss(self, anchor: str) -> None:
+        """Say that a link on this page leads to a heading that is not on it."""
+        self.explain(f"This page has no heading “{anchor}”: it may have got another name.")
 
     def _leads(self, address: str) -> Leads:
         return self.sources.targets.leads(address) if self.sources.targets is not None else leads(address)
@@ -146,13 +167,23 @@ class Opening(Marked):
     @property
     def standing(self) -> Standing:
         """How the page is left now."""
+        if self._left_standing is not None and not self.has_moved(self._left_standing[1]):
+            return self._left_standing[0]
         stop = self.cursor_stop() if self.cursor is not None else None
         key = stop[3].key if stop is not None else ""
         return Standing(self.scroll_offset.y, self.pane_width, self._anchor(), key, deepcopy(self.folds))
 
     def stand(self, as_before: Standing) -> None:
-        """Be as the page was left."""
+        """Be as the page was left, once that part of it is read."""
         self.folds = deepcopy(as_before.folds)
+        key = as_before.top.key if as_before.top is not None else ""
+        if self.is_whole or not key or any(trail(each.part or each.block, key) for each in self.galley.units):
+            self._stand(as_before)
+        else:
+            self.reset()
+        self._left_standing = None if self.is_whole else (as_before, self._here())
+
+    def _stand(self, as_before: Standing) -> None:
         self.reset(anchor=as_before.top)
         if as_before.width == self.pane_width:
             self._show_line(as_before.line)
@@ -161,6 +192,27 @@ class Opening(Marked):
             if (stop := next(found, None)) is not None:
                 self.put_cursor(stop, bring=None)
 
+    def _stand_again(self) -> None:
+        """Be as the page was left, now that all of it is read, if nobody has moved meanwhile."""
+        left, self._left_standing = self._left_standing, None
+        if left is not None and not self.has_moved(left[1]):
+            self._stand(left[0])
+
+    def _here(self) -> Here:
+        top = self._anchor() if self.scroll_offset.y else None
+        return Here(top, self.cursor[1] if self.cursor is not None else None, self.shows_source)
+
+    def has_moved(self, since: Here) -> bool:
+        """Whether one is elsewhere than before. A page that is set in another width has not moved."""
+        now = self._here()
+        if now.cursor is not since.cursor or now.is_source != since.is_source:
+            return True
+        if now.top is None or since.top is None:
+            return now.top is not since.top
+        if now.top.key != since.top.key or not now.top.key:
+            return now.top != since.top
+        return now.top.width == since.top.width and now.top.offset != since.top.offset
+
     # Coming back where one was
 
     @property
@@ -168,6 +220,9 @@ class Opening(Marked):
         """Where one is on the page. None at its top."""
         if self._coming_back is not None and self._coming_back[0] == self.key:
             return self._coming_back[1]
+        if self._left_standing is not None and not self.has_moved(self._left_standing[1]):
+            top = self._left_standing[0].top
+            return Whereabouts(top.key, -top.offset) if top is not None and top.key else None
         stop = self.cursor_stop() if self.cursor is not None or self.scroll_offset.y else None
         if stop is None or not stop[3].key:
             return None
@@ -178,23 +233,24 @@ class Opening(Marked):
     def come_back(self, key: str, place: Whereabouts | None) -> None:
         """Go to where one was on the page called `key` when it is shown, as soon as that part of it is read."""
         self._coming_back, self._place_is_read = (key, place) if place is not None else None, False
+        self._asked_at = Here()
 
     def go_back(self) -> None:
         """Go to where one was, if that is read by now, and nobody has moved meanwhile."""
         if self._coming_back is None or self._coming_back[0] != self.key or not len(self.galley):
             return
         wanted, place = self._coming_back
-        has_moved = self.cursor is not None or self.scroll_offset.y > 0
         self._coming_back = None
-        if has_moved:
+        if self.has_moved(self._asked_at):
             return
+        cursor = self.cursor
         if not self.go_to_block(place.block, bring=None):
             self._coming_back = None if self.is_whole else (wanted, place)
         elif (stop := self.cursor_stop()) is not None:
             unit, first, last, _ = stop
             self.settle_around(unit)
             if not self.is_whole and self.galley.top(unit) + last + self.rows > self.galley.total:
-                self._coming_back, self._place_is_read, self.cursor = (wanted, place), True, None
+                self._coming_back, self._place_is_read, self.cursor = (wanted, place), True, cursor
                 return  # it cannot stand where it stood before there is more below it
             self.go_to(unit, first, below=min(max(place.below, first - last), self.rows - 1))
 

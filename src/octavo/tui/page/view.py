@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual.binding import BindingType
 from textual.content import Content
@@ -12,12 +12,13 @@ from textual.message import Message
 from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Block, Document, Run, words
-from octavo.tui.page.arriving import Arriving
+from octavo.tui.page.arriving import STILL, Arriving
 from octavo.tui.page.cursor_pane import Bring, Stop
 from octavo.tui.page.finding import Find, Finder
 from octavo.tui.page.galley import Galley
 from octavo.tui.page.layout import Unit, guess, set_block, set_unit, units
 from octavo.tui.page.marked import MARK
+from octavo.tui.page.opening import Here
 from octavo.tui.page.page_parts import ThreadMarks, same_title, source_blocks
 from octavo.tui.page.pane import Anchor
 from octavo.tui.page.reader import motions
@@ -33,6 +34,15 @@ if TYPE_CHECKING:
 
 MEASURES = (76, 100, 0)
 """Cells a line of text may take, narrow and wide; 0 is the whole pane, in which code is not broken either."""
+
+
+class Wanted(NamedTuple):
+    """A heading or a block that was asked for and is not read yet, and where one was then."""
+
+    anchor: str
+    asked_at: Here
+    by_link: bool = False
+    """Whether a link of the page asks for it: when there is none, that is said."""
 
 
 class PageView(Tabling, Arriving):
@@ -62,14 +72,13 @@ class PageView(Tabling, Arriving):
         super().__init__(ascii=ascii, mono=mono, name=name, id=id, classes=classes)
         self.document: Document | None = None
         self.folds = Folds()
-        self.shows_source = False
         self._source_of: Block | None = None
         """The block whose source the cursor is on."""
         self._head: tuple[str, str] = ("", "")
         self._measure = 0
         self.sources = Sources()
         """Where what does not stand in the text of the page comes from: give others before a page is shown."""
-        self._wanted_anchor = ""
+        self._wanted: Wanted | None = None
 
     # What callers ask and do
 
@@ -110,9 +119,12 @@ class PageView(Tabling, Arriving):
 
     def all_read(self, document: Document) -> None:
         self._marked = ThreadMarks(document.blocks, self._marked.counts)
-        if self._wanted_anchor:
-            self.go_to_anchor(self._wanted_anchor)
+        wanted, self._wanted = self._wanted, None
+        stays = wanted is not None and not self.has_moved(wanted.asked_at)
+        if wanted is not None and stays and not self.go_to_anchor(wanted.anchor) and wanted.by_link:
+            self.miss(wanted.anchor)
         self.go_back()
+        self._stand_again()
         self.refresh_bindings()
         self.tell()
         self.post_message(self.Loaded())
@@ -124,6 +136,8 @@ class PageView(Tabling, Arriving):
         self.settled()
         anchor = self._anchor() if same else None
         if not same:
+            self._wanted = self._wanted if self.document is None else None
+            self._left_standing = None
             self.leave()
         self.document, self._head, self.is_whole = document, head, whole
         if not same:
@@ -140,8 +154,8 @@ class PageView(Tabling, Arriving):
         self.reset(anchor=anchor)
         self.content_changed()
         self._marked = ThreadMarks(document.blocks, self._marked.counts)
-        if self._wanted_anchor:
-            self.go_to_anchor(self._wanted_anchor)
+        if self._wanted is not None and not same:
+            self.go_to_anchor(self._wanted.anchor)
         self.refresh_bindings()
         self.tell()
 
@@ -150,20 +164,31 @@ class PageView(Tabling, Arriving):
         wanted = anchor.lstrip("#")
         document = self.document
         if document is None:
-            self._wanted_anchor = wanted
+            self._wanted = Wanted(wanted, Here())
             return False
+        if self.shows_source:
+            self.action_source()
+        self._coming_back = self._left_standing = None
+        here = self._here()
         block = next((heading.block for heading in document.headings if heading.anchor == wanted), None)
         if block is not None and block is self._left_out(document):
             self._go_to_top()
             found = True
-        elif block is not None and self._grows and self.cursor is None and not self.scroll_offset.y:
+        elif block is not None and self._grows:
             self.come_back(self.key, Whereabouts(block.key, 1))  # it can stand at the top once there is more below it
+            self._asked_at = here
             self.go_back()
             found = True
         else:
             found = self.go_to_block(block.key if block is not None else wanted)
-        self._wanted_anchor = "" if found or self.is_whole else wanted
+        self._wanted = None if found or self.is_whole else Wanted(wanted, here)
         return found
+
+    def miss(self, anchor: str) -> None:
+        if self._wanted is not None and self._wanted.anchor == anchor:
+            self._wanted = self._wanted._replace(by_link=True)  # it may be still to come
+        else:
+            super().miss(anchor)
 
     def _go_to_top(self) -> None:
         if self.shows_source:
@@ -197,6 +222,7 @@ class PageView(Tabling, Arriving):
         self.stop_reading()
         self.leave()
         self.document, self.key, self._marked = None, "", ThreadMarks()
+        self._wanted = self._left_standing = None
         self.reset()
 
     # Laying out
@@ -297,9 +323,11 @@ class PageView(Tabling, Arriving):
         if not len(self.galley) and action not in ("measure",):
             return self.why_nothing
         if action == "thread" and not self._marked:
-            return "No block of this page has an open thread."
+            return "No block of this page has an open thread." if self.is_whole else STILL
         if action == "hit" and not self._finds:
-            return f"“{self.needle}” is not on this page." if self.needle else "Nothing is searched: / finds words."
+            if not self.needle:
+                return "Nothing is searched: / finds words."
+            return f"“{self.needle}” is not on this page." if self.is_whole else STILL
         return super().why_not(action, parameters)
 
     def action_hit(self, step: int) -> None:
@@ -312,19 +340,15 @@ class PageView(Tabling, Arriving):
     def action_source(self) -> None:
         if self.document is None:
             return
-        line, at_top = 0, self.scroll_offset.y == 0
-        if len(self.galley):
-            unit, place = self.galley.at(self.scroll_offset.y)
-            block = self.galley.units[unit].part or self.galley.units[unit].block
-            line = block.lines[0] + (place if self.shows_source else 0)
+        self._coming_back = self._left_standing = self._wanted = None
+        line, at_top = self._line_of_source(), self.scroll_offset.y == 0
         on_show = next((stop[3] for stop in self.stops_on_show() if self.cursor_stop() == stop), None)
         self.shows_source = not self.shows_source
         self._source_of = on_show if self.shows_source else None
         self.cursor = None
         self.content_changed()
         self._finder = None
-        spans = [(unit.part or unit.block).lines for unit in units(self._blocks())]
-        at = next((index for index, (_, end) in enumerate(spans) if end > line), 0)
+        at, _ = self._unit_with(line)
         self.reset(anchor=Anchor(at))
         self.content_changed()
         if at_top:
@@ -332,6 +356,24 @@ class PageView(Tabling, Arriving):
         if on_show is not None:
             self._stand_on(on_show.key)
         self.tell()
+
+    def _line_of_source(self) -> int:
+        """The line of the source that stands at the top, or begins the block there."""
+        if not len(self.galley):
+            return 0
+        unit, place = self.galley.at(self.scroll_offset.y)
+        block: Block = self.galley.units[unit].part or self.galley.units[unit].block
+        return block.lines[0] + (place if self.shows_source else 0)
+
+    def _unit_with(self, line: int) -> tuple[int, int]:
+        """Which unit will have a line of the source, and the first line of that unit."""
+        spans = [(unit.part or unit.block).lines for unit in units(self._blocks())]
+        return next(((index, first) for index, (first, end) in enumerate(spans) if end > line), (0, 0))
+
+    def source_known(self) -> None:
+        line = self._line_of_source()
+        at, first = self._unit_with(line)
+        self.reset(anchor=Anchor(at, place=line - first, width=self._width))
 
     def _stand_on(self, key: str) -> None:
         """Put the cursor on the block called `key`, from the page in its source or back."""

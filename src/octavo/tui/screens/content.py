@@ -22,7 +22,7 @@ from octavo.tui.following_links import copy_address, follow, follow_link_page
 from octavo.tui.hanging import Hanging
 from octavo.tui.history import Visit
 from octavo.tui.naming import name_again, name_targets
-from octavo.tui.page.opening import Standing
+from octavo.tui.page.opening import UNSEEN, Standing
 from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
 from octavo.tui.page.view import PageView
 from octavo.tui.pages import page_to_read, show_page
@@ -97,9 +97,8 @@ class ContentScreen(AtHand, Travelling):
 
     @property
     def here(self) -> Visit | None:
-        if self.space is None or self.page is None:
-            return None
-        return Visit(self.space.id, self.page.id, self.view.standing)
+        standing = self._wanted_standing or (self.view.standing if self._in_view else UNSEEN)
+        return Visit(self.space.id, self.page.id, standing) if self.space and self.page else None
 
     def show_again(self, visit: Visit) -> None:
         if self.space is not None and visit.space == self.space.id:
@@ -206,6 +205,7 @@ class ContentScreen(AtHand, Travelling):
         if remember:
             self.leave_here(page.id)
         self.keep_place()
+        standing = standing if standing is not UNSEEN else None
         self.page, self._anchor, self._wanted_standing = page, anchor, standing
         self.octavo.session.state.remember(f"page {self.space.id}", page.id)
         op = page_to_read(self.space.ref, page.id)
@@ -247,12 +247,12 @@ class ContentScreen(AtHand, Travelling):
         self.say_where()
 
     def _go_to_anchor(self) -> None:
-        if self._wanted_standing is not None:
-            self.view.stand(self._wanted_standing)
-            self._wanted_standing = None if self.view.is_whole else self._wanted_standing
-        if self._anchor:
-            self.view.go_to_anchor(self._anchor)
-            self._anchor = ""
+        if self._in_view:  # on the page before there is no such place
+            standing, self._wanted_standing, anchor, self._anchor = self._wanted_standing, None, self._anchor, ""
+            if standing is not None:
+                self.view.stand(standing)
+            if anchor:
+                self.view.go_to_anchor(anchor)
 
     @on(PageView.Moved)
     def say_where(self) -> None:

@@ -1,0 +1,351 @@
+"""What one does while a page is still being read: nobody is brought where one did not ask to be."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.selection import Selection
+
+from octavo.documents.parse import parse
+from octavo.tui.page import arriving
+from octavo.tui.page.view import PageView
+from octavo.tui.page.whereabouts import Whereabouts
+from tests.tui.page.panes import PaneApp, bar_at, screen
+
+PAGE = "\n\n".join(f"## Section {number}\n\nParagraph {number} says a little." for number in range(80))
+OTHER = PAGE.replace("a little", "much more")
+
+
+class HeldPage(PageView):
+    """A page of which no more is read while it is held."""
+
+    held = True
+
+    def work(self, seconds: float) -> bool:
+        return super().work(seconds) if not self.held else False
+
+
+@asynccontextmanager
+async def begun(
+    markdown: str = PAGE, *, size: tuple[int, int] = (80, 20), blocks: int = 12
+) -> AsyncIterator[tuple[PaneApp[HeldPage], Pilot[None]]]:
+    """A page of which so many blocks are on show."""
+    app = PaneApp(HeldPage())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arriving, "BLOCKS", blocks)
+        patch.setattr(arriving, "FIRST", 10.0)
+        async with app.run_test(size=size) as pilot:
+            app.pane.show_markdown(markdown, title="Long", key="p")
+            await pilot.pause()
+            assert not app.pane.is_whole
+            yield app, pilot
+
+
+async def read(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> None:
+    """Let the page be read to its end."""
+    app.pane.held = False
+    while not app.pane.is_whole:
+        await pilot.pause()
+    await pilot.pause()
+
+
+def top(view: PageView, row: int = 0) -> str:
+    return screen(view).split("\n")[row].removeprefix("▌").strip()
+
+
+async def test_who_scrolls_on_is_not_pulled_back_to_a_heading_that_comes_late() -> None:
+    async with begun() as (app, pilot):
+        assert not app.pane.go_to_anchor("section-70")
+        await pilot.press("j", "j")
+        here = screen(app.pane)
+        await read(app, pilot)
+        assert screen(app.pane) == here
+
+
+async def test_a_heading_that_comes_late_is_gone_to_also_from_further_down() -> None:
+    async with begun() as (app, pilot):
+        await pilot.press("j", "j", ")")
+        assert not app.pane.go_to_anchor("section-70")
+        await read(app, pilot)
+        assert "Section 70" in top(app.pane, 1)
+
+
+async def test_a_heading_comes_to_the_top_once_there_is_enough_below_it_also_from_further_down() -> None:
+    async with begun() as (app, pilot):
+        await pilot.press("j", ")")
+        assert app.pane.go_to_anchor("section-5")
+        await read(app, pilot)
+        assert "Section 5" in top(app.pane, 1)
+
+
+async def test_of_two_headings_the_one_asked_for_last_is_gone_to() -> None:
+    async with begun() as (app, pilot):
+        assert app.pane.go_to_anchor("section-5")
+        assert not app.pane.go_to_anchor("section-70")
+        await read(app, pilot)
+        assert "Section 70" in top(app.pane, 1)
+    async with begun() as (app, pilot):
+        assert not app.pane.go_to_anchor("section-70")
+        assert app.pane.go_to_anchor("section-5")
+        await read(app, pilot)
+        assert "Section 5" in top(app.pane, 1)
+
+
+async def test_who_leaves_before_a_heading_came_is_not_brought_to_one_of_the_next_page() -> None:
+    async with begun() as (app, pilot):
+        assert not app.pane.go_to_anchor("section-70")
+        app.pane.show_markdown(OTHER, title="Other", key="q")
+        await read(app, pilot)
+        assert app.pane.scroll_offset.y == 0
+
+
+async def test_a_link_to_a_heading_that_is_still_to_come_is_not_called_broken() -> None:
+    page = "[late](#section-70) words\n\n" + PAGE
+    async with begun(page) as (app, pilot):
+        await pilot.press("f", "a")
+        assert app.explained == []
+        await read(app, pilot)
+        assert "Section 70" in top(app.pane, 1)
+
+
+async def test_a_link_to_a_heading_that_is_nowhere_is_called_so_once_all_is_read() -> None:
+    page = "[late](#section-700) words\n\n" + PAGE
+    async with begun(page) as (app, pilot):
+        await pilot.press("f", "a")
+        assert app.explained == []
+        await read(app, pilot)
+        assert app.explained == ["This page has no heading “section-700”: it may have got another name."]
+        assert app.pane.scroll_offset.y == 0
+
+
+@pytest.mark.parametrize("key", ["j", "ctrl+d", "space", "ctrl+d,ctrl+d"])
+async def test_who_reads_to_the_end_of_what_there_is_stays_there(key: str) -> None:
+    async with begun() as (app, pilot):
+        await pilot.press(*key.split(","))
+        await read(app, pilot)
+        assert "Section 79" not in screen(app.pane)
+        assert app.pane.scroll_offset.y < 20
+
+
+async def test_who_wants_the_end_and_moves_on_is_not_brought_to_it() -> None:
+    async with begun() as (app, pilot):
+        await pilot.press("G", "(", "(", "(", "(", "(", "(", "(", "(")
+        here = screen(app.pane)
+        await read(app, pilot)
+        assert screen(app.pane).split("\n")[:10] == here.split("\n")[:10]
+
+
+async def test_the_end_of_a_page_is_wanted_once() -> None:
+    async with begun() as (app, pilot):
+        await pilot.press("G")
+        await read(app, pilot)
+        assert "Paragraph 79" in screen(app.pane)
+
+
+async def test_the_same_page_anew_stays_as_far_as_it_is_on_show() -> None:
+    async with begun() as (app, pilot):
+        await pilot.press("j", "j", ")")
+        here = screen(app.pane)
+        app.pane.show_markdown(PAGE, title="Long", key="p")
+        await pilot.pause()
+        assert screen(app.pane) == here
+        await read(app, pilot)
+        assert screen(app.pane).split("\n")[:8] == here.split("\n")[:8]
+        assert app.pane.document == parse(PAGE)
+        assert len(app.said) == 1
+
+
+@pytest.mark.parametrize("blocks", [1, 12, 40])
+async def test_another_text_of_a_page_half_read_takes_its_place_when_it_is_read(blocks: int) -> None:
+    async with begun(blocks=blocks) as (app, pilot):
+        await pilot.press("j", "j", ")")
+        here = screen(app.pane)
+        app.pane.show_markdown(OTHER, title="Long", key="p")
+        app.pane.held = False
+        while not app.pane.is_whole:
+            assert screen(app.pane) == here
+            await pilot.pause()
+        await pilot.pause()
+        assert app.pane.document == parse(OTHER)
+        assert "much more" in screen(app.pane)
+        assert top(app.pane) == here.split("\n")[0].removeprefix("▌").strip()
+        assert app.pane.galley.units[-1].block.plain() == "Paragraph 79 says much more."
+
+
+async def test_a_selection_of_all_of_a_page_half_read_and_asked_for_anew_is_copied_whole() -> None:
+    async with begun() as (app, _):
+        app.pane.show_markdown(OTHER, title="Long", key="p")
+        copied = app.pane.get_selection(Selection(None, None))
+        assert copied is not None
+        assert copied[0].count("says") == 80
+
+
+async def test_the_source_of_a_page_half_read_is_on_show_and_so_is_the_page_again() -> None:
+    async with begun() as (app, pilot):
+        await pilot.press("backslash")
+        assert "## Section 0" in screen(app.pane)
+        await read(app, pilot)
+        assert "## Section 0" in screen(app.pane)
+        whole = [unit.block.key for unit in app.pane.galley.units]
+        await pilot.press("backslash")
+        assert app.pane.galley.units[-1].block.plain() == "Paragraph 79 says a little."
+        await pilot.press("backslash")
+        assert [unit.block.key for unit in app.pane.galley.units] == whole
+
+
+async def test_who_looks_at_the_source_is_not_brought_back_to_the_page() -> None:
+    async with begun() as (app, pilot):
+        assert not app.pane.go_to_anchor("section-70")
+        await pilot.press("backslash")
+        await read(app, pilot)
+        assert app.pane.shows_source
+        assert app.pane.scroll_offset.y == 0
+
+
+async def test_the_source_comes_though_a_place_is_still_awaited() -> None:
+    async with begun() as (app, pilot):
+        assert app.pane.go_to_anchor("section-5")
+        await pilot.press("backslash")
+        assert app.pane.shows_source
+        await read(app, pilot)
+        assert app.pane.shows_source
+
+
+async def test_a_page_that_is_hidden_is_read_to_its_end_and_is_whole_when_it_is_shown() -> None:
+    app = PaneApp(HeldPage())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.held = False
+        app.pane.display = False
+        await pilot.pause()
+        app.pane.show_markdown(PAGE, title="Long", key="p")
+        for _ in range(200):
+            await pilot.pause(0.01)
+            if app.said:
+                break
+        assert [type(each) for each in app.said] == [PageView.Loaded]
+        app.pane.display = True
+        await pilot.pause()
+        await pilot.pause()
+        assert "Section 0" in screen(app.pane)
+        assert app.pane.galley.units[-1].block.plain() == "Paragraph 79 says a little."
+
+
+async def test_a_page_that_was_hidden_before_anything_was_on_show_is_read_to_its_end() -> None:
+    pane = HeldPage()
+    pane.display = False
+    app = PaneApp(pane)
+    async with app.run_test(size=(80, 20)) as pilot:
+        pane.held = False
+        pane.show_markdown(PAGE, title="Long", key="p")
+        for _ in range(200):
+            await pilot.pause(0.01)
+            if app.said:
+                break
+        assert [type(each) for each in app.said] == [PageView.Loaded]
+        pane.display = True
+        await pilot.pause()
+        await pilot.pause()
+        assert "Section 0" in screen(pane)
+        assert pane.galley.units[-1].block.plain() == "Paragraph 79 says a little."
+
+
+async def test_a_page_that_is_hidden_while_it_is_read_is_whole_when_it_is_shown_again() -> None:
+    async with begun() as (app, pilot):
+        app.pane.display = False
+        await pilot.pause()
+        await read(app, pilot)
+        app.pane.display = True
+        await pilot.pause()
+        assert "Section 0" in screen(app.pane)
+        assert app.pane.galley.units[-1].block.plain() == "Paragraph 79 says a little."
+        app.pane.display = False
+        await pilot.pause()
+        app.pane.held = True
+        app.pane.show_markdown(OTHER, title="Other", key="q")
+        await read(app, pilot)
+        app.pane.display = True
+        await pilot.pause()
+        assert "much more" in screen(app.pane)
+        assert app.pane.galley.units[0].block.kind == "page-title"
+        assert app.pane.galley.units[-1].block.plain() == "Paragraph 79 says much more."
+
+
+async def test_a_long_page_with_nothing_on_it_says_so() -> None:
+    app = PaneApp(HeldPage())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arriving, "FIRST", 0.0)
+        async with app.run_test(size=(80, 20)) as pilot:
+            app.pane.show_markdown("<!-- " + "nothing " * 800 + "-->\n", title="Long", key="p")
+            await pilot.pause()
+            await read(app, pilot)
+            assert "This page is empty." in screen(app.pane)
+
+
+async def test_resizing_while_a_page_is_read_loses_nothing() -> None:
+    async with begun() as (app, pilot):
+        await pilot.resize_terminal(60, 12)
+        app.pane.held = False
+        await pilot.pause(0.01)
+        await pilot.resize_terminal(100, 30)
+        await read(app, pilot)
+        await pilot.pause(0.1)
+        keys = [unit.block.key for unit in app.pane.galley.units if unit.block.kind != "page-title"]
+        assert keys == [block.key for block in parse(PAGE).blocks]
+
+
+async def test_words_that_come_late_are_found_and_gone_to_and_nobody_is_moved() -> None:
+    async with begun() as (app, pilot):
+        await pilot.press("slash", *"graph 79", "enter")
+        assert app.pane.finding == "not found"
+        await read(app, pilot)
+        assert app.pane.finding == "1 found"
+        await pilot.press("n")
+        assert "Paragraph 79" in screen(app.pane)
+
+
+async def test_letters_stay_while_blocks_arrive_below() -> None:
+    page = "[one](https://a.example) and [two](https://b.example)\n\n" + PAGE
+    async with begun(page, size=(80, 60)) as (app, pilot):
+        await pilot.press("f")
+        await read(app, pilot)
+        assert app.pane.is_typing
+        await pilot.press("a")
+        assert len(app.said) == 2
+
+
+async def test_a_thread_on_a_late_block_is_marked_and_gone_to_once_it_is_there() -> None:
+    late = next(block for block in parse(PAGE).blocks if block.plain() == "Paragraph 70 says a little.")
+    async with begun() as (app, pilot):
+        app.pane.set_threads({late.key: 1})
+        await pilot.press("t")
+        assert app.explained == ["The rest of this page is still being read."]
+        await read(app, pilot)
+        await pilot.press("t")
+        assert bar_at(app.pane)[0].startswith("Paragraph 70")
+
+
+async def test_who_goes_to_another_page_and_back_sees_it_whole() -> None:
+    async with begun() as (app, pilot):
+        app.pane.show_markdown(OTHER, title="Other", key="q")
+        app.pane.show_markdown(PAGE, title="Long", key="p")
+        await read(app, pilot)
+        assert app.pane.document == parse(PAGE)
+        assert app.pane.galley.units[0].block.kind == "page-title"
+        assert len(app.pane.galley) == 161
+        assert len(app.said) == 1
+
+
+async def test_a_place_one_comes_back_to_is_reached_unless_a_heading_is_asked_for_meanwhile() -> None:
+    key = next(block.key for block in parse(PAGE).blocks if block.plain() == "Paragraph 70 says a little.")
+    async with begun() as (app, pilot):
+        app.pane.come_back("q", Whereabouts(key, 5))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(arriving, "TO_PLACE", 0.0)
+            app.pane.show_markdown(PAGE, title="Long", key="q")
+        assert not app.pane.go_to_anchor("section-50")
+        await read(app, pilot)
+        assert "Section 50" in top(app.pane, 1)
