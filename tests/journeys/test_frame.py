@@ -39,7 +39,6 @@ async def test_the_title_of_the_pane_that_has_the_keys_is_in_the_accent(stage: S
     ("start", "left", "keys", "right"),
     [
         ("content", "Your first tide table", "enter", "Measured and predicted"),
-        ("home", "ORGANIZATIONS", "tab", "SPACES OF SALTMARSH"),
         ("comments", "I asked two", "tab", "↳ Mara Lindqvist"),
     ],
 )
@@ -58,6 +57,26 @@ async def test_below_80_columns_there_is_one_pane_the_one_with_the_keys(
         await run.press("shift+tab")
         await run.see(left)
         assert right not in run.text
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 20), (100, 20), (60, 14), (40, 10)])
+async def test_home_leads_to_all_its_lists_where_there_is_little_room(stage: Stage, size: tuple[int, int]) -> None:
+    async with stage.play(start="home", size=size) as run:
+        await run.see("ORGANIZATIONS", "◆ Saltmarsh", "SPACES OF SALTMARSH", "] next list")
+        await run.press("]")
+        await run.see("Harbour API")
+        await run.press("]", "j")
+        await run.see("OPEN CHANGE REQUESTS", "#1  Limpet 3 becomes")
+        await run.press("enter")
+        await run.see("#1 Limpet 3 becomes")
+
+
+async def test_a_narrow_home_shows_all_its_lists_at_once(stage: Stage) -> None:
+    async with stage.play(start="home", size=(60, 20)) as run:
+        await run.see("◆ Saltmarsh Instruments", "Handbook", "#7  Show what a refused time looks like")
+        before = run.text
+        await run.press("]", "]", "[", "[")
+        assert run.text == before, "going from list to list moves nothing"
 
 
 async def test_a_change_request_below_80_columns(stage: Stage) -> None:

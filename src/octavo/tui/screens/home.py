@@ -11,6 +11,7 @@ from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.events import Resize
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -29,6 +30,8 @@ from octavo.tui.widgets.rows import Column, Row, Rows
 
 MOST_SEATS = 50
 """As many organizations say what waits in them."""
+_LOW = 14
+"""With fewer rows its lists are not seen together."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +146,9 @@ class HomeScreen(Addressed):
     @property
     def changes(self) -> Rows[ChangeRequest]:
         return self.query_one("#changes", Rows)
+
+    def on_resize(self, event: Resize) -> None:
+        self.set_class(event.size.height < _LOW, "-low")
 
     def on_mount(self) -> None:
         self.organizations.wait_for("your organizations")
@@ -297,7 +303,7 @@ class HomeScreen(Addressed):
             self.octavo.open_change_request(change_request, SpaceRef(space_id=change_request.space))
 
     def action_list(self, step: int) -> None:
-        lists = [rows for rows in self.query(Rows) if rows.is_on_screen or rows.has_focus]
+        lists = list(self.query(Rows))
         at = next((index for index, rows in enumerate(lists) if rows.has_focus), -step)
         lists[(at + step) % len(lists)].focus()
 
