@@ -321,6 +321,9 @@ async def test_the_filter_line() -> None:
         await pilot.pause()
         assert at(listed) == 29, "enter kept it"
         assert not lines(app)[0].startswith(" /")
+        await pilot.press("/", *"nothing", "enter", "escape")
+        await pilot.pause()
+        assert at(listed) == 29, "there was nothing to go to"
 
 
 async def test_what_is_typed_faster_than_it_is_shown_stays_in_order() -> None:

@@ -336,7 +336,7 @@ class Lines(Explained, Surface, can_focus=True):
             self._filter_line.open()
 
     def _filter_left(self, kept: bool) -> None:
-        if kept:
+        if kept and self.keys:
             self.stay()
         self.focus()
 
