@@ -9,6 +9,7 @@ from typing import Any
 
 from octavo.api import comments, content
 from octavo.server.app import Platform
+from octavo.tui.screens.content import ContentScreen
 from octavo.tui.widgets.rows import Rows
 from tests.journeys.moods import serving
 from tests.journeys.stage import Stage
@@ -41,6 +42,36 @@ async def test_a_page_that_comes_at_once_does_not_blink(stage: Stage) -> None:
         seen = run.text
         assert "Quickstart" in seen
         assert "░" not in seen
+
+
+async def test_a_heading_of_a_page_on_its_way_is_not_looked_for_on_the_page_before(stage: Stage) -> None:
+    async with stage.play() as run:
+        run.gate.shut(content.GetPage)
+        here = run.app.screen
+        assert isinstance(here, ContentScreen)
+        page = here.named("get-started/authentication")
+        assert page is not None
+        here.open_page(page.id, anchor="kinds-of-key")
+        here.open_page(page.id, anchor="when-a-key-gets-out")
+        run.gate.open()
+        await run.see("› Authentication", "When a key gets out")
+        assert here.view.scroll_offset.y > 0
+
+
+async def test_a_page_one_left_before_it_came_is_met_at_its_top(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("j", "j", "enter", "G")
+        run.gate.shut(content.GetPage)
+        here = run.app.screen
+        assert isinstance(here, ContentScreen)
+        here.action_read_on(1)
+        here.action_back()
+        run.gate.open()
+        await run.see("› Quickstart")
+        assert here.view.scroll_offset.y > 0
+        await run.press(">")
+        await run.see("› Authentication")
+        assert here.view.scroll_offset.y == 0
 
 
 async def test_the_outline_of_another_page_begins_at_its_top(stage: Stage) -> None:

@@ -12,6 +12,7 @@ from textual.selection import Selection
 
 from octavo.documents.parse import parse
 from octavo.tui.page import arriving
+from octavo.tui.page.opening import Standing
 from octavo.tui.page.view import PageView
 from octavo.tui.page.whereabouts import Whereabouts
 from tests.tui.page.panes import PaneApp, bar_at, screen
@@ -129,6 +130,13 @@ async def test_who_reads_to_the_end_of_what_there_is_stays_there(key: str) -> No
         await read(app, pilot)
         assert "Section 79" not in screen(app.pane)
         assert app.pane.scroll_offset.y < 20
+
+
+async def test_who_presses_a_key_before_the_pane_is_full_is_not_brought_to_the_end() -> None:
+    async with begun(size=(80, 60)) as (app, pilot):
+        await pilot.press("j")
+        await read(app, pilot)
+        assert app.pane.scroll_offset.y == 0
 
 
 async def test_who_wants_the_end_and_moves_on_is_not_brought_to_it() -> None:
@@ -349,3 +357,61 @@ async def test_a_place_one_comes_back_to_is_reached_unless_a_heading_is_asked_fo
         assert not app.pane.go_to_anchor("section-50")
         await read(app, pilot)
         assert "Section 50" in top(app.pane, 1)
+
+
+async def left_at_70(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> Standing:
+    """Read a page, and leave it far down with the bar on a paragraph."""
+    await read(app, pilot)
+    app.pane.go_to_anchor("section-70")
+    await pilot.press(")")
+    return app.pane.standing
+
+
+async def test_who_goes_back_to_a_page_stands_where_one_stood_once_that_is_read() -> None:
+    async with begun() as (app, pilot):
+        standing = await left_at_70(app, pilot)
+        here = screen(app.pane)
+        app.pane.show_markdown(OTHER, title="Other", key="q")
+        await pilot.pause()
+        app.pane.held = True
+        app.pane.show_markdown(PAGE, title="Long", key="p")
+        app.pane.stand(standing)
+        await pilot.pause()
+        assert "Section 0" in screen(app.pane)
+        assert app.pane.standing == standing
+        assert app.pane.whereabouts is not None
+        await read(app, pilot)
+        assert screen(app.pane) == here
+
+
+async def test_who_goes_back_to_a_page_and_moves_before_it_is_read_is_not_brought_further() -> None:
+    async with begun() as (app, pilot):
+        standing = await left_at_70(app, pilot)
+        app.pane.show_markdown(OTHER, title="Other", key="q")
+        app.pane.held = True
+        app.pane.show_markdown(PAGE, title="Long", key="p")
+        app.pane.stand(standing)
+        await pilot.press("j", "j", ")")
+        here = screen(app.pane)
+        assert app.pane.standing != standing
+        await read(app, pilot)
+        assert screen(app.pane).split("\n")[:8] == here.split("\n")[:8]
+
+
+async def test_who_goes_back_and_on_to_yet_another_page_is_at_its_top() -> None:
+    async with begun() as (app, pilot):
+        standing = await left_at_70(app, pilot)
+        app.pane.held = True
+        app.pane.show_markdown(OTHER, title="Other", key="q")
+        app.pane.stand(standing)
+        app.pane.show_markdown(PAGE, title="Long", key="r")
+        await read(app, pilot)
+        assert app.pane.scroll_offset.y == 0
+        assert app.pane.cursor is None
+
+
+async def test_a_note_that_stands_at_the_end_is_there_before_all_is_read() -> None:
+    async with begun("Said once.[^late]\n\n" + PAGE + "\n\n[^late]: The note.\n") as (app, _):
+        note = app.pane.note("late")
+        assert note is not None
+        assert "The note." in "".join(block.plain() for block in note.walk())
