@@ -185,6 +185,50 @@ def test_a_width_is_heeded_where_columns_have_to_give_way(width: int) -> None:
     assert head.index("B") == (14 if width < 20 else 41)
 
 
+def starts(markdown: str, width: int) -> list[int]:
+    """Where the columns of a table begin, by the words of its head."""
+    head = lay_out(parse(markdown).blocks, width, Look.plain()).lines[0].text
+    return [head.index(word) for word in head.split()]
+
+
+PROSE = "what the server does when a request was answered by another one meanwhile and nobody asked"
+
+
+def test_columns_of_prose_get_room_by_how_much_they_hold() -> None:
+    little, much = PROSE[:48], f"{PROSE} {PROSE} {PROSE}"
+    lines = f"| Key | Name | Meaning |\n|-|-|-|\n| a1 | {little} | {much} |\n"
+    key, name, meaning = starts(lines, 54)
+    assert name - key == len("Key") + 3
+    assert 54 - meaning > 1.5 * (meaning - name)
+    shorter = f"| Key | Meaning | Name |\n|-|-|-|\n| a1 | {much} | {little} |\n"
+    key, meaning, name = starts(shorter, 54)
+    assert name - meaning > 1.5 * (54 - name)
+
+
+def test_columns_of_as_much_prose_are_as_wide() -> None:
+    first, second = starts(f"| A | B |\n|-|-|\n| {PROSE} | {PROSE} |\n", 54)
+    assert abs((second - first - 3) - (54 - 1 - second)) <= 1
+
+
+@pytest.mark.parametrize("name", ["registerLocalToolAlso()", "X-RateLimit-Remaining"])
+@pytest.mark.parametrize("width", [54, 74])
+def test_a_long_word_stays_whole_where_prose_has_room_beside_it(name: str, width: int) -> None:
+    markdown = f"| Name | Meaning |\n|-|-|\n| `{name}` | {PROSE} {PROSE} |\n"
+    assert name in "\n".join(line.text for line in lay_out(parse(markdown).blocks, width, Look.plain()).lines)
+
+
+def test_numbers_and_short_codes_stay_whole_beside_prose() -> None:
+    row = ("1,234.50", "1,234,567.89", "v12-rc1", f"{PROSE} {PROSE}")
+    markdown = f"| At | Of | In | Meaning |\n|-|-:|-|-|\n| {' | '.join(row)} |\n"
+    first = lay_out(parse(markdown).blocks, 54, Look.plain()).lines[2].text
+    assert first.split()[:3] == list(row[:3])
+
+
+def test_signs_without_spaces_between_them_need_no_more_room_than_words() -> None:
+    markdown = f"| 名 | Meaning |\n|-|-|\n| {'機能' * 9} | {PROSE} {PROSE} {PROSE} {PROSE} |\n"
+    assert starts(markdown, 44)[1] <= 1 + 20 + 3
+
+
 @pytest.mark.parametrize(("width", "moves"), [(60, False), (44, False), (30, True)])
 def test_long_words_are_broken_before_a_table_has_to_be_moved(width: int, moves: bool) -> None:
     markdown = "| Name | Type | Default | Meaning |\n|-|-|-|-|\n| state | string | active,degraded,silent | Separated states |\n"

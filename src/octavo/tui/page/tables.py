@@ -25,7 +25,14 @@ if TYPE_CHECKING:
 
 GAP = 3
 NARROW, MOST_COLUMNS, MOST_CELLS = 10, 200, 20_000
-_LONG_WORD = 18
+_LONG_WORD = 16
+"""Cells from which on a word is rather broken than the table moved."""
+_COMFORTS = ((16, 24), (12, 18))
+"""Columns up to so wide stay whole, wider ones are left so many cells for prose, and so many for their longest word: the
+first for which there is room."""
+_BETWEEN_WORDS = re.compile("[ \n\u0e01-\u115f\u2e80-\ua4cf\uf900-\ufaff\uff00-\uff60\U00020000-\U0003fffd]+")
+_WITHIN_WORDS = re.compile(r"[/\-_]|[.,](?!\d)")
+_HALVINGS = 24
 _FIRST_ROWS, _LONGEST_ROWS, _LETTERS = 60, 8, 20_000
 """The widths of a table that is set in slices are told by so many rows: the longest in each column, and its first, until
 they hold so many letters."""
@@ -165,59 +172,79 @@ def fitted(
     hints: Sequence[int] = (),
 ) -> Grid:
     """Rows of cells with widths for `room` cells. Where columns have to give way, those go first that are wider than
-    their hint; 0 is no hint."""
+    their hint; 0 is no hint. The rest is shared by how much they hold, with words kept whole where that leaves room."""
     every = head + body
-    natural = [max((_natural(row[at]) for row in every), default=1) for at in range(len(aligns))]
-    least = [_least(every, at, wide) for at, wide in enumerate(natural)]
+    texts = [[_text(row[at]) for row in every] for at in range(len(aligns))]
+    sizes = [list(map(_natural, column)) for column in texts]
+    natural = [max(column, default=1) for column in sizes]
+    if _over(natural, room) <= 0:
+        return Grid(head, body, aligns, natural)
+    parts_and_words = list(map(_longest, texts, natural))
+    least = [part for part, _ in parts_and_words]
     hinted = [
         max(low, min(wide, hint)) if hint else wide
         for low, wide, hint in zip_longest(least, natural, hints[: len(least)], fillvalue=0)
     ]
-    widths = _narrowed(_narrowed(natural, hinted, room), least, room)
+    held = [sum(column) for column in sizes]
+    widths = _shared(natural, hinted, held, room)
+    for prose, longest in _COMFORTS:
+        kept = [
+            wide if wide <= prose else min(word, longest)
+            for wide, (_, word) in zip(widths, parts_and_words, strict=True)
+        ]
+        if _over([max(low, min(wide, prose)) for wide, low in zip(widths, kept, strict=True)], room) <= 0:
+            break
+    else:
+        kept = least
+    widths = _shared(widths, kept, held, room)
     if _over(widths, room) > 0:
         # Rather long words in two than a table to move, where that is enough.
-        tight = _narrowed(widths, [min(width, NARROW) for width in widths], room)
+        tight = _shared(widths, [min(width, NARROW) for width in widths], held, room)
         widths = tight if _over(tight, room) <= 0 else widths
     return Grid(head, body, aligns, widths)
 
 
-def _over(widths: list[int], room: int) -> int:
+def _over(widths: Sequence[int], room: int) -> int:
     return sum(widths) + GAP * (len(widths) - 1) - room
 
 
-def _natural(pieces: list[Piece]) -> int:
-    text = "".join([piece.text for piece in pieces])
+def _text(cell: list[Piece]) -> str:
+    return "".join([piece.text for piece in cell])
+
+
+def _natural(text: str) -> int:
     return max(1, cells(text) if "\n" not in text else max(cells(line) for line in text.split("\n")))
 
 
-def _least(rows: list[list[list[Piece]]], at: int, natural: int) -> int:
-    """How narrow a column may get: its longest word, within reason."""
+def _longest(texts: Sequence[str], natural: int) -> tuple[int, int]:
+    """The longest part of the words of a column that is not broken, within reason, and its longest word: in cells."""
     if natural <= NARROW:
-        return natural
-    longest = NARROW
-    for row in rows:
-        for word in re.split(r"[ \n/\-_.,]", "".join([piece.text for piece in row[at]])):
-            if len(word) > longest:
-                longest = max(longest, min(cells(word), _LONG_WORD))
-    return min(natural, longest)
+        return natural, natural
+    part = word = NARROW
+    for text in texts:
+        if len(text) > NARROW:
+            for each in text.split() if text.isascii() else _BETWEEN_WORDS.split(text):
+                if len(each) > part:
+                    word = max(word, cells(each))
+                    part = max(part, *[min(cells(inner), _LONG_WORD) for inner in _WITHIN_WORDS.split(each)])
+    return min(natural, part), min(natural, word)
 
 
-def _narrowed(natural: list[int], least: list[int], room: int) -> list[int]:
-    """Widths that fit: the widest columns give way first, none below its least."""
-    widths = list(natural)
-    over = _over(widths, room)
-    while over > 0:
-        wide = [index for index, width in enumerate(widths) if width > least[index]]
-        if not wide:
-            break
-        top = max(widths[index] for index in wide)
-        widest = [index for index in wide if widths[index] == top]
-        following = max([least[index] for index in widest] + [widths[index] for index in wide if widths[index] < top])
-        step = max(1, min(top - following, -(-over // len(widest))))
-        for index in widest:
-            taken = min(step, widths[index] - least[index], over)
-            widths[index] -= taken
-            over -= taken
+def _shared(natural: Sequence[int], least: Sequence[int], held: Sequence[int], room: int) -> list[int]:
+    """Widths that fit, from `least` to `natural`, by how much text the columns hold; `least` when even that is too wide."""
+    if _over(natural, room) <= 0 or _over(least, room) >= 0:
+        return list(natural if _over(natural, room) <= 0 else least)
+
+    def at(level: float) -> list[int]:
+        return [max(low, min(wide, int(text * level))) for low, wide, text in zip(least, natural, held, strict=True)]
+
+    low, high = 0.0, 1.0  # no column needs more cells than it holds
+    for _ in range(_HALVINGS):
+        level = (low + high) / 2
+        low, high = (low, level) if _over(at(level), room) > 0 else (level, high)
+    widths = at(low)
+    for index in sorted(range(len(widths)), key=lambda index: (-held[index], -index))[: -_over(widths, room)]:
+        widths[index] += widths[index] < natural[index]
     return widths
 
 
@@ -298,10 +325,7 @@ def telling(block: Block) -> Block:
 
 
 def _wraps(row: list[list[Piece]], widths: list[int]) -> bool:
-    return any(
-        _natural(cell) > width or any("\n" in piece.text for piece in cell)
-        for cell, width in zip(row, widths, strict=True)
-    )
+    return any(_natural(text) > width or "\n" in text for text, width in zip(map(_text, row), widths, strict=True))
 
 
 def row_lines(row: list[list[Piece]], set_table: Grid) -> list[list[Piece]]:
