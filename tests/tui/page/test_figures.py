@@ -7,6 +7,7 @@ from octavo.tui.page.layout import set_block
 from octavo.tui.page.lines import Line, hots_of
 from octavo.tui.page.look import Look
 from octavo.tui.page.setting import Folds, Setting
+from tests.tui.page.test_every_page import coloured
 
 TWO = (
     '<div><figure><img src="a.png" alt="One"><figcaption><p>First</p></figcaption></figure>'
@@ -51,3 +52,11 @@ def test_an_image_that_is_gone_and_one_from_elsewhere_say_so() -> None:
     assert "what it leads to was deleted" in "\n".join(text_of("![x](/broken/files/abc)", 60))
     assert "img.example.com" in text_of("![x](https://img.example.com/a.png)", 60)[0]
     assert "no alternative text" in text_of("![](a.png)", 60)[1]
+
+
+def test_a_missing_text_is_said_quietly() -> None:
+    look = coloured()
+    setting = Setting(look, Folds(), set_block)
+    lines = set_block(setting, parse("![](a.png)").blocks[0], 60)
+    (said,) = [piece for line in lines for piece in line.pieces if piece.text == "no alternative text"]
+    assert said.style == look.muted != look.warning

@@ -77,10 +77,10 @@ def _framed(setting: Setting, block: Block, wide: int, least: int = 0) -> list[L
 
 def _inside(setting: Setting, block: Block, wide: int, spot: Spot | None) -> list[Line]:
     """What stands in a frame: the image where it is wanted small, its alternative text, why it is not there. A missing
-    text is marked, and an image that is a link says where to in words."""
+    text is said quietly: on many pages all are missing. And an image that is a link says where to in words."""
     look, src = setting.look, str(block.attrs.get("src") or "")
     alt = " ".join(str(block.attrs.get("alt") or "").split())
-    words = Piece(alt, look.text, spot) if alt else Piece("no alternative text", look.warning, spot, True)
+    words = Piece(alt, look.text, spot) if alt else Piece("no alternative text", look.muted, spot, True)
     rows = wrap([words], wide - 4)[:ALT_LINES]
     if link := str(block.attrs.get("link") or ""):
         linked = setting.inline((Run(alt or link.partition("://")[2] or link, link=link),))
