@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from rich.style import Style
 
 from octavo.api.safety import line as safe_line
 from octavo.documents.blocks import Block
 from octavo.tui.page.addresses import Leads, leads
-from octavo.tui.page.lines import Line, Piece, Spot, box, fit, on, padded, width_of
+from octavo.tui.page.lines import Line, Piece, Spot, box, cells, fit, on, padded, width_of
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.targets import in_a_line
@@ -29,6 +29,15 @@ def host_of(address: str) -> str:
         return (urlsplit(address).hostname or address).removeprefix("www.")
     except ValueError:
         return address
+
+
+def _rest_of(address: str) -> str:
+    """What an address has after its host."""
+    try:
+        rest = urlunsplit(urlsplit(address)._replace(scheme="", netloc=""))
+    except ValueError:
+        return ""
+    return "" if rest == "/" else rest
 
 
 def bar(setting: Setting, left: Sequence[Piece], right: Sequence[Piece], width: int) -> Line:
@@ -72,19 +81,24 @@ def _gone(setting: Setting, words: str, trouble: str, width: int) -> Line:
 
 
 def embed(setting: Setting, block: Block, width: int) -> list[Line]:
-    """Something that another site shows: its host and address. Of the platform's own pages: their titles."""
+    """Something that another site shows: its host and address, without the host where there is no room for all of it. Of
+    the platform's own pages: their titles."""
     look, url = setting.look, str(block.attrs.get("url") or "")
     named = setting.targets.named(url) if setting.targets is not None else None
     refused = leads(url) is Leads.REFUSED
     spot = None if refused else Spot("link", url)
+    words = (named and named.words) or host_of(url)
     left = [
         Piece(
             f"{look.glyphs.no if refused else look.glyphs.outside} ", look.error if refused else look.accent, spot, True
         ),
-        Piece((named and named.words) or host_of(url), look.link if spot else look.text, spot),
-        Piece("  ", PLAIN, None, True),
-        Piece(url, look.muted, spot, True),
+        Piece(words, look.link if spot else look.text, spot),
     ]
+    beside = url if url != words else ""
+    if beside and words == host_of(url) and width_of(left) + len("  ") + cells(url) > width - 2:
+        beside = _rest_of(url)
+    if beside:
+        left += [Piece("  ", PLAIN, None, True), Piece(beside, look.muted, spot, True)]
     right = [Piece("never opened", look.muted, None, True)] if refused else []
     return captioned(setting, block, bar(setting, left, right, width), width)
 
