@@ -11,6 +11,7 @@ from octavo.tui.screens.help import HelpScreen
 from octavo.tui.screens.palette import PaletteScreen
 from octavo.tui.screens.picker import Picker
 from octavo.tui.trying_on import TryingOn
+from octavo.tui.widgets.rows import Row, Rows
 from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown
 
 PEOPLE = [
@@ -69,6 +70,34 @@ async def test_the_palette_runs_a_command_where_it_was_opened() -> None:
         assert page.done == ["thread"]
         assert not isinstance(app.screen, PaletteScreen)
         assert page.has_focus
+
+
+class Merging(Rows[int]):
+    """A list with a key that its key bar shows, declared after one that it does not show."""
+
+    CONTEXT = "merges"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("A", "archive", "Archive", show=False, tooltip="Archive it", id="merge.archive"),
+        Binding("m", "merge", "Merge", tooltip="Merge it", id="merge.merge"),
+        Binding("escape", "leave", "Leave", show=False, tooltip="Go back to where you were", id="merge.up"),
+    ]
+
+
+async def test_the_palette_begins_with_what_can_be_done_and_ends_with_steps() -> None:
+    app = App(Merging(lambda number: Row(str(number)), key=lambda number: number))
+    async with app.run_test(size=(90, 40)) as pilot:
+        await pilot.press(":")
+        await pilot.pause()
+        palette = app.screen
+        assert isinstance(palette, PaletteScreen)
+        found = [(choice.group, choice.title) for choice in palette.choices() if choice.group != "THEMES"]
+        groups = list(dict.fromkeys(group for group, _ in found))
+        assert groups[-1] == "MOVING ABOUT"
+        moving = [title for group, title in found if group == "MOVING ABOUT"]
+        assert moving == ["Down", "Up", "Top", "Bottom", "Half page down", "Half page up"]
+        done = [title for group, title in found if group == "MERGES"]
+        assert done[:2] == ["Open", "Merge"], "what the key bar shows"
+        assert {"Archive", "Leave"} <= set(done), "a way back is no step"
 
 
 async def test_a_theme_is_tried_on_in_the_palette_and_kept_with_enter() -> None:

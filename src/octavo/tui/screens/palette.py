@@ -7,13 +7,14 @@ from typing import Any, ClassVar
 
 from textual.screen import Screen
 
-from octavo.tui.commands import Command, active_commands
+from octavo.tui.commands import Command, active_commands, key_bar
 from octavo.tui.screens.chooser import Choice, Chooser
 from octavo.tui.trying_on import TryingOn
 
 _NOT_HERE = ("app.palette",)
-_STEPS = ("down", "up", "top", "bottom", "page_down", "page_up")
-"""What nobody looks for by name: the last in each place."""
+_STEPS = ("down", "up", "top", "bottom", "page_down", "page_up", "read_back", "prev_block", "next_block")
+"""What nobody looks for by name: it comes after all there is to do."""
+_MOVING = "MOVING ABOUT"
 
 
 class PaletteScreen(Chooser[None, Command | str]):
@@ -34,14 +35,11 @@ class PaletteScreen(Chooser[None, Command | str]):
                 command.title,
                 detail=command.help if command.help != command.title else "",
                 right=command.key,
-                group=command.context.upper(),
+                group=place,
                 off=command.reason or "",
             )
-            for command in active_commands(self._below)
-            if command.id not in _NOT_HERE
+            for place, command in _most_wanted_first(self._below)
         ]
-        places = list(dict.fromkeys(each.group for each in commands))
-        commands.sort(key=lambda each: (places.index(each.group), _is_step(each)))
         now = self._themes.before
         themes: list[Choice[Command | str]] = [
             Choice(name, f"Theme {name}", right="now" if name == now else "", group="THEMES")
@@ -63,5 +61,22 @@ class PaletteScreen(Chooser[None, Command | str]):
         super().action_close()
 
 
-def _is_step(choice: Choice[Command | str]) -> bool:
-    return isinstance(choice.value, Command) and choice.value.id.rpartition(".")[2] in _STEPS
+def _most_wanted_first(below: Screen[Any]) -> list[tuple[str, Command]]:
+    """The commands, each with what it stands under: nearest place first, there first what the key bar shows; steps last."""
+    commands = [command for command in active_commands(below) if command.id not in _NOT_HERE]
+    ids = {command.id for command in commands}
+    shown = [command.id for command in key_bar(below)]
+
+    def heading(command: Command) -> str:
+        place, _, name = command.id.rpartition(".")
+        # An `up` without a `down` is a way back.
+        return _MOVING if name in _STEPS and f"{place}.down" in ids else command.context.upper()
+
+    places = dict.fromkeys(command.context.upper() for command in commands)
+    order = [*places, _MOVING]
+
+    def rank(command: Command) -> tuple[int, int]:
+        at = shown.index(command.id) if command.id in shown else len(shown)
+        return (order.index(heading(command)), at)
+
+    return [(heading(command), command) for command in sorted(commands, key=rank)]
