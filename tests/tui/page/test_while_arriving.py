@@ -54,6 +54,16 @@ async def read(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> None:
     await pilot.pause()
 
 
+async def shown(pane: PageView, pilot: Pilot[Any]) -> str:
+    """What a pane shows that was hidden."""
+    pane.display = True
+    for _ in range(200):
+        await pilot.pause(0.01)
+        if screen(pane).strip():
+            break
+    return screen(pane)
+
+
 def top(view: PageView, row: int = 0) -> str:
     return screen(view).split("\n")[row].removeprefix("▌").strip()
 
@@ -235,10 +245,7 @@ async def test_a_page_that_is_hidden_is_read_to_its_end_and_is_whole_when_it_is_
             if app.said:
                 break
         assert [type(each) for each in app.said] == [PageView.Loaded]
-        app.pane.display = True
-        await pilot.pause()
-        await pilot.pause()
-        assert "Section 0" in screen(app.pane)
+        assert "Section 0" in await shown(app.pane, pilot)
         assert app.pane.galley.units[-1].block.plain() == "Paragraph 79 says a little."
 
 
@@ -254,10 +261,7 @@ async def test_a_page_that_was_hidden_before_anything_was_on_show_is_read_to_its
             if app.said:
                 break
         assert [type(each) for each in app.said] == [PageView.Loaded]
-        pane.display = True
-        await pilot.pause()
-        await pilot.pause()
-        assert "Section 0" in screen(pane)
+        assert "Section 0" in await shown(pane, pilot)
         assert pane.galley.units[-1].block.plain() == "Paragraph 79 says a little."
 
 
@@ -266,18 +270,14 @@ async def test_a_page_that_is_hidden_while_it_is_read_is_whole_when_it_is_shown_
         app.pane.display = False
         await pilot.pause()
         await read(app, pilot)
-        app.pane.display = True
-        await pilot.pause()
-        assert "Section 0" in screen(app.pane)
+        assert "Section 0" in await shown(app.pane, pilot)
         assert app.pane.galley.units[-1].block.plain() == "Paragraph 79 says a little."
         app.pane.display = False
         await pilot.pause()
         app.pane.held = True
         app.pane.show_markdown(OTHER, title="Other", key="q")
         await read(app, pilot)
-        app.pane.display = True
-        await pilot.pause()
-        assert "much more" in screen(app.pane)
+        assert "much more" in await shown(app.pane, pilot)
         assert app.pane.galley.units[0].block.kind == "page-title"
         assert app.pane.galley.units[-1].block.plain() == "Paragraph 79 says much more."
 

@@ -23,15 +23,15 @@ class AheadPane(GalleyPane):
     _refining: Timer | None = None
     _ahead_of = (-1, 0, 0)
     """Where one was and what was on show when the pages next to it were painted."""
-    _is_outdated = False
+    is_outdated = False
     """Whether it was to be set anew while it was hidden, and had no width to be set in."""
 
     def reset(self, *, anchor: Anchor | None = None) -> None:
-        self._is_outdated = self.pane_width <= 0
+        self.is_outdated = self.pane_width <= 0
         super().reset(anchor=anchor)
 
     def on_resize(self, event: Resize) -> None:
-        if self._is_outdated and self.pane_width > 0:
+        if self.is_outdated and self.pane_width > 0:
             self.reset()
 
     def set_ahead(self, seconds: float) -> bool:

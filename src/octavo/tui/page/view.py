@@ -297,7 +297,7 @@ class PageView(Tabling, Arriving):
         return self.document is not None
 
     def empty_lines(self) -> list[Content]:
-        if not self.is_whole:
+        if not self.is_whole or self.is_outdated:
             return []
         title = [Content(f"  {self._head[0]}").stylize("bold")] if self._head[0] else []
         return [Content(""), *title, *nothing("This page is empty.", "J goes to the next one")]
