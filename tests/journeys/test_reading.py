@@ -105,6 +105,19 @@ async def test_keys_of_the_tree_are_about_the_row_under_its_cursor(stage: Stage)
         await run.see("Limpet manual › Files")
 
 
+async def test_esc_leads_from_the_page_to_the_spaces_and_is_named_as_long_as_it_leads_on(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("enter", "escape")
+        await run.see("esc spaces")
+        await run.press("escape")
+        await run.see("SPACES")
+        await run.gone("esc spaces")
+        await run.press("escape")
+        assert not run.said
+        await run.press("enter")
+        await run.see("esc spaces")
+
+
 async def test_filter_the_tree_of_pages(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("/", *"retr")

@@ -317,6 +317,11 @@ class ContentScreen(AtHand, Travelling):
     def known_threads(self) -> tuple[Comment, ...]:
         return self.page_threads()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        # Above the spaces there is nothing to go up to.
+        among_spaces = self.focused is not None and self.focused.id == "spaces"
+        return False if action == "up" and among_spaces else super().check_action(action, parameters)
+
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         if action in ("comment", "comment_page") and not self.row and self.page is not None and not self._in_view:
             return f"{self.page.title or 'This page'} is still loading."
