@@ -19,7 +19,8 @@ _WORDS = _SENTENCE.split()
 
 
 def made_page(size: int) -> str:
-    """A page of about `size` characters with most of what pages hold, the same each time."""
+    """A page of about `size` characters with most of what pages hold, in parts as short as those of real pages (a paragraph
+    of theirs has 55 characters), the same each time."""
     parts = [f"# {TITLE}\n"]
     length = 0
     for part in _parts():
@@ -84,32 +85,31 @@ def _sentence(number: int, words: int) -> str:
 
 def _parts() -> Iterator[str]:
     for number in count():
-        words = _sentence(number, 45)
+        words = _sentence(number, 5 + number % 9)
         yield f"## Part {number}: {_sentence(number, 3)}\n"
-        yield f"{words}, **{_sentence(number, 3)}**, `{_sentence(number, 1)}` and [a link](part-{number}.md). {words}.\n"
-        yield f"{_sentence(number + 1, 70)}, and _{_sentence(number, 4)}_.\n"
+        yield f"{words}, **{_sentence(number, 2)}**, `{_sentence(number, 1)}` and [a link](part-{number}.md).\n"
+        yield f"{_sentence(number + 1, 4 + number % 13)}, and _{_sentence(number, 2)}_.\n"
         match number % 8:
             case 0:
-                yield "".join(f"* {_sentence(number + each, 12)}\n" for each in range(6))
+                yield "".join(f"* {_sentence(number + each, 5)}\n" for each in range(6))
             case 1:
                 rows = "".join(
-                    f"| {_sentence(number + each, 2)} | {each} | {_sentence(each, 6)} |\n" for each in range(6)
+                    f"| {_sentence(number + each, 1)} | {each} | {_sentence(each, 4)} |\n" for each in range(6)
                 )
                 yield f"| Name | Count | What it is |\n| --- | ---: | --- |\n{rows}"
             case 2:
                 lines = "".join(f"    {_sentence(each, 1)} = {each}\n" for each in range(8))
                 yield f"```python\ndef part_{number}():\n{lines}```\n"
             case 3:
-                yield f'{{% hint style="info" %}}\n{_sentence(number, 30)}\n{{% endhint %}}\n'
+                yield f'{{% hint style="info" %}}\n{_sentence(number, 12)}\n{{% endhint %}}\n'
             case 4:
                 tabs = "".join(
-                    f'{{% tab title="{each}" %}}\n{_sentence(number, 30)}\n{{% endtab %}}\n\n'
-                    for each in ("One", "Two")
+                    f'{{% tab title="{each}" %}}\n{_sentence(number, 9)}\n{{% endtab %}}\n\n' for each in ("One", "Two")
                 )
                 yield f"{{% tabs %}}\n{tabs}{{% endtabs %}}\n"
             case 5:
                 yield f"<details>\n\n<summary>{_sentence(number, 4)}</summary>\n\n{words}\n\n</details>\n"
             case 6:
-                yield "".join(f"{each + 1}. {_sentence(number + each, 9)}\n" for each in range(5))
+                yield "".join(f"{each + 1}. {_sentence(number + each, 5)}\n" for each in range(5))
             case _:
-                yield f"> {_sentence(number, 40)}\n"
+                yield f"> {_sentence(number, 12)}\n"
