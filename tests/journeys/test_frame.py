@@ -188,3 +188,14 @@ async def test_a_new_screen_is_painted_as_wide_as_it_is_to_be_and_keys_have_thei
         screen.show_reviews()
         await run.settle()
         assert not laid_out, "nothing came that was not there"
+
+
+async def test_the_comments_in_change_requests_are_counted_once(stage: Stage) -> None:
+    """Where the organization becomes known while the first screen is painted, it is asked for twice to count."""
+    async with stage.play(start="content") as run:
+        await run.see("4 Comments 76")
+        before = [each.route for each in run.app.session.activity()]
+        assert sum("change-requests" in name for name in before) == 2, before
+        run.app.known.count_comments()
+        await run.settle()
+        assert [each.route for each in run.app.session.activity()] == before

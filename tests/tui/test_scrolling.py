@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 
 import pytest
@@ -64,7 +65,12 @@ async def test_a_click_beside_the_thumb_goes_a_page_on() -> None:
     async with app.run_test(size=(60, 20)) as pilot:
         await pilot.pause()
         app.pane.show_markdown("\n\n".join(f"Paragraph {number} of the page." for number in range(60)))
+        while not (app.pane.is_whole and app.pane.vertical_scrollbar.display):
+            await pilot.pause()
         await pilot.pause()
         await pilot.click(app.pane.vertical_scrollbar, offset=(0, 19))
-        await pilot.pause(0.5)
+        async with asyncio.timeout(10):
+            while app.pane.scroll_offset.y < 15:
+                await pilot.pause(0.02)
+        await pilot.pause(0.3)
         assert 15 <= app.pane.scroll_offset.y <= 20

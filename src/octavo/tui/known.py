@@ -52,6 +52,8 @@ class Known:
         self._leave: dict[str, Callable[[], None]] = {}
         self._said_in: dict[str, int] = {}
         """The open comments in change requests that are not merged, by their status."""
+        self._counted: Organization | None = None
+        """Whose comments in change requests are counted."""
 
     def follow(self, session: Session) -> None:
         """Follow what `session` knows."""
@@ -65,7 +67,7 @@ class Known:
         """Follow nothing, and know nothing."""
         while self._leave:
             self._leave.popitem()[1]()
-        self._session = self.me = self.organization = self._waiting = None
+        self._session = self.me = self.organization = self._waiting = self._counted = None
         self.organizations, self.spaces = Snapshot(), Snapshot()
         self._said_in.clear()
 
@@ -101,10 +103,15 @@ class Known:
             act(organization)
 
     def count_comments(self) -> None:
-        """Count what is said in change requests too, as the list of comments shows it. The first screen does without."""
+        """Count what is said in change requests too, as the list of comments shows it. The first screen does without.
+
+        Once for an organization: one that becomes known while the first screen is painted is counted before the session
+        opens, which asks for it again.
+        """
         session, organization = self._session, self.organization
-        if session is None or organization is None:
+        if session is None or organization is None or organization == self._counted:
             return
+        self._counted = organization
         for status, op in _undecided_in(organization).items():
             if leave := self._leave.pop(f"{status} change requests", None):
                 leave()

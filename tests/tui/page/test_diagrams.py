@@ -18,6 +18,8 @@ from octavo.tui.page.lines import Line
 from octavo.tui.page.look import ASCII, Look
 from octavo.tui.page.setting import Folds, Setting
 from octavo.tui.page.sources import Sources
+from octavo.tui.page.view import PageView
+from tests.tui.page.panes import PaneApp, bar_at, screen
 
 SMALL = "flowchart LR\n  A[Measure] --> B[Publish]"
 WIDE = "flowchart LR\n" + "\n".join(f"  N{n}[Station {n}] --> N{n + 1}[Station {n + 1}]" for n in range(20))
@@ -156,5 +158,28 @@ async def test_the_program_that_draws_is_told_nothing_of_ours(monkeypatch: pytes
 
 
 def test_a_line_of_a_label_in_a_flowchart_begins_in_one_way() -> None:
-    assert read('graph LR\nA["one<br/>two"] --> B')[1] == 'graph LR\nA["one\\ntwo"] --> B'
+    assert read('graph LR\nA["one<br/>two"] --> B')[1] == 'graph LR\nA["one\ntwo"] --> B'
     assert read("sequenceDiagram\nNote over A: one<br>two")[1] == "sequenceDiagram\nNote over A: one<br>two"
+
+
+@pytest.mark.parametrize("opened", [False, True], ids=["drawn", "unfolded"])
+async def test_the_cursor_stays_on_show_when_what_is_above_it_gets_longer(opened: bool) -> None:
+    steps = "\n".join(f"S{number} --> S{number + 1}" for number in range(6))
+    tall = f"```mermaid\ngraph TD\n{steps}\n```"
+    hidden = (
+        "<details><summary>More</summary>\n\n"
+        + "\n\n".join(f"Hidden {number}." for number in range(9))
+        + "\n\n</details>"
+    )
+    app = PaneApp(PageView())
+    async with app.run_test(size=(60, 14)) as pilot:
+        app.pane.show_markdown(f"{hidden if opened else tall}\n\nBelow it.", key="p")
+        await pilot.pause()
+        app.pane.put_cursor(app.pane.stops_on_show()[-1])
+        assert bar_at(app.pane) == ["Below it."]
+        if opened:
+            app.pane.open_spot(app.pane.hots_on_show()[0], outside=False)
+        async with asyncio.timeout(10):
+            while "Below it." in screen(app.pane):
+                await pilot.pause(0.02)
+        assert bar_at(app.pane) != []

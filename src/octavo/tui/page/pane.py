@@ -243,6 +243,7 @@ class GalleyPane(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         self.relaid()
         self._changes += 1
         self._sync()
+        self.lost_room()
         self.refresh()
         self.refine_soon()
 
