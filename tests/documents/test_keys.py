@@ -45,3 +45,13 @@ def test_keys_may_stand_in_a_path_and_find_their_block() -> None:
 def test_plain_says_the_words_of_all_that_is_in_it() -> None:
     item = Block("item", children=parse("one\n\ntwo").blocks)
     assert item.plain() == "one\ntwo"
+
+
+def test_white_space_does_not_count_in_a_long_text_either() -> None:
+    """The words of a long text are told apart a piece at a time."""
+    rows = [f"word {number} of a line" for number in range(3000)]
+    (plain,) = parse("```\n" + "\n".join(rows) + "\n```").blocks
+    (spaced,) = parse("```\n" + "\n\n   ".join(row.replace(" ", "\t ") for row in rows) + "\n```").blocks
+    (other,) = parse("```\n" + "\n".join([*rows[:-1], "another"]) + "\n```").blocks
+    assert plain.text != spaced.text
+    assert plain.key == spaced.key != other.key

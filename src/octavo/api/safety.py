@@ -5,6 +5,8 @@ invisible characters go, piles of combining marks are cut. All functions are ide
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 LINE_LIMIT = 300
@@ -19,21 +21,11 @@ _INVISIBLE = {
     *range(0xE0100, 0xE01F0),
 }
 _NEW_LINES = {0x85, 0x2028, 0x2029}
-
-
-_TEXT_TABLE: dict[int, str | None] = {code: chr(0x2400 + code) for code in range(0x20)}
-_TEXT_TABLE[0x7F] = "\u2421"
-_TEXT_TABLE |= dict.fromkeys({*range(0x80, 0xA0), *_DIRECTION, *range(0xD800, 0xE000)}, "\ufffd")
-_TEXT_TABLE |= dict.fromkeys(_INVISIBLE)
-_TEXT_TABLE |= dict.fromkeys([plane << 16 | end for plane in range(17) for end in (0xFFFE, 0xFFFF)], "\ufffd")
-_TEXT_TABLE |= dict.fromkeys(_NEW_LINES, "\n")
-del _TEXT_TABLE[0x0A], _TEXT_TABLE[0x09]
-_LINE_TABLE = _TEXT_TABLE | dict.fromkeys({*_NEW_LINES, 0x0A, 0x09, 0x0D}, " ")
 _MARKS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
     "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 )
-# Patterns are compiled when they are first needed: that takes long, and much text is plain ASCII.
+# Patterns and tables are made when they are first needed: that takes long, and nearly all text needs none.
 _MANY_MARKS = f"([{_MARKS}]{{4}})[{_MARKS}]+"
 _PRINTABLE = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\U000e0100-\U000e01ef"
 """What is not safe among what counts as printable."""
@@ -56,10 +48,33 @@ def text(value: str) -> str:
 
 
 def _stretch(found: re.Match[str]) -> str:
-    stretch = found[0]  # to look up each letter of it takes ten times as long as to see that it needs none of that
+    return _replaced(found[0], _in_text)
+
+
+def _replaced(stretch: str, table: Callable[[], Mapping[int, str | None]]) -> str:
+    # To look up each letter of it takes ten times as long as to see that it needs none of that.
     if stretch.isprintable() and not re.search(_SUSPECT, stretch):
         return stretch
-    return re.sub(_MANY_MARKS, r"\1", stretch.translate(_TEXT_TABLE))
+    return re.sub(_MANY_MARKS, r"\1", stretch.translate(table()))
+
+
+@cache
+def _in_text() -> Mapping[int, str | None]:
+    """What letters are replaced by, for `str.translate`."""
+    table: dict[int, str | None] = {code: chr(0x2400 + code) for code in range(0x20)}
+    table[0x7F] = "\u2421"
+    table |= dict.fromkeys({*range(0x80, 0xA0), *_DIRECTION, *range(0xD800, 0xE000)}, "\ufffd")
+    table |= dict.fromkeys(_INVISIBLE)
+    table |= dict.fromkeys([plane << 16 | end for plane in range(17) for end in (0xFFFE, 0xFFFF)], "\ufffd")
+    table |= dict.fromkeys(_NEW_LINES, "\n")
+    del table[0x0A], table[0x09]
+    return table
+
+
+@cache
+def _in_line() -> Mapping[int, str | None]:
+    """The same where lines end, too."""
+    return {**_in_text(), **dict.fromkeys({*_NEW_LINES, 0x0A, 0x09, 0x0D}, " ")}
 
 
 def line(value: str) -> str:
@@ -72,7 +87,7 @@ def address(value: str) -> str:
     """`value` made safe to show on one line, whole."""
     if value.isascii() and value.isprintable():
         return value
-    return re.sub(_MANY_MARKS, r"\1", value.translate(_LINE_TABLE))
+    return _replaced(value, _in_line)
 
 
 def json(value: Any) -> Any:

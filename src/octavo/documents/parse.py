@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from octavo.documents.conflicts import Markers
 
 _NAME = re.compile(r'["\\{%}]')
+_INK = re.compile(r"[^\n]")
 
 
 def parse(markdown: str) -> Document:
@@ -115,9 +116,12 @@ class Reading:
             builder.add(tokens)
         last = source.count("\n") + 1
         unfinished = builder.tree.finish(last).children
-        if beyond := body[chunks.rest :].lstrip("\n"):
-            first = body.count("\n", 0, len(body) - len(beyond))
-            rest = source.split("\n", first)[-1].rstrip("\n")
+        if beyond := _INK.search(body, chunks.rest):
+            first = body.count("\n", 0, beyond.start())
+            end = len(source)
+            while source[end - 1] == "\n":
+                end -= 1
+            rest = source[_line(source, first) : end]
             said.append(Diagnostic(first, "From here on the page is too much to be laid out: shown as source."))
             attrs = {"language": "markdown", "source": True}
             unfinished = [*unfinished, Draft("code", attrs, text=rest, first=first, last=last)]
@@ -133,6 +137,14 @@ def _as_source(source: str) -> Document:
         key="source",
     )
     return Document("", (block,), source, (Diagnostic(0, "This page is too large to be laid out: shown as source."),))
+
+
+def _line(text: str, number: int) -> int:
+    """Where a line of a text begins, without all others in a list: that takes more memory than the text."""
+    start = 0
+    for _ in range(number):
+        start = text.index("\n", start) + 1
+    return start
 
 
 def _with_conflict_tags(body: str) -> str:

@@ -158,7 +158,7 @@ async def test_the_program_that_draws_is_told_nothing_of_ours(monkeypatch: pytes
 
 
 def test_a_line_of_a_label_in_a_flowchart_begins_in_one_way() -> None:
-    assert read('graph LR\nA["one<br/>two"] --> B')[1] == 'graph LR\nA["one\ntwo"] --> B'
+    assert read('graph LR\nA["one<br/>two"] --> B')[1] == 'graph LR\nA["one\\ntwo"] --> B'
     assert read("sequenceDiagram\nNote over A: one<br>two")[1] == "sequenceDiagram\nNote over A: one<br>two"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from textual.message import Message
 
@@ -59,7 +59,7 @@ def source_blocks(source: str, blocks: Iterable[Block] = (), of: Block | None = 
         attrs = {"of": owner.kind} if owner is not None else {}
         out.append(Block("source", attrs, text="\n".join(rows), lines=(first, number), key=key))
 
-    for row in source.split("\n"):
+    for row in _rows(source):
         if rows and number in edges:
             put()
             first, length, rows = number, 0, []
@@ -72,6 +72,15 @@ def source_blocks(source: str, blocks: Iterable[Block] = (), of: Block | None = 
         number += 1
     put()
     return out
+
+
+def _rows(source: str) -> Iterator[str]:
+    """The lines of a source, one at a time: all in a list take twice its memory."""
+    start = 0
+    while (end := source.find("\n", start)) >= 0:
+        yield source[start:end]
+        start = end + 1
+    yield source[start:]
 
 
 def _cut(row: str) -> list[str]:
