@@ -4,8 +4,8 @@
 
 Each round starts anew, in turn, under a pseudo terminal, each right after hello.py: Textual's own Markdown with the real
 page; pages in the page view alone (page_app.py): real pages of 190 KB and of 1 MB in one when OCTAVO_CORPUS names a folder
-with `pages/*.md`, and made ones. Keys are pressed at once, while the page is still being read, and when it is, then in turn
-with those in an app of ready-made lines (floor.py). Then all pages of the corpus are read to their ends in one app that
+with `pages/*.md`, and made ones. Started once more, keys are pressed at once, while the page is still being read, and when it
+is, then in turn with those in an app of ready-made lines (floor.py). Then all pages of the corpus are read to their ends in one app that
 watches how long its event loop does not come round, and so are pages that are one long block each. `--stock` also measures
 Textual's Markdown with the pages of 1 MB: up to a minute and a gigabyte each.
 
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import statistics
 import sys
@@ -44,6 +45,9 @@ class Shown:
 
     painted: list[Painted] = field(default_factory=list)
     memory: list[float] = field(default_factory=list)
+    """Of a page once it is read to its end."""
+    pressed: list[float] = field(default_factory=list)
+    """And in another start, once all keys were pressed."""
     hello: list[tuple[Painted, float]] = field(default_factory=list)
     keys: dict[str, list[list[tuple[Pressed, Pressed]]]] = field(default_factory=dict)
     early: list[Pressed] = field(default_factory=list)
@@ -112,15 +116,19 @@ def _round(shown: dict[str, Shown], files: dict[str, Path], stock: dict[str, Pat
         figures = after_hello(name)
         with running(str(HERE / "page_app.py"), str(path)) as app:
             figures.painted.append(app.wait_for(TITLE))
+            app.settle(1.0, limit=20)
+            figures.memory.append(peak_memory(app.pid))
+        with running(str(HERE / "page_app.py"), str(path)) as app:
+            app.wait_for(TITLE)
             early = [app.press(b"j", quiet=0.05) for _ in range(keys)]
             figures.early += [each for each in early if each is not None]
             app.settle(1.0, limit=20)
-            figures.memory.append(peak_memory(app.pid))
             with running(str(HERE / "floor.py")) as floor:
                 floor.wait_for("     0 the line")
                 floor.settle(0.5)
                 for what, key, its_key in (("line", b"j", b"n"), ("page", b" ", b" ")):
                     figures.keys.setdefault(what, []).append(in_turn(app, key, floor, its_key, keys))
+            figures.pressed.append(peak_memory(app.pid))
 
 
 def _report(shown: dict[str, Shown]) -> Iterator[str]:
@@ -128,17 +136,20 @@ def _report(shown: dict[str, Shown]) -> Iterator[str]:
     rounds = len(next(iter(shown.values())).painted)
     yield f"Python {sys.version.split()[0]}, {rounds} rounds. Milliseconds: median [least-most]."
     yield ""
-    yield f"{'first paint':18} {'wall':>24} {'cpu':>24} {'cpu/hello':>21} {'MiB':>7} {'MiB-hello':>9} {'stock/cpu':>20}"
+    yield f"{'first paint':18} {'wall':>24} {'cpu':>24} {'cpu/hello':>21} {'MiB-hello':>9} {'keys':>5} {'stock/cpu':>20}"
     yield f"{'hello':18} {spread([each.wall for each in hello]):>24} {spread([each.cpu for each in hello]):>24}"
     for name, figures in shown.items():
         cpu = [each.cpu for each in figures.painted]
         stock = shown.get(f"stock {name}")
         faster = spread(ratios([each.cpu for each in stock.painted], cpu), 1, 1) if stock else ""
-        more = statistics.median(a - b for a, (_, b) in zip(figures.memory, figures.hello, strict=True))
+        more, most = (
+            statistics.median(a - b for a, (_, b) in zip(memory or [math.nan], figures.hello, strict=False))
+            for memory in (figures.memory, figures.pressed)
+        )
         yield (
             f"{name:18} {spread([each.wall for each in figures.painted]):>24} {spread(cpu):>24} "
             f"{spread(ratios(cpu, [each.cpu for each, _ in figures.hello]), 1, 2):>21} "
-            f"{statistics.median(figures.memory):7.1f} {more:9.1f} {faster:>20}"
+            f"{more:9.1f} {most:5.1f} {faster:>20}"
         )
     yield ""
     yield f"{'key':24} {'to the frame':>22} {'p95':>6} {'cpu':>22} {'cpu/ready-made':>18}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from rich.color import Color
 from rich.segment import Segment
@@ -14,20 +15,35 @@ from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
 
 
-class _KeepsNothing(FIFOCache[tuple[int, ...], list[Strip]]):
-    def __setitem__(self, key: tuple[int, ...], value: list[Strip]) -> None:
+class _KeepsNothing(FIFOCache[Any, Any]):
+    def __setitem__(self, key: object, value: object) -> None:
         """Do nothing."""
 
 
 _NOTHING = _KeepsNothing(0)
+_FILTERED = "_filter_cache"
+_MADE_OF_IT = (
+    "_divide_cache",
+    "_crop_cache",
+    "_style_cache",
+    "_line_length_cache",
+    "_crop_extend_cache",
+    "_offsets_cache",
+)
 
 
-def let_go(strips: Iterable[Strip]) -> list[Strip]:
-    """`strips`, gone as soon as nobody shows them. Textual's compositor lets a strip remember what it is cut into. That of
-    one as wide as its place is the strip itself, and only a look for garbage finds it: dozens with every frame."""
+def let_go(strips: Iterable[Strip], *, filtered: bool = True) -> list[Strip]:
+    """`strips`, small, and gone as soon as nobody shows them; those that are not `filtered` keep what filters make of them.
+
+    Textual's strips remember what is made of them, in seven caches that take more memory than their cells. What one as wide
+    as its place is cut into is the strip itself, and only a look for garbage finds it: dozens with every frame.
+    """
     strips = list(strips)
     for strip in strips:
-        strip._divide_cache = _NOTHING
+        for name in _MADE_OF_IT:
+            setattr(strip, name, _NOTHING)
+        if filtered:
+            setattr(strip, _FILTERED, _NOTHING)
     return strips
 
 

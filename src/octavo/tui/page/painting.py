@@ -10,6 +10,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from octavo.tui.page.lines import Line, cells, segments
+from octavo.tui.scrolling import let_go
 
 
 def painted(line: Line, margin: int, width: int, base: Style) -> Strip:
@@ -18,9 +19,9 @@ def painted(line: Line, margin: int, width: int, base: Style) -> Strip:
         return Strip.blank(width, base)
     used = margin + line.width
     parts = [Segment(" " * margin, base), *segments(line.pieces, base)]
-    if used <= width:
-        return Strip([*parts, Segment(" " * (width - used), base)], width)
-    return Strip(parts, used).crop(0, width)
+    room = [Segment(" " * (width - used), base)] if used <= width else []
+    strip = Strip([*parts, *room], max(used, width)).crop(0, width)
+    return let_go([strip], filtered=False)[0]
 
 
 def over(strip: Strip, at: int, text: str, style: Style) -> Strip:
