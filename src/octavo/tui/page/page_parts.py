@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from textual.message import Message
 
-from octavo.documents.blocks import Block, Document, Run
+from octavo.documents.blocks import NOTHING, Block, Document, Run
 
-_SOURCE_LINES, _SOURCE_LENGTH = 60, 8_000
+_PIECE, _LONGEST = 2_000, 8_000
+"""Characters of a source that are set at a time, and of one line of it."""
 
 
 class LinkFollowed(Message):
@@ -38,17 +39,12 @@ def source_blocks(source: str, blocks: Iterable[Block] = (), of: Block | None = 
     """The source of a page, cut into blocks of lines; the longest lines are cut too. A cursor can be on those of `blocks`
     and of `of`, one of them or within one: they have their keys, as far as they are in one piece."""
     out: list[Block] = []
-    first = number = length = 0
-    rows: list[str] = []
     tops = {block.lines[0]: block for block in blocks if block.lines[0] < block.lines[1]}
     owners = [*tops.values(), *([of] if of is not None else [])]
     begin = {block.lines[0]: block for block in owners}
-    edges = {edge for block in owners for edge in block.lines}
     top: Block | None = None
     known: set[str] = set()
-
-    def put() -> None:
-        nonlocal top
+    for text, first, last in _pieces(source, sorted({edge for block in owners for edge in block.lines})):
         top, owner = tops.get(first, top), begin.get(first)
         if owner is None and top is not None and first < top.lines[1]:
             owner = top
@@ -56,40 +52,44 @@ def source_blocks(source: str, blocks: Iterable[Block] = (), of: Block | None = 
         if not key or key in known:
             key = f"source-{len(out)}"
         known.add(key)
-        attrs = {"of": owner.kind} if owner is not None else {}
-        out.append(Block("source", attrs, text="\n".join(rows), lines=(first, number), key=key))
-
-    for row in _rows(source):
-        if rows and number in edges:
-            put()
-            first, length, rows = number, 0, []
-        for part in (row,) if len(row) <= _SOURCE_LENGTH else _cut(row):
-            if rows and (len(rows) >= _SOURCE_LINES or length + len(part) > _SOURCE_LENGTH):
-                put()
-                first, length, rows = number, 0, []
-            rows.append(part)
-            length += len(part)
-        number += 1
-    put()
+        attrs = {"of": owner.kind} if owner is not None else NOTHING
+        out.append(Block("source", attrs, text=text, lines=(first, last), key=key))
     return out
 
 
-def _rows(source: str) -> Iterator[str]:
-    """The lines of a source, one at a time: all in a list take twice its memory."""
-    start = 0
-    while (end := source.find("\n", start)) >= 0:
-        yield source[start:end]
-        start = end + 1
-    yield source[start:]
-
-
-def _cut(row: str) -> list[str]:
-    return [row[at : at + _SOURCE_LENGTH] for at in range(0, len(row), _SOURCE_LENGTH)]
+def _pieces(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int, int]]:
+    """Stretches of a source, the line each begins in, and the one before which it ends. None goes over one of `edges`,
+    which are lines. They are told by their length: to look at each line takes a tenth of a second for a huge page."""
+    start = line = 0
+    for edge in (*edges, None):
+        end = len(source)
+        if edge is not None:
+            end = start - 1
+            for _ in range(edge - line):
+                if (end := source.find("\n", end + 1)) < 0:
+                    break  # it is no line of this source
+        if end < start:
+            continue
+        while end - start > _PIECE:
+            stop = source.rfind("\n", start, start + _PIECE)
+            if stop < 0:
+                stop = source.find("\n", start, min(end, start + _LONGEST))
+            ends = stop >= 0
+            if not ends and end - start <= _LONGEST:
+                break
+            text = source[start : stop if ends else start + _LONGEST]
+            last = line + text.count("\n") + ends
+            yield text, line, last
+            start, line = start + len(text) + ends, last
+        text = source[start:end]
+        last = line + text.count("\n") + 1
+        yield text, line, last
+        start, line = end + 1, last
 
 
 def too_big(block: Block) -> list[Block] | None:
     """A block that is nothing but a long source as blocks that can be set one by one, and what says why."""
-    if not block.attrs.get("source") or len(block.text) <= 4 * _SOURCE_LENGTH:
+    if not block.attrs.get("source") or len(block.text) <= 4 * _LONGEST:
         return None
     said = Block("paragraph", runs=(Run("This page is too big to be set: here is its source."),))
     return [Block("hint", {"style": "info"}, (said,)), *source_blocks(block.text)]

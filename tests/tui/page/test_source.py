@@ -1,0 +1,61 @@
+"""The source of a page, cut into blocks that can be set one by one."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from octavo.documents.blocks import Block
+from octavo.tui.page.page_parts import source_blocks
+
+ROWS = st.lists(
+    st.one_of(
+        st.text("ab ", max_size=9),
+        st.integers(1_990, 2_010).map("x".__mul__),
+        st.sampled_from(["y" * 8_000, "z" * 24_001]),
+    ),
+    max_size=40,
+)
+
+
+@settings(max_examples=150)
+@given(rows=ROWS, edges=st.lists(st.integers(0, 60), max_size=6), repeated=st.integers(1, 120))
+def test_no_letter_is_lost_or_moved_to_another_line(rows: list[str], edges: list[int], repeated: int) -> None:
+    source = "\n".join([*rows, *["short"] * repeated])
+    owners = [Block("paragraph", lines=(low, high), key=f"{low}") for low, high in pairwise(edges)]
+    found = source_blocks(source, [block for block in owners if block.lines[0] < block.lines[1]])
+    lines = source.split("\n")
+    at = 0
+    rest = lines[0]
+    for block in found:
+        assert block.lines[0] == at
+        assert len(block.text) <= 8_000
+        for number, row in enumerate(block.text.split("\n")):
+            assert rest.startswith(row)
+            if number < block.text.count("\n") or block.lines[1] == at + number + 1:
+                assert rest == row
+                rest = (*lines, "")[at + number + 1]
+            else:
+                rest = rest[len(row) :]
+        at = block.lines[1]
+        assert not any(
+            block.lines[0] < edge < block.lines[1]
+            for each in owners
+            for edge in each.lines
+            if each.lines[0] < each.lines[1]
+        )
+    assert at == len(lines)
+    assert len({block.key for block in found}) == len(found)
+
+
+def test_a_block_is_known_by_its_key_in_the_source_too() -> None:
+    blocks = [Block("heading", lines=(0, 1), key="h"), Block("paragraph", lines=(2, 4), key="p")]
+    found = source_blocks("# One\n\ntwo\nthree\n\nfour", blocks)
+    assert [(block.key, block.text, block.attrs.get("of")) for block in found] == [
+        ("h", "# One", "heading"),
+        ("source-1", "", None),
+        ("p", "two\nthree", "paragraph"),
+        ("source-3", "\nfour", None),
+    ]
