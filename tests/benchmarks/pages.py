@@ -28,7 +28,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.benchmarks.figures import compile_all, in_turn, percentile, ratios, spread, turns
+from tests.benchmarks.figures import in_turn, percentile, prepare, ratios, spread, turns
 from tests.benchmarks.terminal import Painted, Pressed, Terminal, peak_memory
 from tests.benchmarks.texts import TITLE, long_blocks, made_page, real_page
 
@@ -56,7 +56,7 @@ class Shown:
 def main() -> None:
     """Measure, and print the tables."""
     options = _parser().parse_args()
-    compile_all()
+    prepare()
     with tempfile.TemporaryDirectory(prefix="octavo-bench-") as folder:
         files = dict(_files(Path(folder), [int(size) for size in options.sizes.split(",") if size]))
         sizes = ("real 190 KB", "real 1000 KB", "made 1000 KB") if options.stock else ("real 190 KB",)

@@ -37,7 +37,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import octavo
 from octavo.first_picture import PREFIX
-from tests.benchmarks.figures import compile_all, ratios, spread
+from tests.benchmarks.figures import prepare, ratios, spread
 from tests.benchmarks.terminal import Painted, Pressed, Terminal, peak_memory
 from tests.benchmarks.texts import TITLE, made_page
 
@@ -116,7 +116,7 @@ def main() -> None:
     """Measure, and print the tables."""
     options = _parser().parse_args()
     columns, rows = (int(part) for part in options.size.split("x"))
-    compile_all()
+    prepare()
     with tempfile.TemporaryDirectory(prefix="octavo-bench-") as folder:
         environ = {f"OCTAVO_{name}_DIR": f"{folder}/{name.lower()}" for name in ("CONFIG", "DATA", "STATE", "CACHE")}
         bench = Bench({**environ, "HOME": folder}, Path(folder, "cache"), columns, rows)

@@ -22,7 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.benchmarks.figures import compile_all, in_turn, percentile, ratios, spread, turns
+from tests.benchmarks.figures import in_turn, percentile, prepare, ratios, spread, turns
 from tests.benchmarks.terminal import Painted, Pressed, Terminal, peak_memory
 
 HERE = Path(__file__).resolve().parent
@@ -45,7 +45,7 @@ class Shown:
 def main() -> None:
     """Measure, and print the tables."""
     options = _parser().parse_args()
-    compile_all()
+    prepare()
     shown: dict[str, Shown] = {}
     for number in range(options.rounds + 1):
         _round(shown, [int(count) for count in options.counts.split(",")], options.keys)
