@@ -264,3 +264,14 @@ async def test_one_stands_where_one_was_over_a_restart_and_whenever_one_comes_ag
                 break
             await run.press("space")
         await run.see("From nothing to a water level in five minutes.")
+
+
+async def test_the_filter_of_the_spaces_goes_with_them(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("escape", "escape", "/", *"hand", "enter")
+        await run.see("1 of 9 match")
+        await run.press("enter")
+        await run.see("Writing", "Word list")
+        assert "1 of 9 match" not in run.text
+        await run.press("escape")
+        await run.see("1 of 9 match")

@@ -56,8 +56,9 @@ class Navigation(Vertical):
 
     def compose(self) -> ComposeResult:
         yield Static("", id="nav-title", classes="pane-title")
-        yield SpacesTree(id="spaces", empty="There is no space here that you may see.", hint="1 home")
-        yield PagesTree(id="pages", fold_below=2, empty="This space has no pages yet.", hint="esc spaces")
+        # Each with the line of its own filter, which is mounted above it.
+        yield Vertical(SpacesTree(id="spaces", empty="There is no space here that you may see.", hint="1 home"))
+        yield Vertical(PagesTree(id="pages", fold_below=2, empty="This space has no pages yet.", hint="esc spaces"))
 
     @property
     def spaces(self) -> Tree:
@@ -74,7 +75,8 @@ class Navigation(Vertical):
 
     def choose(self, which: Which, space: Space | None, *, focus: bool) -> None:
         """Show the spaces, or the pages of `space`."""
-        self.spaces.display, self.pages.display = which == "spaces", which == "pages"
+        for pane in self.query_children(Vertical):
+            pane.display = pane.query_exactly_one(Tree).id == which
         title = "SPACES"
         if which == "pages" and space is not None:
             title = f"{emoji(space.emoji)} {space.title}".strip() + " ▾"
