@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from markdown_it.common.utils import normalizeReference
@@ -42,20 +41,19 @@ class Chunk(NamedTuple):
     end: int
 
 
-@dataclass
 class _Window:
     """A stretch of the source, as the rules of the parser see it. They look for ends in all of the source, so that
     what they find is what they would have found reading the whole."""
 
-    tags: TagScanner
-    finder: Finder
-    start: int
-    length: int
-    source_length: int
-    looks: int
-    """How often lines may still be looked at."""
-    is_short: bool = False
-    """Whether something goes on beyond the window: what was read of it is wrong."""
+    def __init__(
+        self, tags: TagScanner, finder: Finder, start: int, length: int, source_length: int, looks: int
+    ) -> None:
+        self.tags, self.finder = tags, finder
+        self.start, self.length, self.source_length = start, length, source_length
+        self.looks = looks
+        """How often lines may still be looked at."""
+        self.is_short = False
+        """Whether something goes on beyond the window: what was read of it is wrong."""
 
     def look(self) -> None:
         """Count a look at a line."""

@@ -13,10 +13,11 @@ from octavo.documents.html import Finder
 
 _START = re.compile(r"</?([a-zA-Z][a-zA-Z0-9-]*+)(?=[\s/>]|$)")
 _ATTRIBUTE = r"""\s++[a-zA-Z_:@*\[(#.][^\s=/>]*+(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s"'=<>`]++))?"""
-_ONE_TAG = re.compile(rf"</?[a-zA-Z][a-zA-Z0-9-]*+(?:{_ATTRIBUTE})*+\s*+/?>\s*+$")
+# What many pages do not need is compiled when it is needed first: it takes a millisecond.
+_ONE_TAG = rf"</?[a-zA-Z][a-zA-Z0-9-]*+(?:{_ATTRIBUTE})*+\s*+/?>\s*+$"
 _LINE_LIMIT = 4000
 
-_BLOCK = re.compile(
+_BLOCK = (
     "address|article|aside|base|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|fieldset|"
     "figcaption|figure|footer|form|frame|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu|nav|noframes|ol|"
     "optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|title|tr|track|ul|"
@@ -47,7 +48,7 @@ def html_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         if state.env["placeholders"].end_at(state.src, position) is not None:
             return False
         name = match[1].lower()
-        if not _BLOCK.fullmatch(name) and (silent or not _is_one_tag(state.src[position:line_end])):
+        if not re.fullmatch(_BLOCK, name) and (silent or not _is_one_tag(state.src[position:line_end])):
             return False
         if silent:
             return True
@@ -60,7 +61,7 @@ def html_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _is_one_tag(line: str) -> bool:
-    return len(line) <= _LINE_LIMIT and _ONE_TAG.match(line) is not None
+    return len(line) <= _LINE_LIMIT and re.match(_ONE_TAG, line) is not None
 
 
 def _end_of_element(state: StateBlock, name: str, position: int, start: int, end: int) -> int:

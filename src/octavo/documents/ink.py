@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -43,16 +42,20 @@ _MARKDOWN_HEADING = re.compile(r"\s*#{1,6}\s+")
 _ICON_NAME = re.compile(r":?[\w-]*:?")
 
 
-@dataclass(slots=True)
 class _Open:
     """An element that is open, and the run attributes it brings."""
 
-    name: str
-    mark: str | None = None
-    kind: str | None = None
-    link: str | None = None
-    attrs: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
-    number: int = 0
+    def __init__(
+        self,
+        name: str,
+        mark: str | None = None,
+        kind: str | None = None,
+        link: str | None = None,
+        attrs: Mapping[str, Any] = NOTHING,
+    ) -> None:
+        self.name, self.mark, self.kind, self.link, self.attrs = name, mark, kind, link, attrs
+        self.number = 0
+        """Of a list, how many of its items were opened."""
 
 
 class Ink:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 from octavo.documents.blocks import Diagnostic, Run
@@ -11,21 +10,31 @@ DEEPEST = 40
 """Containers of tags and HTML nested deeper become siblings of one another."""
 
 
-@dataclass(slots=True)
 class Draft:
     """A block that is not finished. Kinds beyond those of blocks are resolved when it is: see `folding`."""
 
-    kind: str
-    attrs: dict[str, Any] = field(default_factory=dict)
-    children: list[Draft] = field(default_factory=list)
-    runs: tuple[Run, ...] = ()
-    text: str = ""
-    first: int = 0
-    last: int = 0
-    key: str = ""
-    """The key the platform gives the block, where it says so."""
-    exact: bool = False
-    """Whether its words are as they are shown, and hold no syntax."""
+    __slots__ = ("attrs", "children", "exact", "first", "key", "kind", "last", "runs", "text")
+
+    def __init__(
+        self,
+        kind: str,
+        attrs: dict[str, Any] | None = None,
+        children: list[Draft] | None = None,
+        runs: tuple[Run, ...] = (),
+        text: str = "",
+        first: int = 0,
+        last: int = 0,
+        key: str = "",
+        exact: bool = False,
+    ) -> None:
+        """`key`: the one the platform gives the block, where it says so. `exact`: its words are as they are shown, and hold
+        no syntax."""
+        self.kind = kind
+        self.attrs = {} if attrs is None else attrs
+        self.children = [] if children is None else children
+        self.runs, self.text = runs, text
+        self.first, self.last = first, last
+        self.key, self.exact = key, exact
 
 
 class Tree:

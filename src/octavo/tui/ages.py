@@ -38,3 +38,8 @@ def plural(number: int, one: str, many: str = "") -> str:
 
 def _aware(moment: datetime) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def in_a_line(sentence: str) -> str:
+    """A sentence as a remark: `the page is gone`."""
+    return sentence[:1].lower() + sentence[1:].rstrip(".")

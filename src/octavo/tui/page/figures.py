@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from rich.style import Style
 
 from octavo.documents.blocks import Block, Run
+from octavo.tui.ages import in_a_line
 from octavo.tui.page.addresses import Leads, leads
 from octavo.tui.page.lines import Line, Piece, Spot, box, padded, width_of
 from octavo.tui.page.look import PLAIN
 from octavo.tui.page.media import file_name, host_of
 from octavo.tui.page.setting import Setting
-from octavo.tui.page.targets import in_a_line
 from octavo.tui.page.wrap import wrap
 
 WIDEST, NARROWEST, BESIDE = 64, 24, 28

@@ -9,11 +9,11 @@ from rich.style import Style
 
 from octavo.api.safety import line as safe_line
 from octavo.documents.blocks import Block
+from octavo.tui.ages import in_a_line
 from octavo.tui.page.addresses import Leads, leads
 from octavo.tui.page.lines import Line, Piece, Spot, box, cells, fit, on, padded, width_of
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
-from octavo.tui.page.targets import in_a_line
 from octavo.tui.page.wrap import wrap
 
 

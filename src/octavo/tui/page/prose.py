@@ -14,7 +14,7 @@ from octavo.tui.page.setting import Setting
 from octavo.tui.page.slices import cut_of, whole_of
 from octavo.tui.page.wrap import wrap
 
-_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_RIGHT_TO_LEFT = (("\u0590", "\u08ff"), ("\ufb1d", "\ufdff"), ("\ufe70", "\ufefc"))
 _A_FEW = 40
 """Items of a list that say on which side its bullets stand."""
 _STRONG = re.compile(r"[^\W\d_]")
@@ -63,7 +63,7 @@ def paragraph(setting: Setting, block: Block, width: int) -> list[Line]:
 def runs_from_right(block: Block) -> bool:
     """Whether the first letter of a block is of a script that is written from right to left."""
     first = next((found.group() for run in block.runs if (found := _STRONG.search(run.text))), "")
-    return _RIGHT_TO_LEFT.match(first) is not None
+    return any(low <= first <= high for low, high in _RIGHT_TO_LEFT)
 
 
 def _aligned(lines: list[Line], block: Block, width: int) -> list[Line]:

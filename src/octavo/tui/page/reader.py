@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.events import Blur, Click, Key
@@ -14,10 +14,12 @@ from octavo.documents.blocks import Block
 from octavo.tui.commands import Explaining, Explains
 from octavo.tui.page.cursor_pane import Stop
 from octavo.tui.page.find_pane import FindPane
-from octavo.tui.page.hinting import Hints
 from octavo.tui.page.lines import Hot, hots_of
 from octavo.tui.page.records import as_text
 from octavo.tui.page.setting import Folds
+
+if TYPE_CHECKING:
+    from octavo.tui.page.hinting import Hints
 
 _PAN = 16
 
@@ -143,6 +145,8 @@ class Reader(FindPane):
 
     def show_hints(self, hots: list[Hot], *, outside: bool = False) -> None:
         """Put letters at what can be opened; `outside`: in the browser, whatever case is typed."""
+        from octavo.tui.page.hinting import Hints  # no frame needs it before a key is pressed
+
         if not self.has_focus:
             self.focus()  # the letters are typed here
         self._hints = Hints(hots, upper=outside)

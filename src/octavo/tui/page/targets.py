@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from octavo.documents.blocks import Run
+from octavo.tui.ages import in_a_line
 from octavo.tui.emoji import emoji
 from octavo.tui.page.addresses import Leads
 from octavo.tui.page.late import Late
@@ -171,8 +172,3 @@ def says_little(run: Run) -> bool:
         return False
     path = unquote(address.partition("#")[0])
     return said in (address, path, path.rpartition("/")[2]) and ("/" in said or "." in said)
-
-
-def in_a_line(sentence: str) -> str:
-    """A sentence as a remark: `the page is gone`."""
-    return sentence[:1].lower() + sentence[1:].rstrip(".")

@@ -21,9 +21,9 @@ from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.documents.links import Broken
 from octavo.tui import clipboard
-from octavo.tui.ages import plural
+from octavo.tui.ages import in_a_line, plural
 from octavo.tui.locations import go_to, key_of, part_of, title_of, trails
-from octavo.tui.page.targets import Ground, Targets, in_a_line
+from octavo.tui.page.targets import Ground, Targets
 from octavo.tui.screen import View
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Heading, Row, Rows
