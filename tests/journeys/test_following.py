@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from octavo.api import openapi
-from octavo.api.content import Page, PageTree
-from octavo.tui.following_links import follow
+from octavo.api import change_requests, content, openapi
+from octavo.api.content import GetPage, Page, PageTree, UpdatePage
+from octavo.api.places import SpaceRef
+from octavo.documents import links
+from octavo.tui.following_links import follow, leave
 from octavo.tui.page.page_parts import LinkFollowed
 from octavo.tui.screens.content import ContentScreen
-from tests.journeys.stage import Stage
+from tests.journeys.stage import MARA, Run, Stage
+
+HARBOUR = SpaceRef(space_id="harbour-api")
 
 
 async def test_a_page_is_read_with_all_it_refers_to_and_found_again_as_it_was_left(stage: Stage) -> None:
@@ -62,3 +66,67 @@ async def test_links_that_lead_in_a_circle_or_to_no_name_of_a_file_are_said_to(s
         screen.pages = PageTree(pages=[Page(id="round", title="Round", type="link", target=target)])
         screen.open_page("round")
         await run.hear("Round leads to Round, which is only a link itself.")
+
+
+def begun(run: Run) -> ContentScreen:
+    """The content view, on the first page of the harbour."""
+    screen = run.app.screen
+    assert isinstance(screen, ContentScreen)
+    assert screen.pages is not None
+    return screen
+
+
+def id_of(screen: ContentScreen, path: str) -> str:
+    assert screen.pages is not None
+    return next(page.id for page in screen.pages.walk() if page.path == path)
+
+
+async def published(run: Run, page: str, markdown: str) -> None:
+    """Somebody else changes a page."""
+    at = (await run.ask(change_requests.Create(at=HARBOUR, subject="Theirs"), MARA)).ref(HARBOUR)
+    edit = UpdatePage(page=page, document=content.DocumentBody(markdown=markdown))
+    await run.ask(content.Edit(at=at, changes=(edit,)), MARA)
+    await run.ask(change_requests.Merge(at=at), MARA)
+
+
+async def test_a_link_to_a_heading_that_is_nowhere_on_another_page_says_so(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.see("Harbour API › Welcome")
+        screen = begun(run)
+        follow(screen, LinkFollowed(f"/pages/{id_of(screen, 'get-started/quickstart')}#nowhere", False, "link"))
+        await run.see("› Quickstart")
+        await run.hear("This page has no heading “nowhere”: it may have got another name.")
+
+
+async def test_a_link_to_a_heading_of_another_space_that_is_nowhere_says_so_and_a_block_that_is_gone_does_not(
+    stage: Stage,
+) -> None:
+    async with stage.play() as run:
+        await run.see("Harbour API › Welcome")
+        screen = begun(run)
+        screen.open_page(id_of(screen, "get-started/quickstart"), anchor="433911c6eb0d")
+        await run.see("› Quickstart")
+        assert run.said == []
+        leave(run.app, links.ToSpace("stations", "regions/narrows", "nowhere"))
+        await run.see("› The Narrows")
+        await run.hear("This page has no heading “nowhere”: it may have got another name.")
+
+
+async def test_a_heading_is_looked_for_in_the_latest_of_a_page_before_it_is_called_missing(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.see("Harbour API › Welcome")
+        screen = begun(run)
+        welcome, quickstart = screen.page, id_of(screen, "get-started/quickstart")
+        assert welcome is not None
+        screen.open_page(quickstart)
+        await run.see("› Quickstart")
+        screen.open_page(welcome.id)
+        await run.see("Harbour API › Welcome")
+        await published(run, quickstart, "# Quickstart\n\n" + "Words.\n\n" * 60 + "## New\n\nIt came late.\n")
+        run.gate.shut(GetPage)
+        follow(screen, LinkFollowed(f"/pages/{quickstart}#new", False, "link"))
+        await run.see("› Quickstart", "You need a terminal and either curl")
+        assert run.said == []
+        run.gate.open()
+        await run.see("It came late.")
+        assert run.said == []

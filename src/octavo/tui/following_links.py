@@ -50,10 +50,11 @@ def _follow(screen: ContentScreen, message: LinkFollowed) -> None:
         return
     match target:
         case links.ToPage(page=page_id, anchor=anchor):
-            screen.open_page(page_id, anchor=anchor or "")
+            screen.open_page(page_id, anchor=_as_link(anchor))
             screen.pages_tree.reveal(page_id)
         case links.ToAnchor(anchor=anchor):
-            screen.view.go_to_anchor(anchor)
+            if not screen.view.go_to_anchor(anchor):
+                screen.view.miss(anchor)
         case _:
             leave(screen.octavo, target, words=message.words, at=screen.discussion)
 
@@ -62,7 +63,7 @@ def leave(app: Octavo, target: links.Target, *, words: str = "", at: ContentRef 
     """Go where a link leads that leaves the page, or say why it leads nowhere. `at`: where files of the space are."""
     match target:
         case links.ToSpace(space=other, page=wanted, anchor=anchor):
-            app.open_space(other, wanted, anchor or "")
+            app.open_space(other, wanted, _as_link(anchor))
         case links.ToChangeRequest(space=other, number=number):
             app.show_change_request(ChangeRequestRef(space_id=other, change_request_id=str(number)))
         case links.ToUrl(url=url):
@@ -92,9 +93,10 @@ def follow_link_page(screen: ContentScreen, page: Page) -> None:
             if found is not None and found.type == "link":  # it may lead back
                 screen.octavo.say(f"{page.title} leads to {found.title}, which is only a link itself.", tone="care")
                 return
-            screen.open_page(str(target.get("page")), anchor=str(target.get("anchor") or ""))
+            screen.open_page(str(target.get("page")), anchor=_as_link(target.get("anchor")))
         case "page" | "anchor":
-            screen.octavo.open_space(str(target.get("space")), str(target.get("page")), str(target.get("anchor") or ""))
+            space, anchor = str(target.get("space")), _as_link(target.get("anchor"))
+            screen.octavo.open_space(space, str(target.get("page")), anchor)
         case "space":
             screen.octavo.open_space(str(target.get("space")))
         case "file":
@@ -103,6 +105,11 @@ def follow_link_page(screen: ContentScreen, page: Page) -> None:
             leave(screen.octavo, links.ToCollection(str(target.get("collection"))))
         case _:
             navigating.open_outside(screen.octavo, page.href or str(target.get("url") or ""), words=page.title)
+
+
+def _as_link(anchor: object) -> str:
+    """An anchor that a link names: when the page has no such heading, that is said (other callers name blocks)."""
+    return f"#{anchor}" if anchor else ""
 
 
 # Addresses

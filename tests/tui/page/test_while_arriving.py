@@ -133,6 +133,17 @@ async def test_a_link_to_a_heading_that_is_nowhere_is_called_so_once_all_is_read
         assert app.pane.scroll_offset.y == 0
 
 
+async def test_a_heading_of_another_page_that_is_nowhere_is_called_so_unless_one_moved_meanwhile() -> None:
+    for keys, said in (((), ["This page has no heading “other”: it may have got another name."]), (("j",), [])):
+        async with begun() as (app, pilot):
+            assert not app.pane.go_to_anchor("#other")
+            app.pane.miss("#other")
+            assert app.explained == []
+            await pilot.press(*keys)
+            await read(app, pilot)
+            assert app.explained == said
+
+
 @pytest.mark.parametrize("key", ["j", "ctrl+d", "space", "ctrl+d,ctrl+d"])
 async def test_who_reads_to_the_end_of_what_there_is_stays_there(key: str) -> None:
     async with begun() as (app, pilot):

@@ -70,7 +70,7 @@ class Opening(Marked):
                 self._select(target)
             case "link" if self._leads(target) is Leads.ANCHOR and not outside:
                 if not self.go_to_anchor(target):
-                    self.miss(target.lstrip("#"))
+                    self.miss(target)
             case _:
                 outside = outside or self._leads(target) in (Leads.OUTSIDE, Leads.MAIL)
                 self.post_message(LinkFollowed(target, outside, hot.kind, self._words(hot)))
@@ -80,8 +80,8 @@ class Opening(Marked):
         raise NotImplementedError
 
     def miss(self, anchor: str) -> None:
-        """Say that a link on this page leads to a heading that is not on it."""
-        self.explain(f"This page has no heading “{anchor}”: it may have got another name.")
+        """Say that a link leads to a heading that is not on this page."""
+        self.explain(f"This page has no heading “{anchor.lstrip('#')}”: it may have got another name.")
 
     def _leads(self, address: str) -> Leads:
         return self.sources.targets.leads(address) if self.sources.targets is not None else leads(address)

@@ -42,7 +42,7 @@ class Wanted(NamedTuple):
     anchor: str
     asked_at: Here
     by_link: bool = False
-    """Whether a link of the page asks for it: when there is none, that is said."""
+    """Whether a link asks for it: when there is none, that is said."""
 
 
 class PageView(Tabling, Arriving):
@@ -80,6 +80,9 @@ class PageView(Tabling, Arriving):
         """Where what does not stand in the text of the page comes from: give others before a page is shown."""
         self._wanted: Wanted | None = None
 
+    is_latest = True
+    """Whether the page on show is the latest: while it is not, what is nowhere on it may be on the one that comes."""
+
     # What callers ask and do
 
     @property
@@ -105,6 +108,7 @@ class PageView(Tabling, Arriving):
         """Show a page. While `key` is the same, the place and what is opened are kept."""
         self.stop_reading()
         self._show(document, (safe_line(title), safe_text(description or "")), key, whole=True)
+        self._look_for_wanted()
         if threads is not None:
             self.set_threads(threads)
         self.post_message(self.Loaded())
@@ -119,15 +123,20 @@ class PageView(Tabling, Arriving):
 
     def all_read(self, document: Document) -> None:
         self._marked = ThreadMarks(document.blocks, self._marked.counts)
-        wanted, self._wanted = self._wanted, None
-        stays = wanted is not None and not self.has_moved(wanted.asked_at)
-        if wanted is not None and stays and not self.go_to_anchor(wanted.anchor) and wanted.by_link:
-            self.miss(wanted.anchor)
+        self._look_for_wanted()
         self.go_back()
         self._stand_again()
         self.refresh_bindings()
         self.tell()
         self.post_message(self.Loaded())
+
+    def _look_for_wanted(self) -> None:
+        """Go to what was asked for before it was there, if it is now, and nobody has moved meanwhile."""
+        wanted, self._wanted = self._wanted, None
+        if wanted is None or self.has_moved(wanted.asked_at):
+            return
+        if not self.go_to_anchor(wanted.anchor) and wanted.by_link:
+            self.miss(wanted.anchor)
 
     def _show(self, document: Document, head: tuple[str, str], key: str, *, whole: bool) -> None:
         same = key == self.key and self.document is not None
@@ -181,11 +190,11 @@ class PageView(Tabling, Arriving):
             found = True
         else:
             found = self.go_to_block(block.key if block is not None else wanted)
-        self._wanted = None if found or self.is_whole else Wanted(wanted, here)
+        self._wanted = None if found or (self.is_whole and self.is_latest) else Wanted(wanted, here)
         return found
 
     def miss(self, anchor: str) -> None:
-        if self._wanted is not None and self._wanted.anchor == anchor:
+        if self._wanted is not None and self._wanted.anchor == anchor.lstrip("#"):
             self._wanted = self._wanted._replace(by_link=True)  # it may be still to come
         else:
             super().miss(anchor)

@@ -190,7 +190,8 @@ class ContentScreen(AtHand, Travelling):
         standing: Standing | None = None,
         from_top: bool = False,
     ) -> None:
-        """Show a page of this space: the part of it that `anchor` names, else as one left it, if not `from_top`."""
+        """Show a page of this space: the part of it that `anchor` names, else as one left it, if not `from_top`. When there
+        is no heading with an anchor that begins with #, as those of links do, that is said."""
         if self.space is None or self.pages is None:
             return
         page = self.pages.find(page_id)
@@ -236,6 +237,7 @@ class ContentScreen(AtHand, Travelling):
         if snapshot.value is not None:
             self.page = snapshot.value
             name_targets(self)
+            self.view.is_latest = not snapshot.loading
             show_page(self.view, snapshot.value, self._page_key)
             self._draw_threads()
             self._go_to_anchor()
@@ -251,8 +253,8 @@ class ContentScreen(AtHand, Travelling):
             standing, self._wanted_standing, anchor, self._anchor = self._wanted_standing, None, self._anchor, ""
             if standing is not None:
                 self.view.stand(standing)
-            if anchor:
-                self.view.go_to_anchor(anchor)
+            if anchor and not self.view.go_to_anchor(anchor) and anchor.startswith("#"):
+                self.view.miss(anchor)
 
     @on(PageView.Moved)
     def say_where(self) -> None:
@@ -321,6 +323,12 @@ class ContentScreen(AtHand, Travelling):
         # Above the spaces there is nothing to go up to.
         among_spaces = self.focused is not None and self.focused.id == "spaces"
         return False if action == "up" and among_spaces else super().check_action(action, parameters)
+
+    def called(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        focused = self.focused
+        if action != "up" or focused is None or focused.id == "pages":
+            return super().called(action, parameters)
+        return "Tree" if isinstance(focused, PageView) else "Page"
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         if action in ("comment", "comment_page") and not self.row and self.page is not None and not self._in_view:
