@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
 
+import pytest
 from textual.binding import Binding
 from textual.dom import DOMNode
 
@@ -13,6 +14,7 @@ from octavo import tui
 from octavo.tui.commands import faults, own_bindings
 from octavo.tui.places import PLACES
 from octavo.tui.screens.chooser import Chooser
+from octavo.tui.screens.dialog import Dialog, Frame
 from octavo.tui.screens.own_conflicts import OwnConflictsScreen
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.filter import FilterInput
@@ -79,3 +81,42 @@ async def test_keys_can_be_given_to_other_commands(stage: Stage) -> None:
 async def test_what_is_wrong_in_the_settings_is_said(stage: Stage) -> None:
     async with stage.play(problems=("undo_seconds in config.toml is not a number of seconds from 0 to 30.",)) as run:
         await run.hear("undo_seconds in config.toml is not a number of seconds from 0 to 30.")
+
+
+@pytest.mark.parametrize("size", [(120, 36), (80, 24), (60, 20), (60, 12)], ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_an_open_dialog_has_the_key_bar_and_names_no_key_twice(stage: Stage, size: tuple[int, int]) -> None:
+    async with stage.play(start="changes", size=size) as run:
+        await run.see("Open 7")
+        for keys, expected in (
+            (["?"], "esc close"),
+            ([":"], "esc close"),
+            (["s"], "esc close"),
+            (["ctrl+n"], "ctrl+s start  esc cancel"),
+            (["m"], "y merge  n cancel"),
+            (["j", "j", "j", "j", "U"], "y update  n cancel"),
+            (["X"], "y archive  n cancel"),
+            (["C"], "esc keep draft"),
+            (["enter", "V"], "esc close"),
+        ):
+            await run.press(*keys)
+            await run.until(lambda: isinstance(run.app.screen, Dialog), f"open the dialog of {keys[-1]}")
+            await run.until(
+                lambda expected=expected: run.keybar.startswith(f" {expected}"), f"see {expected}: {run.keybar}"
+            )
+            box = run.app.screen.query_one(Frame)
+            assert box.region.bottom < size[1], f"{keys[-1]}: its box ends above the keys"
+            assert not box.foot or box.foot in " ".join(run.lines[box.region.bottom - 1].split()), "and is whole"
+            await run.press("escape")
+            await run.until(lambda: not isinstance(run.app.screen, Dialog), "leave it")
+
+
+async def test_the_key_bar_says_where_esc_leads_from_where_the_focus_is(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("enter")
+        await run.see("esc tree")
+        await run.press("O")
+        await run.see("esc page")
+        await run.press("escape")
+        await run.see("esc tree")
+        await run.press("escape")
+        await run.see("esc spaces")

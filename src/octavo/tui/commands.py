@@ -6,7 +6,7 @@ bar and the palette) and a tooltip (the sentence that explains it in the help). 
 - `CONTEXT`: what the help and the README call it, such as "page tree";
 - `HELP`: a sentence or two on what one does there;
 - `KEYBAR`: ids of the bindings its key bar begins with;
-- `why_not`, through `Explained`: the sentence that says why a key is dim.
+- `why_not` and `called`, through `Explained`: why a key is dim, and what it is called now if that depends on where one is.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ from textual.dom import DOMNode
 from textual.keys import format_key
 from textual.screen import Screen
 
+MOVING = "MOVING ABOUT"
+"""What steps stand under where all commands are listed."""
+_STEPS = ("down", "up", "top", "bottom", "page_down", "page_up", "read_back", "prev_block", "next_block")
+"""What nobody looks for by name: it comes after all there is to do."""
 _KEY_NAMES = {
     "escape": "esc",
     "enter": "enter",
@@ -51,6 +55,10 @@ class Explained:
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         """The sentence to show, or None when `action` can be done."""
+        return None
+
+    def called(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        """What `action` is called now, where that depends on what is on show. None: what its binding says."""
         return None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -98,6 +106,7 @@ class Command:
     help: str
     context: str
     """What the place it belongs to is called."""
+    action: str
     enabled: bool
     reason: str | None
     """Why it is not enabled, if it is not."""
@@ -131,9 +140,10 @@ def _command(app: App[Any], active: ActiveBinding, keys: tuple[str, ...]) -> Com
     return Command(
         id=binding.id or "",
         keys=keys,
-        title=binding.description,
+        title=_called(node, binding) or binding.description,
         help=tooltip or binding.description,
         context=context_of(type(node)),
+        action=binding.action,
         enabled=enabled,
         reason=None if enabled else why_not(app, binding.action, node) or "That is not possible now.",
         shown=binding.show,
@@ -143,15 +153,27 @@ def _command(app: App[Any], active: ActiveBinding, keys: tuple[str, ...]) -> Com
     )
 
 
+def _called(node: DOMNode, binding: Binding) -> str | None:
+    destination, name, parameters = actions.parse(binding.action)
+    return node.called(name, parameters) if isinstance(node, Explained) and not destination else None
+
+
 def key_bar(screen: Screen[Any]) -> list[Command]:
     """The commands for one line of keys, most likely first.
 
     The ids in the `KEYBAR` of the screen and of what has focus come first. Then the first key of what has focus, the
-    keys of the places around it, the rest of its own, those of a pane beside it, and the app's.
+    keys of the places around it, the rest of its own, those of a pane beside it, and the app's. What has two keys, one
+    of which cannot be pressed while one writes, is there once, and a key that `keys_named` of the screen says stands
+    elsewhere is not there.
     """
+    named: frozenset[str] = getattr(screen, "keys_named", frozenset())
     focused: DOMNode | None = screen.focused
     wanted: list[str] = [*getattr(focused, "KEYBAR", ()), *getattr(screen, "KEYBAR", ())]
-    shown = [command for command in active_commands(screen) if command.shown or command.id in wanted]
+    once: dict[tuple[int, str], Command] = {}
+    for command in active_commands(screen):
+        if (command.shown or command.id in wanted) and named.isdisjoint(command.keys):
+            once.setdefault((id(command.node), command.action), command)
+    shown = list(once.values())
     first = next((command.id for command in shown if command.node is focused), None)
     around = focused.ancestors if focused is not None else [screen]
 
@@ -167,6 +189,26 @@ def key_bar(screen: Screen[Any]) -> list[Command]:
         return (2, 0) if command.node in around else (3, 1)
 
     return sorted(shown, key=rank)
+
+
+def most_wanted_first(screen: Screen[Any]) -> list[tuple[str, Command]]:
+    """The commands, each with what it stands under: nearest place first, there first what the key bar shows; steps last."""
+    commands = active_commands(screen)
+    ids = {command.id for command in commands}
+    shown = [command.id for command in key_bar(screen)]
+
+    def heading(command: Command) -> str:
+        place, _, name = command.id.rpartition(".")
+        # An `up` without a `down` is a way back.
+        return MOVING if name in _STEPS and f"{place}.down" in ids else command.context.upper()
+
+    order = [*dict.fromkeys(command.context.upper() for command in commands), MOVING]
+
+    def rank(command: Command) -> tuple[int, int]:
+        at = shown.index(command.id) if command.id in shown else len(shown)
+        return (order.index(heading(command)), at)
+
+    return [(heading(command), command) for command in sorted(commands, key=rank)]
 
 
 def key_name(key: str) -> str:

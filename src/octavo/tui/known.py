@@ -81,7 +81,7 @@ class Known:
         ops = dict.fromkeys((*self.ops, *(op for screen in screens for op in screen.following.ops())))
         for op in ops:
             self._app.background(self._session.live.refresh(op))
-        self._app.say(f"Asked again for everything that is on show in any view: {len(ops)} questions.")
+        self._app.say(f"Asked again for everything that is on show in any view: {plural(len(ops), 'question')}.")
 
     def choose(self, organization: Organization) -> None:
         """Show the spaces, change requests and comments of `organization` from now on."""

@@ -59,7 +59,7 @@ async def test_a_sheet_that_stands_below_leaves_the_notice_above() -> None:
         app.notices.say("The draft is kept.")
         await at_rest(app)
         assert "The draft is kept." in lines(app)[0]
-        assert "╰" in lines(app)[-1], "the sheet stays where it is"
+        assert "╰" in lines(app)[-2], "the sheet stays where it is, above its keys"
 
 
 async def test_undo_is_clicked_in_a_dialog() -> None:

@@ -58,7 +58,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss", STYLES / "chooser.tcss"]
     CONTEXT: ClassVar[str] = "palette and pickers"
     PLACEHOLDER: ClassVar[str] = "Type to find"
-    FOOT: ClassVar[str] = "enter choose · esc close"
+    FOOT: ClassVar[str] = "enter choose"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,ctrl+n", "move(1)", "Next", show=False, tooltip="Go to the next", id="chooser.next", priority=True),
         Binding("up,ctrl+p", "move(-1)", "Previous", show=False, tooltip="Go to the one before", id="chooser.previous", priority=True),

@@ -215,7 +215,7 @@ class CommentsScreen(TwoPanes, BesideThread):
         places = sum(snapshot.value is not None for _, _, snapshot in self._found.values())
         known = self.rows.loaded
         if places < len(self._found):
-            known = f"{places} of {len(self._found)} places loaded"
+            known = f"{places} of {plural(len(self._found), 'place')} loaded"
         elif self._narrowing and not self.rows.query_text:
             known = f"{len(self.rows.items)} of {len(self._of_section())}"
         said = [

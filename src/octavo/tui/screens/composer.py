@@ -18,6 +18,7 @@ from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from octavo.data.state import NotSaved
+from octavo.tui.ages import plural
 from octavo.tui.editing import Edited, edit_text
 from octavo.tui.screens.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.content import safe
@@ -77,7 +78,7 @@ class Composer(Dialog[str | None]):
         Binding("ctrl+e", "edit", "Editor", tooltip="Go on in your own editor", id="composer.edit", priority=True),
         Binding("ctrl+r", "preview", "Preview", tooltip="Show it as it will look, or write on", id="composer.preview", priority=True),
         Binding("at", "mention", "Name somebody", key_display="@", tooltip="At the start of a word: choose a person to name", id="composer.mention", priority=True),
-        Binding("escape", "close", "Close", tooltip="Close; the draft is kept", id="composer.close", priority=True),
+        Binding("escape", "close", "Keep draft", tooltip="Close; the draft is kept", id="composer.close", priority=True),
     ]  # fmt: skip
 
     def __init__(
@@ -220,7 +221,7 @@ class Composer(Dialog[str | None]):
             if not self.text.strip():
                 return "There is nothing to send yet."
             if self._limit is not None and len(self.text) > self._limit:
-                return f"It is {len(self.text) - self._limit} characters too long to send."
+                return f"It is {plural(len(self.text) - self._limit, 'character')} too long to send."
         return None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -235,7 +236,6 @@ class Composer(Dialog[str | None]):
     def _keys(self) -> str:
         keys = [
             f"ctrl+s {self._verb}",
-            "esc keeps draft",  # before those that a narrow terminal leaves out
             "ctrl+e editor" if self._folder is not None else "",
             "ctrl+r preview" if self._preview is not None else "",
             "@ name" if self._people is not None else "",

@@ -61,9 +61,9 @@ class Confirm(Dialog[Confirmed | None]):
     HELP: ClassVar[str] = "Read what it would do. y does it, n or esc leaves everything as it is."
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "yes", "Yes", tooltip="Do it", id="dialog.yes"),
-        Binding("ctrl+s", "yes", "Yes", show=False, tooltip="Do it, while writing", id="dialog.send", priority=True),
+        Binding("ctrl+s", "yes", "Yes", tooltip="Do it, while writing", id="dialog.send", priority=True),
         Binding("n", "no", "No", tooltip="Leave everything as it is", id="dialog.no"),
-        Binding("escape", "no", "No", show=False, tooltip="Leave everything as it is", id="dialog.cancel"),
+        Binding("escape", "no", "No", tooltip="Leave everything as it is", id="dialog.cancel"),
         Binding("tab,right", "app.focus_next", "Next", show=False, tooltip="Go to the next button", id="dialog.next"),
         Binding("shift+tab,left", "app.focus_previous", "Previous", show=False, tooltip="Go to the button before", id="dialog.previous"),
         Binding("down,j,pagedown", "scroll_body(1)", "Down", show=False, tooltip="Read on where the dialog is longer than the screen", id="dialog.down"),
@@ -208,6 +208,9 @@ class Confirm(Dialog[Confirmed | None]):
         if self._typed and self.query_one("#typed", Line).value.strip() != self._typed:
             return self._typed_why or f"Type {self._typed} first."
         return None
+
+    def called(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        return {"yes": self._verb, "no": self._cancel}.get(action)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "check_again" and self._check_again is None:

@@ -11,6 +11,7 @@ from textual.screen import ModalScreen, ScreenResultType
 
 from octavo.tui.commands import Explained
 from octavo.tui.widgets.content import Words, safe
+from octavo.tui.widgets.keybar import KeyBar
 from octavo.tui.widgets.notices import NoticeBoard, Notices
 
 STYLES = PurePath(__file__).parent
@@ -27,23 +28,40 @@ class SaysThings(Protocol):
 class Frame(Vertical):
     """The box of a dialog. `title` stands in its upper border, `foot` in its lower one."""
 
+    foot = ""
+
     def name_it(self, title: Words, foot: Words | None = None) -> None:
         """Set what stands in the borders. `foot` None leaves the lower one as it is."""
         self.border_title = safe(title)
         if foot is not None:
-            self.border_subtitle = safe(foot)
+            self.border_subtitle = words = safe(foot)
+            self.foot, before = words.plain, self.foot
+            if self.is_attached and self.foot != before:
+                self.screen.refresh_bindings()  # the key bar shows what the border does not
 
 
 class Dialog(Explained, ModalScreen[ScreenResultType]):
-    """A dialog. Its keys are the only ones that work while it is open; what is said meanwhile is seen beside it."""
+    """A dialog. Its keys are the only ones that work while it is open, and the only ones that are seen: those its border
+    does not name stand in the key bar. What is said meanwhile is seen beside it."""
 
     CONTEXT: ClassVar[str] = "dialogs"
     HELP: ClassVar[str] = ""
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss"]
 
     def on_mount(self) -> None:
+        if not self.query(KeyBar):
+            self.mount(KeyBar())
         if isinstance(self.app, SaysThings) and not self.query(Notices):
             self.mount(Notices(self.app.notices, top=0, beside=Frame))
+
+    @property
+    def keys_named(self) -> frozenset[str]:
+        """The keys its border names: `enter` and `ctrl+s`, where it says `enter tick · ctrl+s ask the ticked`.
+
+        How to leave stands in the key bar whatever the border says: it is looked for in one place.
+        """
+        parts = (part for frame in self.query(Frame) for part in frame.foot.split(" · "))
+        return frozenset(part.partition(" ")[0] for part in parts) - {"esc"}
 
     @on(Notices.UndoWanted)
     async def _undo(self) -> None:

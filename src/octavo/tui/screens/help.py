@@ -1,4 +1,4 @@
-"""The help: what one does where the focus is, then every key that works there."""
+"""The help: what one does where the focus is, then every key that works there, steps last."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.dom import DOMNode
 from textual.screen import Screen
 
-from octavo.tui.commands import Command, active_commands, context_of
+from octavo.tui.commands import Command, context_of, most_wanted_first
 from octavo.tui.screens.chooser import Choice, Chooser, Found
 from octavo.tui.widgets.content import fit, safe
 from octavo.tui.widgets.rows import Row
@@ -23,7 +23,7 @@ class HelpScreen(Chooser[None, Command]):
     """Explains the screen below. Enter closes it and does what the row says."""
 
     PLACEHOLDER: ClassVar[str] = "Find a key"
-    FOOT: ClassVar[str] = "enter does it · esc close"
+    FOOT: ClassVar[str] = "enter does it"
 
     def __init__(self, below: Screen[Any]) -> None:
         super().__init__("Help")
@@ -38,10 +38,10 @@ class HelpScreen(Chooser[None, Command]):
                 command.title,
                 detail=command.help,
                 right=" ".join(command.keys),
-                group=command.context.upper(),
+                group=place,
                 off=command.reason or "",
             )
-            for command in active_commands(below)
+            for place, command in most_wanted_first(below)
         ]
 
     def prose(self) -> Content | None:

@@ -224,7 +224,7 @@ class HomeScreen(Addressed):
             self.changes.show(())
             self.changes.wait_for("change requests")
             self.follow("changes", still_open, self._show_changes)
-        self.status(f"Home · {seat.organization.title}", f"{self.organizations.loaded} organizations")
+        self.status(f"Home · {seat.organization.title}", self.organizations.counted("organization"))
 
     def _draw_seat(self, seat: Seat) -> Row:
         here = self.octavo.known.organization is not None and self.octavo.known.organization.id == seat.organization.id

@@ -7,14 +7,11 @@ from typing import Any, ClassVar
 
 from textual.screen import Screen
 
-from octavo.tui.commands import Command, active_commands, key_bar
+from octavo.tui.commands import Command, most_wanted_first
 from octavo.tui.screens.chooser import Choice, Chooser
 from octavo.tui.trying_on import TryingOn
 
 _NOT_HERE = ("app.palette",)
-_STEPS = ("down", "up", "top", "bottom", "page_down", "page_up", "read_back", "prev_block", "next_block")
-"""What nobody looks for by name: it comes after all there is to do."""
-_MOVING = "MOVING ABOUT"
 
 
 class PaletteScreen(Chooser[None, Command | str]):
@@ -22,7 +19,7 @@ class PaletteScreen(Chooser[None, Command | str]):
     the theme: one that the cursor is on is tried on."""
 
     PLACEHOLDER: ClassVar[str] = "What do you want to do?"
-    FOOT: ClassVar[str] = "enter runs it · esc close"
+    FOOT: ClassVar[str] = "enter runs it"
 
     def __init__(self, below: Screen[Any], themes: TryingOn) -> None:
         super().__init__("Commands")
@@ -38,7 +35,8 @@ class PaletteScreen(Chooser[None, Command | str]):
                 group=place,
                 off=command.reason or "",
             )
-            for place, command in _most_wanted_first(self._below)
+            for place, command in most_wanted_first(self._below)
+            if command.id not in _NOT_HERE
         ]
         now = self._themes.before
         themes: list[Choice[Command | str]] = [
@@ -59,24 +57,3 @@ class PaletteScreen(Chooser[None, Command | str]):
     def action_close(self) -> None:
         self._themes.keep(None)
         super().action_close()
-
-
-def _most_wanted_first(below: Screen[Any]) -> list[tuple[str, Command]]:
-    """The commands, each with what it stands under: nearest place first, there first what the key bar shows; steps last."""
-    commands = [command for command in active_commands(below) if command.id not in _NOT_HERE]
-    ids = {command.id for command in commands}
-    shown = [command.id for command in key_bar(below)]
-
-    def heading(command: Command) -> str:
-        place, _, name = command.id.rpartition(".")
-        # An `up` without a `down` is a way back.
-        return _MOVING if name in _STEPS and f"{place}.down" in ids else command.context.upper()
-
-    places = dict.fromkeys(command.context.upper() for command in commands)
-    order = [*places, _MOVING]
-
-    def rank(command: Command) -> tuple[int, int]:
-        at = shown.index(command.id) if command.id in shown else len(shown)
-        return (order.index(heading(command)), at)
-
-    return [(heading(command), command) for command in sorted(commands, key=rank)]

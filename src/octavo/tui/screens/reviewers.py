@@ -21,7 +21,7 @@ class ReviewersScreen(Chooser[frozenset[str] | None, str]):
         "Type to find people, tick them with enter, then ask them with ctrl+s. Untick who is asked to take it back."
     )
     PLACEHOLDER: ClassVar[str] = "Type a name"
-    FOOT: ClassVar[str] = "enter tick · ctrl+s ask the ticked · esc close"
+    FOOT: ClassVar[str] = "enter tick · ctrl+s ask the ticked"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "send", "Ask", tooltip="Ask the ticked, and take back the request of others", id="reviewers.ask", priority=True),
     ]  # fmt: skip

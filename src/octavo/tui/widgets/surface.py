@@ -14,6 +14,7 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.style import Style
 
+from octavo.tui.ages import plural
 from octavo.tui.scrolling import Scrolling, let_go
 from octavo.tui.widgets.content import fit, spread
 from octavo.tui.widgets.states import Waiting, failed, filtered_out, nothing, partial, shortened, wrapped
@@ -132,11 +133,21 @@ class Surface(Scrolling, inherit_bindings=False):
     @property
     def loaded(self) -> str:
         """How much is shown, for the status line: `14 of 14`, `300 of 812 loaded`, `2 of 31 match`."""
+        shown, total, how = self._counts()
+        return f"{shown} of {total} {how}".rstrip()
+
+    def counted(self, one: str) -> str:
+        """The same, saying what there is: `1 organization`, `300 of 812 organizations loaded`."""
+        shown, total, how = self._counts()
+        return f"{shown} of {plural(total, one)} {how}" if how else plural(total, one)
+
+    def _counts(self) -> tuple[int, int, str]:
+        """How many are shown, of how many, and why those are fewer, if they may be."""
         if self.query_text:
-            return f"{self.matching()} of {self._unfiltered} match"
+            return self.matching(), self._unfiltered, "match"
         if self.total is not None and self.total > self._unfiltered:
-            return f"{self._unfiltered} of {self.total} loaded"
-        return f"{self._unfiltered} of {self._unfiltered}"
+            return self._unfiltered, self.total, "loaded"
+        return self._unfiltered, self._unfiltered, ""
 
     @property
     def cursor_region(self) -> Region:
