@@ -71,6 +71,12 @@ async def test_home_leads_to_all_its_lists_where_there_is_little_room(stage: Sta
         await run.see("#1 Limpet 3 becomes")
 
 
+async def test_one_organization_is_one_organization(stage: Stage) -> None:
+    async with stage.play(start="home") as run:
+        await run.see("◆ Saltmarsh")
+        assert run.lines[-2].endswith("  1 organization")
+
+
 async def test_a_narrow_home_shows_all_its_lists_at_once(stage: Stage) -> None:
     async with stage.play(start="home", size=(60, 20)) as run:
         await run.see("◆ Saltmarsh Instruments", "Handbook", "#7  Show what a refused time looks like")

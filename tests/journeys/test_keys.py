@@ -100,9 +100,7 @@ async def test_an_open_dialog_has_the_key_bar_and_names_no_key_twice(stage: Stag
         ):
             await run.press(*keys)
             await run.until(lambda: isinstance(run.app.screen, Dialog), f"open the dialog of {keys[-1]}")
-            await run.until(
-                lambda expected=expected: run.keybar.startswith(f" {expected}"), f"see {expected}: {run.keybar}"
-            )
+            assert run.keybar.startswith(f" {expected}"), run.keybar
             box = run.app.screen.query_one(Frame)
             assert box.region.bottom < size[1], f"{keys[-1]}: its box ends above the keys"
             assert not box.foot or box.foot in " ".join(run.lines[box.region.bottom - 1].split()), "and is whole"

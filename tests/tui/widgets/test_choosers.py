@@ -140,6 +140,19 @@ async def test_the_help_says_what_one_does_here_and_does_it() -> None:
         assert page.done == ["comment"]
 
 
+async def test_the_help_lists_what_can_be_done_before_steps_as_the_palette_does() -> None:
+    app = App(Merging(lambda number: Row(str(number)), key=lambda number: number))
+    async with app.run_test(size=(90, 40)):
+        below = app.screen
+        helped = [(choice.group, choice.title) for choice in HelpScreen(below).choices()]
+        offered = [(choice.group, choice.title) for choice in PaletteScreen(below, TryingOn(app)).choices()]
+        assert helped[:2] == [("MERGES", "Open"), ("MERGES", "Merge")]
+        assert helped[-6][0] == helped[-1][0] == "MOVING ABOUT"
+        assert [each for each in helped if each != ("ANYWHERE", "Commands")] == [
+            each for each in offered if each[0] != "THEMES"
+        ]
+
+
 async def test_picking_one() -> None:
     app = App(Page())
     picked: list[str | None] = []

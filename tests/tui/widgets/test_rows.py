@@ -242,6 +242,7 @@ async def test_a_list_that_is_not_whole_says_so_and_asks_once_for_more() -> None
         await at_rest(app)
         assert lines(app)[-1] == "  30 of 812 loaded   G loads on"
         assert listed.loaded == "30 of 812 loaded"
+        assert listed.counted("thing") == "30 of 812 things loaded"
         assert not app.got_of(Lines.MoreWanted)
         await pilot.press("G", "k", "j")
         await at_rest(app)
@@ -250,6 +251,7 @@ async def test_a_list_that_is_not_whole_says_so_and_asks_once_for_more() -> None
         listed.show(things(60), total=60)
         await at_rest(app)
         assert listed.loaded == "60 of 60"
+        assert listed.counted("thing") == "60 things"
         assert "loaded" not in shown(app)
 
 
