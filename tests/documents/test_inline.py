@@ -12,6 +12,12 @@ from tests.documents.outline import inline
     ("markdown", "expected"),
     [
         ("**b** *i* ~~s~~ `c`", "<bold|b>   <italic|i>   <strike|s>   <code;code|c>"),
+        ("**練習：**也 は**O(n)**へ 甲~~「乙」~~的", "<bold|練習：> 也 は <bold|O(n)> へ 甲 <strike|「乙」> 的"),
+        ("**`a`**은 漢*(b)*漢", "<code;bold+code|a> 은 漢 <italic|(b)> 漢"),
+        ("a**(b)c** __(b)__漢", "a**(b)c** __(b)__漢"),
+        ("**Note: **Text **b** *i* **Also. ** x", "<bold|Note: > Text  <bold|b>   <italic|i>   <bold|Also. >  x"),
+        ("[**l: **x](u) **b: *i* **b** y: **z", "<bold|l: →u> <|x→u>  **b:  <italic|i>   <bold|b>  y: **z"),
+        ("_a **b_ c: **d **kw: 2 ** 3", "<italic|a **b>  c: **d **kw: 2 ** 3"),
         ("<strong>b</strong><kbd>K</kbd><sub>1</sub><sup>2</sup>", "<bold|b> <kbd|K> <sub|1> <sup|2>"),
         ("a\\\nb", "a ⏎ b"),
         ("a<br>b", "a ⏎ b"),

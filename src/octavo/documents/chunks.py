@@ -12,10 +12,12 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_core.text_join import text_join
 from markdown_it.rules_inline import StateInline
+from markdown_it.rules_inline.state_inline import Scanned
 from markdown_it.token import Token
 
 from octavo.documents.blocks import Diagnostic
 from octavo.documents.caps import IN_BLOCK, LOOKS, TooMuch, has_too_many_marks, parts
+from octavo.documents.emphasis import scanned_beside_letters
 from octavo.documents.html import Finder, Placeholders
 from octavo.documents.pauses import breathe
 from octavo.documents.rules import footnotes_at_the_end, parser
@@ -102,6 +104,13 @@ class _Words(StateInline):
         """Add a token."""
         breathe()
         return super().push(ttype, tag, nesting)
+
+    def scanDelims(self, start: int, canSplitWord: bool) -> Scanned:
+        """What marks at a place may do."""
+        scanned = super().scanDelims(start, canSplitWord)
+        if not canSplitWord or (scanned.can_open and scanned.can_close):
+            return scanned
+        return scanned_beside_letters(self, start, scanned)
 
 
 class _Definitions(dict[str, Any]):

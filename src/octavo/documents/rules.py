@@ -17,6 +17,7 @@ from mdit_py_plugins.footnote.index import footnote_tail
 from octavo.documents.blocks import Diagnostic
 from octavo.documents.caps import ROW, rows
 from octavo.documents.containers import is_known
+from octavo.documents.emphasis import closed_behind_a_blank
 from octavo.documents.html import ENTITY_OF_NOTHING, element_end
 from octavo.documents.html_rule import html_block
 from octavo.documents.pauses import breathe
@@ -57,6 +58,7 @@ def parser() -> MarkdownIt:
     markdown.inline.ruler.before("escape", "entity_of_nothing", _entity_of_nothing)
     markdown.inline.ruler.before("html_inline", "placeholder", _placeholder)
     markdown.inline.ruler.before("link", "many_brackets", _many_brackets)
+    markdown.inline.ruler2.after("balance_pairs", "closed_behind_a_blank", closed_behind_a_blank)
     return markdown
 
 

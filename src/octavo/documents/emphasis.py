@@ -1,0 +1,70 @@
+"""Bold and italic where people meant them and CommonMark sees none: beside letters of languages that are written without
+blanks, and closed behind a blank."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from markdown_it.common.utils import isMdAsciiPunct, isPunctChar, isWhiteSpace
+from markdown_it.rules_inline import StateInline
+from markdown_it.rules_inline.state_inline import Delimiter, Scanned
+
+_STAR = ord("*")
+_FIRST_WIDE = "\u1100"
+_WITHOUT_BLANKS = re.compile(
+    "[\u1100-\u11ff\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\ua4cf\uac00-\ud7ff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef"
+    "\U0001f200-\U0001f2ff\U00020000-\U0003fffd]"
+)
+_SENTENCE_END = re.compile(r"[.:!?。：！？]\s+\Z")
+
+
+def scanned_beside_letters(state: StateInline, start: int, scanned: Scanned) -> Scanned:
+    """What marks at `start` may do, when a letter of Chinese, Japanese or Korean beside them sets words apart as a blank
+    does: `**「是」**的` is bold."""
+    end = start + scanned.length
+    before = state.src[start - 1] if start else " "
+    after = state.src[end] if end < state.posMax else " "
+    if before < _FIRST_WIDE and after < _FIRST_WIDE:
+        return scanned
+    return Scanned(
+        scanned.can_open or (not isWhiteSpace(ord(after)) and _sets_apart(before, after)),
+        scanned.can_close or (not isWhiteSpace(ord(before)) and _sets_apart(after, before)),
+        scanned.length,
+    )
+
+
+def _sets_apart(outside: str, inside: str) -> bool:
+    is_mark = isMdAsciiPunct(ord(inside)) or isPunctChar(inside)
+    return is_mark and _WITHOUT_BLANKS.match(outside) is not None
+
+
+def closed_behind_a_blank(state: StateInline) -> None:
+    """Pair `**Note: **` as it was meant: editors write it for what is bold with the blank after it. Only behind the end of
+    a sentence, and only marks that pair with no others and have none between them."""
+    if "**" not in state.src:
+        return
+    metas: list[dict[str, Any]] = [meta for meta in state.tokens_meta if meta and "delimiters" in meta]
+    for delimiters in (state.delimiters, *(meta["delimiters"] for meta in metas)):
+        if len(delimiters) > 3:
+            _pair(state, delimiters)
+
+
+def _pair(state: StateInline, delimiters: list[Delimiter]) -> None:
+    closers = {each.end for each in delimiters if each.end >= 0}
+    opener = -1
+    reach = -1  # what lies before it is inside a pair
+    for at, (first, second) in enumerate(zip(delimiters, delimiters[1:], strict=False)):
+        reach = max(reach, first.end)
+        if first.marker != _STAR or first.length != 2 or second.token != first.token + 1:
+            continue
+        if not closers.isdisjoint((at, at + 1)) or first.end >= 0 or second.end >= 0:
+            opener = -1
+            continue
+        before = state.tokens[first.token - 1] if first.token else None
+        is_end = before is not None and before.type == "text" and _SENTENCE_END.search(before.content[-4:])
+        if opener >= 0 and is_end and at > reach:
+            delimiters[opener].end, delimiters[opener + 1].end = at + 1, at
+            opener = -1
+        elif first.open and at > reach:
+            opener = at
