@@ -12,6 +12,7 @@ from octavo.documents import links
 from octavo.tui import clipboard, navigating
 
 if TYPE_CHECKING:
+    from octavo.documents.blocks import Block
     from octavo.tui.app import Octavo
     from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
     from octavo.tui.page.view import PageView
@@ -212,13 +213,16 @@ async def _open_site(app: Octavo, target: links.ToSite) -> None:
 def _show_note(app: Octavo, view: PageView, label: str, follow: Callable[[LinkFollowed], None]) -> None:
     from octavo.tui.screens.note import NoteSheet
 
-    note = view.note(label)
-    if note is None:
-        app.say(f"This page has no note {label}.", tone="care")
-        return
-
     def decided(followed: LinkFollowed | None) -> None:
         if followed is not None:
             follow(followed)
 
-    app.push_screen(NoteSheet(note, view.sources), decided)
+    def show(note: Block | None) -> None:
+        if app.screen is not view.screen:
+            return  # one does something else by now
+        if note is None:
+            app.say(f"This page has no note {label}.", tone="care")
+        else:
+            app.push_screen(NoteSheet(note, view.sources), decided)
+
+    view.with_note(label, show)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from textual.selection import Selection
 
 from octavo.documents.parse import parse
 from octavo.tui.page import arriving
@@ -71,21 +70,6 @@ async def test_what_is_asked_of_a_page_that_is_still_being_read_is_found_once_it
             await pilot.pause()
         assert view.finding == "1 found"
         assert "The last of all" in screen(view)
-
-
-async def test_a_selection_of_all_of_a_page_that_is_still_being_read_is_copied_whole() -> None:
-    app = PaneApp(PageView())
-    async with app.run_test(size=(80, 20)) as pilot:
-        view = app.pane
-        view.show_markdown(ARRIVING, title="Long", key="p")
-        assert not view.is_whole
-        copied = view.get_selection(Selection(None, None))
-        assert copied is not None
-        assert copied[0].endswith("A needle.")
-        assert copied[0].count("says a little.") == 2000
-        while not view.is_whole:
-            await pilot.pause()
-        assert view.document == parse(ARRIVING)
 
 
 async def test_only_what_is_looked_at_is_set() -> None:

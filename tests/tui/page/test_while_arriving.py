@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from textual.geometry import Offset
 from textual.pilot import Pilot
+from textual.screen import Screen
 from textual.selection import Selection
 
+from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
 from octavo.tui.page import arriving
 from octavo.tui.page.opening import Standing
+from octavo.tui.page.painting import words_between
+from octavo.tui.page.selecting import CopiedLater, CopiesLater, Gathering
 from octavo.tui.page.view import PageView
 from octavo.tui.page.whereabouts import Whereabouts
-from tests.tui.page.panes import PaneApp, bar_at, screen
+from tests.benchmarks.texts import made_page
+from tests.tui.page.panes import P, PaneApp, bar_at, screen
 
 PAGE = "\n\n".join(f"## Section {number}\n\nParagraph {number} says a little." for number in range(80))
 OTHER = PAGE.replace("a little", "much more")
@@ -30,12 +38,19 @@ class HeldPage(PageView):
         return super().work(seconds) if not self.held else False
 
 
+class LaterApp(PaneApp[P]):
+    """One pane on a screen that copies as soon as it can."""
+
+    def get_default_screen(self) -> Screen[Any]:
+        return CopiesLater(id="_default")
+
+
 @asynccontextmanager
 async def begun(
     markdown: str = PAGE, *, size: tuple[int, int] = (80, 20), blocks: int = 12
 ) -> AsyncIterator[tuple[PaneApp[HeldPage], Pilot[None]]]:
     """A page of which so many blocks are on show."""
-    app = PaneApp(HeldPage())
+    app = LaterApp(HeldPage())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(arriving, "BLOCKS", blocks)
         patch.setattr(arriving, "FIRST", 10.0)
@@ -205,12 +220,98 @@ async def test_another_text_of_a_page_half_read_takes_its_place_when_it_is_read(
         assert app.pane.galley.units[-1].block.plain() == "Paragraph 79 says much more."
 
 
+LATER = "What is selected is copied as soon as all of it is read."
+
+
+async def copy_all(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> None:
+    """Ask for a copy of all of a page of which only the beginning is there."""
+    app.pane.text_select_all()
+    await pilot.press("ctrl+c")
+    assert app.explained == [LATER]
+    assert app.clipboard == ""
+
+
+async def test_a_selection_of_all_of_a_page_half_read_is_copied_once_it_is_read() -> None:
+    async with begun() as (app, pilot):
+        await copy_all(app, pilot)
+        await read(app, pilot)
+        await pilot.pause(0.1)
+        assert app.clipboard.startswith("Long\n")
+        assert [int(words) for words in re.findall(r"Paragraph (\d+) says", app.clipboard)] == [*range(80)]
+        assert [type(each) for each in app.said] == [PageView.Loaded, PageView.Copied]
+
+
 async def test_a_selection_of_all_of_a_page_half_read_and_asked_for_anew_is_copied_whole() -> None:
-    async with begun() as (app, _):
+    async with begun() as (app, pilot):
         app.pane.show_markdown(OTHER, title="Long", key="p")
-        copied = app.pane.get_selection(Selection(None, None))
-        assert copied is not None
-        assert copied[0].count("says") == 80
+        await copy_all(app, pilot)
+        await read(app, pilot)
+        await pilot.pause(0.1)
+        assert app.clipboard.count("says much more") == 80
+
+
+async def test_nothing_is_copied_of_what_is_not_selected_any_more() -> None:
+    async with begun() as (app, pilot):
+        await copy_all(app, pilot)
+        app.screen.clear_selection()
+        await read(app, pilot)
+        await pilot.pause(0.1)
+        assert app.clipboard == ""
+        assert app.explained == [LATER]
+
+
+async def test_who_leaves_a_page_before_it_is_copied_is_told() -> None:
+    async with begun() as (app, pilot):
+        await copy_all(app, pilot)
+        app.pane.show_markdown(OTHER, title="Other", key="q")
+        await read(app, pilot)
+        await pilot.pause(0.1)
+        assert app.clipboard == ""
+        left = "The page was left before all that was selected was read: nothing is copied."
+        assert app.explained == [LATER, left]
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [
+        Selection(None, None),
+        Selection(Offset(6, 7), None),
+        Selection(None, Offset(9, 21)),
+        Selection(Offset(6, 7), Offset(9, 21)),
+        Selection(Offset(4, 9), Offset(9, 9)),
+    ],
+)
+async def test_what_is_gathered_in_slices_is_what_is_selected(selection: Selection) -> None:
+    app = LaterApp(PageView())
+    async with app.run_test(size=(80, 20)):
+        app.pane.show(parse(made_page(20_000)), title="Long", key="p")
+        at_once = app.pane.get_selection(selection)
+        slices = Gathering(selection, app.pane.galley)
+        count = 0
+        while not slices.go_on(app.pane.margin_of, 0.0):
+            count += 1
+        assert count
+        assert at_once is not None
+        rows = [line for _, _, line in app.pane.galley.between(0, app.pane.galley.total)]
+        start, end = selection
+        wanted = words_between(
+            rows[start.y if start else 0 : end.y + 1 if end else None],
+            app.pane.margin,
+            (0, start.x) if start else None,
+            (end.y - (start.y if start else 0), end.x) if end else None,
+        )
+        assert at_once[0] == slices.words == wanted
+
+
+async def test_neither_a_copy_of_a_long_page_nor_a_note_holds_the_keys() -> None:
+    app = LaterApp(HeldPage())
+    async with app.run_test(size=(80, 20)):
+        app.pane.show_markdown("Once.[^late]\n\n" + made_page(400_000) + "\n\n[^late]: The note.\n", key="p")
+        begins = time.perf_counter()
+        app.pane.with_note("late", lambda note: None)
+        with pytest.raises(CopiedLater):
+            app.pane.get_selection(Selection(None, None))
+        assert time.perf_counter() - begins < 0.15
 
 
 async def test_the_source_of_a_page_half_read_is_on_show_and_so_is_the_page_again() -> None:
@@ -421,8 +522,34 @@ async def test_who_goes_back_and_on_to_yet_another_page_is_at_its_top() -> None:
         assert app.pane.cursor is None
 
 
-async def test_a_note_that_stands_at_the_end_is_there_before_all_is_read() -> None:
-    async with begun("Said once.[^late]\n\n" + PAGE + "\n\n[^late]: The note.\n") as (app, _):
-        note = app.pane.note("late")
-        assert note is not None
-        assert "The note." in "".join(block.plain() for block in note.walk())
+WITH_NOTE = "Said once.[^late]\n\n" + PAGE + "\n\n[^late]: The note.\n"
+
+
+@pytest.mark.parametrize(
+    ("label", "keys", "found"), [("late", (), ["The note."]), ("never", (), [None]), ("late", ("j",), [])]
+)
+async def test_a_note_that_is_not_read_yet_is_waited_for_unless_one_moves(
+    label: str, keys: tuple[str, ...], found: list[str | None]
+) -> None:
+    shown: list[Block | None] = []
+    async with begun(WITH_NOTE) as (app, pilot):
+        app.pane.with_note(label, shown.append)
+        assert app.explained == ["The rest of this page is still being read."]
+        await pilot.press(*keys)
+        assert shown == []
+        await read(app, pilot)
+        words = [note and note.plain().strip() for note in shown]
+        assert words == found
+        shown.clear()
+        app.pane.with_note("late", shown.append)
+        assert shown == [app.pane.note("late")]
+
+
+async def test_of_a_note_and_a_heading_the_one_asked_for_last_is_waited_for() -> None:
+    shown: list[Block | None] = []
+    async with begun(WITH_NOTE) as (app, pilot):
+        app.pane.with_note("late", shown.append)
+        assert not app.pane.go_to_anchor("section-70")
+        await read(app, pilot)
+        assert "Section 70" in top(app.pane, 1)
+        assert shown == []

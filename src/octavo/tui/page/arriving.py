@@ -6,8 +6,6 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from textual.selection import Selection
-
 from octavo.documents.blocks import Block, Document
 from octavo.tui.page.layout import units
 from octavo.tui.page.lines import Line
@@ -191,26 +189,6 @@ class Arriving(Opening):
             self.document = self._reading.document
             self._shown = len(self.document.blocks)
         return self.document.blocks if self.document is not None else ()
-
-    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        if selection.end is None:
-            self._read_rest()  # what is copied is all that was selected
-        return super().get_selection(selection)
-
-    def note(self, label: str) -> Block | None:
-        if (note := super().note(label)) is None:
-            self._read_rest()  # notes stand at the end of a page
-            note = super().note(label)
-        return note
-
-    def _read_rest(self) -> None:
-        """Read the page on show to its end."""
-        reading = self._reading
-        if reading is not None and not self.is_whole:
-            reading.read()
-            if self._grows:
-                self._grow(reading)
-            self._end_reading(reading)
 
     # Moving
 

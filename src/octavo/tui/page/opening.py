@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import deepcopy
+from itertools import chain
 from typing import NamedTuple
 
 from octavo.documents.blocks import Block
@@ -46,7 +47,6 @@ class Opening(Marked):
 
     key = ""
     """What the page on show is called."""
-    _whole = True
     _coming_back: tuple[str, Whereabouts] | None = None
     """The page one comes back to, and where one was on it, until one is there."""
     _place_is_read = False
@@ -55,11 +55,6 @@ class Opening(Marked):
     _left_standing: tuple[Standing, Here] | None = None
     """How the page on show was left, while it is not all read, and where one was put meanwhile."""
     shows_source = False
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all of the page is on show, not only the beginning of a long one."""
-        return self._whole
 
     def open_spot(self, hot: Hot, *, outside: bool) -> None:
         target = hot.target
@@ -126,10 +121,15 @@ class Opening(Marked):
 
     def note(self, label: str) -> Block | None:
         """The note of the page that has this label."""
-        notes = (note for block in self._blocks_on_page() if block.kind == "footnotes" for note in block.children)
+        at_top = self.document.blocks if self.document is not None else ()  # where they are but for odd pages
+        blocks = (block for block in chain(at_top, self._blocks_on_page()) if block.kind == "footnotes")
+        notes = (note for block in blocks for note in block.children)
         return next((note for note in notes if note.attrs.get("label") == label), None)
 
     # Outside, and to the clipboard
+
+    def copied(self, text: str) -> None:
+        self.post_message(self.Copied(text, "selection"))
 
     def action_copy(self) -> None:
         from octavo.tui.page.openapi import curl_of  # what descriptions of interfaces need takes 10 ms to load

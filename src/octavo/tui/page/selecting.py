@@ -2,19 +2,101 @@
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
 from rich.style import Style
+from textual.actions import SkipAction
+from textual.screen import Screen
 from textual.selection import Selection
 from textual.strip import Strip
 
+from octavo.tui.clipboard import MOST
 from octavo.tui.page.ahead import AheadPane
+from octavo.tui.page.galley import Galley
 from octavo.tui.page.lines import cells
 from octavo.tui.page.painting import restyled, words_between
 
-_MOST_LINES = 200_000
+AT_ONCE = 0.015
+"""Seconds in which what is selected is copied at once. What takes longer is gathered a slice at a time between keys."""
+
+
+class CopiedLater(SkipAction):
+    """Not all that is to be copied is gathered yet: it is copied once it is."""
+
+
+class CopiesLater(Screen[None]):
+    """A screen whose panes may take long to say what is selected in them: it is copied as soon as they know."""
+
+    def action_copy_text(self) -> None:
+        with suppress(CopiedLater):  # they say so
+            super().action_copy_text()
+
+
+class Gathering:
+    """The words of what is selected, as far as they are gathered."""
+
+    def __init__(self, selection: Selection, galley: Galley[Any]) -> None:
+        self.selection, self.galley = selection, galley
+        start, end = selection
+        self._first, at = galley.at(start.y) if start is not None else (0, 0)
+        self._start = (at, start.x) if start is not None else None
+        last, at = galley.at(end.y) if end is not None else (None, 0)
+        self._last = math.inf if last is None else last
+        self._end = (at, end.x) if end is not None else None
+        self._next = self._first
+        self._words: list[str] = []
+        self._size = 0
+
+    @property
+    def words(self) -> str:
+        return "\n".join(self._words)
+
+    def go_on(self, margin_of: Callable[[int], int], seconds: float) -> bool:
+        """Gather for so long. True when nothing more is to be gathered of the lines there are."""
+        until, galley = time.perf_counter() + seconds, self.galley
+        while self._next < len(galley) and self._next <= self._last and self._size <= MOST:  # more cannot be copied
+            unit, self._next = self._next, self._next + 1
+            start = self._start if unit == self._first else None
+            end = self._end if unit == self._last else None
+            if lines := galley.lines(unit)[: None if end is None else end[0] + 1]:
+                lines = lines[0 if start is None else start[0] :]
+                start, end = start and (0, start[1]), end and (len(lines) - 1, end[1])
+                self._words.append(words_between(lines, margin_of(unit), start, end))
+                self._size += len(self._words[-1])
+            if time.perf_counter() >= until:
+                return False
+        return True
+
+    @property
+    def needs_more(self) -> bool:
+        """Whether lines that come below those there are belong to it."""
+        return self._last >= len(self.galley) and self._size <= MOST
 
 
 class SelectingPane(AheadPane):
     """A pane that marks what is selected and can say its words."""
+
+    _gathering: Gathering | None = None
+
+    # What a subclass says
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all there is to select is there."""
+        return True
+
+    def copied(self, text: str) -> None:
+        """What was selected is copied, later than it was asked for."""
+
+    def explain(self, sentence: str) -> None:
+        """Say why something cannot be done."""
+        raise NotImplementedError
+
+    # Selecting
 
     def marked(self, strips: list[Strip], line: int) -> list[Strip]:
         selection = self.text_selection
@@ -24,14 +106,45 @@ class SelectingPane(AheadPane):
         return [_selected(strip, selection, y, style) for y, strip in enumerate(strips, line)]
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        first = selection.start.y if selection.start else 0
-        last = selection.end.y if selection.end else self.galley.total - 1
-        rows = self.galley.between(first, min(last, first + _MOST_LINES) + 1)
-        if not rows:
-            return None
-        start = (0, selection.start.x) if selection.start else None
-        end = (len(rows) - 1, selection.end.x) if selection.end else None
-        return words_between([row[2] for row in rows], self.margin_of(rows[0][0]), start, end), "\n"
+        """The words that are selected. Raises CopiedLater when it takes long to find them: then they are copied later."""
+        if self._gather(selection, AT_ONCE if isinstance(self.screen, CopiesLater) else math.inf):
+            gathering, self._gathering = self._gathering, None
+            return (gathering.words, "\n") if gathering is not None and len(self.galley) else None
+        self.explain("What is selected is copied as soon as all of it is read.")
+        self.refine_soon()
+        raise CopiedLater
+
+    def _gather(self, selection: Selection, seconds: float) -> bool:
+        """Gather the words of what is selected, for so long. True when all are."""
+        known = self._gathering
+        if known is None or known.selection != selection or known.galley is not self.galley:
+            known = self._gathering = Gathering(selection, self.galley)
+        with self.steady():
+            done = known.go_on(self.margin_of, seconds)
+        return done and (self.is_whole or not known.needs_more)
+
+    def stop_copying(self) -> None:
+        """What is on show is left: what is not copied of it yet is not copied any more."""
+        if self._gathering is not None:
+            self._gathering = None
+            self.explain("The page was left before all that was selected was read: nothing is copied.")
+
+    @property
+    def has_work(self) -> bool:
+        return self._gathering is not None or super().has_work
+
+    def work(self, seconds: float) -> bool:
+        if self._gathering is None or not self.is_whole:
+            return super().work(seconds)
+        selection = self.text_selection
+        if selection != self._gathering.selection:
+            self._gathering = None  # nothing, or something else, is selected now
+        elif self._gather(selection, seconds):
+            words = self._gathering.words
+            self.screen.action_copy_text()
+            if len(words.encode("utf-8", "replace")) <= MOST:
+                self.copied(words)
+        return False
 
     def selection_updated(self, selection: Selection | None) -> None:
         self.refresh()

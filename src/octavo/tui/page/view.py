@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual.binding import BindingType
@@ -40,9 +40,12 @@ class Wanted(NamedTuple):
     """A heading or a block that was asked for and is not read yet, and where one was then."""
 
     anchor: str
+    """What it is called; of a note its label."""
     asked_at: Here
     by_link: bool = False
     """Whether a link asks for it: when there is none, that is said."""
+    show: Callable[[Block | None], None] | None = None
+    """What is done with a note once it is there, or known to be nowhere."""
 
 
 class PageView(Tabling, Arriving):
@@ -135,7 +138,9 @@ class PageView(Tabling, Arriving):
         wanted, self._wanted = self._wanted, None
         if wanted is None or self.has_moved(wanted.asked_at):
             return
-        if not self.go_to_anchor(wanted.anchor) and wanted.by_link:
+        if wanted.show is not None:
+            wanted.show(self.note(wanted.anchor))
+        elif not self.go_to_anchor(wanted.anchor) and wanted.by_link:
             self.miss(wanted.anchor)
 
     def _show(self, document: Document, head: tuple[str, str], key: str, *, whole: bool) -> None:
@@ -147,6 +152,7 @@ class PageView(Tabling, Arriving):
         if not same:
             self._wanted = self._wanted if self.document is None else None
             self._left_standing = None
+            self.stop_copying()
             self.leave()
         self.document, self._head, self.is_whole = document, head, whole
         if not same:
@@ -163,7 +169,7 @@ class PageView(Tabling, Arriving):
         self.reset(anchor=anchor)
         self.content_changed()
         self._marked = ThreadMarks(document.blocks, self._marked.counts)
-        if self._wanted is not None and not same:
+        if self._wanted is not None and not same:  # asked for before anything was on show
             self.go_to_anchor(self._wanted.anchor)
         self.refresh_bindings()
         self.tell()
@@ -199,6 +205,14 @@ class PageView(Tabling, Arriving):
         else:
             super().miss(anchor)
 
+    def with_note(self, label: str, show: Callable[[Block | None], None]) -> None:
+        """Do something with a note of the page, or with none, once that is known, if nobody has moved meanwhile."""
+        if (note := self.note(label)) is not None or self.is_whole:
+            show(note)
+        else:  # notes stand at the end of a page
+            self._wanted = Wanted(label, self._here(), show=show)
+            self.explain(STILL)
+
     def _go_to_top(self) -> None:
         if self.shows_source:
             self.action_source()
@@ -229,6 +243,7 @@ class PageView(Tabling, Arriving):
         """Show nothing."""
         self.settled()
         self.stop_reading()
+        self.stop_copying()
         self.leave()
         self.document, self.key, self._marked = None, "", ThreadMarks()
         self._wanted = self._left_standing = None

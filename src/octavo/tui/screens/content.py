@@ -24,6 +24,7 @@ from octavo.tui.history import Visit
 from octavo.tui.naming import name_again, name_targets
 from octavo.tui.page.opening import UNSEEN, Standing
 from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
+from octavo.tui.page.selecting import CopiesLater
 from octavo.tui.page.view import PageView
 from octavo.tui.pages import page_to_read, show_page
 from octavo.tui.reading import neighbour, open_counts, under
@@ -37,7 +38,7 @@ LINGERS = 0.15
 """Seconds the page before stays in the view while the one wanted is not there yet."""
 
 
-class ContentScreen(AtHand, Travelling):
+class ContentScreen(CopiesLater, AtHand, Travelling):
     """Three panes: a tree of spaces or of pages, the page, and what people say of it."""
 
     VIEW = "content"
