@@ -69,6 +69,15 @@ def test_fences_in_a_cell_hold_code(cell: str, plain: str, code: list[str]) -> N
     assert [run.text for run in found.runs if run.kind == "code"] == code
 
 
+def test_code_in_a_cell_keeps_its_lines() -> None:
+    code = '<p>Run</p><pre class="language-py"><code>if a:\n    <strong>b(\n</strong>\n    )\n</code></pre>'
+    (table,) = parse(f"<table><tbody><tr><td>{code}</td><td><pre>\none line\n</pre></td></tr></tbody></table>").blocks
+    first, second = table.children[0].children
+    assert first.plain() == "Run\nif a:\n    b(\n\n    )"
+    assert {"code"} <= set(first.runs[2].marks)
+    assert second.plain() == "one line"
+
+
 def test_hidden_header() -> None:
     (shown,) = parse("<table data-header-hidden><thead><tr><th>x</th></tr></thead><tr><td>a</td></tr></table>").blocks
     (blank,) = parse("| | |\n|-|-|\n| a | b |\n").blocks

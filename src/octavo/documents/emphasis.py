@@ -4,6 +4,7 @@ blanks, and closed behind a blank."""
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Any
 
 from markdown_it.common.utils import isMdAsciiPunct, isPunctChar, isWhiteSpace
@@ -54,7 +55,7 @@ def _pair(state: StateInline, delimiters: list[Delimiter]) -> None:
     closers = {each.end for each in delimiters if each.end >= 0}
     opener = -1
     reach = -1  # what lies before it is inside a pair
-    for at, (first, second) in enumerate(zip(delimiters, delimiters[1:], strict=False)):
+    for at, (first, second) in enumerate(pairwise(delimiters)):
         reach = max(reach, first.end)
         if first.marker != _STAR or first.length != 2 or second.token != first.token + 1:
             continue

@@ -119,7 +119,10 @@ class Ink:
         self.special("image", alt, kept)
 
     def html_text(self, text: str) -> None:
-        """Write words of HTML, where white space is all the same."""
+        """Write words of HTML, where white space is all the same but in code."""
+        if "\n" in text and any(each.name == "pre" for each in self._open):
+            self._lines_of_code(text)
+            return
         squeezed = squeeze(text)
         at_start = not self.runs or self.runs[-1].kind == "break"
         if at_start and (heading := _MARKDOWN_HEADING.match(squeezed)) and "code" not in self._marks:
@@ -128,6 +131,12 @@ class Ink:
             self.pop("h4")
             return
         self.text(squeezed.lstrip() if at_start else squeezed)
+
+    def _lines_of_code(self, text: str) -> None:
+        for number, line in enumerate(text.split("\n")):
+            if number and self.runs:
+                self.line_break()
+            self.text(line)
 
     def element(self, element: Element) -> None:
         """Open, close or write an element of HTML."""

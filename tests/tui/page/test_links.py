@@ -45,5 +45,12 @@ def test_an_image_that_is_a_link_can_be_looked_at_and_followed() -> None:
     assert "Join us↗" in shown(page)
     assert "chat.example/x↗" in shown("[![](badge.svg)](https://chat.example/x)")
     inline = "Now [![Join us](badge.svg)](https://chat.example/x) there"
-    assert spots(inline) == [("image", "badge.svg", "▣ "), ("link", "https://chat.example/x", "Join us")]
-    assert shown(inline) == "Now ▣ Join us↗ there"
+    assert spots(inline) == [("image", "badge.svg", "▣\u00a0"), ("link", "https://chat.example/x", "Join us")]
+    assert shown(inline) == "Now ▣\u00a0Join us↗ there"
+
+
+def test_the_sign_of_an_image_stays_with_its_name() -> None:
+    said = "To delete an image from the gallery of a page, open a menu"
+    assert shown(f"{said} ![The icon](icon.svg)").split("\n") == [said, "▣\u00a0The icon"]
+    ascii_lines = lay_out(parse("a ![The icon](icon.svg)").blocks, 60, Look.plain(ascii=True)).lines
+    assert all(line.text.isascii() for line in ascii_lines)

@@ -85,11 +85,12 @@ def _pieces(
         case "image":
             name = text.strip() or str(attrs.get("src") or "").split("?")[0].rsplit("/", 1)[-1] or "image"
             style, seen = look.muted + Style(italic=True), Spot("image", str(attrs.get("src") or ""))
+            sign = unbroken(f"{glyphs.picture} ", look)  # stays with its name at the end of a line
             if run.link is None:
-                return [Piece(f"{glyphs.picture} {name}", style, seen)]
+                return [Piece(f"{sign}{name}", style, seen)]
             where = leads(run.link) if targets is None else targets.leads(run.link)
             linked = _linked(where, name, style, look, _spot(run.link), (True, True))
-            return [Piece(f"{glyphs.picture} ", style, seen), *linked]
+            return [Piece(sign, style, seen), *linked]
         case "icon":
             return [Piece(icon(str(attrs.get("name", "")), look), ground + look.accent, spot)]
         case "math":
