@@ -91,7 +91,7 @@ async def test_an_open_dialog_has_the_key_bar_and_names_no_key_twice(stage: Stag
             (["?"], "esc close"),
             ([":"], "esc close"),
             (["s"], "esc close"),
-            (["ctrl+n"], "ctrl+s start  esc cancel"),
+            (["ctrl+n"], "esc cancel"),
             (["m"], "y merge  n cancel"),
             (["j", "j", "j", "j", "U"], "y update  n cancel"),
             (["X"], "y archive  n cancel"),

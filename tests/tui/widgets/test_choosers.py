@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import pytest
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
@@ -12,7 +13,7 @@ from octavo.tui.screens.palette import PaletteScreen
 from octavo.tui.screens.picker import Picker
 from octavo.tui.trying_on import TryingOn
 from octavo.tui.widgets.rows import Row, Rows
-from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown
+from tests.tui.widgets.scratch import HOSTILE, Scratch, at_rest, check_picture, harmless, lines, shown
 
 PEOPLE = [
     Choice("ada", "Ada Lovelace", detail="ada@acme.com"),
@@ -138,6 +139,44 @@ async def test_the_help_says_what_one_does_here_and_does_it() -> None:
         await pilot.press(*"block", "enter")
         await pilot.pause()
         assert page.done == ["comment"]
+
+
+async def test_a_key_is_found_by_itself() -> None:
+    app = App(Merging(lambda number: Row(str(number)), key=lambda number: number))
+    async with app.run_test(size=(90, 18)) as pilot:
+        for opened, typed, title in (("?", "j", "Down"), ("?", "A", "Archive"), (":", "G", "Bottom")):
+            await pilot.press(opened, typed)
+            await pilot.pause()
+            assert isinstance(app.screen, HelpScreen | PaletteScreen)
+            assert app.screen.rows.items[0].choice.title == title
+            await pilot.press("escape")
+
+
+async def test_what_a_key_does_is_told_whole_where_rows_are_too_short_for_it() -> None:
+    app = App(Page())
+    async with app.run_test(size=(50, 18)) as pilot:
+        for opened in ("?", ":"):
+            await pilot.press(opened, *"comment")
+            await pilot.pause()
+            assert "Write a comment on this block" in shown(app)
+            await pilot.press("escape", opened, *"merge")
+            await pilot.pause()
+            assert "Merging needs the create role; you have review." in " ".join(shown(app).replace("│", " ").split())
+            await pilot.press("escape")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 20), (60, 12)])
+async def test_the_cursor_is_seen_to_the_end_of_a_long_list(size: tuple[int, int]) -> None:
+    app = App(Merging(lambda number: Row(str(number)), key=lambda number: number))
+    async with app.run_test(size=size) as pilot:
+        await pilot.press("?")
+        await at_rest(app)
+        helped = app.screen
+        assert isinstance(helped, HelpScreen)
+        await pilot.press(*["pagedown"] * 20)
+        await at_rest(app)
+        assert helped.rows.cursor == len(helped.rows.items) - 1
+        assert any("▌" in line and "Half page up" in line for line in lines(app))
 
 
 async def test_the_help_lists_what_can_be_done_before_steps_as_the_palette_does() -> None:

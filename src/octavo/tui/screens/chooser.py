@@ -25,6 +25,9 @@ from octavo.tui.widgets.rows import Heading, Row, Rows
 T = TypeVar("T")
 
 _TITLE_MOST = 34
+_ROWS_MOST = 24
+_KEY = 1000.0
+"""How well what is typed answers when it is just what stands at the right, as keys do: better than any title."""
 _LEAST_ELSEWHERE = 2
 """Letters that are looked for beside the title too: one stands everywhere."""
 _DOMAIN = re.compile(r"(?<=\w)@[\w.-]+")
@@ -59,6 +62,8 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     CONTEXT: ClassVar[str] = "palette and pickers"
     PLACEHOLDER: ClassVar[str] = "Type to find"
     FOOT: ClassVar[str] = "enter choose"
+    EXPLAINS: ClassVar[bool] = False
+    """Whether what is told of the choice at the cursor stands below the list too, whole: in a row much of it is cut."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,ctrl+n", "move(1)", "Next", show=False, tooltip="Go to the next", id="chooser.next", priority=True),
         Binding("up,ctrl+p", "move(-1)", "Previous", show=False, tooltip="Go to the one before", id="chooser.previous", priority=True),
@@ -86,6 +91,8 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
                 yield FilterInput(placeholder=self.PLACEHOLDER)
                 yield Static(classes="chooser--count")
             yield self.rows_widget()
+            if self.EXPLAINS:
+                yield Static(classes="chooser--whole")
 
     def choices(self) -> Sequence[Choice[T]]:
         """What there is to choose."""
@@ -95,6 +102,11 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         """What stands above the line."""
         return None
 
+    @property
+    def tells_in_rows(self) -> bool:
+        """Whether rows have room for what is told of a choice beside its title."""
+        return not (self.EXPLAINS and self.has_class("-tiny"))
+
     def rows_widget(self) -> Rows[Found[T]]:
         """The list."""
         return Rows(self.draw, key=lambda found: found.number, groups=self._groups, empty=self._empty)
@@ -103,7 +115,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         """How a choice is shown."""
         choice = found.choice
         title = self.titled(found)
-        detail = safe(choice.off or choice.detail)
+        detail = safe(choice.off or choice.detail) if self.tells_in_rows else Content("")
         column = fit(title, self._column) if detail else title
         text = Content.assemble(column, "   ", (detail.plain, "$octavo-muted")) if detail else column
         return Row(text=text, sign=choice.sign, right=Content.styled(choice.right, "$primary"), dim=bool(choice.off))
@@ -123,6 +135,17 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self._find("")
         self.begin()
         self.query_one(FilterInput).focus()
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        """Let the list scroll where the screen is too low: it would end below the frame, with the cursor in it."""
+        for frame in self.query(Frame):
+            others = [each for each in frame.children if each is not self.rows and each.display]
+            taken = sum(each.outer_size.height + each.styles.margin.height for each in others)
+            room = self.size.height - frame.styles.margin.top - frame.gutter.height - taken - 2
+            self.rows.styles.max_height = min(_ROWS_MOST, max(1, room))
 
     def begin(self) -> None:
         """Put the cursor where it shall be at first, if that is not the top."""
@@ -162,6 +185,8 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
 
     @staticmethod
     def _match(query: str, choice: Choice[T]) -> Match | None:
+        if query.strip() in choice.right.split():
+            return Match(_KEY)  # whoever types a key wants to know what it does
         if (in_title := match(query, safe(choice.title).plain)) is not None:
             return Match(in_title.score + 100, in_title.places)
         if len(query.strip()) < _LEAST_ELSEWHERE:
@@ -181,7 +206,10 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     def _looked_at(self, message: Rows.Highlighted) -> None:
         message.stop()
         self.query_one(Frame).name_it(self._title, self.FOOT)
-        if (found := self.rows.item) is not None:
+        found = self.rows.item
+        for whole in self.query(".chooser--whole").results(Static):
+            whole.update(safe(found.choice.off or found.choice.detail) if found is not None else Content(""))
+        if found is not None:
             self.looked_at(found.choice)
 
     def looked_at(self, choice: Choice[T]) -> None:

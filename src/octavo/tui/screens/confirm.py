@@ -23,6 +23,8 @@ from octavo.tui.widgets.content import Words, safe, safe_lines
 from octavo.tui.widgets.facts import Fact, Facts
 from octavo.tui.widgets.writing import Line, Writing
 
+_MORE = Binding.Group("read on")
+
 
 @dataclass(frozen=True)
 class Field:
@@ -66,8 +68,8 @@ class Confirm(Dialog[Confirmed | None]):
         Binding("escape", "no", "No", tooltip="Leave everything as it is", id="dialog.cancel"),
         Binding("tab,right", "app.focus_next", "Next", show=False, tooltip="Go to the next button", id="dialog.next"),
         Binding("shift+tab,left", "app.focus_previous", "Previous", show=False, tooltip="Go to the button before", id="dialog.previous"),
-        Binding("down,j,pagedown", "scroll_body(1)", "Down", show=False, tooltip="Read on where the dialog is longer than the screen", id="dialog.down"),
-        Binding("up,k,pageup", "scroll_body(-1)", "Up", show=False, tooltip="Read what stands above", id="dialog.up"),
+        Binding("down,j,pagedown", "scroll_body(1)", "Down", group=_MORE, tooltip="Read on where the dialog is longer than the screen", id="dialog.down"),
+        Binding("up,k,pageup", "scroll_body(-1)", "Up", group=_MORE, tooltip="Read what stands above", id="dialog.up"),
         Binding("r", "check_again", "Check again", tooltip="Ask the server again", id="dialog.check"),
     ]  # fmt: skip
 
@@ -180,6 +182,7 @@ class Confirm(Dialog[Confirmed | None]):
         body = self.query_one(".confirm--body")
         others = sum(each.outer_size.height + each.styles.margin.height for each in frame.children if each is not body)
         body.styles.max_height = max(3, self.size.height - others - 4)
+        self.call_after_refresh(self.refresh_bindings)  # whether there is more to read is known when it is laid out
 
     @property
     def _stands(self) -> bool:
@@ -209,10 +212,18 @@ class Confirm(Dialog[Confirmed | None]):
             return self._typed_why or f"Type {self._typed} first."
         return None
 
+    @property
+    def keys_named(self) -> frozenset[str]:
+        # Where enter does it, its button says so.
+        by_enter = any(button.key == "enter" for button in self.query("#yes").results(TextButton))
+        return super().keys_named | ({"ctrl+s"} if by_enter else set())
+
     def called(self, action: str, parameters: tuple[object, ...]) -> str | None:
         return {"yes": self._verb, "no": self._cancel}.get(action)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "scroll_body":
+            return any(each.max_scroll_y > 0 for each in self.query(".confirm--body"))
         if action == "check_again" and self._check_again is None:
             return False
         return super().check_action(action, parameters)

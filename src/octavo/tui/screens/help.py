@@ -24,6 +24,7 @@ class HelpScreen(Chooser[None, Command]):
 
     PLACEHOLDER: ClassVar[str] = "Find a key"
     FOOT: ClassVar[str] = "enter does it"
+    EXPLAINS: ClassVar[bool] = True
 
     def __init__(self, below: Screen[Any]) -> None:
         super().__init__("Help")
@@ -55,7 +56,7 @@ class HelpScreen(Chooser[None, Command]):
     def draw(self, found: Found[Command]) -> Row:
         choice = found.choice
         keys = Content.styled(choice.right, "$octavo-muted" if choice.off else "$primary")
-        detail = choice.off or choice.detail
+        detail = (choice.off or choice.detail) if self.tells_in_rows else ""
         text = Content.assemble(
             fit(keys, _KEYS_WIDTH),
             "  ",

@@ -20,6 +20,7 @@ class PaletteScreen(Chooser[None, Command | str]):
 
     PLACEHOLDER: ClassVar[str] = "What do you want to do?"
     FOOT: ClassVar[str] = "enter runs it"
+    EXPLAINS: ClassVar[bool] = True
 
     def __init__(self, below: Screen[Any], themes: TryingOn) -> None:
         super().__init__("Commands")
