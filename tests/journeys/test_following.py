@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from octavo.api import change_requests, content, openapi
 from octavo.api.content import GetPage, Page, PageTree, UpdatePage
 from octavo.api.places import SpaceRef
 from octavo.documents import links
 from octavo.tui.following_links import follow, leave
+from octavo.tui.page.arriving import STILL
 from octavo.tui.page.page_parts import LinkFollowed
 from octavo.tui.screens.content import ContentScreen
 from tests.journeys.stage import MARA, Run, Stage
@@ -130,3 +133,24 @@ async def test_a_heading_is_looked_for_in_the_latest_of_a_page_before_it_is_call
         run.gate.open()
         await run.see("It came late.")
         assert run.said == []
+
+
+async def test_a_note_and_a_copy_of_a_long_page_are_waited_for(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.see("Harbour API › Welcome")
+        screen = begun(run)
+        quickstart = id_of(screen, "get-started/quickstart")
+        page = "Once.[^late]\n\n" + "## A heading\n\nSome words.\n\n" * 6000 + "[^late]: The note at the end.\n"
+        await published(run, quickstart, page)
+        screen.open_page(quickstart)
+        async with asyncio.timeout(30):
+            while "Once." not in run.text:
+                await run.pilot.pause(0.005)
+        follow(screen, LinkFollowed("late", False, "note"))
+        screen.view.text_select_all()
+        screen.action_copy_text()
+        assert not screen.view.is_whole
+        assert {STILL, "What is selected is copied as soon as all of it is read."} <= set(run.said)
+        await run.see("Note late", "The note at the end.")
+        await run.hear("This is too long to be copied through the terminal: nothing is copied.")
+        assert run.app.clipboard == ""

@@ -282,7 +282,7 @@ async def test_who_leaves_a_page_before_it_is_copied_is_told() -> None:
     ],
 )
 async def test_what_is_gathered_in_slices_is_what_is_selected(selection: Selection) -> None:
-    app = LaterApp(PageView())
+    app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)):
         app.pane.show(parse(made_page(20_000)), title="Long", key="p")
         at_once = app.pane.get_selection(selection)

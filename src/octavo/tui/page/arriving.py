@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
 from octavo.documents.blocks import Block, Document
 from octavo.tui.page.layout import units
@@ -28,6 +28,18 @@ Head = tuple[str, str]
 """The title and the description of a page."""
 
 
+class Wanted(NamedTuple):
+    """A heading or a block that was asked for and is not read yet, and where one was then."""
+
+    anchor: str
+    """What it is called; of a note its label."""
+    asked_at: Here
+    by_link: bool = False
+    """Whether a link asks for it: when there is none, that is said."""
+    show: Callable[[Block | None], None] | None = None
+    """What is done with a note once it is there, or known to be nowhere."""
+
+
 class Arriving(Opening):
     """A view of a page that is read in slices, between which keys are answered."""
 
@@ -45,6 +57,10 @@ class Arriving(Opening):
     """Where one was when one went to the end of a page that was not all read."""
     _left: list[Block | list[Line]] | None = None
     """The blocks and lines of pages that were left and are not let go yet: to let go of a long page takes long."""
+
+    is_latest = True
+    """Whether the page on show is the latest: while it is not, what is nowhere on it may be on the one that comes."""
+    _wanted: Wanted | None = None
 
     # What a subclass says
 
@@ -189,6 +205,32 @@ class Arriving(Opening):
             self.document = self._reading.document
             self._shown = len(self.document.blocks)
         return self.document.blocks if self.document is not None else ()
+
+    # What is asked for before it is read
+
+    def with_note(self, label: str, show: Callable[[Block | None], None]) -> None:
+        """Do something with a note of the page, or with none, once that is known, if nobody has moved meanwhile."""
+        if (note := self.note(label)) is not None or self.is_whole:
+            show(note)
+        else:  # notes stand at the end of a page
+            self._wanted = Wanted(label, self._here(), show=show)
+            self.explain(STILL)
+
+    def miss(self, anchor: str) -> None:
+        if self._wanted is not None and self._wanted.anchor == anchor.lstrip("#"):
+            self._wanted = self._wanted._replace(by_link=True)  # it may be still to come
+        else:
+            super().miss(anchor)
+
+    def _look_for_wanted(self) -> None:
+        """Go to what was asked for before it was there, if it is now, and nobody has moved meanwhile."""
+        wanted, self._wanted = self._wanted, None
+        if wanted is None or self.has_moved(wanted.asked_at):
+            return
+        if wanted.show is not None:
+            wanted.show(self.note(wanted.anchor))
+        elif not self.go_to_anchor(wanted.anchor) and wanted.by_link:
+            self.miss(wanted.anchor)
 
     # Moving
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
 from textual.content import Content
@@ -12,7 +12,7 @@ from textual.message import Message
 from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Block, Document, Run, words
-from octavo.tui.page.arriving import STILL, Arriving
+from octavo.tui.page.arriving import STILL, Arriving, Wanted
 from octavo.tui.page.cursor_pane import Bring, Stop
 from octavo.tui.page.finding import Find, Finder
 from octavo.tui.page.galley import Galley
@@ -34,18 +34,6 @@ if TYPE_CHECKING:
 
 MEASURES = (76, 100, 0)
 """Cells a line of text may take, narrow and wide; 0 is the whole pane, in which code is not broken either."""
-
-
-class Wanted(NamedTuple):
-    """A heading or a block that was asked for and is not read yet, and where one was then."""
-
-    anchor: str
-    """What it is called; of a note its label."""
-    asked_at: Here
-    by_link: bool = False
-    """Whether a link asks for it: when there is none, that is said."""
-    show: Callable[[Block | None], None] | None = None
-    """What is done with a note once it is there, or known to be nowhere."""
 
 
 class PageView(Tabling, Arriving):
@@ -81,10 +69,6 @@ class PageView(Tabling, Arriving):
         self._measure = 0
         self.sources = Sources()
         """Where what does not stand in the text of the page comes from: give others before a page is shown."""
-        self._wanted: Wanted | None = None
-
-    is_latest = True
-    """Whether the page on show is the latest: while it is not, what is nowhere on it may be on the one that comes."""
 
     # What callers ask and do
 
@@ -132,16 +116,6 @@ class PageView(Tabling, Arriving):
         self.refresh_bindings()
         self.tell()
         self.post_message(self.Loaded())
-
-    def _look_for_wanted(self) -> None:
-        """Go to what was asked for before it was there, if it is now, and nobody has moved meanwhile."""
-        wanted, self._wanted = self._wanted, None
-        if wanted is None or self.has_moved(wanted.asked_at):
-            return
-        if wanted.show is not None:
-            wanted.show(self.note(wanted.anchor))
-        elif not self.go_to_anchor(wanted.anchor) and wanted.by_link:
-            self.miss(wanted.anchor)
 
     def _show(self, document: Document, head: tuple[str, str], key: str, *, whole: bool) -> None:
         same = key == self.key and self.document is not None
@@ -198,20 +172,6 @@ class PageView(Tabling, Arriving):
             found = self.go_to_block(block.key if block is not None else wanted)
         self._wanted = None if found or (self.is_whole and self.is_latest) else Wanted(wanted, here)
         return found
-
-    def miss(self, anchor: str) -> None:
-        if self._wanted is not None and self._wanted.anchor == anchor.lstrip("#"):
-            self._wanted = self._wanted._replace(by_link=True)  # it may be still to come
-        else:
-            super().miss(anchor)
-
-    def with_note(self, label: str, show: Callable[[Block | None], None]) -> None:
-        """Do something with a note of the page, or with none, once that is known, if nobody has moved meanwhile."""
-        if (note := self.note(label)) is not None or self.is_whole:
-            show(note)
-        else:  # notes stand at the end of a page
-            self._wanted = Wanted(label, self._here(), show=show)
-            self.explain(STILL)
 
     def _go_to_top(self) -> None:
         if self.shows_source:
