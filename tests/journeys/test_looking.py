@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
+from octavo.data.pictures import Pictures
 from octavo.tui.screens.content import ContentScreen
-from octavo.tui.screens.picture import Canvas
+from octavo.tui.screens.picture import Canvas, PictureScreen
 from tests.journeys.stage import Run, Stage
 
 
@@ -23,6 +28,21 @@ async def look(run: Run, page: str) -> None:
     await run.press("enter")
 
 
+async def said_until_drawn(run: Run) -> list[str]:
+    """What stands in place of the picture, turn for turn, once enter is pressed on it."""
+    said: list[str] = []
+    run.app.simulate_key("enter")
+    for _ in range(5000):
+        await asyncio.sleep(0.001)
+        if isinstance(run.app.screen, PictureScreen) and "under-keel.png ─" in run.text.split("\n")[0]:
+            here = " ".join(line.strip(" │") for line in run.lines[1:-6]).strip()
+            if "▀" in here:
+                break
+            said.append(here)
+    await run.settle()
+    return said
+
+
 async def test_a_picture_is_looked_at_and_left(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLORTERM", "truecolor")
     async with stage.play() as run:
@@ -37,6 +57,28 @@ async def test_a_picture_is_looked_at_and_left(stage: Stage, monkeypatch: pytest
         await run.see("Save under-keel.png?")
         await run.press("escape", "escape")
         await run.see("▣ under-keel.png", "PNG, 480 × 240, 1.3 kB")
+
+
+async def test_the_sheet_of_a_picture_says_from_the_first_frame_on_that_it_is_loading_and_can_be_left(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    async with stage.play() as run:
+        run.app._session = replace(run.app.session, pictures=Pictures(tmp_path / "pictures"))
+        await look(run, "concepts/water-levels")
+        for is_kept in (True, False):
+            if not is_kept:
+                run.app.session.pictures.forget()
+            await run.press("escape")
+            said = await said_until_drawn(run)
+            assert "Loading under-keel.png …" in said
+            assert set(said) <= {"Looking for it …", "Loading under-keel.png …"}
+        await run.press("escape")
+        run.app.simulate_key("enter")
+        while not isinstance(run.app.screen, PictureScreen):
+            await run.pilot.pause(0.001)
+        run.app.simulate_key("escape")
+        await run.until(lambda: not isinstance(run.app.screen, PictureScreen))
 
 
 async def test_without_colours_a_picture_is_told_in_words(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

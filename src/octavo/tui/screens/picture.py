@@ -38,13 +38,17 @@ SETTLED = 0.15
 """Seconds after which a terminal that was resized has its size."""
 
 
+_LOOKING = Content.styled("Looking for it …", "$octavo-muted")
+"""What is said from the first frame on, until it is known what is loaded."""
+
+
 class Canvas(Widget):
     """A picture in the middle of its room, or a sentence in its place."""
 
     def __init__(self) -> None:
         super().__init__(id="canvas")
         self._rows: list[Strip] = []
-        self._said: Content = Content("")
+        self._said: Content = _LOOKING
 
     def say(self, words: Content) -> None:
         """Show words instead of a picture."""
@@ -155,7 +159,7 @@ class PictureScreen(Dialog[None]):
         caption.update(safe_lines(picture.caption))
         caption.display = bool(picture.caption)
         self._say_facts(Small())
-        self.canvas.say(Content("Looking for it …").stylize("$octavo-muted"))
+        self.canvas.say(_LOOKING)
         self.refresh_bindings()
         self.run_worker(self._load(allowed=allowed), group="picture", exclusive=True)
 
@@ -168,8 +172,8 @@ class PictureScreen(Dialog[None]):
             if data is None and place.host and not allowed:
                 self._ask(place)
                 return
+            self.canvas.say(safe(f"Loading {place.name} …").stylize("$octavo-muted"))
             if data is None:
-                self.canvas.say(safe(f"Loading {place.name} …").stylize("$octavo-muted"))
                 data = await bring(session, place)
         except (NotShown, ApiError) as error:
             self._refuse(str(error))
@@ -191,12 +195,12 @@ class PictureScreen(Dialog[None]):
 
     async def _draw(self) -> None:
         assert self._data is not None, "it is drawn once it is here"
-        await self.query("#painted").remove()
         room, paints = self.query_one("#room", Vertical), graphics.can_paint()
         width, height = room.size
         finer = graphics.CELL[0] if paints else 1
         made = await small(self._data, width, height, self.canvas.styles.background.rgb, finer=finer)
         self._say_facts(made)
+        await self.query("#painted").remove()  # not before: to make it in another size takes as long as the first time
         if made.trouble:
             self._refuse(made.trouble)
         elif paints:
