@@ -38,7 +38,7 @@ LINGERS = 0.15
 """Seconds the page before stays in the view while the one wanted is not there yet."""
 
 
-class ContentScreen(CopiesLater, AtHand, Travelling):
+class ContentScreen(AtHand, Travelling, CopiesLater):  # the first says what it looks like: a View
     """Three panes: a tree of spaces or of pages, the page, and what people say of it."""
 
     VIEW = "content"
