@@ -1,4 +1,4 @@
-"""Embeds: the host they are from, and what else fits of their address."""
+"""Embeds: the host they are from, and what else fits of their address. Signs of icons."""
 
 from __future__ import annotations
 
@@ -41,3 +41,11 @@ def test_what_is_never_opened_says_so_beside_its_address() -> None:
     assert said.startswith("✗ javascript:alert(1)  ")
     assert said.endswith("never opened")
     assert said.count("alert") == 1
+
+
+def test_icons_have_their_signs_by_older_names_too() -> None:
+    icons = "".join(
+        f'<i class="fa-{name}"></i>' for name in ("info-circle", "exclamation-triangle", "gitbook-assistant")
+    )
+    (line,) = lay_out(parse(f"So: {icons}").blocks, 40, Look.plain()).lines
+    assert line.text.strip() == "So: i!★"
