@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.widgets import Static
 
 from octavo.tui.screens.chooser import Choice
@@ -60,6 +61,36 @@ async def test_a_sheet_that_stands_below_leaves_the_notice_above() -> None:
         await at_rest(app)
         assert "The draft is kept." in lines(app)[0]
         assert "╰" in lines(app)[-2], "the sheet stays where it is, above its keys"
+
+
+async def test_keys_that_the_border_names_do_not_stand_below_it() -> None:
+    class Ordering(Dialog[None]):
+        BINDINGS: ClassVar[list[BindingType]] = [
+            Binding("J", "later", "Later", tooltip="Later", id="ordering.later"),
+            Binding("K", "earlier", "Earlier", tooltip="Earlier", id="ordering.earlier"),
+            Binding("r", "check", "Check again", tooltip="Check", id="ordering.check"),
+            Binding("escape", "dismiss", "Close", tooltip="Close", id="ordering.close"),
+        ]
+
+        def compose(self) -> ComposeResult:
+            frame = Frame()
+            frame.name_it("Order", "J and K change the order · esc stops")
+            yield frame
+
+        def action_later(self) -> None: ...
+
+        def action_earlier(self) -> None: ...
+
+        def action_check(self) -> None: ...
+
+    app = Telling()
+    async with app.run_test(size=(60, 12)):
+        await app.push_screen(Ordering())
+        await at_rest(app)
+        assert lines(app)[-1].strip() == "r check again  esc close", "how to leave is always there"
+        app.screen.query_one(Frame).name_it("Order", "r check again")
+        await at_rest(app)
+        assert lines(app)[-1].strip() == "J later  K earlier  esc close"
 
 
 async def test_undo_is_clicked_in_a_dialog() -> None:

@@ -56,12 +56,14 @@ class Dialog(Explained, ModalScreen[ScreenResultType]):
 
     @property
     def keys_named(self) -> frozenset[str]:
-        """The keys its border names: `enter` and `ctrl+s`, where it says `enter tick · ctrl+s ask the ticked`.
+        """The keys its border names: `enter`, `J` and `K`, where it says `enter open · J and K change the order`.
 
         How to leave stands in the key bar whatever the border says: it is looked for in one place.
         """
         parts = (part for frame in self.query(Frame) for part in frame.foot.split(" · "))
-        return frozenset(part.partition(" ")[0] for part in parts) - {"esc"}
+        words = [part.split(" ") for part in parts]
+        also = (each[2] for each in words if each[1:2] == ["and"] and len(each) > 2)
+        return frozenset([*(each[0] for each in words), *also]) - {"esc"}
 
     @on(Notices.UndoWanted)
     async def _undo(self) -> None:
