@@ -3,7 +3,6 @@ blanks, and closed behind a blank."""
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 from typing import Any
 
@@ -13,11 +12,12 @@ from markdown_it.rules_inline.state_inline import Delimiter, Scanned
 
 _STAR = ord("*")
 _FIRST_WIDE = "\u1100"
-_WITHOUT_BLANKS = re.compile(
-    "[\u1100-\u11ff\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\ua4cf\uac00-\ud7ff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef"
-    "\U0001f200-\U0001f2ff\U00020000-\U0003fffd]"
+_WITHOUT_BLANKS = (
+    *("\u1100\u11ff", "\u2e80\u303e", "\u3041\ua4cf", "\uac00\ud7ff", "\uf900\ufaff", "\ufe30\ufe4f", "\uff00\uffef"),
+    *("\U0001f200\U0001f2ff", "\U00020000\U0003fffd"),
 )
-_SENTENCE_END = re.compile(r"[.:!?。：！？]\s+\Z")
+"""The first and the last letter of each range. A pattern would take milliseconds to compile."""
+_SENTENCE_ENDS = ".:!?。：！？"
 
 
 def scanned_beside_letters(state: StateInline, start: int, scanned: Scanned) -> Scanned:
@@ -36,8 +36,8 @@ def scanned_beside_letters(state: StateInline, start: int, scanned: Scanned) -> 
 
 
 def _sets_apart(outside: str, inside: str) -> bool:
-    is_mark = isMdAsciiPunct(ord(inside)) or isPunctChar(inside)
-    return is_mark and _WITHOUT_BLANKS.match(outside) is not None
+    is_letter = outside >= _FIRST_WIDE and any(ends[0] <= outside <= ends[1] for ends in _WITHOUT_BLANKS)
+    return is_letter and (isMdAsciiPunct(ord(inside)) or isPunctChar(inside))
 
 
 def closed_behind_a_blank(state: StateInline) -> None:
@@ -63,9 +63,15 @@ def _pair(state: StateInline, delimiters: list[Delimiter]) -> None:
             opener = -1
             continue
         before = state.tokens[first.token - 1] if first.token else None
-        is_end = before is not None and before.type == "text" and _SENTENCE_END.search(before.content[-4:])
+        is_end = before is not None and before.type == "text" and _ends_in_a_blank(before.content[-4:])
         if opener >= 0 and is_end and at > reach:
             delimiters[opener].end, delimiters[opener + 1].end = at + 1, at
             opener = -1
         elif first.open and at > reach:
             opener = at
+
+
+def _ends_in_a_blank(text: str) -> bool:
+    """Whether a sentence ends here, and a blank stands behind it."""
+    bare = text.rstrip()
+    return bare != text and bare[-1:] in _SENTENCE_ENDS and bare != ""
