@@ -214,16 +214,15 @@ class Confirm(Dialog[Confirmed | None]):
 
     @property
     def keys_named(self) -> frozenset[str]:
-        # Where enter does it, its button says so.
+        # Where enter does it, its button says so; and a body that is seen whole tells nobody to read on.
         by_enter = any(button.key == "enter" for button in self.query("#yes").results(TextButton))
-        return super().keys_named | ({"ctrl+s"} if by_enter else set())
+        whole = all(each.max_scroll_y == 0 for each in self.query(".confirm--body"))
+        return super().keys_named | ({"ctrl+s"} if by_enter else set()) | ({"↓", "↑"} if whole else set())
 
     def called(self, action: str, parameters: tuple[object, ...]) -> str | None:
         return {"yes": self._verb, "no": self._cancel}.get(action)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "scroll_body":
-            return any(each.max_scroll_y > 0 for each in self.query(".confirm--body"))
         if action == "check_again" and self._check_again is None:
             return False
         return super().check_action(action, parameters)
