@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.tui.commands import active_commands
+from octavo.tui.discussing import Discussing
 from tests.journeys.stage import Run, Stage
 
 ALLOWED = {
@@ -22,6 +23,9 @@ KEYS = {
     "A": "review",
     "m": "merge",
 }
+
+NO_COMMENTING = "Your role in Harbour API does not let you comment. Ask an administrator of the space."
+NO_RESOLVING = "Only the author of a thread or an editor of the space can resolve it."
 
 
 def people(*often: str) -> pytest.MarkDecorator:
@@ -87,6 +91,47 @@ async def test_who_may_not_resolve_a_thread_is_told_so(stage: Stage, person: str
         await run.hear("Only Elisa Moretti can edit this.")
         await run.press("X")
         await run.hear("Only Elisa Moretti or an administrator can delete this.")
+
+
+@people("elin-brandt", "sipho-dlamini", "mara-lindqvist")
+async def test_keys_of_a_thread_on_a_page_are_dim_for_who_may_not_use_them(stage: Stage, person: str) -> None:
+    async with stage.play(person) as run:
+        await run.press("j", "j", "enter")
+        await run.see("› Quickstart", "THREADS  2 open")
+        await run.press("t")
+        await run.until(lambda: on_a_thread(run), "stand on a thread")
+        await are_dim_where_one_may_not(run, person)
+
+
+@people("elin-brandt", "mara-lindqvist")
+async def test_keys_of_a_thread_in_a_diff_are_dim_for_who_may_not_use_them(stage: Stage, person: str) -> None:
+    async with stage.play(person, start="changes") as run:
+        await run.press("/", *"refused", "enter", "enter")
+        await run.see("0 of 2 viewed")
+        await run.press("enter", "t")
+        await run.until(lambda: on_a_thread(run), "stand on a thread")
+        await are_dim_where_one_may_not(run, person)
+
+
+def on_a_thread(run: Run) -> bool:
+    """Whether a thread hangs on the block under the cursor."""
+    screen = run.app.screen
+    assert isinstance(screen, Discussing)
+    return screen.block_on_show is not None and bool(screen.threads_on(screen.block_on_show))
+
+
+async def are_dim_where_one_may_not(run: Run, person: str) -> None:
+    """The keys about the thread under the cursor act for those who may, and say why not to others."""
+    comments, resolves = person != "elin-brandt", person in ("tomas-okafor", "mara-lindqvist")
+    wanted = {"c": comments, "D": comments and resolves, "+": comments, "d": resolves}
+    assert {key: key not in dim(run) for key in wanted} == wanted
+    before = run.app.screen
+    for key in (key for key in wanted if not wanted[key]):
+        await run.press(key)
+        await run.hear(NO_RESOLVING if key == "d" or comments else NO_COMMENTING)
+        assert run.app.screen is before, f"{key} opened what cannot be sent"
+        run.app.notices.close(run.app.notices.shown()[-1].number)
+    assert not run.app.session.outbox.entries
 
 
 async def test_what_is_merged_can_not_be_approved_or_merged_again(stage: Stage) -> None:

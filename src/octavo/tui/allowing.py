@@ -1,4 +1,4 @@
-"""What every view with a change request in it knows: which one, and why something may not be done with it."""
+"""Who may do what: why something in a space, with a change request of it or with a thread may not be done."""
 
 from __future__ import annotations
 
@@ -11,9 +11,66 @@ from octavo.tui.screen import View
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
+    from octavo.api.comments import Comment, Reply
+    from octavo.api.places import Discussion
+    from octavo.tui.app import Octavo
 
 UNDECIDED = ("draft", "open")
 """The states in which a change request is still worked on."""
+
+
+SAYS = ("comment", "reply", "reply_resolve", "react")
+"""What takes the right to comment."""
+OF_A_THREAD = ("reply", "resolve", "reply_resolve", "react", "edit", "delete")
+"""What is done with a thread, or with a message of it."""
+
+
+def not_allowed_in(app: Octavo, space_id: str, right: str) -> str | None:
+    """Why what takes this right in a space cannot be done, in a sentence."""
+    space = app.known.space(space_id)
+    if space is not None and not getattr(space.permissions, right):
+        return f"Your role in {space.title} does not let you {right}. Ask an administrator of the space."
+    return None
+
+
+def not_allowed_with(
+    app: Octavo, at: Discussion, deed: str, thread: Comment | None = None, message: Comment | Reply | None = None
+) -> str | None:
+    """Why a `deed` cannot be done where people talk, in a sentence: `comment`, or one of `OF_A_THREAD` with a thread.
+    `message` is the one of the thread that is meant, where it is not the first."""
+    message = message or thread
+    if why := (thread and _not_there_yet(app, thread.id)) or (message and _not_there_yet(app, message.id)):
+        return why
+    if deed in SAYS and (why := not_allowed_in(app, at.space_id, "comment")):
+        return why
+    if deed in ("reply", "reply_resolve") and thread is not None and _is_denied(thread, "reply"):
+        return "The server lets you read this thread and not answer it. Ask an administrator of the space."
+    if deed in ("resolve", "reply_resolve") and thread is not None:
+        space = app.known.space(at.space_id)
+        if not thread.permissions.edit and not (space and space.permissions.edit):
+            verb = "resolve" if thread.is_open else "reopen"
+            return f"Only the author of a thread or an editor of the space can {verb} it."
+    if deed == "edit" and message is not None:
+        is_mine = app.known.me is None or app.known.me.id == message.posted_by.id
+        if not message.permissions.edit or not is_mine:
+            return f"Only {message.posted_by.name} can edit this."
+    if deed == "delete" and message is not None and not message.permissions.delete:
+        return f"Only {message.posted_by.name} or an administrator can delete this."
+    return None
+
+
+def _is_denied(message: Comment | Reply, right: str) -> bool:
+    """Whether the server said so: not all of them say it of every right."""
+    return right in message.permissions.model_fields_set and not getattr(message.permissions, right)
+
+
+def _not_there_yet(app: Octavo, message_id: str) -> str | None:
+    """Why nothing can be done with a message the server does not have, in a sentence."""
+    if app.known.on_its_way(message_id) == "not sent":
+        return "This was not sent. ! says why, sends it again or discards it."
+    if message_id.startswith("pending-"):
+        return "This is on its way to the server. u takes it back while it waits."
+    return None
 
 
 class Allowing(View):
@@ -46,7 +103,4 @@ class Allowing(View):
 
     def not_allowed_in(self, ref: SpaceRef, right: str) -> str | None:
         """Why what takes this right in a space cannot be done: a sentence."""
-        space = self.octavo.known.space(ref.space_id)
-        if space is not None and not getattr(space.permissions, right):
-            return f"Your role in {space.title} does not let you {right}. Ask an administrator of the space."
-        return None
+        return not_allowed_in(self.octavo, ref.space_id, right)

@@ -8,10 +8,9 @@ from textual.binding import Binding, BindingType
 
 from octavo.api.comments import Comment
 from octavo.tui import clipboard, talking
+from octavo.tui.allowing import OF_A_THREAD, not_allowed_with
 from octavo.tui.screen import View
 from octavo.tui.widgets.thread import ThreadView
-
-_OF_THE_THREAD = ("resolve", "reply", "reply_resolve", "react", "edit", "delete", "copy")
 
 
 class BesideThread(View):
@@ -36,14 +35,14 @@ class BesideThread(View):
         return self.query_one(ThreadView)
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action in _OF_THE_THREAD and self.is_mounted:
+        if action in (*OF_A_THREAD, "copy") and self.is_mounted:
             return self.thread.why_not(action, parameters)
         if action == "comment_page" and self.is_mounted:
             if self.thread.comment is None or self.thread.at is None:
                 return "There is no thread here, so no page it is on."
             if self.thread.comment.target.page is None:
                 return "This thread is on no page: it is about the whole place."
-            return talking.why_not_comment(self.octavo, self.thread.at)
+            return not_allowed_with(self.octavo, self.thread.at, "comment")
         if action in ("copy_address", "open_outside") and self.is_mounted:
             if self.thread.comment is None:
                 return "There is no thread here."

@@ -11,9 +11,12 @@ from octavo.api.comments import Comment
 from octavo.api.places import Discussion
 from octavo.documents.blocks import Block
 from octavo.tui import talking
+from octavo.tui.allowing import not_allowed_with
 from octavo.tui.page.reader import Reader
 from octavo.tui.page.tabling import Tabling
 from octavo.tui.screen import View
+
+_ON_A_THREAD = ("resolve_here", "reply_resolve_here", "react_here")
 
 
 class Discussing(View):
@@ -67,11 +70,13 @@ class Discussing(View):
             page = self.page_on_show if action == "comment" else self.page_at_hand
             if self.discussion is None or page is None:
                 return "Open a page first: a comment is about one."
-            space = self.octavo.known.space(self.discussion.space_id)
-            if space is not None and not space.permissions.comment:
-                return f"Your role in {space.title} does not let you comment. Ask an administrator of the space."
-        if action in ("resolve_here", "reply_resolve_here", "react_here") and self._thread_here() is None:
-            return "No thread hangs on the block under the cursor. t goes to the next one."
+            thread = self._thread_under_cursor() if action == "comment" else None
+            return not_allowed_with(self.octavo, self.discussion, "reply" if thread else "comment", thread)
+        if action in _ON_A_THREAD:
+            thread = self._thread_here()
+            if thread is None or self.discussion is None:
+                return "No thread hangs on the block under the cursor. t goes to the next one."
+            return not_allowed_with(self.octavo, self.discussion, action.removesuffix("_here"), thread)
         return super().why_not(action, parameters)
 
     def threads_on(self, block: Block) -> list[Comment]:
@@ -90,6 +95,11 @@ class Discussing(View):
     def _thread_here(self) -> Comment | None:
         return self.thread_on(self.block_on_show) if self.block_on_show is not None else None
 
+    def _thread_under_cursor(self) -> Comment | None:
+        """The thread that is itself under the cursor, between the lines of a diff: one replies to it."""
+        block = self.block_on_show
+        return self.thread_on(block) if block is not None and block.kind == "thread" else None
+
     def action_resolve_here(self) -> None:
         if (thread := self._thread_here()) is not None and self.discussion is not None:
             talking.toggle_resolved(self.octavo, self.discussion, thread)
@@ -105,7 +115,7 @@ class Discussing(View):
     def action_comment(self) -> None:
         block, page, at = self.block_on_show, self.page_on_show, self.discussion
         if at is not None and block is not None and block.kind == "thread":
-            if (thread := self.thread_on(block)) is not None:
+            if (thread := self._thread_under_cursor()) is not None:
                 talking.reply(self.octavo, at, thread)
         elif at is not None and page is not None:
             node = block.key if block is not None else None

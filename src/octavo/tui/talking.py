@@ -13,6 +13,7 @@ from octavo.api.comments import Comment, Reply
 from octavo.api.operation import Operation
 from octavo.api.places import Discussion
 from octavo.tui.ages import plural
+from octavo.tui.allowing import not_allowed_with
 from octavo.tui.emoji import emoji
 from octavo.tui.kept import Kept
 from octavo.tui.writes import Queued
@@ -32,11 +33,23 @@ REACTIONS = (
 )
 
 
+def _may(
+    app: Octavo, at: Discussion, deed: str, thread: Comment | None = None, message: Comment | Reply | None = None
+) -> bool:
+    """Whether it can be done. If not, that is said: whatever led here, no words are asked for that cannot be sent."""
+    why = not_allowed_with(app, at, deed, thread, message)
+    if why is not None:
+        app.explain(why)
+    return why is None
+
+
 def start_thread(
     app: Octavo, at: Discussion, *, page: str | None, node: str | None, title: str, excerpt: str, quote: bool = False
 ) -> None:
     """Write a comment on a block of a page, on a page, or on the whole place. `quote`: the comment begins with the words
     it is about, because they no longer stand on the page."""
+    if not _may(app, at, "comment"):
+        return
 
     def send(text: str) -> Operation[Comment]:
         text = f"> {_excerpt(excerpt)}\n\n{text}" if quote else text
@@ -49,6 +62,8 @@ def start_thread(
 
 def reply(app: Octavo, at: Discussion, comment: Comment, *, resolve: bool = False) -> None:
     """Reply to a thread, and with `resolve` resolve it when the reply is sent."""
+    if not _may(app, at, "reply_resolve" if resolve else "reply", comment):
+        return
 
     def send(text: str) -> Operation[Reply]:
         return comments.CreateReply(at=at, comment_id=comment.id, body=Markdown(markdown=text))
@@ -70,38 +85,13 @@ def reply(app: Octavo, at: Discussion, comment: Comment, *, resolve: bool = Fals
 
 def toggle_resolved(app: Octavo, at: Discussion, comment: Comment) -> None:
     """Resolve an open thread, reopen a resolved one."""
+    if not _may(app, at, "resolve", comment):
+        return
     op = comments.Update(at=at, comment_id=comment.id, resolved=comment.is_open)
     if comment.is_open:
         app.queue(Queued(op, "resolve the thread"), said="Thread resolved")
     else:
         app.queue(Queued(op, "reopen the thread"), said="Thread reopened")
-
-
-def why_not_comment(app: Octavo, at: Discussion) -> str | None:
-    """Why nothing can be said there, in a sentence."""
-    space = app.known.space(at.space_id)
-    if space is not None and not space.permissions.comment:
-        return f"Your role in {space.title} does not let you comment. Ask an administrator of the space."
-    return None
-
-
-def why_not_resolve(app: Octavo, at: Discussion, comment: Comment) -> str | None:
-    """Why a thread cannot be resolved or reopened, in a sentence."""
-    if (why := why_not_yet(app, comment.id)) is not None:
-        return why
-    space = app.known.space(at.space_id)
-    if not comment.permissions.edit and not (space and space.permissions.edit):
-        return "Only the author of a thread or an editor of the space can resolve it."
-    return None
-
-
-def why_not_yet(app: Octavo, message_id: str) -> str | None:
-    """Why nothing can be done with a message the server does not have, in a sentence."""
-    if app.known.on_its_way(message_id) == "not sent":
-        return "This was not sent. ! says why, sends it again or discards it."
-    if message_id.startswith("pending-"):
-        return "This is on its way to the server. u takes it back while it waits."
-    return None
 
 
 def resolve_several(app: Octavo, threads: Sequence[tuple[Discussion, Comment]], left: int, why: str) -> None:
@@ -132,6 +122,8 @@ def react(app: Octavo, at: Discussion, comment: Comment, to: Comment | Reply, ch
 
 def choose_reaction(app: Octavo, at: Discussion, comment: Comment, to: Comment | Reply) -> None:
     """Ask which emoji, then react with it."""
+    if not _may(app, at, "react", comment, to):
+        return
     from octavo.tui.screens.chooser import Choice
     from octavo.tui.screens.picker import Picker
 
@@ -162,6 +154,8 @@ def my_reactions(app: Octavo, to: Comment | Reply) -> set[str]:
 
 def edit(app: Octavo, at: Discussion, comment: Comment, what: Comment | Reply) -> None:
     """Change the words of a comment or reply of one's own."""
+    if not _may(app, at, "edit", comment, what):
+        return
 
     def send(text: str) -> Operation[Comment] | Operation[Reply]:
         body = Markdown(markdown=text)
@@ -176,6 +170,8 @@ def edit(app: Octavo, at: Discussion, comment: Comment, what: Comment | Reply) -
 
 def delete(app: Octavo, at: Discussion, comment: Comment, what: Comment | Reply) -> None:
     """Delete a comment with its replies, or one reply, once the person said yes."""
+    if not _may(app, at, "delete", comment, what):
+        return
     from octavo.tui.screens.confirm import Confirm, Confirmed
 
     op: Operation[None]

@@ -21,6 +21,7 @@ from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
 from octavo.data.live import Snapshot
 from octavo.tui import ages, talking, triage
 from octavo.tui.ages import plural, short_age
+from octavo.tui.allowing import not_allowed_with
 from octavo.tui.beside_thread import BesideThread
 from octavo.tui.panes import TwoPanes
 from octavo.tui.triage import Narrowing, Thread
@@ -251,7 +252,7 @@ class CommentsScreen(TwoPanes, BesideThread):
     def _resolvable(self) -> tuple[list[Thread], str]:
         """Of the ticked those that `d` is for, the open ones first of all, and why it is not for others of them."""
         wanted = [each for each in self.ticked if each.comment.is_open] or self.ticked
-        whys = [talking.why_not_resolve(self.octavo, each.at, each.comment) for each in wanted]
+        whys = [not_allowed_with(self.octavo, each.at, "resolve", each.comment) for each in wanted]
         return [each for each, why in zip(wanted, whys, strict=True) if why is None], next(filter(None, whys), "")
 
     def _resolve_ticked(self) -> None:

@@ -20,6 +20,7 @@ from octavo.api.places import Discussion
 from octavo.data.live import Snapshot
 from octavo.tui import clipboard, talking
 from octavo.tui.ages import long_age, plural
+from octavo.tui.allowing import OF_A_THREAD, not_allowed_with
 from octavo.tui.commands import Explained
 from octavo.tui.emoji import emoji
 from octavo.tui.page.lines import Line, Piece, fit
@@ -284,34 +285,14 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
     # Acting
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action not in ("reply", "resolve", "reply_resolve", "react", "edit", "delete", "copy"):
+        if action not in (*OF_A_THREAD, "copy"):
             return None
         message, comment = self.message, self.comment
         if message is None or comment is None:
             return "There is no thread here."
-        if action == "copy":
+        if action == "copy" or self.at is None:
             return None
-        if why := talking.why_not_yet(self.octavo, message.id) or talking.why_not_yet(self.octavo, comment.id):
-            return why
-        if self.at is not None and (why := self._why_not_here(action, self.at, comment)):
-            return why
-        if action == "edit" and (not message.permissions.edit or not self._is_mine(message)):
-            return f"Only {message.posted_by.name} can edit this."
-        if action == "delete" and not message.permissions.delete:
-            return f"Only {message.posted_by.name} or an administrator can delete this."
-        return None
-
-    def _why_not_here(self, action: str, at: Discussion, comment: Comment) -> str | None:
-        """What the place does not let one do."""
-        why = None
-        if action in ("reply", "reply_resolve", "react"):
-            why = talking.why_not_comment(self.octavo, at)
-        if action in ("resolve", "reply_resolve"):
-            why = why or talking.why_not_resolve(self.octavo, at, comment)
-        return why
-
-    def _is_mine(self, message: Comment | Reply) -> bool:
-        return self.octavo.known.me is None or self.octavo.known.me.id == message.posted_by.id
+        return not_allowed_with(self.octavo, self.at, action, comment, message)
 
     def _go(self, index: int) -> None:
         self._cursor = max(0, min(index, len(self._parts) - 1))
