@@ -193,3 +193,41 @@ def test_what_is_in_the_editor_when_octavo_is_killed_is_there_at_the_next_start(
         again.wait_for("Go on writing")
         again.write(b"\x1b[B\r")
         again.wait_for("#9 Edit Welcome", "four questions")
+
+
+LINES = """
+import sys
+from pathlib import Path
+
+line, path = sys.argv[-2:]
+print("opened at", line, repr(Path(path).read_text().split("\\n")[int(line) - 1]), flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_the_editor_opens_at_the_line_of_the_block_under_the_cursor(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "editor.py").write_text(LINES)
+    vim = tmp_path / "vim"
+    vim.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(tmp_path / "editor.py"))} "$@"\n')
+    vim.chmod(0o755)
+    monkeypatch.setenv("EDITOR", str(vim))
+    with terminal(stage, "octavo", "demo", size=(80, 24)) as running:
+        running.wait_for("Measured and predicted", "e edit")
+        running.write(b"\t")
+        running.write(b"G")
+        running.write(b"e")
+        running.wait_for("A new change request")
+        running.write(b"\r")
+        running.wait_for("opened at +28 'The gauge itself is described")
+        running.write(b"\r")
+        running.wait_for("Nothing was changed")
+        running.write(b"3")
+        running.wait_for("Show what a refused")
+        running.write(b"j\r")
+        running.wait_for("change 1 of 2")
+        running.write(b"\te")
+        running.wait_for("opened at +3 'All times in requests and answers")
+        running.write(b"\r")
+        running.wait_for("Nothing was changed")

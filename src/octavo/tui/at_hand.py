@@ -8,6 +8,7 @@ from textual import on
 
 from octavo.api.operation import Model
 from octavo.api.spaces import Space
+from octavo.documents.blocks import Block
 from octavo.tui import clipboard
 from octavo.tui.discussing import Discussing
 from octavo.tui.following_links import address_of_page, open_address, said_without_address
@@ -52,6 +53,11 @@ class AtHand(Discussing, Arranging, SpaceViews):
         if self.nav.has_focus_on == "spaces" or self.page is None:
             return None
         return self.page.id, self.page.title or "this page", self.page.type
+
+    @property
+    def block_to_write(self) -> Block | None:
+        page, shown, block = self.page_to_write, self.page_on_show, self.block_on_show
+        return block if page is not None and shown is not None and page[0] == shown[0] else None
 
     @property
     def page_at_hand(self) -> tuple[str, str] | None:

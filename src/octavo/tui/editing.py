@@ -18,6 +18,7 @@ from textual.app import App, SuspendNotSupported
 from octavo.data.state import NotSaved
 from octavo.settings import Settings
 from octavo.tui.children import for_children
+from octavo.tui.editor_lines import at_line
 
 LARGEST = 1024 * 1024
 """Bytes: a longer file is not read back."""
@@ -48,13 +49,20 @@ class Chosen(Protocol):
 
 
 def edit_text(
-    app: App[Any], text: str, folder: Path, *, name: str = "comment", keep: Callable[[str], None] | None = None
+    app: App[Any],
+    text: str,
+    folder: Path,
+    *,
+    name: str = "comment",
+    keep: Callable[[str], None] | None = None,
+    line: int = 1,
 ) -> Edited | NotEdited:
-    """Let the person change `text` in their editor while `app` stands still. `folder` becomes private (0700)."""
+    """Let the person change `text` in their editor while `app` stands still. `folder` becomes private (0700). `line` is
+    the one it opens at, where it takes one."""
     command = app.settings.editor if isinstance(app, Chosen) else ()
     try:
         with app.suspend():
-            return run_editor(text, folder, os.environ, command=command, name=name, keep=keep)
+            return run_editor(text, folder, os.environ, command=command, name=name, keep=keep, line=line)
     except SuspendNotSupported:
         return NotEdited("An editor cannot be started from this terminal.")
 
@@ -67,6 +75,7 @@ def run_editor(
     command: Sequence[str] = (),
     name: str = "comment",
     keep: Callable[[str], None] | None = None,
+    line: int = 1,
 ) -> Edited | NotEdited:
     """Run an editor on a private file with `text`, and read it back: `command`, or else what `environment` names.
 
@@ -84,7 +93,7 @@ def run_editor(
     except OSError as error:
         return NotEdited(f"No file to edit could be made in {folder}: {error.strerror}.")
     try:
-        ended = subprocess.run([*program, str(path)], env=for_children(environment), check=False)
+        ended = subprocess.run(at_line(program, str(path), line), env=for_children(environment), check=False)
     except OSError as error:
         path.unlink(missing_ok=True)
         return NotEdited(f"{program[0]} could not be started: {error.strerror}. Set EDITOR to another program.")

@@ -33,6 +33,8 @@ from octavo.tui.widgets.states import nothing
 WIDEST = 108
 """The most cells a side takes."""
 _SAID: dict[Layout, str] = {"changes": "", "sides": "side by side", "new": "as it is now", "old": "as it was"}
+_NO_BLOCKS = frozenset(("fold", "note", "change", "thread"))
+"""What a cursor is on that is no block of the page."""
 
 
 class DiffView(GoingAbout):
@@ -236,7 +238,21 @@ class DiffView(GoingAbout):
     def _is_on_none(self) -> bool:
         """Whether the cursor is on no block of either side."""
         here = self.cursor_stop()
-        return here is not None and here[3].kind in ("fold", "note", "change")
+        return here is not None and here[3].kind in _NO_BLOCKS - {"thread"}
+
+    @property
+    def block_near(self) -> Block | None:
+        """The block of the page the cursor is on, or else the one that what it is on is about."""
+        here = self.cursor_stop()
+        if here is None:
+            return None
+        unit, block = self.changed.units[here[0]], here[3]
+        if unit.lines:
+            first = next((line for line in unit.lines if line.op != "equal"), unit.lines[0]).new_number
+            return Block("change", lines=(first, first + 1))
+        if block.kind not in _NO_BLOCKS:
+            return block
+        return next((each for each in (*unit.hidden, *unit.blocks) if each.kind not in _NO_BLOCKS), None)
 
     def _tell(self) -> None:
         super()._tell()

@@ -14,6 +14,7 @@ from octavo.tui.spaces import Spaces
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
+    from octavo.documents.blocks import Block
     from octavo.tui.writing.tree_edits import TreeEdit
 
 _WRITES = ("edit_page", "arrange_page", "delete_page", "insert_page")
@@ -36,6 +37,11 @@ class Authoring(Allowing):
     def page_to_write(self) -> tuple[str, str, str] | None:
         """The id, title and type of the page the keys are about."""
         raise NotImplementedError
+
+    @property
+    def block_to_write(self) -> Block | None:
+        """The block of that page the editor opens at."""
+        return None
 
     def look_for_unsent(self) -> None:
         """Something may have been written that is not sent."""
@@ -76,7 +82,9 @@ class Authoring(Allowing):
             from octavo.tui.writing.editing_pages import PageEdit
 
             self._opening = True
-            edit = PageEdit(self.octavo, space, page[0], page[1], self.change_request, self._editing_ended)
+            edit = PageEdit(
+                self.octavo, space, page[0], page[1], self.change_request, self._editing_ended, self.block_to_write
+            )
             self.octavo.background(self._open(edit.start()))
 
     async def _open(self, opening: Coroutine[Any, Any, None]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,6 +19,7 @@ from octavo.documents.conflicts import markers
 from octavo.tui.ages import long_age, plural
 from octavo.tui.allowing import UNDECIDED
 from octavo.tui.editing import NotEdited, edit_text
+from octavo.tui.editor_lines import line_of
 from octavo.tui.kept import Kept
 from octavo.tui.meanwhile import meanwhile
 from octavo.tui.writing import into_requests
@@ -35,6 +37,7 @@ from octavo.tui.writing.page_drafts import (
 from octavo.tui.writing.writing_pages import PageOutcome, write_page
 
 if TYPE_CHECKING:
+    from octavo.documents.blocks import Block
     from octavo.tui.app import Octavo
     from octavo.tui.screens.confirm import Confirmed
 
@@ -53,6 +56,8 @@ class PageEdit:
     """Where it is read and written. Without one, what is live is read, and the person is asked where it goes."""
     ended: Callable[[ChangeRequest | None], None] = lambda _: None
     """Called when it was sent, with the change request that has it; with None when it is a draft still, or again."""
+    block: Block | None = None
+    """What the editor opens at."""
 
     async def start(self) -> None:
         """Go on with what is not sent, or open the page. Returns when the editor was closed, or a dialog is open."""
@@ -118,7 +123,7 @@ class PageEdit:
 
     async def _go_on(self, draft: PageDraft) -> None:
         if (into := await self._into(draft.place)) is not None:
-            self._edit(draft.place, into, draft.text)
+            await self._edit(draft.place, into, draft.text)
 
     async def _send_draft(self, draft: PageDraft) -> None:
         if (into := await self._into(draft.place)) is not None:
@@ -176,7 +181,7 @@ class PageEdit:
             where = into.title if into.change_request is not None else "this space"
             self.app.say(f"{self.title} is not in {where}, or has no text that can be edited.", tone="care")
             return
-        self._edit(place, into, text)
+        await self._edit(place, into, text)
 
     async def _head(self, into: Into) -> str | None:
         """Where it stands now."""
@@ -185,7 +190,8 @@ class PageEdit:
             return (await live.fetch(change_requests.Get(at=into.at))).revision
         return (await live.fetch(spaces.Get(at=self.space))).revision
 
-    def _edit(self, place: PagePlace, into: Into, text: Raw) -> None:
+    async def _edit(self, place: PagePlace, into: Into, text: Raw) -> None:
+        line = await asyncio.to_thread(line_of, text.text, self.block) if self.block is not None else 1
         kept = Kept(self.app, place.name)
 
         def keep(written: str) -> None:
@@ -194,7 +200,7 @@ class PageEdit:
                 kept.save_now(written)
 
         name = place.file_name(self.app.session)
-        result = edit_text(self.app, text.text, folder(self.app), name=name, keep=keep)
+        result = edit_text(self.app, text.text, folder(self.app), name=name, keep=keep, line=line)
         if isinstance(result, NotEdited):
             self.app.say(f"{result.sentence} {KEPT if result.kept else ''}".rstrip(), tone="care", seconds=10.0)
             self.ended(None)

@@ -53,6 +53,10 @@ class TakingBack(ComparingWith, Authoring):
             return None
         return change.page.id, change.title, change.page.type
 
+    @property
+    def block_to_write(self) -> Block | None:
+        return self.view.block_near if self.page_on_show is not None and self._documents is not None else None
+
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         change = self.change_on_show if self.is_mounted else None
         if action in ("edit_page", "arrange_page") and change is not None and not change.is_there_after:

@@ -1,0 +1,83 @@
+"""At which line an editor opens a page: where a block stands in its text, and how editors are told. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from octavo.documents.blocks import Block
+
+_PLUS = frozenset(
+    [
+        "vi",
+        "vim",
+        "nvim",
+        "view",
+        "gvim",
+        "mvim",
+        "nvi",
+        "vile",
+        "elvis",
+        "ex",
+        "nano",
+        "rnano",
+        "pico",
+        "emacs",
+        "emacsclient",
+        "xemacs",
+        "mg",
+        "zile",
+        "jed",
+        "joe",
+        "jmacs",
+        "jpico",
+        "jstar",
+        "rjoe",
+        "kak",
+        "micro",
+        "ne",
+        "dte",
+        "jove",
+        "mcedit",
+        "gedit",
+        "sensible-editor",
+    ]
+)
+"""`+12 FILE`"""
+_COLON = frozenset(["hx", "helix", "subl", "sublime_text", "zed", "zeditor"])
+"""`FILE:12`"""
+_GOTO = frozenset(["code", "code-insiders", "code-oss", "codium", "codium-insiders", "vscodium", "cursor", "windsurf"])
+"""`--goto FILE:12`"""
+_OPTION = {"kate": "--line", "kwrite": "--line", "mate": "--line"}
+"""`--line 12 FILE`"""
+
+
+def at_line(program: Sequence[str], path: str, line: int) -> list[str]:
+    """The command that opens a file at a line, counted from 1. Where nobody knows how a program takes one, or there is no
+    need to, the one that opens the file."""
+    name = PurePath(program[0]).name.lower().removesuffix(".exe").removesuffix(".appimage")
+    # What comes after -- is a file, whatever it looks like.
+    if line > 1 and "--" not in program:
+        if name in _PLUS or name.partition(".")[0] in _PLUS:  # vim.tiny
+            return [*program, f"+{line}", path]
+        if name in _COLON:
+            return [*program, f"{path}:{line}"]
+        if name in _GOTO:
+            return [*program, "--goto", f"{path}:{line}"]
+        if name in _OPTION:
+            return [*program, _OPTION[name], str(line), path]
+    return [*program, path]
+
+
+def line_of(text: str, block: Block) -> int:
+    """The line of a text, counted from 1, at which a block stands: the one of its name, else one that says nearly the
+    same, else where it stood in the text it is from. Takes as long as to parse it."""
+    from octavo.documents.parse import parse  # the parser takes 30 ms to load, and no frame needs it
+    from octavo.tui.hanging import Hanging  # as little
+
+    document = parse(text)
+    found = document.find(block.key) if block.key else None
+    if found is None and (like := Hanging(document).like(block.plain())):
+        found = document.find(like)
+    first = found.lines[0] if found is not None else block.lines[0]
+    return min(first, text.count("\n")) + 1

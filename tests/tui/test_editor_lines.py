@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import pytest
+
+from octavo.documents.blocks import Block
+from octavo.documents.parse import parse
+from octavo.tui.editor_lines import at_line, line_of
+
+
+@pytest.mark.parametrize(
+    ("program", "command"),
+    [
+        ("vi", "vi +12 page.md"),
+        ("/usr/bin/vim", "/usr/bin/vim +12 page.md"),
+        ("vim.tiny", "vim.tiny +12 page.md"),
+        ("nvim -u NONE", "nvim -u NONE +12 page.md"),
+        ("nano", "nano +12 page.md"),
+        ("emacs -nw", "emacs -nw +12 page.md"),
+        ("emacsclient -t", "emacsclient -t +12 page.md"),
+        ("micro", "micro +12 page.md"),
+        ("kak", "kak +12 page.md"),
+        ("joe", "joe +12 page.md"),
+        ("sensible-editor", "sensible-editor +12 page.md"),
+        ("hx", "hx page.md:12"),
+        ("helix", "helix page.md:12"),
+        ("subl --wait", "subl --wait page.md:12"),
+        ("code --wait", "code --wait --goto page.md:12"),
+        ("codium -w", "codium -w --goto page.md:12"),
+        ("kate --block", "kate --block --line 12 page.md"),
+        ("python3 editor.py", "python3 editor.py page.md"),
+        ("ed", "ed page.md"),
+        ("vim --", "vim -- page.md"),
+    ],
+)
+def test_each_editor_is_told_the_line_in_its_own_way(program: str, command: str) -> None:
+    assert at_line(program.split(), "page.md", 12) == command.split()
+    assert at_line(program.split(), "page.md", 1) == [*program.split(), "page.md"]
+
+
+PAGE = """---
+description: All of it
+---
+
+# Keys
+
+One of them is here, in the first words.
+
+* an item
+* another item
+  of two lines
+
+| A | B |
+| - | - |
+| a | b |
+| c | d |
+"""
+
+
+def found(text: str, words: str) -> Block:
+    return next(
+        block
+        for block in parse(text).walk()
+        if block.plain() == words and block.kind in ("paragraph", "row", "heading")
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [("Keys", 5), ("One of them is here, in the first words.", 7), ("an item", 9), ("another item of two lines", 10), ("c\nd", 16)],
+)  # fmt: skip
+def test_the_line_of_a_block_counts_the_front_matter(words: str, line: int) -> None:
+    assert line_of(PAGE, found(PAGE, words)) == line
+
+
+def test_a_block_that_was_edited_since_is_found_by_its_words_and_one_that_is_gone_by_its_place() -> None:
+    block = found(PAGE, "One of them is here, in the first words.")
+    assert line_of(PAGE.replace("first words", "last words").replace("# Keys\n", "# Keys\n\n\n"), block) == 9
+    assert line_of("# Other\n\nA\n\nB\n\nC\n\nD\n", block) == 7
+    assert line_of("# Short\n", block) == 2
