@@ -13,7 +13,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import Lost, NotSent
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.data.deciding import create, request_reviews, review, update
+from octavo.data.deciding import create, request_reviews, review, set_ready, update
 from octavo.data.live import Live
 from octavo.data.once import Sent, under_way
 from octavo.data.state import State
@@ -50,7 +50,7 @@ async def seen(ask: Ask, at: ChangeRequestRef) -> ChangeRequest:
     return await ask(change_requests.Get(at=at))
 
 
-@pytest.fixture(params=["review", "update", "create", "request"])
+@pytest.fixture(params=["review", "update", "create", "request", "ready"])
 def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -67,6 +67,8 @@ def deed(kind: str, live: Live, at: ChangeRequestRef, seen: ChangeRequest, here:
                 return await update(live, at, seen, sleep=nap)
             case "request":
                 return await request_reviews(live, at, ["tom", "ada"], sleep=nap)
+            case "ready":
+                return await set_ready(live, at, seen, sleep=nap)
             case _:
                 return await create(live, here, "Say less", sleep=nap)
 
@@ -78,6 +80,7 @@ OPS: dict[str, type[Operation[Any]]] = {
     "update": change_requests.UpdateFromMain,
     "create": change_requests.Create,
     "request": reviews.Request,
+    "ready": change_requests.Update,
 }
 
 
@@ -90,6 +93,8 @@ async def times(ask: Ask, kind: str, at: ChangeRequestRef, seen: ChangeRequest) 
             return (await ask(change_requests.Get(at=at))).revision != seen.revision
         case "request":
             return len((await ask(reviews.ListRequested(at=at))).items) // 2
+        case "ready":
+            return (await ask(change_requests.Get(at=at))).status == "draft"
         case _:
             drafts = await ask(change_requests.List(at=at.space, status="draft"))
             return [each.subject for each in drafts.items].count("Say less")

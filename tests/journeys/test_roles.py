@@ -9,8 +9,8 @@ from tests.journeys.stage import Run, Stage
 ALLOWED = {
     "elin-brandt": set[str](),
     "sipho-dlamini": {"C", "c"},
-    "tomas-okafor": {"C", "c", "U", "X", "E", "ctrl+n", "a", "A"},
-    "mara-lindqvist": {"C", "c", "U", "X", "E", "ctrl+n", "a", "A", "m"},
+    "tomas-okafor": {"C", "c", "U", "X", "E", "ctrl+n", "a", "A", "~"},
+    "mara-lindqvist": {"C", "c", "U", "X", "E", "ctrl+n", "a", "A", "~", "m"},
 }
 """What may be done with a change request of the Harbour API: by those who may read, comment, review and create."""
 KEYS = {
@@ -21,6 +21,7 @@ KEYS = {
     "ctrl+n": "edit",
     "a": "review",
     "A": "review",
+    "~": "edit",
     "m": "merge",
 }
 

@@ -1,4 +1,4 @@
-"""What decides about a change request, each sent once: start it, review it, bring it up to date, merge it."""
+"""What decides about a change request, each sent once: start it, mark it ready, review it, bring it up to date, merge it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Literal
 from octavo.api import change_requests, reviews
 from octavo.api.bodies import Markdown
 from octavo.api.change_requests import ChangeRequest, MergeResult
+from octavo.api.errors import NotFound
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.reviews import RequestedReviewer, RequestedReviewers, Review
 from octavo.data.live import Live
@@ -167,6 +168,51 @@ async def create(live: Live, at: SpaceRef, subject: str, *, sleep: Sleep = async
         missing="the server has no such draft of yours",
     )
     return await send_once(live, what, sleep=sleep)
+
+
+NO_DRAFTS = (
+    "This server has no operation to mark a change request ready, or a draft again: that is done in the browser."
+)
+_NO_OPERATION = {405, 501}
+
+
+async def set_ready(
+    live: Live, at: ChangeRequestRef, seen: ChangeRequest, *, sleep: Sleep = asyncio.sleep
+) -> Sent[ChangeRequest]:
+    """Let a draft be ready for review, and what is ready a draft, if it is still what was `seen`."""
+    status: Literal["open", "draft"] = "open" if seen.status == "draft" else "draft"
+    undone = f"#{seen.number} is {_called(seen.status)} still"
+    op = change_requests.Update(at=at, status=status)
+
+    async def happened() -> ChangeRequest | None:
+        now = await live.send(change_requests.Get(at=at))
+        return now if now.status == status else None
+
+    async def ready() -> Sent[ChangeRequest] | None:
+        now = await live.send(change_requests.Get(at=at))
+        return None if now.status == seen.status else Sent("moved", f"#{seen.number} is {_called(now.status)} already.")
+
+    what = Once(
+        f"status {at.space_id}/{at.change_request_id}",
+        op,
+        happened,
+        ready,
+        undone=undone,
+        missing=f"the server has it as {_called(seen.status)}",
+    )
+    sent = await send_once(live, what, sleep=sleep)
+    if sent.kind == "moved":
+        live.touched(op)  # what is on show is not what is there
+    if isinstance(sent.error, NotFound) or (sent.error is not None and sent.error.status in _NO_OPERATION):
+        live.marks_drafts = False  # it was read just before, so it is there: the server does not know the way
+        return Sent("refused", NO_DRAFTS)
+    if sent.kind == "done" and sent.answer is not None and sent.answer.status != status:
+        return Sent("refused", f"{undone}: the server took the request and left it so. Change it in the browser.")
+    return sent
+
+
+def _called(status: str) -> str:
+    return {"open": "ready for review", "draft": "a draft"}.get(status, status)
 
 
 async def request_reviews(

@@ -51,6 +51,8 @@ class Live:
         """False once the server said that it has no operation to edit content."""
         self.reverts_pages = True
         """False once the server was found to edit content, but not to put a page back as it was."""
+        self.marks_drafts = True
+        """False once the server said that it has no operation to mark a change request ready, or a draft."""
         self._shelf = shelf
         self._now = now
         self._answers: OrderedDict[str, Answer] = OrderedDict()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from octavo.api.errors import ApiError
@@ -20,6 +21,16 @@ T = TypeVar("T")
 NOTICE_SECONDS = 3.0
 
 
+@dataclass(frozen=True)
+class Back:
+    """How what was sent once is taken back."""
+
+    doing: str
+    """What that does, to follow "Couldn't": "take #7 back to draft"."""
+    sending: Callable[[], Coroutine[Any, Any, Sent[Any]]]
+    said: str
+
+
 class Writes:
     """The writes of the app. What is begun together is taken back together."""
 
@@ -29,6 +40,8 @@ class Writes:
         """So that a key pressed right after another finds what that one did."""
         self._final = ""
         """Why the last write cannot be taken back, when it cannot."""
+        self._back: Back | None = None
+        """What takes back the last write, when it is none of the outbox."""
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def deliver(self, within: float = 2.0) -> None:
@@ -55,7 +68,7 @@ class Writes:
                 app.say(f"Couldn't {writes[0].doing}: {error}", tone="failed")
                 return
             held = app.settings.undo_seconds if entries[-1].state == "held" else 0.0
-            self._final = ""
+            self._final, self._back = "", None
         app.say(said, seconds=max(held, NOTICE_SECONDS), undo=held > 0)
 
     def write(
@@ -102,9 +115,11 @@ class Writes:
         said: str = "",
         then: Callable[[T], None] | None = None,
         otherwise: str = "",
+        back: Callable[[T], Back] | None = None,
     ) -> None:
-        """Do what is sent once, and tell what became of it. `otherwise` is what is said beside, when it was not done."""
-        self._begin(self._sent_once(doing, sending, said, then, otherwise))
+        """Do what is sent once, and tell what became of it. `otherwise` is what is said beside, when it was not done;
+        `back` says of the answer what `u` does then."""
+        self._begin(self._sent_once(doing, sending, said, then, otherwise, back))
 
     async def _sent_once(
         self,
@@ -113,27 +128,33 @@ class Writes:
         said: str,
         then: Callable[[T], None] | None,
         otherwise: str,
+        back: Callable[[T], Back] | None,
     ) -> None:
         app = self._app
-        # Not in turn with the others: where the answer is lost it takes a minute until it is known.
-        number = app.notices.say(f"{doing[:1].upper()}{doing[1:]}…", seconds=90)
-        try:
-            sent = await sending
-        finally:
-            app.notices.close(number)
+        sent = await self._followed(doing, sending)
         if sent.kind in ("done", "unknown"):
             self.is_final(f"To {doing} cannot be taken back with u.")
         if sent.kind != "done" or sent.answer is None:
             app.say(f"{sent.sentence} {otherwise}".rstrip(), tone="failed")
             return
+        if back is not None:
+            self._final, self._back = "", back(sent.answer)
         if sent.sentence or said:
-            app.say(sent.sentence or said, tone="care" if sent.sentence else "done")
+            app.say(sent.sentence or said, tone="care" if sent.sentence else "done", undo=back is not None)
         if then is not None and not app.ending:
             then(sent.answer)
 
+    async def _followed(self, doing: str, sending: Coroutine[Any, Any, Sent[T]]) -> Sent[T]:
+        # Not in turn with the others: where the answer is lost it takes a minute until it is known.
+        number = self._app.notices.say(f"{doing[:1].upper()}{doing[1:]}…", seconds=90)
+        try:
+            return await sending
+        finally:
+            self._app.notices.close(number)
+
     def is_final(self, why: str) -> None:
         """The last write cannot be taken back, and what came before it is not what `u` is about."""
-        self._final = why
+        self._final, self._back = why, None
 
     def undo(self) -> None:
         """Take back what was written last, or say why that cannot be."""
@@ -146,12 +167,26 @@ class Writes:
                 app.say(self._final, tone="care")
                 self._final = ""
                 return
+            if (back := self._back) is not None:
+                self._back = None
+                self._close_undo()
+                self._begin(self._take_back(back))
+                return
             try:
                 undone = await app.session.outbox.undo()
             except NotSaved as error:
                 app.say(f"Couldn't take back what you wrote last: {error}", tone="failed")
                 return
-        for notice in app.notices.shown():
-            if notice.undo:
-                app.notices.close(notice.number)
+        self._close_undo()
         app.say(undone.sentence if undone is not None else "Nothing to undo.")
+
+    async def _take_back(self, back: Back) -> None:
+        sent = await self._followed(back.doing, back.sending())
+        done = sent.kind == "done" and not sent.sentence
+        self._app.say(back.said if done else sent.sentence, tone="done" if done else "failed")
+
+    def _close_undo(self) -> None:
+        """Take the notices away that offer to take something back."""
+        for notice in self._app.notices.shown():
+            if notice.undo:
+                self._app.notices.close(notice.number)

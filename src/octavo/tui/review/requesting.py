@@ -1,8 +1,9 @@
-"""Requesting reviews of a change request: people are chosen, asked, and asked no more."""
+"""Requesting reviews of a change request: it is marked ready, and people are chosen, asked, and asked no more."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -17,6 +18,7 @@ from octavo.api.users import User
 from octavo.data.live import Live
 from octavo.tui import ages
 from octavo.tui.allowing import UNDECIDED, Allowing
+from octavo.tui.review import readiness
 
 if TYPE_CHECKING:
     from octavo.tui.screens.chooser import Choice
@@ -30,12 +32,31 @@ class Requesting(Allowing):
     CONTEXT: ClassVar[str] = "change requests"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("V", "request_review", "Reviewers", show=False, tooltip="Ask people for a review, or take that back", id="change.reviewers"),
+        Binding("tilde", "mark_ready", "Ready", show=False, key_display="~", tooltip="Mark a draft ready for review, or take it back to draft", id="change.ready"),
     ]  # fmt: skip
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         if action == "request_review":
             return self.not_allowed("edit", *UNDECIDED)
+        if action == "mark_ready":
+            return readiness.why_not(self, self.at_hand_together)
         return super().why_not(action, parameters)
+
+    def called(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if action == "mark_ready" and self.change_request is not None and self.change_request.status == "open":
+            return "Back to draft"
+        return super().called(action, parameters)
+
+    @property
+    def at_hand_together(self) -> Sequence[ChangeRequest]:
+        """Those a key acts on that is for several."""
+        about, space = self.change_request, self.space_ref
+        if about is None or space is None:
+            return []
+        return [about if about.space else about.model_copy(update={"space": space.space_id})]
+
+    def action_mark_ready(self) -> None:
+        readiness.mark(self.octavo, self.at_hand_together)
 
     def action_request_review(self) -> None:
         if self.change_request is not None and self.space_ref is not None:
@@ -73,11 +94,16 @@ class Requesting(Allowing):
     def _request(self, at: ChangeRequestRef, about: ChangeRequest, people: list[str], names: list[str]) -> None:
         from octavo.data.deciding import request_reviews
 
+        def asked(_: object) -> None:
+            self.action_refresh()
+            if self.app.screen is self:  # who went elsewhere meanwhile is not asked there
+                readiness.offer(self.octavo, about)
+
         self.octavo.writes.send_once(
             f"ask for a review of #{about.number}",
             request_reviews(self.octavo.session.live, at, people),
             said=f"Asked {' and '.join(names)} to review #{about.number}",
-            then=lambda _: self.action_refresh(),
+            then=asked,
         )
 
     def _withdraw(self, at: ChangeRequestRef, user_id: str, name: str) -> None:

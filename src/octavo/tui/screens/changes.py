@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import ClassVar, get_args
 
@@ -46,7 +46,8 @@ class ChangesScreen(TwoPanes, Proposing):
     PREVIEW = "#summary"
     HELP = (
         "Change requests of all spaces here. Enter opens one with its diff and threads; "
-        "a approves, m merges after showing what would go live, or all that are ticked with x one after the other, [ and ] go through the states. "
+        "a approves, ~ marks a draft ready for review or what is ready a draft, m merges after showing what would go live; both are for all that are ticked with x. "
+        "[ and ] go through the states. "
         "F shows only some, S orders them, space reads on beside the list, p and P hide or move that."
     )
     CSS_PATH = "changes.tcss"
@@ -208,6 +209,10 @@ class ChangesScreen(TwoPanes, Proposing):
 
         several = [One(each.ref(SpaceRef(space_id=each.space)), each) for each in self.ticked if each.space]
         self.app.push_screen(MergeSeveralDialog(self.octavo, several))
+
+    @property
+    def at_hand_together(self) -> Sequence[ChangeRequest]:
+        return self.ticked or super().at_hand_together
 
     # What Proposing asks
 

@@ -1,0 +1,107 @@
+"""Marking change requests ready for review, and taking them back to draft."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.places import SpaceRef
+from octavo.tui.ages import plural
+
+if TYPE_CHECKING:
+    from octavo.data.once import Sent
+    from octavo.tui.allowing import Allowing
+    from octavo.tui.app import Octavo
+    from octavo.tui.screens.confirm import Confirmed
+    from octavo.tui.writes import Back
+
+_INSTEAD = {"archived": "reopen it first", "merged": "a merge is final"}
+
+
+def why_not(view: Allowing, several: Sequence[ChangeRequest]) -> str | None:
+    """Why these cannot be marked ready, or drafts, together: a sentence."""
+    if not several:
+        return "There is no change request here."
+    for each in several:
+        if each.status not in ("draft", "open"):
+            instead = _INSTEAD.get(each.status, "that is for those that are draft or open")
+            return f"#{each.number} is {each.status}, so it is neither ready nor a draft: {instead}."
+        if why := view.not_allowed_in(SpaceRef(space_id=each.space or ""), "edit"):
+            return why
+    if view.octavo.has_session and not view.live.marks_drafts:
+        from octavo.data.deciding import NO_DRAFTS
+
+        return NO_DRAFTS
+    return None
+
+
+def mark(app: Octavo, several: Sequence[ChangeRequest]) -> None:
+    """Let drafts be ready for review, or, where the first is ready, those that are ready be drafts."""
+    if several:
+        those = [each for each in several if each.status == several[0].status]
+        doing, said = _words(app, those)
+        app.writes.send_once(doing, _mark(app, those), said=said, back=partial(_back, app))
+
+
+def offer(app: Octavo, about: ChangeRequest) -> None:
+    """Offer to mark a draft ready of which a review is asked: those who are asked look among what is ready."""
+    if about.status != "draft" or not app.session.live.marks_drafts:
+        return
+    from octavo.tui.screens.confirm import Confirm
+
+    def decided(answer: Confirmed | None) -> None:
+        if answer is not None:
+            mark(app, [about])
+
+    said = "It is a draft, which says that it is not finished. They are asked either way, and ~ marks it later."
+    app.push_screen(
+        Confirm(
+            f"Mark #{about.number} {about.title} ready for review?",
+            verb="Mark it ready",
+            cancel="Leave it a draft",
+            intro=said,
+        ),
+        decided,
+    )
+
+
+def _words(app: Octavo, several: Sequence[ChangeRequest]) -> tuple[str, str]:
+    """What is done to them, to follow "Couldn't", and what is said when it is done."""
+    is_draft = several[0].status == "draft"
+    them = _name(app, several[0]) if len(several) == 1 else plural(len(several), "change request")
+    became = ("is" if len(several) == 1 else "are") + (
+        " ready for review" if is_draft else " a draft again" if len(several) == 1 else " drafts again"
+    )
+    return (f"mark {them} ready for review" if is_draft else f"take {them} back to draft"), f"{them} {became}"
+
+
+def _name(app: Octavo, about: ChangeRequest) -> str:
+    space = app.known.space(about.space or "")
+    return f"#{about.number} in {space.title}" if space is not None else f"#{about.number}"
+
+
+async def _mark(app: Octavo, several: Sequence[ChangeRequest]) -> Sent[tuple[ChangeRequest, ...]]:
+    from octavo.data.deciding import set_ready
+    from octavo.data.once import Sent
+
+    done: list[ChangeRequest] = []
+    left: list[str] = []
+    for each in several:
+        sent = await set_ready(app.session.live, each.ref(SpaceRef(space_id=each.space or "")), each)
+        if sent.kind == "done" and sent.answer is not None:
+            done.append(sent.answer.model_copy(update={"space": each.space}))
+        else:
+            left.append(sent.sentence if len(several) == 1 else f"{_name(app, each)}: {sent.sentence}")
+    if not done:
+        return Sent("refused", left[0])
+    said = f"{len(done)} of {len(several)} done. {left[0]}" if left else ""
+    return Sent("done", said, tuple(done))
+
+
+def _back(app: Octavo, done: tuple[ChangeRequest, ...]) -> Back:
+    from octavo.tui.writes import Back
+
+    doing, said = _words(app, done)
+    return Back(doing, lambda: _mark(app, done), said)

@@ -1,0 +1,142 @@
+"""A draft is marked ready for review, and what is ready is taken back to draft."""
+
+from __future__ import annotations
+
+from octavo.api import change_requests
+from octavo.api.places import SpaceRef
+from tests.journeys.stage import MARA, Run, Stage
+from tests.journeys.test_reviewing import go_to, open_one
+
+HARBOUR = SpaceRef(space_id="harbour-api")
+
+
+async def status_of(run: Run, number: int, space: SpaceRef = HARBOUR) -> str:
+    for status in ("draft", "open", "merged", "archived"):
+        found = await run.ask(change_requests.List(at=space, status=status, limit=100), MARA)
+        if any(each.number == number for each in found.items):
+            return status
+    return ""
+
+
+async def test_what_is_ready_is_taken_back_to_draft_and_marked_ready_again_from_the_list(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.see("Open 7", "Drafts 2")
+        await go_to(run, "refused")
+        await run.press("~")
+        await run.hear("#7 in Harbour API is a draft again")
+        await run.see("Open 6", "Drafts 3", "u undo")
+        assert await status_of(run, 7) == "draft"
+        await run.press("escape", "]")
+        await go_to(run, "refused")
+        await run.press("~")
+        await run.hear("#7 in Harbour API is ready for review")
+        await run.see("Open 7", "Drafts 2")
+        await run.press("u")
+        await run.hear("#7 in Harbour API is a draft again")
+        await run.see("Open 6", "Drafts 3")
+        assert await status_of(run, 7) == "draft"
+        assert len(run.gate.sent(change_requests.Update)) == 3
+
+
+async def test_what_is_ready_is_taken_back_to_draft_on_its_own_screen(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_one(run, "refused")
+        await run.see("#7 Show what a refused time looks like", " open ")
+        await run.press("~")
+        await run.see(" draft ")
+        await run.press("u")
+        await run.hear("#7 in Harbour API is ready for review")
+        await run.see(" open ")
+        assert await status_of(run, 7) == "open"
+
+
+async def test_what_somebody_else_did_meanwhile_is_not_taken_back(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_one(run, "refused")
+        await run.press("~")
+        await run.see(" draft ")
+        at = run.gate.sent(change_requests.Update)[0].at
+        await run.ask(change_requests.Update(at=at, status="archived"), MARA)
+        await run.press("u")
+        await run.hear("#7 is archived already.")
+        assert await status_of(run, 7) == "archived"
+        await run.see(" archived ")
+        await run.press("~")
+        await run.hear("#7 is archived, so it is neither ready nor a draft: reopen it first.")
+
+
+async def test_all_that_are_ticked_are_marked_together_and_taken_back_together(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.see("Open 7", "Drafts 2")
+        await run.press("/", *"harbour", "enter", "*")
+        await run.see("ticked")
+        many = len(run.app.screen.ticked)  # type: ignore[attr-defined]  # the list of change requests
+        assert many > 1
+        await run.press("~")
+        await run.hear(f"{many} change requests are drafts again")
+        await run.see(f"Open {7 - many}", f"Drafts {2 + many}")
+        await run.press("u")
+        await run.hear(f"{many} change requests are ready for review")
+        await run.see("Open 7", "Drafts 2")
+
+
+async def test_who_may_not_edit_is_told_so(stage: Stage) -> None:
+    async with stage.play("elin-brandt", start="changes") as run:
+        await go_to(run, "refused")
+        await run.press("~")
+        await run.hear("Your role in Harbour API does not let you edit. Ask an administrator of the space.")
+        assert not run.gate.sent(change_requests.Update)
+
+
+async def test_a_server_without_an_operation_for_it_is_asked_once(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_one(run, "refused")
+        await run.see(" open ")
+        run.platform.refuse_next(change_requests.Update, 404, "Nobody knows this path.")
+        await run.press("~")
+        await run.hear("This server has no operation to mark a change request ready, or a draft again")
+        await run.press("~")
+        await run.hear("that is done in the browser")
+        assert len(run.gate.sent(change_requests.Update)) == 1
+        await run.see(" open ")
+
+
+async def test_a_server_that_refuses_is_believed_and_nothing_can_be_taken_back(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_one(run, "refused")
+        run.platform.refuse_next(change_requests.Update, 400, "It has open threads.")
+        await run.press("~")
+        await run.hear("#7 is ready for review still: It has open threads.")
+        await run.press("u")
+        await run.hear("Nothing to undo.")
+        assert await status_of(run, 7) == "open"
+
+
+async def test_asking_for_a_review_of_a_draft_offers_to_mark_it_ready(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_one(run, "refused")
+        await run.press("~")
+        await run.see(" draft ")
+        await run.press("V")
+        await run.see("Who shall review #7?")
+        await run.type("Tomás")
+        await run.press("enter", "ctrl+s")
+        await run.see("Mark #7 Show what a refused time looks like ready for review?", "They are asked either way")
+        await run.press("y")
+        await run.hear("#7 in Harbour API is ready for review")
+        await run.see(" open ", "○ Tomás Okafor · asked")
+        assert await status_of(run, 7) == "open"
+
+
+async def test_asking_for_a_review_leaves_it_a_draft_when_that_is_wanted(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_one(run, "refused")
+        await run.press("~")
+        await run.see(" draft ")
+        await run.press("V")
+        await run.type("Tomás")
+        await run.press("enter", "ctrl+s")
+        await run.see("ready for review?")
+        await run.press("escape")
+        await run.see(" draft ", "○ Tomás Okafor · asked")
+        assert await status_of(run, 7) == "draft"
