@@ -46,6 +46,9 @@ def entry(state: State, **changes: Any) -> Entry:
 
 STEPS: dict[str, tuple[Callable[[Entry], Entry], dict[str, str]]] = {
     "released": (lambda each: steps.released(each, START), {"held": "queued"}),
+    "let_go": (lambda each: steps.let_go(each, "r1", START, LATER), {"gathered": "held"}),
+    "gathered_again": (steps.gathered_again, {"held": "gathered", "queued": "gathered"}),
+    "reworded": (lambda each: steps.reworded(each, OP), {"gathered": "gathered"}),
     "parked": (lambda each: steps.parked(each, "Old."), {"held": "held", "queued": "held"}),
     "started": (lambda each: steps.started(each, OP, START), {"queued": "sending"}),
     "confirmed": (steps.confirmed, {"queued": "done", "sending": "done", "unknown": "done"}),
@@ -59,7 +62,7 @@ STEPS: dict[str, tuple[Callable[[Entry], Entry], dict[str, str]]] = {
     "absent": (lambda each: steps.absent(each, START), {"unknown": "queued"}),
     "retried": (
         lambda each: steps.retried(each, START),
-        {"held": "queued", "queued": "queued", "unknown": "unknown", "failed": "queued"},
+        {"gathered": "queued", "held": "queued", "queued": "queued", "unknown": "unknown", "failed": "queued"},
     ),
 }
 

@@ -24,6 +24,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
 from octavo.data.drafts import Drafts
 from octavo.data.driver import text_of
+from octavo.data.outbox import Queued
 from octavo.data.state import State
 from octavo.server.app import Platform
 from tests.data.conftest import MIA, ByHand
@@ -72,17 +73,29 @@ class Writes(RuleBasedStateMachine):
     @rule(which=st.integers(0, 1), writes=st.lists(WRITES, min_size=1, max_size=4))
     def add(self, which: int, writes: list[tuple[str, str]]) -> None:
         for words, where in writes:
-            body = Markdown(markdown=words)
-            ops: dict[str, Operation[Any]] = {
-                "reply": comments.CreateReply(at=self.here, comment_id=self.thread.id, body=body),
-                "page": comments.Create(at=self.here, page="intro", body=body),
-                "space": comments.Create(at=self.here, body=body),
-            }
-            entry = self.run(
-                self.instances[which].add(ops[where], doing="comment", place=f"place {self.added.total()}")
-            )
-            assert self.find(entry.id), "It is on disk when add returns"
-            self.added[words] += 1
+            self.one_more(which, words, where)
+
+    @rule(which=st.integers(0, 1), words=st.sampled_from(TEXTS))
+    def gather(self, which: int, words: str) -> None:
+        op = comments.Create(at=self.here, page="intro", body=Markdown(markdown=words))
+        entry = self.run(self.instances[which].gather(Queued(op, "comment", f"place {self.added.total()}")))
+        assert self.find(entry.id), "It is on disk when gather returns"
+        self.added[words] += 1
+
+    @rule(which=st.integers(0, 1))
+    def let_go(self, which: int) -> None:
+        self.run(self.instances[which].let_go(self.here))
+
+    def one_more(self, which: int, words: str, where: str) -> None:
+        body = Markdown(markdown=words)
+        ops: dict[str, Operation[Any]] = {
+            "reply": comments.CreateReply(at=self.here, comment_id=self.thread.id, body=body),
+            "page": comments.Create(at=self.here, page="intro", body=body),
+            "space": comments.Create(at=self.here, body=body),
+        }
+        entry = self.run(self.instances[which].add(ops[where], doing="comment", place=f"place {self.added.total()}"))
+        assert self.find(entry.id), "It is on disk when add returns"
+        self.added[words] += 1
 
     def wait(self, seconds: int) -> None:
         self.clock.forward(seconds=seconds)
@@ -121,7 +134,7 @@ class Writes(RuleBasedStateMachine):
             self.instances[which] = self.start()
         else:
             undone = self.run(self.instances[which].undo())
-            if undone and undone.done:
+            if undone and undone.done and undone.place:
                 self.taken_back[undone.text] += 1
                 kept = self.state.rows("SELECT text FROM drafts WHERE place = ?", undone.place)
                 assert (undone.text,) in kept
@@ -171,6 +184,7 @@ class Writes(RuleBasedStateMachine):
         raise AssertionError(f"It never comes to rest: {self.instances[0].entries}")
 
     def retry_all(self, which: int) -> None:
+        self.run(self.instances[which].let_go(self.here))
         for entry in self.instances[which].entries:
             if entry.asks:
                 self.run(self.instances[which].retry(entry.id))

@@ -9,13 +9,19 @@ from typing import Literal
 from octavo.api import change_requests, reviews
 from octavo.api.bodies import Markdown
 from octavo.api.change_requests import ChangeRequest, MergeResult
-from octavo.api.errors import NotFound
+from octavo.api.errors import ApiError, NotFound
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.reviews import RequestedReviewer, RequestedReviewers, Review
+from octavo.data.driver import is_verdict
+from octavo.data.entry import Basis, Entry
 from octavo.data.live import Live
 from octavo.data.once import Once, Sent, Sleep, send_once
+from octavo.data.outbox import Queued
+from octavo.data.state import NotSaved
 
 Verdict = Literal["approved", "changes-requested"]
+
+_ON_ITS_WAY = "Your review is on its way already, after its comments. ! shows how it stands."
 
 
 def merging(at: ChangeRequestRef) -> str:
@@ -117,6 +123,8 @@ async def review(
 
     async def ready() -> Sent[Review] | None:
         nonlocal before
+        if is_reviewing(live, at):
+            return Sent("refused", _ON_ITS_WAY)
         now, known = await asyncio.gather(live.send(change_requests.Get(at=at)), given())
         if expected_revision is not None and now.revision != expected_revision:
             return Sent("moved", "Not sent: it was edited since you looked. Read what changed, then review again.")
@@ -141,6 +149,80 @@ async def review(
             sent.answer,
         )
     return sent
+
+
+async def review_with_gathered(
+    live: Live,
+    at: ChangeRequestRef,
+    status: Verdict,
+    expected_revision: str | None,
+    comment: str = "",
+    *,
+    doing: str,
+    place: str = "",
+) -> Sent[tuple[Entry, ...]]:
+    """Send what is gathered for the change request, and the verdict after it, if its head is still `expected_revision`.
+
+    Both are in the outbox in one moment: a verdict on its own may wait in memory, but one whose comments have gone out
+    must not be lost with the process. It is sent when all of them have arrived. Nothing leaves without a connection.
+    """
+    body = {"comment": Markdown(markdown=comment)} if comment else {}
+    verdict = Queued(reviews.Submit(at=at, status=status, **body), doing, place, Basis(revision=expected_revision))
+    try:
+        now = await live.send(change_requests.Get(at=at))
+        if now.status not in ("draft", "open"):
+            return Sent("moved", f"Not sent: it is {now.status} meanwhile. Your comments stay held.")
+        if expected_revision is not None and now.revision != expected_revision:
+            said = "Not sent: it was edited since you looked. Read what changed, then review again."
+            return Sent("moved", f"{said} Your comments stay held.")
+        entries = await live.outbox.let_go(at, verdict)
+    except (ApiError, NotSaved) as error:
+        return Sent("refused", f"Not sent: {error} Your comments stay held.")
+    return Sent("done", answer=entries) if entries else Sent("refused", _ON_ITS_WAY)
+
+
+def is_reviewing(live: Live, at: ChangeRequestRef) -> bool:
+    """Whether a verdict is on its way with its comments."""
+    return any(entry.at == at and is_verdict(entry.op) and not entry.asks for entry in live.outbox.entries)
+
+
+async def withdraw_review(
+    live: Live, at: ChangeRequestRef, given: Review, *, sleep: Sleep = asyncio.sleep
+) -> Sent[Review]:
+    """Let a review of mine count no more.
+
+    The interface deletes none: it counts until its writer is asked again. So I ask myself; and where nobody had asked
+    me before, that request is taken back.
+    """
+    me = given.reviewer.id
+
+    async def happened() -> RequestedReviewers | None:
+        items = (await live.send(reviews.List(at=at, format="markdown", limit=1000))).items
+        counts_no_more = any(each.id == given.id and each.outdated for each in items)
+        return RequestedReviewers() if counts_no_more else None
+
+    async def ready() -> Sent[RequestedReviewers] | None:
+        found = await happened()
+        return Sent("done", "It does not count any more already.", found) if found is not None else None
+
+    what = Once(
+        f"withdraw {at.space_id}/{at.change_request_id} {given.id}",
+        reviews.Request(at=at, users=(me,)),
+        happened,
+        ready,
+        undone="Not withdrawn",
+        missing="it still counts",
+    )
+    sent = await send_once(live, what, sleep=sleep)
+    if sent.kind != "done":
+        return Sent(sent.kind, sent.sentence, error=sent.error)
+    if given.requested_by is None and sent.sentence == "":
+        try:
+            await live.send(reviews.Withdraw(at=at, user_id=me))
+        except ApiError as error:
+            return Sent("done", f"It does not count any more. You are asked for another: {error}", given)
+        live.touched(what.op)
+    return Sent("done", sent.sentence, given)
 
 
 async def create(live: Live, at: SpaceRef, subject: str, *, sleep: Sleep = asyncio.sleep) -> Sent[ChangeRequest]:

@@ -171,6 +171,11 @@ class Driver:
         if now - entry.asked_at > LIFETIME:
             await self._park(entry, "It was written more than a day ago. Retry to send it, or discard it.")
             return
+        if is_verdict(entry.op):
+            mates = [each for each in self._pending.entries if each.review == entry.review and each.state == "failed"]
+            if entry.review and mates:
+                await self._refuse(entry, _without(len(mates)))
+                return
         op = self._addressed(entry)
         if op is None:
             await self._refuse(entry, "the thread it belongs to was not posted.")
@@ -322,9 +327,20 @@ def verdict(error: ApiError, *, travelled: bool) -> Literal["refused", "waits", 
 
 def text_of(op: Operation[Any]) -> str:
     """The text a person typed for `op`."""
-    body = getattr(op, "body", None)
+    body = getattr(op, "body", None) or getattr(op, "comment", None)
     return body.markdown if body else ""
 
 
+def is_verdict(op: Operation[Any]) -> bool:
+    """Whether `op` gives a review."""
+    return type(op).__name__ == "Submit"
+
+
 def _makes(op: Operation[Any]) -> bool:
-    return type(op).__name__ in ("Create", "CreateReply")
+    return type(op).__name__ in ("Create", "CreateReply", "Submit")
+
+
+def _without(failed: int) -> str:
+    """Why a verdict is not sent without those comments that were refused."""
+    those = "one of its comments was" if failed == 1 else f"{failed} of its comments were"
+    return f"{those} not sent. Send or discard that first, then review again."

@@ -7,6 +7,9 @@
 
 `sending` is on disk before the first byte leaves. A write whose answer was lost is `unknown`: it is read back
 before anything is sent again, and after two rounds of that a person decides.
+
+What is written for a review is `gathered`: it stays until it is let go with the verdict, is then held and sent like
+any other, after all that was written before it for the same review, and is gathered again when that is taken back.
 """
 
 from __future__ import annotations
@@ -14,12 +17,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import takewhile
 from typing import Any, Literal
 
 from octavo.api.operation import Operation, Ref
 
-State = Literal["held", "queued", "sending", "unknown", "failed", "done"]
-STATES: tuple[State, ...] = ("held", "queued", "sending", "unknown", "failed", "done")
+State = Literal["gathered", "held", "queued", "sending", "unknown", "failed", "done"]
+STATES: tuple[State, ...] = ("gathered", "held", "queued", "sending", "unknown", "failed", "done")
 ROUNDS = 2
 """How often a lost write is looked for and sent again before a person is asked."""
 LIFETIME = timedelta(hours=24)
@@ -33,6 +37,8 @@ class Basis:
     text: str | None = None
     """Its markdown, if it was known as markdown."""
     is_open: bool | None = None
+    revision: str | None = None
+    """Of a verdict: the revision that was read."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,8 @@ class Entry:
     basis: Basis = Basis()
     remote: str = ""
     """What the server calls what it made."""
+    review: str = ""
+    """What it was let go with: the same for all that go out together, one after the other in the order written."""
 
     @property
     def at(self) -> Ref:
@@ -100,6 +108,24 @@ class Misplaced(Exception):
 def released(entry: Entry, now: datetime) -> Entry:
     """Time to undo is over."""
     return replace(_only(entry, "held"), state="queued", held_until=None, due_at=now, reason="")
+
+
+def let_go(entry: Entry, review: str, now: datetime, held_until: datetime | None) -> Entry:
+    """What was gathered is sent with the others of `review`, once there was time to undo."""
+    due = now if held_until is None else None
+    state: State = "queued" if held_until is None else "held"
+    entry = _only(entry, "gathered")
+    return replace(entry, state=state, review=review, asked_at=now, held_until=held_until, due_at=due)
+
+
+def gathered_again(entry: Entry) -> Entry:
+    """That it was let go is taken back."""
+    return replace(_only(entry, "held", "queued"), state="gathered", review="", held_until=None, due_at=None, reason="")
+
+
+def reworded(entry: Entry, op: Operation[Any]) -> Entry:
+    """What is gathered says something else."""
+    return replace(_only(entry, "gathered"), op=op)
 
 
 def parked(entry: Entry, reason: str) -> Entry:
@@ -161,7 +187,7 @@ def absent(entry: Entry, now: datetime) -> Entry:
 
 def retried(entry: Entry, now: datetime) -> Entry:
     """A person said it should be sent. What may have arrived is looked for first, even so."""
-    entry = _only(entry, "held", "queued", "unknown", "failed")
+    entry = _only(entry, "gathered", "held", "queued", "unknown", "failed")
     if entry.state == "unknown":
         # One that still settles is not looked for any earlier.
         return replace(entry, asked_at=now, rounds=0, due_at=max(now, entry.due_at or now))
@@ -195,8 +221,9 @@ def replaces(later: Entry, earlier: Entry) -> bool:
 
 
 def waits_for_another(entry: Entry, entries: tuple[Entry, ...]) -> bool:
-    """Whether nothing is done about `entry` before another is done: one that replaces it, or makes its thread."""
-    return _replaced(entry, entries) or _thread_is_pending(entry, entries)
+    """Whether nothing is done about `entry` before another is done: one that replaces it, makes its thread, or was
+    written before it for the same review."""
+    return _replaced(entry, entries) or _thread_is_pending(entry, entries) or _is_not_its_turn(entry, entries)
 
 
 def _due(entries: tuple[Entry, ...], now: datetime, *, quiet: bool) -> Iterator[Entry]:
@@ -206,12 +233,12 @@ def _due(entries: tuple[Entry, ...], now: datetime, *, quiet: bool) -> Iterator[
         return
     busy: set[tuple[str, str]] = set()
     for entry in entries:
-        if _replaced(entry, entries):
+        if _replaced(entry, entries) or _is_not_its_turn(entry, entries):
             continue
         ready = entry.state in ("queued", "unknown") and entry.due_at is not None and entry.due_at <= now
         if ready and entry.target not in busy and not _thread_is_pending(entry, entries):
             yield entry
-        if not entry.asks:
+        if not entry.asks and entry.state != "gathered":
             busy.add(entry.target)
 
 
@@ -223,6 +250,13 @@ def _replaced(entry: Entry, entries: tuple[Entry, ...]) -> bool:
 def _thread_is_pending(entry: Entry, entries: tuple[Entry, ...]) -> bool:
     thread = getattr(entry.op, "comment_id", "")
     return any(each.pending_id == thread and each.state != "failed" for each in entries)
+
+
+def _is_not_its_turn(entry: Entry, entries: tuple[Entry, ...]) -> bool:
+    if not entry.review:
+        return False
+    before = takewhile(lambda each: each.id != entry.id, entries)
+    return any(each.review == entry.review and each.state != "failed" for each in before)
 
 
 def _only_resolves(op: Operation[Any]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from octavo.api import comments
+from octavo.api import comments, reviews
 from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
 from octavo.data.entry import Entry
@@ -31,5 +31,7 @@ def inverse(entry: Entry) -> Operation[Any] | str:
             return type(op)(**where, **changes)
         case comments.Delete() | comments.DeleteReply():
             return "It is deleted already and cannot be brought back. Write it again instead."
+        case reviews.Submit():
+            return "Your review is given. Withdraw it instead, or give another."
         case _:
             return "It is posted already. Delete it instead."

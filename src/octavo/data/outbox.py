@@ -7,24 +7,36 @@ import random
 import secrets
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from octavo.api.operation import Operation
+from octavo.api.operation import Operation, Ref
 from octavo.data import ledger
 from octavo.data.drafts import Drafts, put_back, take_again
-from octavo.data.driver import Driver, text_of
-from octavo.data.entry import Basis, Entry, released, retried, waits_for_another
-from octavo.data.pending import Pending
+from octavo.data.driver import Driver, is_verdict, text_of
+from octavo.data.entry import (
+    Basis,
+    Entry,
+    gathered_again,
+    let_go,
+    released,
+    retried,
+    reworded,
+    waits_for_another,
+)
+from octavo.data.pending import Also, Pending
 from octavo.data.sending import Send
 from octavo.data.state import NotSaved, State
 
 if TYPE_CHECKING:
     from octavo.api.users import User
+
+Insert = Callable[[Sequence[Entry], Also], Awaitable[tuple[Entry, ...]]]
+"""Puts new entries on disk, and answers what is there then."""
 
 __all__ = ["Entry", "Outbox", "Queued", "Undone"]
 
@@ -39,6 +51,8 @@ class Queued:
     op: Operation[Any]
     doing: str
     place: str = ""
+    basis: Basis | None = None
+    """What it is held against before it travels. None: what the screens show."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +147,52 @@ class Outbox:
         """Take over writes that belong together: all of them are on disk when this returns, and `undo` takes back all.
         Raises NotSaved, and then none is."""
         entries = await self._add(writes, self.undo_seconds)
-        self._history = [*self._history[1 - REMEMBERED :], tuple(entry.id for entry in entries)]
+        self._remember(entries)
+        return entries
+
+    async def gather(self, write: Queued) -> Entry:
+        """Take over a comment that is sent with a review: it is on disk when this returns. Raises NotSaved."""
+
+        async def insert(entries: Sequence[Entry], also: Also) -> tuple[Entry, ...]:
+            gathered = tuple(replace(each, state="gathered", due_at=None) for each in entries)
+            await self._pending.insert(gathered, also)
+            return gathered
+
+        entries = await self._add((write,), 0.0, insert=insert)
+        self._remember(entries)
+        return entries[0]
+
+    def gathered(self, at: Ref) -> tuple[Entry, ...]:
+        """What is gathered for a review of `at`, in the order written."""
+        return tuple(entry for entry in self.entries if entry.state == "gathered" and entry.at == at)
+
+    async def reword(self, entry_id: str, op: Operation[Any], place: str) -> bool:
+        """Let what is gathered be `op`; the draft of `place` is gone in the same moment. False: it is gathered no more,
+        and the draft stays. Raises NotSaved."""
+        removal, turn = self._drafts.removal(place), self._drafts.turn(place)
+        after = await self._pending.step(entry_id, partial(reworded, op=op), lambda db, _: removal(db))
+        if after is not None:
+            self._drafts.forget(place, turn)
+        return after is not None
+
+    async def let_go(self, at: Ref, verdict: Queued | None = None) -> tuple[Entry, ...]:
+        """Send what is gathered for `at`, and the verdict after it, when the time to undo is over. Nothing where a
+        verdict is on its way already. Raises NotSaved."""
+        review, now = secrets.token_hex(8), self._now()
+        until = now + timedelta(seconds=self.undo_seconds) if self.undo_seconds > 0 else None
+        change = partial(let_go, review=review, now=now, held_until=until)
+
+        async def insert(then: Sequence[Entry], also: Also) -> tuple[Entry, ...]:
+            with_it = [replace(each, review=review) for each in then]
+            return await self._pending.let_go(
+                lambda each: each.state == "gathered" and each.at == at, change, with_it, also
+            )
+
+        entries = await self._add(() if verdict is None else (verdict,), self.undo_seconds, insert=insert)
+        # To take back that they were written is to take back that they were sent.
+        sent = {entry.id for entry in entries}
+        self._history = [group for group in self._history if not sent.issuperset(group)]
+        self._remember(entries)
         return entries
 
     async def undo(self) -> Undone | None:
@@ -149,14 +208,23 @@ class Outbox:
         here = [entry for each in newest_first if (entry := self._pending.find(each)) is not None]
         read = self.state.read
         done = [entry for each in newest_first if (entry := read(partial(ledger.done, entry_id=each))) is not None]
-        waiting = [entry for entry in here if entry.state in ("held", "queued")]
+        let_go = [
+            each.id for each in here if each.review and each.state in ("held", "queued") and not is_verdict(each.op)
+        ]
+        waiting = [each for each in here if each.state in ("gathered", "held", "queued") and each.id not in let_go]
         removed: tuple[Entry, ...] = ()
         if waiting:
-            removed = await self._pending.remove([each.id for each in waiting], self._put_back, "held", "queued")
-        kept = {each.id for each in removed}
+            states = ("gathered", "held", "queued")
+            removed = await self._pending.remove([each.id for each in waiting], self._put_back, *states)
+        again: tuple[Entry, ...] = ()
+        if let_go:
+            await self._pending.release(let_go, gathered_again)
+            again = tuple(each for each in self.entries if each.id in let_go and each.state == "gathered")
+        kept = {each.id for each in (*removed, *again)}
         failed = [entry for entry in here if entry.state == "failed"]
         late = [entry for entry in here if entry.id not in kept and entry.state != "failed"]
         said = [f"Taken back: {entry.doing}." for entry in removed]
+        said += [f"Held again: {entry.doing}." for entry in again]
         inverted, sentences = await self._invert(done)
         said += sentences
         said += [f"There is nothing to take back. {entry.reason}" for entry in failed]
@@ -169,7 +237,7 @@ class Outbox:
             return None
         typed = next((entry for entry in removed if text_of(entry.op)), removed[0] if removed else None)
         place, text = (typed.place, text_of(typed.op)) if typed is not None else ("", "")
-        return Undone(_told(said), done=bool(removed) or inverted, place=place, text=text)
+        return Undone(_told(said), done=bool(kept) or inverted, place=place, text=text)
 
     async def retry(self, entry_id: str) -> None:
         """Send what waits to be asked for. What may have arrived is looked for first. Raises NotSaved."""
@@ -184,7 +252,7 @@ class Outbox:
 
     async def discard(self, entry_id: str) -> None:
         """Do not send it. What was typed is a draft again. Does nothing while it is on its way. Raises NotSaved."""
-        await self._pending.remove((entry_id,), self._put_back, "held", "queued", "unknown", "failed")
+        await self._pending.remove((entry_id,), self._put_back, "gathered", "held", "queued", "unknown", "failed")
 
     def resume(self) -> None:
         """Go on sending after the key was changed."""
@@ -238,7 +306,11 @@ class Outbox:
             with suppress(NotSaved):
                 await self._driver.leave()
 
-    async def _add(self, writes: Sequence[Queued], hold: float) -> tuple[Entry, ...]:
+    def _remember(self, entries: Sequence[Entry]) -> None:
+        if entries:
+            self._history = [*self._history[1 - REMEMBERED :], tuple(entry.id for entry in entries)]
+
+    async def _add(self, writes: Sequence[Queued], hold: float, insert: Insert | None = None) -> tuple[Entry, ...]:
         now, entries = self._now(), []
         failed: dict[str, list[str]] = {}
         """For each entry the failed ones whose words it brings again."""
@@ -253,13 +325,16 @@ class Outbox:
                 state="held" if hold > 0 else "queued",
                 held_until=now + timedelta(seconds=hold) if hold > 0 else None,
                 due_at=None if hold > 0 else now,
-                basis=self.known(write.op),
+                basis=write.basis or self.known(write.op),
             )
             entries.append(entry)
             failed[entry.id] = [
                 each.id
                 for each in self.entries
-                if each.state == "failed" and entry.place and each.place == entry.place and text_of(entry.op)
+                if each.state == "failed"
+                and entry.place
+                and each.place == entry.place
+                and (text_of(entry.op) or is_verdict(entry.op))
             ]
         places = dict.fromkeys(write.place for write in writes if write.place)
         drafts = {place: (self._drafts.removal(place), self._drafts.turn(place)) for place in places}
@@ -271,7 +346,12 @@ class Outbox:
                 take_again(db, self.state.namespace, entry.place, each)
                 db.execute("DELETE FROM outbox WHERE id = ? AND state = 'failed'", (each,))
 
-        await self._pending.insert(entries, also)
+        if insert is None:
+            await self._pending.insert(entries, also)
+        else:
+            entries = list(await insert(entries, also))
+            if writes and not entries:
+                return ()
         for place, (_, turn) in drafts.items():
             self._drafts.forget(place, turn)
         self._started()

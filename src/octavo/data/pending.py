@@ -80,6 +80,37 @@ class Pending:
         await self.state.write(work)
         self.reload()
 
+    async def let_go(
+        self, found: Callable[[Entry], bool], change: Callable[[Entry], Entry], then: Sequence[Entry], also: Also
+    ) -> tuple[Entry, ...]:
+        """Take one step with all entries that are `found` on disk, and put `then` after them: all of it or nothing.
+        None are answered where one of `then` is there already. Raises NotSaved."""
+        now = self.now()
+
+        def work(db: sqlite3.Connection) -> tuple[str, ...]:
+            here = [
+                entry
+                for entry_id, record in ledger.records(db, self.state.namespace)
+                if (entry := self._decoded(entry_id, record))
+            ]
+            if any(
+                type(each.op) is type(new.op) and each.target == new.target and not each.asks
+                for each in here
+                for new in then
+            ):
+                return ()
+            taken = tuple(entry.id for entry in here if found(entry))
+            for entry_id in taken:
+                ledger.step(db, self.state.namespace, entry_id, change, now)
+            for entry in then:
+                ledger.insert(db, self.state.namespace, entry)
+                also(db, entry)
+            return (*taken, *(entry.id for entry in then))
+
+        ids = await self.state.write(work)
+        self.reload()
+        return tuple(entry for entry in self.entries if entry.id in ids)
+
     async def remove(self, entry_ids: Iterable[str], also: Also, *states: str) -> tuple[Entry, ...]:
         """Forget the entries that are in one of `states`, and answer them. Raises NotSaved."""
         ids = tuple(entry_ids)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from octavo.api import comments
+from octavo.api import change_requests, comments, reviews
 from octavo.api.errors import NotFound
 from octavo.api.operation import Listing, Operation
 from octavo.data.entry import Basis, Entry
@@ -62,6 +62,13 @@ async def prepare(send: Send, op: Operation[Any], basis: Basis, me: str | None) 
             except NotFound:
                 return Already()
             return Changed("its text was changed since") if _differs(now, basis) else Ready()
+        case reviews.Submit():
+            about = await send(change_requests.Get(at=op.at))
+            if about.status not in ("draft", "open"):
+                return Changed(f"it is {about.status} meanwhile")
+            if basis.revision is not None and about.revision != basis.revision:
+                return Changed("it was edited since you looked. Read what changed, then review again")
+            return Ready(tuple(each.id for each in (await send(_reviews(op))).items))
         case _:
             return Ready()
 
@@ -88,8 +95,19 @@ async def look(send: Send, entry: Entry, me: str | None, claimed: frozenset[str]
             except NotFound:
                 return Already()
             return None
+        case reviews.Submit():
+            # Also among those that are outdated: somebody may have asked for another meanwhile.
+            for each in (await send(_reviews(op))).items:
+                mine = me is None or each.reviewer.id == me
+                if mine and each.status == op.status and each.id not in entry.baseline and each.id not in claimed:
+                    return Already(each.id)
+            return None
         case _:
             return None
+
+
+def _reviews(op: reviews.Submit) -> reviews.List:
+    return reviews.List(at=op.at, format="markdown", limit=PAGE)
 
 
 def _ready(items: list[Any]) -> Ready:

@@ -1,0 +1,68 @@
+"""Writes the comments of a review, holds them, and sends them with the verdict, until it is killed or all is there.
+
+python -m tests.data.reviewing FOLDER ORIGIN SPACE CHANGE_REQUEST REVISION
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from octavo.api import comments
+from octavo.api.bodies import Markdown
+from octavo.api.places import ChangeRequestRef
+from octavo.data.deciding import review_with_gathered
+from octavo.data.drafts import Drafts
+from octavo.data.live import Live
+from octavo.data.outbox import Outbox, Queued
+from octavo.data.shelf import Shelf
+from octavo.data.state import State
+from tests.data.posting import DEADLINE, SETTLE, Anew
+
+WORDS = (
+    "One word too many.",
+    "Same here.",
+    "Same here.",
+    "```suggestion\nHello, reader and writer.\n```",
+    "- a list\n- of two",
+)
+VERDICT = "Two things to mend."
+PLACE = "verdict"
+
+
+async def main(folder: str, origin: str, space: str, change_request: str, revision: str) -> None:
+    state = State(Path(folder), "mia")
+    drafts, send = Drafts(state), Anew(origin)
+    outbox = Outbox(send, state, drafts, undo_seconds=0.02, timeout=DEADLINE, settle=SETTLE, jitter=lambda: 0.02)
+    live = Live(send, Shelf(None, "mia"), outbox)
+    outbox.start()
+    print("ready", flush=True)
+    at = ChangeRequestRef(space_id=space, change_request_id=change_request)
+
+    def is_known(place: str) -> bool:
+        where = "WHERE json_extract(record, '$.place') = ?"
+        return any(state.rows(f"SELECT 1 FROM {table} {where}", place) for table in ("outbox", "sent"))
+
+    for number, words in enumerate(WORDS):
+        if not is_known(f"c{number}"):
+            op = comments.Create(at=at, page="intro", body=Markdown(markdown=words))
+            await outbox.gather(Queued(op, "comment", f"c{number}"))
+            print(f"held {number}", flush=True)
+            await asyncio.sleep(0.05)
+    while not is_known(PLACE):
+        await review_with_gathered(
+            live, at, "changes-requested", revision, VERDICT, doing="ask for changes", place=PLACE
+        )
+    while outbox.entries:
+        for entry in outbox.entries:
+            if entry.asks:
+                await outbox.retry(entry.id)
+        await asyncio.sleep(0.05)
+    await outbox.close()
+    state.close()
+    print("finished", flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))

@@ -1,0 +1,286 @@
+"""Comments that are written in a review wait for its verdict, and go out before it."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.api import change_requests, comments, reviews
+from octavo.api.bodies import Markdown
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.errors import Lost, NotSent, Trace, rejected
+from octavo.api.operation import Operation
+from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.data.deciding import review, review_with_gathered, withdraw_review
+from octavo.data.drafts import Drafts
+from octavo.data.live import Live
+from octavo.data.outbox import Queued
+from tests.data.conftest import ByHand
+from tests.data.sends import Gate
+from tests.data.test_deciding import edit, nap
+from tests.server.asking import Ask, Clock
+
+
+@pytest.fixture
+async def at(ask: Ask, here: SpaceRef) -> ChangeRequestRef:
+    made = await ask(change_requests.Create(at=here, subject="Say more"))
+    await edit(ask, made.ref(here), "intro", "# Intro\n\nHello, reader.")
+    await ask(change_requests.Update(at=made.ref(here), status="open"))
+    return made.ref(here)
+
+
+@pytest.fixture
+async def seen(ask: Ask, at: ChangeRequestRef) -> ChangeRequest:
+    return await ask(change_requests.Get(at=at))
+
+
+async def hold(outbox: ByHand, place: ChangeRequestRef, *words: str) -> None:
+    for number, each in enumerate(words):
+        op = comments.Create(at=place, page="intro", body=Markdown(markdown=each))
+        await outbox.gather(Queued(op, "comment", f"place {number}"))
+
+
+async def posted(ask: Ask, place: ChangeRequestRef) -> list[str]:
+    return [each.body.text for each in (await ask(comments.List(at=place, format="markdown", order="asc"))).items]
+
+
+async def verdicts(ask: Ask, place: ChangeRequestRef) -> list[str]:
+    return [each.status for each in (await ask(reviews.List(at=place))).items]
+
+
+async def approve(live: Live, of: ChangeRequest, place: ChangeRequestRef, words: str = "") -> str:
+    return (
+        await review_with_gathered(live, place, "approved", of.revision, words, doing="approve", place="verdict")
+    ).kind
+
+
+async def test_what_is_held_stays_until_the_verdict_and_goes_out_before_it(
+    live: Live,
+    outbox: ByHand,
+    at: ChangeRequestRef,
+    seen: ChangeRequest,
+    ask: Ask,
+    clock: Clock,
+    gate: Gate,
+) -> None:
+    await hold(outbox, at, "One", "Two", "Three")
+    clock.forward(seconds=90_000)
+    await outbox.run_dry()
+    assert (await posted(ask, at), gate.writes) == ([], [])
+    assert await approve(live, seen, at, "Well done.") == "done"
+    clock.forward(seconds=outbox.undo_seconds)
+    await outbox.run_dry()
+    assert await posted(ask, at) == ["One", "Two", "Three", "Well done."]
+    assert [type(each).__name__ for each in gate.writes] == ["Create"] * 3 + ["Submit"]
+    assert (await verdicts(ask, at), outbox.entries) == (["approved"], ())
+
+
+async def test_a_comment_whose_answer_is_lost_holds_up_the_others_and_the_verdict(
+    live: Live,
+    outbox: ByHand,
+    at: ChangeRequestRef,
+    seen: ChangeRequest,
+    ask: Ask,
+    clock: Clock,
+    gate: Gate,
+) -> None:
+    await hold(outbox, at, "One", "Two")
+    await approve(live, seen, at)
+    clock.forward(seconds=outbox.undo_seconds)
+    await outbox.step()
+    await outbox.step()
+    await outbox.step()
+    lost = True
+
+    async def lossy(op: Operation[object]) -> object:
+        nonlocal lost
+        answer = await gate(op)
+        if isinstance(op, comments.Create) and lost:
+            lost = False
+            raise Lost("The connection broke.")
+        return answer
+
+    outbox._driver._send = lossy  # type: ignore[assignment]  # answers like the client
+    await outbox.run_dry()
+    assert (await posted(ask, at), await verdicts(ask, at)) == (["One"], [])
+    clock.forward(seconds=61)
+    await outbox.run_dry()
+    assert (await posted(ask, at), await verdicts(ask, at)) == (["One", "Two"], ["approved"])
+
+
+async def test_without_one_of_its_comments_the_verdict_is_not_sent(
+    live: Live,
+    outbox: ByHand,
+    at: ChangeRequestRef,
+    seen: ChangeRequest,
+    ask: Ask,
+    clock: Clock,
+    gate: Gate,
+    drafts: Drafts,
+) -> None:
+    await hold(outbox, at, "One", "Two")
+    await approve(live, seen, at, "Well done.")
+    clock.forward(seconds=outbox.undo_seconds)
+    await outbox.step()
+    await outbox.step()
+    await outbox.step()
+    gate.errors.append(rejected("No.", Trace(status=403)))
+    await outbox.run_dry()
+    failed = {each.doing: each.reason for each in outbox.entries}
+    assert await verdicts(ask, at) == []
+    assert "one of its comments was not sent" in failed["approve"]
+    assert (drafts.get("verdict"), drafts.get("place 0")) == ("Well done.", "One")
+    await outbox.discard(next(each.id for each in outbox.entries if each.doing == "comment"))
+    assert await approve(live, seen, at, "Well done.") == "done"
+    clock.forward(seconds=outbox.undo_seconds)
+    await outbox.run_dry()
+    assert (await posted(ask, at), await verdicts(ask, at)) == (["Two", "Well done."], ["approved"])
+    assert outbox.entries == ()
+
+
+async def test_taken_back_it_is_held_again_and_the_words_of_the_verdict_are_a_draft(
+    live: Live,
+    outbox: ByHand,
+    at: ChangeRequestRef,
+    seen: ChangeRequest,
+    clock: Clock,
+    gate: Gate,
+    drafts: Drafts,
+) -> None:
+    await hold(outbox, at, "One", "Two")
+    await approve(live, seen, at, "Well done.")
+    undone = await outbox.undo()
+    assert undone
+    assert undone.done
+    assert undone.sentence == "Taken back: approve. Held again: comment, 2 times."
+    assert [each.state for each in outbox.entries] == ["gathered", "gathered"]
+    assert drafts.get("verdict") == "Well done."
+    clock.forward(seconds=60)
+    await outbox.run_dry()
+    assert gate.writes == []
+
+
+@pytest.mark.parametrize("how", ["edited", "archived"])
+async def test_where_the_change_request_went_on_nothing_leaves(
+    how: str,
+    live: Live,
+    outbox: ByHand,
+    at: ChangeRequestRef,
+    seen: ChangeRequest,
+    ask: Ask,
+) -> None:
+    await hold(outbox, at, "One")
+    if how == "edited":
+        await edit(ask, at, "intro", "# Intro\n\nOther words.")
+    else:
+        await ask(change_requests.Update(at=at, status="archived"))
+    sent = await review_with_gathered(live, at, "approved", seen.revision, doing="approve")
+    assert (sent.kind, [each.state for each in outbox.entries]) == ("moved", ["gathered"])
+    assert how in sent.sentence
+    assert "Your comments stay held." in sent.sentence
+
+
+@pytest.mark.parametrize("how", ["edited", "archived"])
+async def test_where_it_went_on_after_its_comments_the_verdict_stays_a_draft(
+    how: str,
+    live: Live,
+    outbox: ByHand,
+    at: ChangeRequestRef,
+    seen: ChangeRequest,
+    ask: Ask,
+    clock: Clock,
+    drafts: Drafts,
+) -> None:
+    await hold(outbox, at, "One")
+    await approve(live, seen, at, "Well done.")
+    if how == "edited":
+        await edit(ask, at, "intro", "# Intro\n\nOther words.")
+    else:
+        await ask(change_requests.Update(at=at, status="archived"))
+    clock.forward(seconds=outbox.undo_seconds)
+    await outbox.run_dry()
+    assert await verdicts(ask, at) == []
+    assert [(each.doing, how in each.reason) for each in outbox.entries][-1] == ("approve", True)
+    assert drafts.get("verdict") == "Well done."
+
+
+async def test_without_a_connection_nothing_is_let_go(
+    live: Live,
+    outbox: ByHand,
+    at: ChangeRequestRef,
+    seen: ChangeRequest,
+    gate: Gate,
+) -> None:
+    await hold(outbox, at, "One")
+    gate.errors.append(NotSent("Can't reach the server."))
+    assert await approve(live, seen, at) == "refused"
+    assert [each.state for each in outbox.entries] == ["gathered"]
+
+
+async def test_who_presses_twice_gives_one_verdict(
+    live: Live,
+    outbox: ByHand,
+    at: ChangeRequestRef,
+    seen: ChangeRequest,
+    ask: Ask,
+    clock: Clock,
+) -> None:
+    await hold(outbox, at, "One")
+    assert await approve(live, seen, at) == "done"
+    assert await approve(live, seen, at) == "refused"
+    assert (await review(live, at, "approved", seen.revision, sleep=nap)).kind == "refused"
+    clock.forward(seconds=outbox.undo_seconds)
+    await outbox.run_dry()
+    assert await verdicts(ask, at) == ["approved"]
+
+
+async def test_what_is_held_can_be_reworded_and_dropped(
+    outbox: ByHand,
+    at: ChangeRequestRef,
+    drafts: Drafts,
+) -> None:
+    await hold(outbox, at, "One", "Two")
+    one, two = outbox.gathered(at)
+    await drafts.save("rewording", "One more")
+    op = comments.Create(at=at, page="intro", body=Markdown(markdown="One more"))
+    assert await outbox.reword(one.id, op, "rewording")
+    assert drafts.get("rewording") is None
+    await outbox.discard(two.id)
+    assert drafts.get("place 1") == "Two"
+    assert [each.op for each in outbox.gathered(at)] == [op]
+    assert not await outbox.reword(two.id, op, "rewording")
+
+
+async def test_a_comment_sent_at_once_does_not_wait_for_what_is_held_on_its_page(
+    outbox: ByHand,
+    at: ChangeRequestRef,
+    ask: Ask,
+    clock: Clock,
+) -> None:
+    await hold(outbox, at, "One")
+    await outbox.add(comments.Create(at=at, page="intro", body=Markdown(markdown="Now")), doing="comment")
+    clock.forward(seconds=outbox.undo_seconds)
+    await outbox.run_dry()
+    assert await posted(ask, at) == ["Now"]
+    await outbox.let_go(at)
+    clock.forward(seconds=outbox.undo_seconds)
+    await outbox.run_dry()
+    assert (await posted(ask, at), await verdicts(ask, at)) == (["Now", "One"], [])
+
+
+@pytest.mark.parametrize("asked", [False, True], ids=["unasked", "asked"])
+async def test_a_verdict_that_is_withdrawn_counts_no_more(
+    asked: bool,
+    live: Live,
+    at: ChangeRequestRef,
+    seen: ChangeRequest,
+    ask: Ask,
+) -> None:
+    if asked:
+        await ask(reviews.Request(at=at, users=("mia",)))
+    given = (await review(live, at, "approved", seen.revision, sleep=nap)).answer
+    assert given
+    assert (await withdraw_review(live, at, given, sleep=nap)).kind == "done"
+    assert [each.outdated for each in (await ask(reviews.List(at=at))).items] == [True]
+    requested = [each.user.id for each in (await ask(reviews.ListRequested(at=at))).items if each.user]
+    assert requested == (["mia"] if asked else [])
+    assert (await withdraw_review(live, at, given, sleep=nap)).sentence == "It does not count any more already."

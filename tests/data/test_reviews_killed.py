@@ -1,0 +1,96 @@
+"""A review of five held comments and a verdict, sent by a process that is killed again and again, over a bad line."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from octavo.api import change_requests, content
+from octavo.server.app import Platform
+from tests.data.reviewing import VERDICT, WORDS
+from tests.data.test_kills import TOXICS, served
+from tests.fault_proxy import FaultProxy, Toxic
+from tests.server.asking import Ask, Clock, small_world, space_with
+
+LONGEST_LIFE = 1.5
+"""Seconds, for those that have nothing to ask."""
+
+
+async def _review(arguments: tuple[str, ...], asks: asyncio.Event | None = None, moment: float = 0.0) -> bool:
+    """Whether all was sent before it was killed: a `moment` after it `asks` for something, in seconds."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.data.reviewing", *arguments, stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout
+    assert await process.stdout.readline() == b"ready\n"
+    if asks is not None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asks.wait(), LONGEST_LIFE)
+        await asyncio.sleep(moment)
+        if process.returncode is None:
+            process.kill()
+    said = (await process.stdout.read()).decode().split("\n")
+    await process.wait()
+    return "finished" in said
+
+
+@pytest.mark.parametrize(
+    ("kills", "seed"),
+    [
+        pytest.param(3, 5, marks=pytest.mark.timeout(120)),
+        *(
+            pytest.param(20, seed, marks=[pytest.mark.long, pytest.mark.timeout(600)], id=f"20 kills, {seed}")
+            for seed in (1, 2, 3)
+        ),
+    ],
+)
+async def test_each_comment_is_sent_once_and_then_the_verdict(kills: int, seed: int, tmp_path: Path) -> None:
+    platform, chance = Platform(small_world(Clock())), random.Random(seed)
+    ask = Ask(platform)
+    space = (await space_with(ask, intro="# Intro\n\nHello.")).ref
+    made = await ask(change_requests.Create(at=space, subject="Say more"))
+    at = made.ref(space)
+    says = content.UpdatePage(page="intro", document=content.DocumentBody(markdown="# Intro\n\nHello, reader."))
+    await ask(content.Edit(at=at, changes=(says,)))
+    await ask(change_requests.Update(at=at, status="open"))
+    revision = (await ask(change_requests.Get(at=at))).revision or ""
+
+    asks = asyncio.Event()
+
+    def toxic() -> Toxic:
+        asks.set()
+        return chance.choice(TOXICS) if chance.random() < 0.4 else Toxic()
+
+    killed, finished = 0, False
+    async with served(platform) as port, FaultProxy("127.0.0.1", port, otherwise=toxic) as proxy:
+        arguments = (str(tmp_path), proxy.origin, at.space_id, at.change_request_id, revision)
+        while killed < kills and not finished:
+            # Most are killed while a request is under way: in the middle of it, or just before or after it.
+            asks.clear()
+            if killed < kills / 5:
+                asks.set()  # while it writes
+            finished = await _review(arguments, asks, chance.uniform(0.0, 0.03))
+            killed += not finished
+        finished = finished or await _review(arguments, None)
+    path = f"/spaces/{at.space_id}/change-requests/{at.change_request_id}"
+    there = sorted(platform.world.store.all(f"{path}/comments"), key=lambda each: each["postedAt"])
+    verdicts = list(platform.world.store.all(f"{path}/reviews"))
+    faults = sum(kind != "ok" for kind in proxy.log)
+    print(f"{killed} kills, {len(proxy.log)} requests, {faults} of them spoiled: {Counter(proxy.log)}")
+    print(
+        f"{len(there)} comments, {len(verdicts)} verdicts, in the order {[each['body']['markdown'] for each in there]}"
+    )
+    assert finished
+    assert [each["body"]["markdown"] for each in there] == [*WORDS, VERDICT]
+    assert [(each["status"], each["reviewer"], each["revision"]) for each in verdicts] == [
+        ("changes-requested", "mia", revision)
+    ]
+    assert killed >= kills, "It was not killed often enough to mean anything"
+    platform.close()
+    platform.world.store.close()
