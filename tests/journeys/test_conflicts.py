@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
 from octavo.api import change_requests, content
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.documents.conflicts import markers
 from tests.journeys.stage import MARA, Run, Stage
+from tests.journeys.terminals import terminal
 from tests.journeys.tours import ambiguous
 
 
@@ -66,3 +73,57 @@ async def test_a_conflict_is_resolved_over_a_restart_and_merged(stage: Stage) ->
         assert not markers(said)
         for words in ("turn retries off", "vary by up to 10 %", "67 h 11 min", "## Turn retries off"):
             assert words in said
+
+
+EDITOR = """
+import sys
+from pathlib import Path
+
+path, way = Path(sys.argv[-1]), Path(sys.argv[1]).read_text()
+text = path.read_text()
+if way == "saved":
+    path.write_text(text.rstrip("\\n") + "\\n")
+elif way == "deleted":
+    path.unlink()
+elif way == "failed":
+    path.write_text("What I began to say.")
+    sys.exit(3)
+elif way == "wrote":
+    path.write_text(text.replace("What I began", "What I wanted"))
+"""
+
+
+def test_an_editor_that_was_left_without_a_change_decides_nothing(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    way = tmp_path / "way"
+    (tmp_path / "editor.py").write_text(EDITOR)
+    monkeypatch.setenv("EDITOR", shlex.join([sys.executable, str(tmp_path / "editor.py"), str(way)]))
+    with terminal(stage, "octavo", "demo") as running:
+        running.wait_for("Measured and predicted")
+        for key in (b"3", b"/", b"retry", b"\r"):
+            running.settle()
+            running.write(key)
+        running.wait_for("1 of ")
+        for key, words in ((b"\r", "page 1 of 2"), (b"U", "may conflict: Retries"), (b"y", "0 of 1 decided")):
+            running.write(key)
+            running.wait_for(words)
+        for name, said in (
+            ("quit", "Nothing was changed, so nothing is decided"),
+            ("saved", "Nothing was changed, so nothing is decided"),
+            ("deleted", "took its file away"),
+            ("failed", "ended with 3"),
+        ):
+            way.write_text(name)
+            running.write(b"e")
+            running.settle(1.5, wait=3.0)  # what is said may be what was said before
+            running.wait_for(said, "0 of 1 decided", "to decide")
+            assert "in your words" not in running.screen
+        way.write_text("wrote")
+        running.write(b"e")
+        running.wait_for("✓ in your words", "What I wanted to say.", "1 of 1 decided")
+        running.write(b"m")
+        running.wait_for("✓ as in main")
+        way.write_text("quit")
+        running.write(b"e")
+        running.wait_for("Nothing was changed, so it stays as it was decided", "✓ as in main")

@@ -146,6 +146,8 @@ def read_back(path: Path) -> Edited | NotEdited:
             raw = os.read(descriptor, LARGEST)
         finally:
             os.close(descriptor)
+    except FileNotFoundError:
+        return NotEdited("The text could not be read back: the editor took its file away.")
     except OSError as error:
         return NotEdited(f"{path} could not be read back: {error.strerror}.", path)
     try:

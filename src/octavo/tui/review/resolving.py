@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef
+from octavo.data.state import NotSaved
 from octavo.data.writing_content import EditOutcome, edit, texts
 from octavo.documents.conflicts import markers
-from octavo.documents.merging.resolution import Choice, Side
+from octavo.documents.merging.resolution import Choice, Side, chosen_lines
+from octavo.documents.merging.within import Conflict
 from octavo.tui.ages import plural
+from octavo.tui.editing import NotEdited, edit_text, read_back
 from octavo.tui.kept import Kept
 from octavo.tui.review.settling import Unsettled
+from octavo.tui.writing.page_drafts import folder, with_own_end
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
@@ -73,6 +77,40 @@ class Choices:
 
     def _remember(self) -> None:
         self._app.session.state.remember(self._fact, {"choices": self._sides, "done": sorted(self.done)})
+
+
+def write(app: Octavo, choices: Choices, name: str, conflict: Conflict) -> bool:
+    """Let the person write what becomes of a conflict in their editor. False when they did not: nothing is decided then."""
+    kept, before = choices.own(name), choices.all.get(name)
+    begin = kept.text or "\n".join(chosen_lines(conflict, before or Choice("both")))
+
+    def keep(written: str) -> None:
+        if (mine := with_own_end(begin, written)) != begin:
+            kept.save_now(mine)
+
+    result = edit_text(app, begin, folder(app), name="conflict", keep=keep)
+    if isinstance(result, NotEdited):
+        app.say(f"{result.sentence} Nothing is decided by that.{_goes_on(result, keep)}", tone="care", seconds=10.0)
+        return False
+    mine = with_own_end(begin, result.text)
+    if mine == begin:
+        stays = "it stays as it was decided" if before is not None else "nothing is decided: m, t and b take a side"
+        app.say(f"Nothing was changed, so {stays}.")
+        return False
+    choices.choose(name, "own", mine)
+    return True
+
+
+def _goes_on(result: NotEdited, keep: Callable[[str], None]) -> str:
+    """Keep what an editor that failed left in its file, as far as it can be read, and say so."""
+    left = read_back(result.kept) if result.kept is not None else result
+    if isinstance(left, NotEdited):
+        return ""
+    try:
+        keep(left.text)
+    except NotSaved:
+        return ""  # it is in the file
+    return " e goes on with it."
 
 
 async def send(

@@ -20,10 +20,9 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.data.writing_content import NO_OPERATION
 from octavo.documents.blocks import Document
-from octavo.documents.merging.resolution import Choice, Side, chosen_lines
+from octavo.documents.merging.resolution import Side
 from octavo.tui import navigating
 from octavo.tui.ages import plural
-from octavo.tui.editing import NotEdited, edit_text
 from octavo.tui.page.conflict_lines import document_of, prepare
 from octavo.tui.page.reader import Reader
 from octavo.tui.page.three_way import ThreeWay
@@ -337,17 +336,9 @@ class ConflictsScreen(View):
         name, item = self._conflict, self._item
         if name is None or not isinstance(item, Contested):
             return
-        conflict, before = dict(item.conflicts)[name], self._choices.all.get(name)
-        kept = self._choices.own(name)
-        begin = kept.text or "\n".join(chosen_lines(conflict, before or Choice("both")))
-        folder = self.octavo.settings.state_folder / "editing"
-        result = edit_text(self.app, begin, folder, name="conflict", keep=kept.save_now)
-        if isinstance(result, NotEdited):
-            self.octavo.say(result.sentence, tone="care")
-            return
-        self._own[name] = document_of(result.text)
-        self._choices.choose(name, "own", result.text)
-        self._chose()
+        if resolving.write(self.octavo, self._choices, name, dict(item.conflicts)[name]):
+            self._own[name] = document_of(self._choices.all[name].text)
+            self._chose()
 
     def action_read_on(self, step: int) -> None:
         self.rows.action_move(step)
