@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -175,3 +175,28 @@ def test_marks_hold_until_what_they_are_on_changes() -> None:
     assert last.keys == frozenset(), "nobody knows what holds"
     assert last.changed == {"a", "c", "d"}
     state.close()
+
+
+async def test_who_wants_a_diff_that_was_just_given_up_gets_it(review: Review) -> None:
+    page = review.pages["Page 2"]
+    review.gate.hold()
+    first = asyncio.create_task(review.comparisons.compare(page))
+    await asyncio.sleep(0.01)
+    first.cancel()
+    second = asyncio.create_task(review.comparisons.compare(page))  # in the same moment
+    await asyncio.sleep(0.01)
+    review.gate.let_go()
+    assert (await second).new.source == "# Page 2\n\nOther words of it.\n"
+
+
+async def test_a_page_that_is_listed_as_something_else_meanwhile_is_compared_anew(review: Review) -> None:
+    page = review.pages["Page 2"]
+    gone = replace(page, changes=(page.changes[0].model_copy(update={"type": "page_deleted"}),))
+    assert (await review.comparisons.compare(gone)).new.source == ""
+    assert review.comparisons.known(page) is None
+    review.comparisons.ahead([page])
+    await review.settle()
+    known = review.comparisons.known(page)
+    assert known is not None
+    assert known.new.source == "# Page 2\n\nOther words of it.\n"
+    assert review.comparisons.sizes[page.key] == known.diff.size

@@ -21,8 +21,9 @@ class Compared:
     new: Document
 
     def says_the_same(self, other: Compared) -> bool:
-        """Whether the same texts were compared."""
-        return self.old.source == other.old.source and self.new.source == other.new.source
+        """Whether the same texts were compared, of pages with the same settings."""
+        texts = self.old.source == other.old.source and self.new.source == other.new.source
+        return texts and self.diff.metadata == other.diff.metadata
 
     def is_old(self, block: Block) -> bool:
         """Whether a block is one of the page as it was."""

@@ -134,7 +134,8 @@ class DiffView(GoingAbout):
         before = self.compared if key == self.key else None
         same = before is not None
         self.settled()
-        if before is not None and compared.says_the_same(before) and (threads is None or threads == self.threads):
+        told = before is not None and compared.says_the_same(before) and title == self._title
+        if told and (threads is None or threads == self.threads):
             return
         self.compared, self._title = compared, title
         self.threads = threads if threads is not None else self.threads if same else {}

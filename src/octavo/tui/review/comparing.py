@@ -51,8 +51,8 @@ class Comparing(Railed):
         self._space = space
         self.at: ChangeRequestRef = change_request.ref(space)
         self._threads: tuple[Comment, ...] = ()
-        self._shown = ""
-        """Which change is on show, between which revisions."""
+        self._shown: tuple[ChangedPage, Sides] | None = None
+        """Which change is on show, as it was listed, between which revisions."""
         self._documents: tuple[Document, Document] | None = None
         self._hanging_in: tuple[Hanging, Hanging] | None = None
         """Where threads hang on both of them."""
@@ -117,17 +117,17 @@ class Comparing(Railed):
     def show_diff(self, *, again: bool = False) -> None:
         """Show what the change does, if it is not on show. `again`: in any case."""
         if again:
-            self._shown = ""
+            self._shown = None
         change, sides = self.change_on_show, self.sides
-        if change is None and self._shown:
-            self._shown, self._documents = "", None
+        if change is None and self._shown is not None:
+            self._shown, self._documents = None, None
+            self.workers.cancel_group(self, "diff")
+            self.remove_class("-words")
             self.view.clear()  # it was the last change, and is taken back
-        if change is None or sides is None:
+        # What is listed comes apart from the revisions: as long as it is the same, so is the diff.
+        if change is None or sides is None or (change, sides) == self._shown:
             return
-        key = f"{change.key} {len(change.changes)} {sides.old} {sides.new}"
-        if key == self._shown:
-            return
-        self._shown = key
+        self._shown = change, sides
         self._documents = None
         self.workers.cancel_group(self, "diff")
         self.set_class(not change.is_document and change.key != WHOLE, "-words")
@@ -142,19 +142,20 @@ class Comparing(Railed):
         elif (known := self.comparisons.known(change)) is not None:
             self._show_compared(change, known)
         else:
-            self.view.wait_for(change.title, key)
-            self.instead("diff", partial(self._compare, change, key))
+            self.view.wait_for(change.title)
+            self.instead("diff", partial(self._compare, change, self._shown))
         self.say_where()
         self.refresh_bindings()
 
-    async def _compare(self, change: ChangedPage, key: str) -> None:
+    async def _compare(self, change: ChangedPage, shown: tuple[ChangedPage, Sides]) -> None:
         try:
             compared = await self.comparisons.compare(change)
         except ApiError as error:
-            self.view.fail(f"{change.title} did not load", str(error), key)
-            self._shown = ""
+            if shown == self._shown:
+                self.view.fail(f"{change.title} did not load", str(error))  # what was on show is of before
+                self._shown = None
             return
-        if key == self._shown:
+        if shown == self._shown:
             self._show_compared(change, compared)
             self.say_where()
 
@@ -164,9 +165,8 @@ class Comparing(Railed):
             compared = replace(compared, diff=diff)
         self._documents = (compared.old, compared.new)
         # The revisions are not in the key of the view: it stays where one is when the page is edited meanwhile.
-        said = " ".join(map(str, change.settings))
         name = self.sides.name if self.sides is not None else ""
-        self.view.show(compared, title=change.title, key=f"{change.key} {name} {said}")
+        self.view.show(compared, title=change.title, key=f"{change.key} {name}")
         self.draw_threads()
         self.comparisons.ahead(self.pages_ahead())
 

@@ -52,12 +52,14 @@ class ComparingWith(Comparing):
         self._is_other_base = False
         """Whether another was chosen, and what changes since is not on show yet."""
         self._listed: Changes | None = None
-        self._completed: tuple[Sides, tuple[ChangedPage, ...]] | None = None
-        """All that changes between two revisions, where the server lists only some of it."""
+        self._completed: tuple[Sides, Changes, tuple[ChangedPage, ...]] | None = None
+        """All that changes between two revisions, where the server lists only some of it, which is kept beside it."""
         self.conflicting: frozenset[str] = frozenset()
         """The pages that may conflict with the primary content, as far as that was looked into."""
         self._foreseen = ""
         self._limit = FIRST
+        self.trouble = ""
+        """Why it is not known whether what is listed is so still, while that is so."""
         self._reviews: tuple[Review, ...] = ()
 
     def on_mount(self) -> None:
@@ -95,13 +97,20 @@ class ComparingWith(Comparing):
 
     # What is compared
 
+    def list_again(self) -> None:
+        """Ask what changes, and where the pages stand: the revision is another than the one that was answered for."""
+        for slot in ("changes", "tree"):
+            if (op := self.following.op(slot)) is not None:
+                self.background(self.live.refresh(op))
+
     def _follow_changes(self) -> None:
         self.follow("changes", content.ListChanges(at=self.at, limit=self._limit), self._show_listed)
 
     def _show_listed(self, snapshot: Snapshot[Changes]) -> None:
+        self.trouble = str(snapshot.error) if snapshot.error is not None else ""
         if snapshot.value is None:
-            if snapshot.error is not None:
-                self.could_not_compare(str(snapshot.error))
+            if self.trouble:
+                self.could_not_compare(self.trouble)
             return
         self._listed = snapshot.value
         if snapshot.value.more and self._limit < MOST:
@@ -167,13 +176,13 @@ class ComparingWith(Comparing):
         if listed is None:
             return
         self._after = None
-        if self._completed is not None and listed.more and self._completed[0] == sides:
-            self._take(self._completed[1], 0)
+        if self._completed is not None and listed.more and self._completed[:2] == (sides, listed):
+            self._take(self._completed[2], 0)
             return
         self._take(changed_pages(listed.changes), listed.more if self._limit == MOST else 0)
         stood = any(not each.is_there_after for each in self.changed or ())
         if sides.old is not None and (stood or self.left_out):
-            self.instead("changes", partial(self._complete, sides, sides.old))
+            self.instead("changes", partial(self._complete, sides, sides.old, listed))
 
     def _take(self, changed: tuple[ChangedPage, ...], left_out: int) -> None:
         self.changed, self.left_out = changed, left_out
@@ -182,7 +191,7 @@ class ComparingWith(Comparing):
             self._is_other_base = False
             self.go_to_some_change()
 
-    async def _complete(self, sides: Sides, old: RevisionRef) -> None:
+    async def _complete(self, sides: Sides, old: RevisionRef, listed: Changes) -> None:
         """See where deleted pages stood, and find what the server did not list."""
         try:
             before = await read(self.live, old)
@@ -193,7 +202,7 @@ class ComparingWith(Comparing):
                     found = changed_pages(await asyncio.to_thread(between, before, after))
                     keys = {each.key for each in found}
                     self.changed = (*found, *(each for each in self.changed if each.key not in keys))
-                    self.left_out, self._completed = 0, (sides, self.changed)
+                    self.left_out, self._completed = 0, (sides, listed, self.changed)
         except ApiError:
             return  # the title says that something is left out
         self.show_changed()

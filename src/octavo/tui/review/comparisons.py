@@ -35,16 +35,26 @@ class Sides:
     """What the old one is called, where it is not the base of the change request."""
 
 
+Name = tuple[str, bool, bool, bool]
+
+
+def _name(page: ChangedPage) -> Name:
+    """What tells one comparison of a page from others between the same sides: what is listed of it may be of before."""
+    return page.key, page.is_there_before, page.is_there_after, "moved" in page.kinds
+
+
 class Comparisons:
     """Diffs of pages between two sides. `made` is called with the key of each that is there."""
 
     def __init__(self, live: Live, made: Callable[[str], None]) -> None:
         self._live, self._made = live, made
         self._sides: Sides | None = None
-        self._kept: OrderedDict[str, Compared] = OrderedDict()
-        self._under_way: dict[str, asyncio.Task[Compared]] = {}
+        self._kept: OrderedDict[Name, Compared] = OrderedDict()
+        self._under_way: dict[Name, asyncio.Task[Compared]] = {}
         self._next: deque[ChangedPage] = deque()
         self._wanted = 0
+        self._measured: dict[str, Name] = {}
+        """Of which comparison of a page the size is."""
         self.sizes: dict[str, Size] = {}
         """How much of each page changed, of those that were compared."""
         self.undecided: set[str] = set()
@@ -57,6 +67,7 @@ class Comparisons:
             self._sides = sides
             self._kept.clear()
             self.sizes.clear()
+            self._measured.clear()
             self.undecided.clear()
 
     def stop(self) -> None:
@@ -68,9 +79,9 @@ class Comparisons:
 
     def known(self, page: ChangedPage) -> Compared | None:
         """The diff of a page, if it is there."""
-        found = self._kept.get(page.key)
+        found = self._kept.get(_name(page))
         if found is not None:
-            self._kept.move_to_end(page.key)
+            self._kept.move_to_end(_name(page))
         return found
 
     async def compare(self, page: ChangedPage) -> Compared:
@@ -82,7 +93,10 @@ class Comparisons:
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            task.cancel()  # nobody waits for it any more: it has its turn again
+            # Nobody waits for it any more: it has its turn again. Who wants it from now on does not wait for this one.
+            if self._under_way.get(_name(page)) is task:
+                del self._under_way[_name(page)]
+            task.cancel()
             raise
         finally:
             self._wanted -= 1
@@ -92,26 +106,30 @@ class Comparisons:
         """Compare these too, in this order, while nothing else is wanted."""
         if self._sides is None or self._sides.old is None:
             return
-        self._next = deque(page for page in pages if page.is_document and page.key not in self.sizes)
+        self._next = deque(page for page in pages if page.is_document and not self._is_measured(page))
         self._go_on()
 
     def _go_on(self) -> None:
         while not self._wanted and self._next and len(self._under_way) < AT_ONCE:
             page = self._next.popleft()
-            if page.key not in self.sizes:
+            if not self._is_measured(page):
                 self._begin(page)
 
+    def _is_measured(self, page: ChangedPage) -> bool:
+        return self._measured.get(page.key) == _name(page)
+
     def _begin(self, page: ChangedPage) -> asyncio.Task[Compared]:
-        task = self._under_way.get(page.key)
+        name = _name(page)
+        task = self._under_way.get(name)
         if task is None:
-            task = self._under_way[page.key] = asyncio.create_task(self._compare(page))
-            task.add_done_callback(lambda ended: self._ended(page.key, ended))
+            task = self._under_way[name] = asyncio.create_task(self._compare(page))
+            task.add_done_callback(lambda ended: self._ended(name, ended))
         return task
 
-    def _ended(self, key: str, task: asyncio.Task[Compared]) -> None:
-        if self._under_way.get(key) is not task:
-            return  # other sides are compared by now
-        del self._under_way[key]
+    def _ended(self, name: Name, task: asyncio.Task[Compared]) -> None:
+        if self._under_way.get(name) is not task:
+            return  # other sides are compared by now, or it was given up
+        del self._under_way[name]
         error = None if task.cancelled() else task.exception()
         if isinstance(error, ApiError):
             self._next.clear()  # what cannot be read now is asked for when it is wanted
@@ -127,10 +145,13 @@ class Comparisons:
             self._text(sides.old, page, page.is_there_before), self._text(sides.new, page, page.is_there_after)
         )
         found = await asyncio.to_thread(compare, before, after)
-        self._kept[page.key] = found
+        self._kept[_name(page)] = found
         self.sizes[page.key] = found.diff.size
+        self._measured[page.key] = _name(page)
         if markers(after):
             self.undecided.add(page.key)
+        else:
+            self.undecided.discard(page.key)
         while len(self._kept) > 1 and sum(_length(each) for each in self._kept.values()) > MOST_TEXT:
             self._kept.popitem(last=False)
         self._made(page.key)

@@ -127,6 +127,7 @@ class ChangeRequestScreen(TakingBack, Proposing):
         if (before.revision, before.base, before.status) != (after.revision, after.base, after.status):
             self._newer.clear()
             self._take_up_marks()
+            self.list_again()
             self.find_changes()
             self.show_reviews()
         self._draw_head()
@@ -150,9 +151,13 @@ class ChangeRequestScreen(TakingBack, Proposing):
         self._readable = [key for key in self._stops if key in by_key]
         begins, here = not self.page_tree.keys, str(self.page_tree.key)
         self.page_tree.show(found)
+        if self.trouble:
+            self.could_not_compare(self.trouble)
         if begins or here not in self._stops:
             first = next(iter(self._readable), "")
             self.page_tree.reveal(self.marks.place if begins and self.marks.place in self._stops else first)
+        elif here not in self.page_tree.keys and not self.page_tree.words:
+            self.page_tree.reveal(here)  # it was moved below what is folded
         self._draw_title()
         self.show_diff()
 

@@ -1,0 +1,167 @@
+"""A diff says what is so now: after moves, renames, deletions and edits, one's own and others', whichever answer comes first."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.api import change_requests, content
+from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage, RevertPage, UpdatePage
+from octavo.api.operation import Operation
+from octavo.api.places import ChangeRequestRef, SpaceRef
+from tests.journeys.stage import Run, Stage
+
+HARBOUR = SpaceRef(space_id="harbour-api")
+YUKI = "yuki-tanabe"
+
+LATE = [change_requests.Get, content.ListChanges, content.ListPages]
+"""What is answered last after somebody wrote."""
+
+
+class Proposal:
+    """A change request of somebody else, on show."""
+
+    def __init__(self, run: Run, at: ChangeRequestRef, ids: dict[str, str]) -> None:
+        self.run, self.at, self.ids = run, at, ids
+
+    @classmethod
+    async def open(cls, run: Run, *titles: str) -> Proposal:
+        made = await run.ask(change_requests.Create(at=HARBOUR, subject="Theirs"), YUKI)
+        tree = await run.ask(content.ListPages(at=HARBOUR), YUKI)
+        return cls(run, made.ref(HARBOUR), {page.title: page.id for page in tree.walk()})
+
+    async def edit(self, *changes: ContentEdit) -> None:
+        await self.run.ask(content.Edit(at=self.at, changes=changes), YUKI)
+
+    async def show(self) -> None:
+        self.run.app.open_change_request(await self.run.ask(change_requests.Get(at=self.at), YUKI), HARBOUR)
+
+    async def look_again(self, late: type[Operation[object]]) -> None:
+        """Refresh; one of the answers comes after all others."""
+        self.run.gate.shut(late)
+        await self.run.press("r")
+        await self.run.until(lambda: self.run.gate.waiting > 0, "ask for it")
+        self.run.gate.open()
+        await self.run.settle()
+
+    def move(self, page: str, into: str | None) -> UpdatePage:
+        return UpdatePage(page=self.ids[page], into=self.ids[into] if into else None, at=0)
+
+
+@pytest.mark.parametrize("late", LATE)
+async def test_a_page_that_is_moved_again_is_said_to_be_where_it_is(
+    stage: Stage, late: type[Operation[object]]
+) -> None:
+    async with stage.play() as run:
+        proposal = await Proposal.open(run)
+        await proposal.edit(proposal.move("Time and time zones", "Help"))
+        await proposal.show()
+        await run.see("Concepts → Help")
+        await proposal.edit(proposal.move("Time and time zones", "Get started"))
+        await proposal.look_again(late)
+        await run.see("Concepts → Get started")
+        await run.gone("Concepts → Help")
+
+
+@pytest.mark.parametrize("late", LATE)
+async def test_a_page_that_is_deleted_and_put_back_with_other_words_shows_these(
+    stage: Stage, late: type[Operation[object]]
+) -> None:
+    async with stage.play() as run:
+        proposal = await Proposal.open(run)
+        page = proposal.ids["Time and time zones"]
+        await proposal.edit(DeletePage(page=page))
+        await proposal.show()
+        await run.see("− Time and time", "− All times in requests")
+        await proposal.edit(RevertPage(page=page))
+        text = (await run.ask(content.GetPage(at=proposal.at, page_id=page, format="markdown"), YUKI)).markdown or ""
+        await proposal.edit(
+            UpdatePage(page=page, document=DocumentBody(markdown=text.replace("All times", "Each time")))
+        )
+        await proposal.look_again(late)
+        await run.see("~ Time and time", "Each time", "change 1 of 1")
+        await proposal.edit(DeletePage(page=page))
+        await proposal.look_again(late)
+        await run.see("− Time and time", "− All times in requests")
+
+
+@pytest.mark.parametrize("late", LATE)
+async def test_a_page_that_is_made_renamed_and_gone_again(stage: Stage, late: type[Operation[object]]) -> None:
+    async with stage.play() as run:
+        proposal = await Proposal.open(run)
+        await proposal.edit(InsertPage(title="Leap seconds", document=DocumentBody(markdown="One more.\n")))
+        await proposal.show()
+        await run.see("+ Leap seconds", "│  Leap seconds", "1 + One more.")
+        tree = await run.ask(content.ListPages(at=proposal.at), YUKI)
+        page = next(page.id for page in tree.walk() if page.title == "Leap seconds")
+        await proposal.edit(UpdatePage(page=page, title="Seconds"))
+        await proposal.look_again(late)
+        await run.see("+ Seconds", "│  Seconds")
+        await run.gone("Leap")
+        await proposal.edit(DeletePage(page=page))
+        await proposal.look_again(late)
+        await run.see("Nothing is changed yet.")
+        await run.gone("Seconds", "One more")
+
+
+@pytest.mark.parametrize("late", LATE)
+async def test_a_group_that_is_as_it_was_again_is_not_said_to_be_renamed(
+    stage: Stage, late: type[Operation[object]]
+) -> None:
+    async with stage.play() as run:
+        proposal = await Proposal.open(run)
+        await proposal.edit(UpdatePage(page=proposal.ids["Concepts"], title="Ideas"))
+        await proposal.show()
+        await run.see("Concepts → Ideas")
+        await proposal.edit(UpdatePage(page=proposal.ids["Concepts"], title="Notions"))
+        await proposal.look_again(late)
+        await run.see("Concepts → Notions")
+        await proposal.edit(UpdatePage(page=proposal.ids["Concepts"], title="Concepts"))
+        await proposal.look_again(late)
+        await run.see("Nothing is changed yet.")
+        await run.gone("Renamed", "Notions")
+
+
+async def test_own_moves_and_a_rename_are_shown_one_after_the_other(stage: Stage) -> None:
+    async with stage.play() as run:
+        proposal = await Proposal.open(run)
+        await proposal.edit(proposal.move("Time and time zones", "Help"))
+        await proposal.show()
+        await run.see("Concepts → Help")
+        for words, title in (("get started", "Get started"), ("guides", "Guides")):
+            await run.press("M", "down", "enter")
+            await run.see("Move Time and time zones below")
+            await run.type(words)
+            await run.press("enter")
+            await run.see("stand there?")
+            await run.press("enter")
+            await run.hear("Time and time zones is moved in #9")
+            await run.see(f"Concepts → {title}")
+            await run.later(seconds=60)
+
+
+async def test_what_is_found_out_on_the_way_to_a_dialog_is_on_show_behind_it(stage: Stage) -> None:
+    async with stage.play() as run:
+        proposal = await Proposal.open(run)
+        await proposal.edit(proposal.move("Time and time zones", "Help"))
+        await proposal.show()
+        await run.see("Concepts → Help")
+        await proposal.edit(proposal.move("Time and time zones", "Get started"))
+        await run.press("M", "down", "enter")
+        await run.see("Move Time and time zones below")
+        await run.press("escape")
+        await run.see("Concepts → Get started")
+
+
+async def test_a_list_of_changes_that_cannot_be_had_again_is_said_to_be_old(stage: Stage) -> None:
+    async with stage.play() as run:
+        proposal = await Proposal.open(run)
+        await proposal.edit(proposal.move("Time and time zones", "Help"))
+        await proposal.show()
+        await run.see("Concepts → Help")
+        for _ in range(8):
+            run.platform.refuse_next(content.ListChanges, 403, "Not now.")
+        await run.press("r")
+        await run.see("What it changes did not load", "Not now.")
+        run.accept()
+        await run.press("r")
+        await run.gone("What it changes did not load")
