@@ -160,7 +160,10 @@ class Proposing(Addressed, Updating, Reviewing, Requesting, UndoingMerge):
         draft = Kept(self.octavo, f"subject {space.space_id}")
 
         def made(change_request: ChangeRequest) -> None:
+            from octavo.tui.writing.into_requests import remember  # it is started to be written to
+
             draft.drop()
+            remember(self.octavo, space, change_request)
             self.octavo.say(f"Started #{change_request.number} {change_request.title}")
             self.octavo.open_change_request(change_request, space)
 

@@ -18,6 +18,7 @@ from octavo.tui.ages import plural
 from octavo.tui.editing import NotEdited, edit_text, read_back
 from octavo.tui.kept import Kept
 from octavo.tui.review.settling import Unsettled
+from octavo.tui.writing import into_requests
 from octavo.tui.writing.page_drafts import folder, with_own_end
 
 if TYPE_CHECKING:
@@ -146,6 +147,7 @@ async def send(
             return
         sent, expected, over = sent + len(lot), outcome.revision, over or outcome.over is not None
     app.notices.close(number)
+    into_requests.remember(app, at.space, change_request)
     app.writes.is_final("To take a resolved conflict back, edit the page, or decide again from its history.")
     count = len(unsettled.names) - unsettled.left(decided)
     choices.settle(unsettled, decided)

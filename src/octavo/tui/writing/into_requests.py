@@ -1,4 +1,4 @@
-"""Which change request what is written goes into: one of one's own that is worked on, or a new one."""
+"""Which change request what is written goes into: the one written to last, a new one, or another of one's own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from octavo.api import change_requests
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.errors import ApiError
+from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.deciding import create
 from octavo.tui.ages import long_age
@@ -48,36 +48,50 @@ def new(space: SpaceRef, subject: str) -> Into:
 
 
 async def choose(app: Octavo, space: SpaceRef, subject: str, then: Callable[[Into], Coroutine[Any, Any, None]]) -> None:
-    """Ask which change request it goes into: without any of one's own it is a new one. Returns when `then` is done, or
-    a dialog is open."""
+    """Ask which change request it goes into. First comes the one that was written to last, while it is worked on, then a
+    new one: what has nothing to do with it is no default. Without any it is a new one. Returns when `then` is done, or a
+    dialog is open."""
     from octavo.tui.screens.chooser import Choice
     from octavo.tui.screens.picker import Picker
 
     fresh = new(space, subject)
     try:
         with meanwhile(app, "Looking for your change requests…"):
-            mine = await _mine(app, space)
+            mine, last = await asyncio.gather(_mine(app, space), _last(app, space))
     except ApiError as error:
         app.say(f"It is not known which change requests are yours: {error}", tone="failed")
         return
-    if not mine:
+    others = [each for each in mine if last is None or each.id != last.id]
+    if last is None and not others:
         await then(fresh)
         return
-    last = app.session.state.recall(f"written {space.space_id}")
-    mine.sort(key=lambda each: each.id != last)
-    choices = [
-        Choice(
-            Into(space, change_request=each), f"#{each.number} {each.title}", _standing(each), group="Yours, not merged"
-        )
-        for each in mine
-    ]
-    choices.append(Choice(fresh, "A new change request", f"“{fresh.subject}”", group="Or"))
+
+    def choice(each: ChangeRequest, group: str) -> Choice[Into]:
+        into = Into(space, change_request=each)
+        return Choice(into, f"#{each.number} {each.title}", _standing(app, each), group=group)
+
+    choices = [choice(last, "Written to last")] if last is not None else []
+    choices.append(Choice(fresh, "A new change request", f"“{fresh.subject}”", group="Or" if choices else ""))
+    choices += [choice(each, "Others of yours, not merged" if last is not None else "Or") for each in others]
 
     def chosen(into: Into | None) -> None:
         if into is not None:
             app.background(then(into))
 
     app.push_screen(Picker("Write it into", choices), chosen)
+
+
+async def _last(app: Octavo, space: SpaceRef) -> ChangeRequest | None:
+    """The one that was written to last in a space, while it is worked on. Raises ApiError."""
+    name = app.session.state.recall(_written(space))
+    if not isinstance(name, str):
+        return None
+    at = ChangeRequestRef(space_id=space.space_id, change_request_id=name)
+    try:
+        last: ChangeRequest = await app.session.live.fetch(change_requests.Get(at=at))
+    except (NotFound, Forbidden):
+        return None
+    return last if last.status in UNDECIDED else None
 
 
 async def _mine(app: Octavo, space: SpaceRef) -> list[ChangeRequest]:
@@ -90,11 +104,11 @@ async def _mine(app: Octavo, space: SpaceRef) -> list[ChangeRequest]:
     return sorted(found, key=lambda each: each.updated_at.timestamp() if each.updated_at else 0.0, reverse=True)
 
 
-def _standing(change_request: ChangeRequest) -> str:
-    age = long_age(change_request.updated_at)
-    return " · ".join(
-        each for each in (change_request.status, age, "outdated" if change_request.outdated else "") if each
-    )
+def _standing(app: Octavo, change_request: ChangeRequest) -> str:
+    age, me, author = long_age(change_request.updated_at), app.known.me, change_request.created_by
+    whose = f"by {author.name}" if author is not None and (me is None or author.id != me.id) else ""
+    outdated = "outdated" if change_request.outdated else ""
+    return " · ".join(each for each in (whose, change_request.status, age, outdated) if each)
 
 
 async def started(app: Octavo, into: Into) -> ChangeRequest | None:
@@ -108,6 +122,15 @@ async def started(app: Octavo, into: Into) -> ChangeRequest | None:
 
 
 def wrote(app: Octavo, space: SpaceRef, change_request: ChangeRequest) -> None:
-    """Something was written into it: it is the first to be offered next time."""
-    app.session.state.remember(f"written {space.space_id}", change_request.id)
+    """Something was written into it."""
+    remember(app, space, change_request)
     app.writes.is_final("This is in the change request now. To take it back open it, and press Q on the page.")
+
+
+def remember(app: Octavo, space: SpaceRef, change_request: ChangeRequest) -> None:
+    """Let it be the first to be offered for what is written next in this space."""
+    app.session.state.remember(_written(space), change_request.id)
+
+
+def _written(space: SpaceRef) -> str:
+    return f"written {space.space_id}"

@@ -1,0 +1,125 @@
+"""Which change request is offered first for what is written: the one written to last, and none that has nothing to do with it."""
+
+from __future__ import annotations
+
+from octavo.api import change_requests, content
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.places import SpaceRef
+from tests.journeys.stage import MARA, Run, Stage
+
+HARBOUR = SpaceRef(space_id="harbour-api")
+
+
+def offered(run: Run) -> list[str]:
+    """What is to be chosen from, the first one first."""
+    return [choice.title for choice in run.app.screen.choices()]  # type: ignore[attr-defined]  # the picker
+
+
+async def open_page(run: Run) -> None:
+    await run.press("2")
+    if "› Time and time zones" not in run.text:
+        await run.press("/", *"time and", "enter", "enter")
+    await run.see("› Time and time zones")
+
+
+async def rename(run: Run, to: str) -> None:
+    """Rename the page at hand in what is offered first."""
+    await run.press("M", "enter", "enter")
+    await run.see("Title of Time and time zones")
+    await run.press("ctrl+u")
+    await run.type(to)
+    await run.press("enter")
+    await run.hear(f"Time and time zones is called {to} in #")
+
+
+async def newest(run: Run) -> ChangeRequest:
+    found = await run.ask(change_requests.List(at=HARBOUR, status="draft", limit=100), MARA)
+    return max(found.items, key=lambda each: each.number)
+
+
+async def test_in_no_change_request_a_new_one_is_offered_first(stage: Stage) -> None:
+    async with stage.play() as run:
+        await open_page(run)
+        await run.press("e")
+        await run.see("Write it into")
+        first, *others = offered(run)
+        assert first == "A new change request"
+        assert any(each.startswith("#6 ") for each in others), "one's own can still be chosen"
+
+
+async def test_the_one_written_to_last_is_offered_first_also_after_a_restart_until_it_is_merged(stage: Stage) -> None:
+    async with stage.play() as run:
+        await open_page(run)
+        await rename(run, "Time")
+        made = await newest(run)
+        assert made.subject == "Rename Time and time zones"
+        await open_page(run)
+        await run.press("e")
+        await run.see("Write it into", "Written to last")
+        assert offered(run)[:2] == [f"#{made.number} {made.subject}", "A new change request"]
+        assert len(set(offered(run))) == len(offered(run))
+        await run.press("escape")
+        await run.quit()
+    async with stage.play() as run:
+        await open_page(run)
+        await run.press("e")
+        await run.see("Write it into")
+        assert offered(run)[0] == f"#{made.number} {made.subject}"
+        await run.press("escape")
+        await run.ask(change_requests.Merge(at=made.ref(HARBOUR)), MARA)
+        await run.press("e")
+        await run.see("Write it into")
+        assert offered(run)[0] == "A new change request"
+        assert not any(each.startswith(f"#{made.number} ") for each in offered(run))
+
+
+async def test_one_that_was_archived_is_no_default(stage: Stage) -> None:
+    async with stage.play() as run:
+        await open_page(run)
+        await rename(run, "Time")
+        made = await newest(run)
+        await run.ask(change_requests.Update(at=made.ref(HARBOUR), status="archived"), MARA)
+        await open_page(run)
+        await run.press("e")
+        await run.see("Write it into")
+        assert offered(run)[0] == "A new change request"
+
+
+async def test_one_of_somebody_else_that_was_written_to_last_is_offered_with_their_name(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.press("/", *"refused", "enter", "enter")
+        await run.see("0 of 2 viewed", "Time and time zones")
+        await run.press("M", "enter")
+        await run.see("Title of Time and time zones")
+        await run.press("ctrl+u")
+        await run.type("Time")
+        await run.press("enter")
+        await run.hear("Time and time zones is called Time in #7")
+        await open_page(run)
+        await run.press("e")
+        await run.see("Write it into", "by Tomás Okafor")
+        assert offered(run)[0] == "#7 Show what a refused time looks like"
+
+
+async def test_one_that_was_started_by_hand_is_offered_first(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.press("/", *"refused", "enter", "ctrl+n")
+        await run.see("New change request in Harbour API")
+        await run.type("Say what a surge is")
+        await run.press("enter")
+        await run.see("Nothing is changed yet.")
+        await open_page(run)
+        await run.press("e")
+        await run.see("Write it into")
+        assert offered(run)[0] == "#9 Say what a surge is"
+
+
+async def test_in_a_change_request_nothing_is_asked(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.press("/", *"refused", "enter", "enter")
+        await run.see("0 of 2 viewed", "Time and time zones")
+        await run.press("M", "enter")
+        await run.see("Title of Time and time zones")
+        assert "Write it into" not in run.text
+        assert not run.gate.sent(content.Edit)
+        assert not [op for op in run.gate.sent(change_requests.List) if op.creator]
