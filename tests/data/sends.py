@@ -93,13 +93,17 @@ class Line:
         self._now = now
         self.write_fault = ""
         self.read_fault = ""
+        self.is_late = False
+        """Whether what arrives now was on its way for long."""
         self._late: list[tuple[datetime, Operation[Any]]] = []
 
     def arrive(self) -> None:
         """Let what is late arrive, if its time has come."""
         for each in [each for each in self._late if each[0] <= self._now()]:
             self._late.remove(each)
+            self.is_late = True
             self._apply(each[1])
+            self.is_late = False
 
     def late(self, when: datetime, op: Operation[Any]) -> None:
         self._late.append((when, op))

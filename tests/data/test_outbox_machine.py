@@ -23,7 +23,6 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
 from octavo.data.drafts import Drafts
-from octavo.data.driver import text_of
 from octavo.data.outbox import Queued
 from octavo.data.state import State
 from octavo.server.app import Platform
@@ -199,7 +198,7 @@ class Writes(RuleBasedStateMachine):
     def waiting(self) -> Counter[str]:
         """What is still in the outbox, as it is on disk."""
         self.instances[0]._pending.reload()
-        return Counter(text_of(entry.op) for entry in self.instances[0].entries)
+        return Counter(entry.words for entry in self.instances[0].entries)
 
     def find(self, entry_id: str) -> bool:
         return bool(self.state.rows("SELECT 1 FROM outbox WHERE id = ?", entry_id))

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 POLL = 1.0
 """Seconds after which it looks for what other instances wrote."""
 LONGEST_WAIT = 60.0
+FIRST_LOOK = timedelta(seconds=1)
+"""After this it is looked for what was lost, though it may still arrive: what is found need not wait."""
+LOST = "Its answer was lost. It is looked for before anything is sent again."
 AFTER_A_CRASH = timedelta(minutes=10)
 """What is older than this when the app comes back from a crash waits to be asked for."""
 
@@ -89,6 +92,7 @@ class Driver:
             return POLL
         self._pending.refresh()
         now = self._pending.now()
+        await self._forget_told(now)
         quiet = bool(self.paused) or now < self._quiet_until
         entry = next_up(self._pending.entries, now, quiet=quiet)
         if entry is None:
@@ -149,9 +153,8 @@ class Driver:
         crashed = bool(state.rows(query, state.namespace, _RUNNING))
         for entry in self._pending.entries:
             if entry.state == "sending":
-                due = (entry.started_at or now) + self._timeout + self._settle
                 reason = "Octavo was closed before the answer came. It is looked for before anything is sent again."
-                await self._pending.step(entry.id, partial(steps.lost, due_at=due, reason=reason))
+                await self._pending.step(entry.id, partial(steps.lost, due_at=now, reason=reason))
             elif crashed and entry.state in ("held", "queued") and now - entry.asked_at > AFTER_A_CRASH:
                 reason = "Octavo was closed before it was sent, a while ago. Retry to send it, or discard it."
                 await self._park(entry, reason)
@@ -164,6 +167,13 @@ class Driver:
             db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, 'true')", of_driver)
         else:
             db.execute("DELETE FROM facts WHERE namespace = ? AND name = ?", of_driver)
+
+    async def _forget_told(self, now: datetime) -> None:
+        """What was refused for good, and leaves nothing to decide, was told long enough."""
+        told = (each for each in self._pending.entries if each.state == "failed" and not each.asks)
+        old = [each.id for each in told if now - each.asked_at > LIFETIME]
+        if old:
+            await self._pending.remove(old, lambda db, entry: None, "failed")
 
     async def _deliver(self, entry: Entry, now: datetime) -> None:
         from octavo.data.readback import Already, Changed, prepare  # brings the comments with it
@@ -181,17 +191,18 @@ class Driver:
             await self._refuse(entry, "the thread it belongs to was not posted.")
             return
         try:
-            ready = await prepare(self._send, op, entry.basis, await self._caller())
+            before = entry.baseline if entry.rounds else ()
+            ready = await prepare(self._send, op, entry.basis, await self._caller(), before)
         except ApiError as error:
             await self._not_done(entry, error, travelled=False)
             return
         self._reached()
         match ready:
             case Already():
-                await self._confirm(entry, ready.remote)
+                await self._confirm(entry, ready.remote, needless=True)
                 return
             case Changed():
-                await self._refuse(entry, f"{ready.sentence}.")
+                await self._refuse(entry, f"{ready.sentence}.", contested=True)
                 return
         now = self._pending.now()
         start = partial(steps.started, op=op, now=now, baseline=ready.baseline, since=ready.since)
@@ -208,7 +219,7 @@ class Driver:
             await self._lose(entry)
         else:
             self._reached()
-            await self._confirm(entry, answer.id if _makes(op) else "")
+            await self._confirm(entry, answer.id if entry.makes else "")
 
     async def _look(self, entry: Entry) -> None:
         from octavo.data.readback import look  # brings the comments with it
@@ -225,10 +236,15 @@ class Driver:
                 await self._pending.step(entry.id, partial(steps.unread, due_at=due, reason=reason))
             return
         self._reached()
+        now = self._pending.now()
         if found:
             await self._confirm(entry, found.remote)
+        elif now < (settled := self._settled(entry, now)):
+            # It may still arrive: it is not sent again before that.
+            again = min(settled, now + max(FIRST_LOOK, 2 * (now - (entry.started_at or now))))
+            await self._pending.step(entry.id, partial(steps.unread, due_at=again, reason=LOST))
         else:
-            await self._pending.step(entry.id, partial(steps.absent, now=self._pending.now()))
+            await self._pending.step(entry.id, partial(steps.absent, now=now))
 
     async def _not_done(self, entry: Entry, error: ApiError, *, travelled: bool) -> None:
         match verdict(error, travelled=travelled):
@@ -243,22 +259,24 @@ class Driver:
                 )
 
     async def _lose(self, entry: Entry) -> None:
-        now = self._pending.now()
-        due = max(now, (entry.started_at or now) + self._timeout) + self._settle
-        reason = "Its answer was lost. It is looked for before anything is sent again."
-        await self._pending.step(entry.id, partial(steps.lost, due_at=due, reason=reason))
+        due = self._pending.now() + FIRST_LOOK
+        await self._pending.step(entry.id, partial(steps.lost, due_at=due, reason=LOST))
 
-    async def _refuse(self, entry: Entry, cause: str) -> None:
+    def _settled(self, entry: Entry, now: datetime) -> datetime:
+        """When the server has acted on it, if it ever does."""
+        return (entry.started_at or now) + self._timeout + self._settle
+
+    async def _refuse(self, entry: Entry, cause: str, *, contested: bool = False) -> None:
         state = self._pending.state
 
         def give_back(db: sqlite3.Connection, entry: Entry) -> None:
-            if entry.place and (text := text_of(entry.op)):
-                put_back(db, state.namespace, entry.place, text, entry.id, state.now())
+            if entry.place and entry.words:
+                put_back(db, state.namespace, entry.place, entry.words, entry.id, state.now())
 
         reason = f"Couldn't {entry.doing}: {cause}"
-        await self._pending.step(entry.id, partial(steps.refused, reason=reason), give_back)
+        await self._pending.step(entry.id, partial(steps.refused, reason=reason, contested=contested), give_back)
 
-    async def _confirm(self, entry: Entry, remote: str = "") -> None:
+    async def _confirm(self, entry: Entry, remote: str = "", *, needless: bool = False) -> None:
         before = takewhile(lambda each: each.id != entry.id, self._pending.entries)
         replaced = [each.id for each in before if replaces(entry, each)]
 
@@ -267,7 +285,8 @@ class Driver:
             for each in replaced:
                 ledger.step(db, state.namespace, each, steps.confirmed, self._pending.now())
 
-        await self._pending.step(entry.id, partial(steps.confirmed, remote=remote), with_replaced)
+        done = partial(steps.confirmed, remote=remote, needless=needless and not replaced)
+        await self._pending.step(entry.id, done, with_replaced)
 
     async def _park(self, entry: Entry, reason: str) -> None:
         await self._pending.step(entry.id, partial(steps.parked, reason=reason))
@@ -325,19 +344,9 @@ def verdict(error: ApiError, *, travelled: bool) -> Literal["refused", "waits", 
     return "lost" if travelled else "waits"
 
 
-def text_of(op: Operation[Any]) -> str:
-    """The text a person typed for `op`."""
-    body = getattr(op, "body", None) or getattr(op, "comment", None)
-    return body.markdown if body else ""
-
-
 def is_verdict(op: Operation[Any]) -> bool:
     """Whether `op` gives a review."""
     return type(op).__name__ == "Submit"
-
-
-def _makes(op: Operation[Any]) -> bool:
-    return type(op).__name__ in ("Create", "CreateReply", "Submit")
 
 
 def _without(failed: int) -> str:

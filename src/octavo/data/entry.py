@@ -6,7 +6,8 @@
                              └─── absent ───────────────────────────────┘ └── confirmed ──> done
 
 `sending` is on disk before the first byte leaves. A write whose answer was lost is `unknown`: it is read back
-before anything is sent again, and after two rounds of that a person decides.
+before anything is sent again. What would be there twice if it was sent twice waits for a person after two rounds of
+that. What only says how something shall be is sent until it is so, unless somebody else changed it meanwhile.
 
 What is written for a review is `gathered`: it stays until it is let go with the verdict, is then held and sent like
 any other, after all that was written before it for the same review, and is gathered again when that is taken back.
@@ -25,7 +26,9 @@ from octavo.api.operation import Operation, Ref
 State = Literal["gathered", "held", "queued", "sending", "unknown", "failed", "done"]
 STATES: tuple[State, ...] = ("gathered", "held", "queued", "sending", "unknown", "failed", "done")
 ROUNDS = 2
-"""How often a lost write is looked for and sent again before a person is asked."""
+"""How often a lost write that makes something is looked for and sent again before a person is asked."""
+LONGEST_ROUND = timedelta(minutes=5)
+"""The longest pause before a lost write that may be repeated is sent again."""
 LIFETIME = timedelta(hours=24)
 """What waited longer is not sent without asking."""
 
@@ -54,6 +57,8 @@ class Entry:
     """When a person last said it should be sent."""
     place: str = ""
     """Of the draft its text came from."""
+    about: str = ""
+    """What it is done to: the words of the thread, and its page."""
     state: State = "held"
     reason: str = ""
     """Why it is not sent yet or not done. A sentence; empty when all goes well."""
@@ -65,7 +70,7 @@ class Entry:
     tries: int = 0
     rounds: int = 0
     baseline: tuple[str, ...] = ()
-    """What was there already before it was sent: ids."""
+    """What was there already before it was first sent: ids; of what is changed, what others' changes show in."""
     since: datetime | None = None
     """When the newest of those was posted, by the clock of the server."""
     basis: Basis = Basis()
@@ -73,6 +78,10 @@ class Entry:
     """What the server calls what it made."""
     review: str = ""
     """What it was let go with: the same for all that go out together, one after the other in the order written."""
+    contested: bool = False
+    """Refused because somebody else changed what it is about: whether it is still wanted is for a person to say."""
+    needless: bool = False
+    """Done without being sent: somebody else had done it."""
 
     @property
     def at(self) -> Ref:
@@ -86,10 +95,21 @@ class Entry:
         return self.remote or f"pending-{self.id}"
 
     @property
+    def words(self) -> str:
+        """The text it brings."""
+        body = getattr(self.op, "body", None) or getattr(self.op, "comment", None)
+        return str(body.markdown) if body else ""
+
+    @property
+    def makes(self) -> bool:
+        """Whether it makes something: sent twice, that would be there twice."""
+        return type(self.op).__name__ in ("Create", "CreateReply", "Submit")
+
+    @property
     def asks(self) -> bool:
-        """Whether it waits for a person."""
+        """Whether it waits for a person. What the server refused for good and has no words is only to be told."""
         return (
-            self.state == "failed"
+            (self.state == "failed" and (self.words != "" or self.makes or self.contested))
             or (self.state == "held" and self.held_until is None)
             or (self.state == "unknown" and self.due_at is None)
         )
@@ -151,9 +171,11 @@ def started(
     )
 
 
-def confirmed(entry: Entry, remote: str = "") -> Entry:
-    """It is so: the server said it, or it was found there."""
-    return replace(_only(entry, "queued", "sending", "unknown"), state="done", due_at=None, reason="", remote=remote)
+def confirmed(entry: Entry, remote: str = "", *, needless: bool = False) -> Entry:
+    """It is so: the server said it, or it was found there. `needless`: it was found so before it was ever sent."""
+    entry = _only(entry, "queued", "sending", "unknown")
+    needless = needless and entry.tries == 0
+    return replace(entry, state="done", due_at=None, reason="", remote=remote, needless=needless)
 
 
 def postponed(entry: Entry, due_at: datetime, reason: str) -> Entry:
@@ -161,9 +183,10 @@ def postponed(entry: Entry, due_at: datetime, reason: str) -> Entry:
     return replace(_only(entry, "queued", "sending"), state="queued", due_at=due_at, reason=reason)
 
 
-def refused(entry: Entry, reason: str) -> Entry:
-    """The server does not do it."""
-    return replace(_only(entry, "queued", "sending", "unknown"), state="failed", due_at=None, reason=reason)
+def refused(entry: Entry, reason: str, *, contested: bool = False) -> Entry:
+    """The server does not do it; or it is not asked to, because somebody else changed what it is about."""
+    entry = _only(entry, "queued", "sending", "unknown")
+    return replace(entry, state="failed", due_at=None, reason=reason, contested=contested)
 
 
 def lost(entry: Entry, due_at: datetime, reason: str) -> Entry:
@@ -177,8 +200,13 @@ def unread(entry: Entry, due_at: datetime, reason: str) -> Entry:
 
 
 def absent(entry: Entry, now: datetime) -> Entry:
-    """It was looked for and is not there: once more, and after that a person is asked."""
+    """It was looked for and is not there: once more, and after that a person is asked about what would be there twice."""
     entry = _only(entry, "unknown")
+    if not entry.makes:
+        pause = timedelta(seconds=2.0 ** min(entry.rounds, 20)) if entry.rounds else timedelta()
+        return replace(
+            entry, state="queued", rounds=entry.rounds + 1, due_at=now + min(pause, LONGEST_ROUND), reason=""
+        )
     if entry.rounds + 1 >= ROUNDS:
         reason = "Its answer was lost twice, and the server does not have it. Retry, or discard it to keep the text."
         return replace(entry, rounds=entry.rounds + 1, due_at=None, reason=reason)
@@ -188,6 +216,8 @@ def absent(entry: Entry, now: datetime) -> Entry:
 def retried(entry: Entry, now: datetime) -> Entry:
     """A person said it should be sent. What may have arrived is looked for first, even so."""
     entry = _only(entry, "gathered", "held", "queued", "unknown", "failed")
+    if entry.contested and not entry.makes:
+        entry = replace(entry, basis=Basis(), baseline=(), contested=False)
     if entry.state == "unknown":
         # One that still settles is not looked for any earlier.
         return replace(entry, asked_at=now, rounds=0, due_at=max(now, entry.due_at or now))
@@ -238,7 +268,7 @@ def _due(entries: tuple[Entry, ...], now: datetime, *, quiet: bool) -> Iterator[
         ready = entry.state in ("queued", "unknown") and entry.due_at is not None and entry.due_at <= now
         if ready and entry.target not in busy and not _thread_is_pending(entry, entries):
             yield entry
-        if not entry.asks and entry.state != "gathered":
+        if not entry.asks and entry.state not in ("gathered", "failed"):
             busy.add(entry.target)
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from octavo.api.operation import Operation, Ref
 from octavo.data import ledger
 from octavo.data.drafts import Drafts, put_back, take_again
-from octavo.data.driver import Driver, is_verdict, text_of
+from octavo.data.driver import Driver, is_verdict
 from octavo.data.entry import (
     Basis,
     Entry,
@@ -235,8 +235,8 @@ class Outbox:
             self._history.pop()
         if not said:
             return None
-        typed = next((entry for entry in removed if text_of(entry.op)), removed[0] if removed else None)
-        place, text = (typed.place, text_of(typed.op)) if typed is not None else ("", "")
+        typed = next((entry for entry in removed if entry.words), removed[0] if removed else None)
+        place, text = (typed.place, typed.words) if typed is not None else ("", "")
         return Undone(_told(said), done=bool(kept) or inverted, place=place, text=text)
 
     async def retry(self, entry_id: str) -> None:
@@ -334,7 +334,7 @@ class Outbox:
                 if each.state == "failed"
                 and entry.place
                 and each.place == entry.place
-                and (text_of(entry.op) or is_verdict(entry.op))
+                and (entry.words or is_verdict(entry.op))
             ]
         places = dict.fromkeys(write.place for write in writes if write.place)
         drafts = {place: (self._drafts.removal(place), self._drafts.turn(place)) for place in places}
@@ -371,8 +371,8 @@ class Outbox:
         return bool(writes), said
 
     def _put_back(self, db: sqlite3.Connection, entry: Entry) -> None:
-        if entry.place and entry.state != "failed" and (text := text_of(entry.op)):
-            put_back(db, self.state.namespace, entry.place, text, entry.id, self._now())
+        if entry.place and entry.state != "failed" and entry.words:
+            put_back(db, self.state.namespace, entry.place, entry.words, entry.id, self._now())
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         """A fault of ours stops the sending: it is shown, and raised by `close`."""

@@ -39,8 +39,11 @@ class Changed:
     sentence: str
 
 
-async def prepare(send: Send, op: Operation[Any], basis: Basis, me: str | None) -> Ready | Already | Changed:
-    """What there is to know before `op` is sent. Raises ApiError."""
+async def prepare(
+    send: Send, op: Operation[Any], basis: Basis, me: str | None, baseline: tuple[str, ...] = ()
+) -> Ready | Already | Changed:
+    """What there is to know before `op` is sent. `baseline` is what this answered before it was sent the first time, if
+    it may be that it arrived then. Raises ApiError."""
     match op:
         case comments.Create():
             async for items in _newest(send, op):
@@ -54,14 +57,18 @@ async def prepare(send: Send, op: Operation[Any], basis: Basis, me: str | None) 
             if holds(op, now, me):
                 return Already()
             if op.body is not None and _differs(now, basis):
-                return Changed("somebody changed the text since")
-            return Ready()
+                return Changed("somebody changed the text since. Retry to put yours in its place")
+            told = told_by(op, now)
+            if baseline and baseline != told:
+                return Changed(_undone_by_others(op))
+            return Ready(told)
         case comments.Delete() | comments.DeleteReply():
             try:
                 now = await _current(send, op)
             except NotFound:
                 return Already()
-            return Changed("its text was changed since") if _differs(now, basis) else Ready()
+            changed = Changed("its text was changed since. Retry to delete it all the same")
+            return changed if _differs(now, basis) else Ready()
         case reviews.Submit():
             about = await send(change_requests.Get(at=op.at))
             if about.status not in ("draft", "open"):
@@ -108,6 +115,27 @@ async def look(send: Send, entry: Entry, me: str | None, claimed: frozenset[str]
 
 def _reviews(op: reviews.Submit) -> reviews.List:
     return reviews.List(at=op.at, format="markdown", limit=PAGE)
+
+
+def told_by(op: comments.Update | comments.UpdateReply, now: comments.Comment | comments.Reply) -> tuple[str, ...]:
+    """What differs in `now` once `op` arrived, or somebody answered it, though all is again as it was before.
+
+    A thread that was resolved and is open again looks as one that never was, but for what was said with it.
+    """
+    told = []
+    if op.body is not None:
+        told.append(f"edited {now.edited_at}")
+    if isinstance(op, comments.Update) and op.resolved is not None and isinstance(now, comments.Comment):
+        told.append(f"{now.replies} replies" if op.resolved else f"resolved {now.resolved_at}")
+    return tuple(told)
+
+
+def _undone_by_others(op: comments.Update | comments.UpdateReply) -> str:
+    if op.body is not None:
+        return "somebody put the text back since. Retry to put yours in its place"
+    if isinstance(op, comments.Update) and op.resolved:
+        return "somebody answered since, and the thread is open. Retry to resolve it all the same"
+    return "somebody resolved the thread again since. Retry to reopen it all the same"
 
 
 def _ready(items: list[Any]) -> Ready:

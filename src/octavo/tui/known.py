@@ -15,13 +15,13 @@ from octavo.api.places import OrganizationRef
 from octavo.api.spaces import List as ListSpaces
 from octavo.api.spaces import Space
 from octavo.api.users import Me, User
-from octavo.data.driver import text_of
 from octavo.data.live import Snapshot
 from octavo.tui.ages import plural, short_age
 from octavo.tui.session import Session
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest, ListOfOrganization
+    from octavo.data.entry import Entry
     from octavo.tui.app import Octavo
 
 MOST_SPACES = 1000
@@ -58,7 +58,7 @@ class Known:
     def follow(self, session: Session) -> None:
         """Follow what `session` knows."""
         self._session = session
-        self._told = {entry.id for entry in session.outbox.entries if entry.asks}
+        self._told = {entry.id for entry in session.outbox.entries if _is_news(entry)}
         self._leave["outbox"] = session.outbox.watch(self._writes_changed)
         self._leave["me"] = session.live.watch(Me(), self._show_me)
         self._leave["organizations"] = session.live.watch(ListOrganizations(), self._show_organizations)
@@ -199,11 +199,10 @@ class Known:
         if self._session is None:
             return
         outbox = self._session.outbox
-        for entry in outbox.entries:
-            if entry.asks and entry.id not in self._told:
-                self._told.add(entry.id)
-                kept = " What you wrote is a draft again." if entry.place and text_of(entry.op) else ""
-                self._app.say(f"{entry.reason}{kept}", tone="failed")
+        news = [entry for entry in outbox.entries if _is_news(entry) and entry.id not in self._told]
+        self._told.update(entry.id for entry in news)
+        for sentence in dict.fromkeys(map(_told_of, news)):
+            self._app.say(sentence, tone="failed")
         if outbox.paused and outbox.paused not in self._told:
             self._told.add(outbox.paused)
             self._app.say(outbox.paused, tone="failed")
@@ -244,6 +243,16 @@ class Known:
             self.tell_unreadable(snapshot.value.unreadable)
         self.spaces_changed.publish(None)
         self._frame()
+
+
+def _is_news(entry: Entry) -> bool:
+    """Whether a person has to hear of it: it waits for them, or the server does not do it."""
+    return entry.asks or entry.state == "failed"
+
+
+def _told_of(entry: Entry) -> str:
+    kept = " What you wrote is a draft again." if entry.place and entry.words and entry.state == "failed" else ""
+    return f"{entry.reason}{kept}"
 
 
 def _wrong(status: int | None) -> str:

@@ -1,0 +1,283 @@
+"""Changes whose answers are lost, or which are refused: what can do no harm twice is settled without a person."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from octavo.api import comments
+from octavo.api.bodies import Markdown
+from octavo.api.errors import NotSent
+from octavo.api.operation import Operation
+from octavo.api.places import SpaceRef
+from octavo.client.client import Client
+from octavo.data.drafts import Drafts
+from octavo.data.entry import Basis
+from octavo.data.outbox import Outbox
+from octavo.data.state import State
+from octavo.server.app import Platform
+from tests.data.conftest import MIA, ByHand
+from tests.data.sends import Gate
+from tests.data.test_kills import TOXICS, served
+from tests.data.test_lost_answers import Lossy
+from tests.data.test_outbox import deliver, thread
+from tests.fault_proxy import FaultProxy, Toxic
+from tests.server.asking import Ask, Clock
+
+
+def lossy(outbox: ByHand, send: Any) -> ByHand:
+    """The outbox on a line that loses answers."""
+    return ByHand(send, outbox.state, Drafts(outbox.state), me=MIA, jitter=lambda: 0.0)
+
+
+async def now(ask: Ask, here: SpaceRef, about: comments.Comment) -> comments.Comment:
+    return await ask(comments.Get(at=here, comment_id=about.id, format="markdown"))
+
+
+async def later(outbox: ByHand, clock: Clock, *, times: int, seconds: float = 60) -> None:
+    for _ in range(times):
+        clock.forward(seconds=seconds)
+        await outbox.run_dry()
+
+
+@pytest.mark.parametrize("times", [2, 3, 7])
+async def test_a_change_that_is_lost_again_and_again_is_repeated_until_it_is_so(
+    times: int, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+) -> None:
+    about = await thread(ask, here, user="mia")
+    changes: list[dict[str, Any]] = [
+        {"resolved": True},
+        {"added_reactions": ("1f389",)},
+        {"body": Markdown(markdown="Is this *right*?")},
+    ]
+    again = lossy(outbox, line := Lossy(gate, applied=False, times=times))
+    for change in changes:
+        await again.add(comments.Update(at=here, comment_id=about.id, **change), doing="write")
+    await deliver(again, clock)
+    asked = []
+    for _ in range(4 * times + 3):
+        await later(again, clock, times=1)
+        asked += [each.doing for each in again.entries if each.asks]
+    there = await now(ask, here, about)
+    assert (again.entries, asked, len(line.writes)) == ((), [], times + 3)
+    assert (there.body.text, there.is_open, len(there.reactions)) == ("Is this *right*?", False, 1)
+    await again.close()
+
+
+async def test_what_arrived_though_its_answer_was_lost_is_found_within_seconds(
+    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+) -> None:
+    about = await thread(ask, here, user="mia")
+    again = lossy(outbox, line := Lossy(gate, applied=True, times=1))
+    await again.add(comments.Update(at=here, comment_id=about.id, resolved=True), doing="resolve the thread")
+    await deliver(again, clock)
+    assert [each.state for each in again.entries] == ["unknown"]
+    await later(again, clock, times=1, seconds=1)
+    assert (again.entries, len(line.writes)) == ((), 1)
+    await ask(comments.Update(at=here, comment_id=about.id, resolved=False), "ada")
+    await later(again, clock, times=3)
+    assert (await now(ask, here, about)).is_open, "what Ada did afterwards stays"
+    await again.close()
+
+
+@pytest.mark.parametrize("resolves", [True, False])
+async def test_a_lost_resolve_is_not_repeated_over_somebody_who_did_the_opposite_since(
+    resolves: bool, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+) -> None:
+    about = await thread(ask, here, user="mia")
+    if not resolves:
+        await ask(comments.Update(at=here, comment_id=about.id, resolved=True), "ada")
+    clock.forward(seconds=60)
+    again = lossy(outbox, line := Lossy(gate, applied=True, times=1))
+    entry = await again.add(comments.Update(at=here, comment_id=about.id, resolved=resolves), doing="write")
+    await deliver(again, clock)
+    clock.forward(seconds=0.5)
+    if resolves:
+        answer = comments.CreateReply(at=here, comment_id=about.id, body=Markdown(markdown="Not yet."))
+        await ask(answer, "ada")
+    await ask(comments.Update(at=here, comment_id=about.id, resolved=not resolves), "ada")
+    await later(again, clock, times=5)
+    [left] = again.entries
+    assert (left.state, left.asks, len(line.writes)) == ("failed", True, 1)
+    assert "somebody" in left.reason
+    assert (await now(ask, here, about)).is_open is resolves
+    await again.retry(entry.id)
+    await later(again, clock, times=1)
+    assert again.entries == (), "a person said that it shall be so all the same"
+    assert (await now(ask, here, about)).is_open is not resolves
+    await again.close()
+
+
+@pytest.mark.parametrize("theirs", ["Version 2 of another window", "Version 1"])
+async def test_a_lost_edit_is_not_repeated_over_another(
+    theirs: str, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+) -> None:
+    mine = await thread(ask, here, "Version 1", user="mia")
+    again = lossy(outbox, line := Lossy(gate, applied=True, times=1))
+    again.known = lambda op: Basis(text="Version 1")
+    edit = comments.Update(at=here, comment_id=mine.id, body=Markdown(markdown="Version 2"))
+    entry = await again.add(edit, doing="edit the comment", place="edit")
+    await deliver(again, clock)
+    clock.forward(seconds=0.5)
+    await ask(comments.Update(at=here, comment_id=mine.id, body=Markdown(markdown=theirs)), "mia")
+    await later(again, clock, times=5)
+    [left] = again.entries
+    assert (left.state, left.asks, len(line.writes)) == ("failed", True, 1)
+    assert (await now(ask, here, mine)).body.text == theirs
+    assert Drafts(again.state).get("edit") == "Version 2"
+    await again.retry(entry.id)
+    await later(again, clock, times=1)
+    assert (again.entries, (await now(ask, here, mine)).body.text) == ((), "Version 2")
+    await again.close()
+
+
+async def test_a_reaction_is_repeated_though_others_answered_since(
+    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+) -> None:
+    about = await thread(ask, here)
+    again = lossy(outbox, Lossy(gate, applied=False, times=1))
+    await again.add(comments.Update(at=here, comment_id=about.id, added_reactions=("1f44d",)), doing="react")
+    await deliver(again, clock)
+    await ask(comments.CreateReply(at=here, comment_id=about.id, body=Markdown(markdown="So?")), "tom")
+    await later(again, clock, times=3)
+    assert (again.entries, len((await now(ask, here, about)).reactions)) == ((), 1)
+    await again.close()
+
+
+async def test_answers_in_between_do_not_stop_a_resolve_that_never_left(
+    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+) -> None:
+    about = await thread(ask, here, user="mia")
+    await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), doing="resolve the thread")
+    clock.forward(seconds=outbox.undo_seconds)
+    await outbox.step()
+    gate.errors.extend([NotSent("Can't reach the server.")] * 2)
+    await outbox.run_dry()
+    await ask(comments.CreateReply(at=here, comment_id=about.id, body=Markdown(markdown="So?")), "tom")
+    await later(outbox, clock, times=3)
+    assert (outbox.entries, (await now(ask, here, about)).is_open) == ((), False)
+
+
+@pytest.mark.parametrize("status", [400, 403, 404])
+async def test_what_is_refused_for_good_is_told_and_neither_repeated_nor_asked_about(
+    status: int, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, platform: Platform
+) -> None:
+    about = await thread(ask, here, user="mia")
+    platform.refuse_next(comments.Update, status, "No.")
+    await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), doing="resolve the thread")
+    await deliver(outbox, clock)
+    await later(outbox, clock, times=5)
+    [left] = outbox.entries
+    assert (left.state, left.asks, left.reason) == ("failed", False, "Couldn't resolve the thread: No.")
+    assert len(gate.writes) == 1
+    await later(outbox, clock, times=1, seconds=25 * 3600)
+    assert outbox.entries == (), "nobody needs to know for ever"
+
+
+async def test_the_words_of_an_edit_that_is_refused_for_good_are_kept_and_asked_about(
+    outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock, drafts: Drafts
+) -> None:
+    mine = await thread(ask, here, "Version 1", user="mia")
+    edit = comments.Update(at=here, comment_id=mine.id, body=Markdown(markdown="Version 2"))
+    await outbox.add(edit, doing="edit the comment", place="edit")
+    await ask(comments.Delete(at=here, comment_id=mine.id), "mia")
+    await deliver(outbox, clock)
+    await later(outbox, clock, times=2, seconds=25 * 3600)
+    [left] = outbox.entries
+    assert (left.state, left.asks, drafts.get("edit")) == ("failed", True, "Version 2")
+
+
+async def test_nothing_is_repeated_without_a_connection_and_everything_after(
+    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+) -> None:
+    about = [await thread(ask, here, str(number), user="mia") for number in range(8)]
+    lost = Lossy(gate, applied=False, times=1)
+    again = lossy(outbox, lost)
+    for each in about:
+        await again.add(comments.Update(at=here, comment_id=each.id, resolved=True), doing="resolve the thread")
+    clock.forward(seconds=again.undo_seconds)
+    for _ in range(9):
+        await again.step()
+    before = len(gate.asked)
+    gate.errors.extend([NotSent("Can't reach the server.")] * 100)
+    await later(again, clock, times=60)
+    assert len(gate.asked) - before < 70, "it is asked less and less often"
+    assert not any(each.asks for each in again.entries)
+    gate.errors.clear()
+    await later(again, clock, times=4)
+    assert again.entries == ()
+    assert [(await now(ask, here, each)).is_open for each in about] == [False] * 8
+    await again.close()
+
+
+class Anew:
+    """A client with a connection of its own for each operation, so that each meets a fault of its own."""
+
+    def __init__(self, origin: str) -> None:
+        self._origin = origin
+
+    async def __call__(self, op: Operation[Any]) -> Any:
+        client = Client(self._origin, SecretStr("key-mia"), deadline=0.3, rng=lambda: 0.02)
+        try:
+            return await client(op)
+        finally:
+            await client.aclose()
+
+
+async def test_through_a_bad_line_everything_harmless_settles_without_a_key(
+    here: SpaceRef, ask: Ask, platform: Platform
+) -> None:
+    chance = random.Random(12)
+    about = [await thread(ask, here, str(number), user="mia") for number in range(6)]
+    bad = 40
+
+    def toxic() -> Toxic:
+        nonlocal bad
+        bad -= 1
+        return chance.choice(TOXICS) if bad > 0 and chance.random() < 0.6 else Toxic()
+
+    state = State(None, "mia@line")
+    async with served(platform) as port, FaultProxy("127.0.0.1", port, otherwise=toxic) as proxy:
+        mine = Outbox(
+            Anew(proxy.origin),
+            state,
+            Drafts(state),
+            me=MIA,
+            undo_seconds=0.0,
+            timeout=0.3,
+            settle=0.8,
+            jitter=lambda: 0.0,
+        )
+        asked: Counter[str] = Counter()
+        settled = asyncio.Event()
+
+        def look() -> None:
+            asked.update(each.reason for each in mine.entries if each.asks)
+            if not mine.entries and len(added) == 3 * len(about):
+                settled.set()
+
+        added = []
+        mine.watch(look)
+        for number, each in enumerate(about):
+            where = {"at": here, "comment_id": each.id}
+            for change in (
+                {"resolved": True},
+                {"added_reactions": ("1f44d",)},
+                {"body": Markdown(markdown=f"Edited {number}")},
+            ):
+                added.append(await mine.add(comments.Update(**where, **change), doing="write"))
+        async with asyncio.timeout(60):
+            look()
+            await settled.wait()
+        await mine.close()
+    state.close()
+    assert asked == Counter()
+    for number, each in enumerate(about):
+        there = await now(ask, here, each)
+        assert (there.body.text, there.is_open, len(there.reactions)) == (f"Edited {number}", False, 1)
+    assert proxy.log.count("ok") < len(proxy.log)
