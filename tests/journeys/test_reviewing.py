@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.api import change_requests, content, reviews
+from octavo.api import change_requests, comments, content, reviews
 from octavo.api.bodies import Markdown, plain
 from octavo.api.places import SpaceRef
 from octavo.tui.page.page_parts import LinkFollowed
@@ -46,17 +46,81 @@ async def test_threads_of_a_change_request_hang_in_its_diff(stage: Stage) -> Non
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
         await run.see("┊ ● Yuki Tanabe")
-        await run.press("t")
+        await run.press("t", "enter", "enter")
         await run.see("1 of 2", "The API sends straight quotes")
         await run.press("t")
         await run.see("2 of 2")
-        await run.press("escape", "C")
+        await run.press("escape", "escape", "C")
         await run.see("Comment on #7", "┊ Show what a refused time looks like")
         await run.type("As a whole: yes.")
         await run.press("ctrl+s")
         await run.see("● 3 open")
         await run.sent()
         await run.see("● 3 open")
+
+
+def cursor(run: Run) -> str:
+    """The words of what the bar stands at in the diff."""
+    screen = run.app.screen
+    assert isinstance(screen, ChangeRequestScreen)
+    stop = screen.view.cursor_stop()
+    return f"{stop[3].kind}: {stop[3].plain()}" if stop is not None else ""
+
+
+@pytest.mark.parametrize("focus", ["list", "diff"])
+async def test_t_goes_through_the_open_threads_of_all_pages_and_says_where_they_end(stage: Stage, focus: str) -> None:
+    async with stage.play(start="changes") as run:
+        at = SpaceRef(space_id="harbour-api")
+        refused = next(each for each in (await run.ask(change_requests.List(at=at), MARA)).items if each.number == 7)
+        tree = await run.ask(content.ListPages(at=at), MARA)
+        page = next(page.id for page in tree.walk() if page.title == "Troubleshooting")
+        await run.ask(
+            comments.Create(at=refused.ref(at), page=page, body=Markdown(markdown="Which one?")), "yuki-tanabe"
+        )
+        await open_one(run, "refused")
+        await run.see("┊ ● Yuki Tanabe")
+        if focus == "diff":
+            await run.press("enter")
+        await run.press("t")
+        await run.until(lambda: cursor(run).startswith("thread: The API sends"), cursor(run))
+        await run.press("t")
+        await run.see("Troubleshooting", "┊ Which one?")
+        await run.until(lambda: cursor(run) == "thread: Which one?", cursor(run))
+        while not any("No open thread of #7 comes after this. T goes back" in said for said in run.said):
+            at_the_end = cursor(run)
+            await run.press("t")
+        assert cursor(run) == at_the_end
+        while not any("No open thread of #7 comes before this. t goes" in said for said in run.said):
+            await run.press("T")
+        assert cursor(run).startswith("thread: The API sends")
+
+
+async def test_keys_of_the_diff_act_on_it_from_the_list_of_pages(stage: Stage) -> None:
+    async with stage.play(start="changes", size=(200, 50)) as run:
+        await open_one(run, "refused")
+        await run.see("− All times", "change 1 of 2", "blocks unchanged")
+        await run.press("n")
+        await run.see("change 2 of 2")
+        await run.press("n")
+        await run.hear("This is the last change of the page. J goes to the next page.")
+        await run.press("N")
+        await run.see("change 1 of 2")
+        await run.press("|")
+        await run.see("side by side")
+        await run.press("|")
+        await run.gone("side by side")
+        for _ in range(4):
+            await run.press("=")
+        await run.gone("blocks unchanged")
+        for _ in range(4):
+            await run.press("-")
+        await run.see("blocks unchanged")
+        await run.press("\\")
+        await run.see("· source")
+        await run.press("t")
+        await run.hear("The source shows no threads")
+        assert isinstance(run.app.screen, ChangeRequestScreen)
+        assert run.app.screen.focused is run.app.screen.page_tree
 
 
 async def test_comment_on_a_block_of_a_diff(stage: Stage) -> None:

@@ -56,7 +56,7 @@ REVIEWING = (
     Stop("changes", (), ("7 of 7", "PAGES", "~ Word list")),
     Stop("changes-merged", ("]", "]"), ("4 of 4", "~ Release checklist")),
     Stop("change-request", ("[", "[", "j", "enter"), ("0 of 2 viewed", "page 1 of 2", "− All times")),
-    Stop("change-request-diff", ("enter", "n", "n"), ("change 2 of 2",)),
+    Stop("change-request-diff", ("enter", "n"), ("change 2 of 2",)),
     Stop("approve", ("a",), ("Approve #7",)),
     Stop("ask-for-changes", ("escape", "A"), ("Ask for changes in #7",)),
     Stop("merge", ("escape", "m"), ("checked 0 s ago",)),

@@ -211,7 +211,7 @@ async def test_a_thread_lies_below_its_block_and_can_be_reached() -> None:
     app = view_app()
     async with app.run_test(size=(80, 30)) as pilot:
         show(app, You_can=[THREAD], Three=[ThreadLine("Zoe M.", "3 d", "Not folded.")])
-        await pilot.press("t", "t")
+        await pilot.press("t")
         shown = screen(app.pane)
         assert "Three." in shown
         assert "Not folded." in shown

@@ -25,6 +25,8 @@ class GoingAbout(TwoSided):
     _is_to_meet = False
     _met: tuple[Block, int] | None = None
     """The block under the cursor and the line at the top as one met the page."""
+    _is_met_anew = False
+    """Whether one met it at its first change, not where one left it."""
 
     @property
     def change_number(self) -> int:
@@ -62,6 +64,7 @@ class GoingAbout(TwoSided):
         stop = self._stop_called(place.block) if place is not None else None
         if place is None or stop is None:
             place, stop = None, self._change_from(-1, 1) or self._thread_from(-1, None, 1)
+        self._is_met_anew = place is None
         if stop is None:
             return
         unit, first, last, block = stop
@@ -136,16 +139,18 @@ class GoingAbout(TwoSided):
         """Whether an open thread hangs on the block called `key`."""
         return any(thread.open for thread in self.threads.get(key, ()))
 
-    def action_thread(self, step: int) -> None:
-        here = self.cursor_stop() if self.cursor is not None else None
+    def go_to_thread(self, step: int, *, all_of_it: bool = False) -> bool:
+        """Go to the open thread after (or before) what is under the cursor, or `all_of_it`: to the first (or last) of the
+        page. False when there is none. Who only met the page begins at its top: its first change may lie below a thread."""
+        here = self.cursor_stop() if self.cursor is not None and not all_of_it else None
+        if here is not None and step > 0 and self._is_met_anew and self._is_as_met and here[3].kind != "thread":
+            here = None
         at, block = (here[0], here[3]) if here is not None else (-1 if step > 0 else len(self.galley), None)
         with self.steady():
-            # After the last comes the first: one begins at the first change, which may lie below a thread.
-            stop = self._thread_from(at, block, step) or self._thread_from(
-                -1 if step > 0 else len(self.galley), None, step
-            )
+            stop = self._thread_from(at, block, step)
         if stop is not None:
             self.put_cursor(stop, bring="third")
+        return stop is not None
 
     def _thread_from(self, unit: int, block: Block | None, step: int) -> Stop | None:
         """The next open thread from a block of a unit on."""
@@ -153,14 +158,15 @@ class GoingAbout(TwoSided):
         among = self.stops_from(unit, block, step, lambda unit: bool(units[unit].threads))
         return next((stop for stop in among if stop[3].kind == "thread" and stop[3].attrs["open"]), None)
 
-    def go_to_change(self, step: int) -> None:
-        """Go to the change after (or before) the one under the cursor."""
+    def go_to_change(self, step: int) -> bool:
+        """Go to the change after (or before) the one under the cursor. False when there is none."""
         here = self.cursor_stop() if self.cursor is not None else None
         at = here[0] if here is not None else -1 if step > 0 else len(self.galley)
         with self.steady():
             stop = self._change_from(at, step)
         if stop is not None:
             self.put_cursor(stop, bring="third")
+        return stop is not None
 
     def _change_from(self, unit: int, step: int) -> Stop | None:
         """The next change from a unit on, with all its lines: on the new side where it has one, as a comment is about the

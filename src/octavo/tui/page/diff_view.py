@@ -57,8 +57,8 @@ class DiffView(GoingAbout):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", "change(1)", "Next change", tooltip="Go to the next change; while finding, to the next hit", id="diff.next_hit"),
         Binding("N", "change(-1)", "Change before", show=False, tooltip="Go to the change before; while finding, to the hit before", id="diff.prev_hit"),
-        Binding("t", "thread(1)", "Threads", tooltip="Go to the next open thread", id="diff.next_thread"),
-        Binding("T", "thread(-1)", "Thread before", show=False, tooltip="Go to the open thread before", id="diff.prev_thread"),
+        Binding("t", "thread(1)", "Threads", tooltip="Go to the next open thread, after the last of a page to the next page that has one", id="diff.next_thread"),
+        Binding("T", "thread(-1)", "Thread before", show=False, tooltip="Go to the open thread before, also of the pages before", id="diff.prev_thread"),
         Binding("c", "comment", "Comment", tooltip="Say something about the block under the cursor; on a thread, reply", id="diff.comment"),
         Binding("enter", "open", "Open", show=False, tooltip="Open the thread, link or fold under the cursor", id="diff.open"),
         Binding("equals_sign", "unfold", "More context", tooltip="Open the fold under the cursor, else show more of what did not change", id="diff.unfold"),
@@ -80,6 +80,16 @@ class DiffView(GoingAbout):
         def __init__(self, keys: tuple[str, ...]) -> None:
             super().__init__()
             self.keys = keys
+
+    class ThreadBeyond(Message):
+        """The open thread after the last of this page is wanted, or with -1 the one before its first."""
+
+        def __init__(self, step: int) -> None:
+            super().__init__()
+            self.step = step
+
+    threads_elsewhere: bool = False
+    """Whether open threads hang on other pages, where `ThreadBeyond` leads."""
 
     def __init__(
         self,
@@ -263,23 +273,31 @@ class DiffView(GoingAbout):
             self.refresh_bindings()  # no comment there
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if not len(self.galley):
-            return "There is no change here."
+        if action == "thread" and not self.threads_elsewhere and not any(map(self.has_open_on, self.threads)):
+            return "No thread is open here. c comments on the block under the cursor."
+        if not len(self.galley) and action != "thread":
+            return self.why_nothing if self._waiting is not None else "There is no change here."
         if action == "comment" and self._is_on_none:
             return "A comment needs a block of the page: ) and ( go to one."
         if action == "change" and not self.change_count and not self.needle:
             return "Nothing changed on this page."
         if action == "layout" and (why := self.why_no_layout) is not None:
             return why
-        if action == "thread" and not any(map(self.has_open_on, self.threads)):
-            return "No open thread hangs on this page."
         return super().why_not(action, parameters)
 
     def action_change(self, step: int) -> None:
         if self.needle:
             self.step_find(step)
             return
-        self.go_to_change(step)
+        if not self.go_to_change(step):
+            which, other = ("last", "next page") if step > 0 else ("first", "page before")
+            self.explain(f"This is the {which} change of the page. {'J' if step > 0 else 'K'} goes to the {other}.")
+
+    def action_thread(self, step: int) -> None:
+        if self.shows_source and any(map(self.has_open_on, self.threads)):
+            self.explain("The source shows no threads: \\ leaves it.")
+        elif not len(self.galley) or not self.go_to_thread(step):
+            self.post_message(self.ThreadBeyond(step))
 
     def action_unfold(self) -> None:
         here = self.cursor_stop()

@@ -134,6 +134,7 @@ class Comparing(Railed):
         if change.key == WHOLE:
             self._show_compared(change, _NOTHING)
         elif not change.is_document:
+            self.view.clear()  # it is behind the words, and no key may be about what was there
             what = Content.assemble((change.sign, SIGN_STYLES.get(change.sign, "")), " ", (change.title, "bold"))
             self.query_one("#words", Static).update(Content("\n\n").join([what, Content(in_words(change))]))
         elif sides.old is None:

@@ -52,14 +52,13 @@ class ChangeRequestScreen(TakingBack, Proposing):
     HELP = (
         "Pages on the left, the diff on the right. n and N go through the changes, J and K through the pages, x marks a page "
         "as looked at and goes to the next that is not, c comments on the block under the cursor, B compares with your last "
-        "review, a approves, m merges after showing what goes live."
+        "review, a approves, m merges after showing what goes live. t goes through the open threads of all pages."
     )
     CSS_PATH = "change_request.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("J", "read_on(1)", "Next page", show=False, tooltip="Next changed page", id="change.next_page"),
         Binding("K", "read_on(-1)", "Page before", show=False, tooltip="Changed page before", id="change.previous_page"),
         Binding("x", "viewed", "Viewed", tooltip="Mark as looked at, until it changes again, and go to the next that is not", id="change.viewed"),
-        Binding("t", "thread(1)", "Thread", tooltip="Open the threads of this change request", id="change.threads"),
         Binding("full_stop", "whole_tree", "All pages", show=False, key_display=".", tooltip="Only what changes, or all pages", id="change.whole_tree"),
         Binding("ctrl+e", "export", "Export", show=False, tooltip="Save the change request or this page as PDF or Markdown", id="change.export"),
         Binding("escape", "up", "Back", show=False, tooltip="To the pages, then back to the list", id="change.up"),
@@ -80,13 +79,17 @@ class ChangeRequestScreen(TakingBack, Proposing):
         self._shows_all = False
         self._drawing: Timer | None = None
         self._keeping: Timer | None = None
+        self._arriving: tuple[str, int] | None = None
+        """The entry whose first (1) or last (-1) open thread one is on the way to."""
 
     def body(self) -> Iterable[Widget]:
         yield Static("", id="head")
         with Horizontal():
             with Vertical(id="left", classes="hairline"):
                 yield Static("PAGES", classes="pane-title", id="changes-title")
-                yield Tree(empty="Nothing is changed yet.", hint="Edit its pages, then r.", id="changes")
+                yield Tree(
+                    empty="Nothing is changed yet.", hint="Edit its pages, then r.", folds_all=False, id="changes"
+                )
                 yield Static("", id="standing")
             yield DiffView(ascii=self.octavo.settings.ascii, id="diff")
             yield Static("", id="words")
@@ -94,6 +97,10 @@ class ChangeRequestScreen(TakingBack, Proposing):
     @property
     def page_tree(self) -> Tree:
         return self.query_one("#changes", Tree)
+
+    @property
+    def keys_go_on_to(self) -> DiffView:
+        return self.view
 
     @cached_property
     def marks(self) -> Viewed:
@@ -274,6 +281,8 @@ class ChangeRequestScreen(TakingBack, Proposing):
 
     @on(Lines.Highlighted, "#changes")
     def _highlighted(self) -> None:
+        if self._arriving is not None and self._arriving[0] != self.page_tree.key:
+            self._arriving = None
         if self.page_tree.key is not None:
             self.marks.place = str(self.page_tree.key)
             self._keep_place_soon()
@@ -306,8 +315,6 @@ class ChangeRequestScreen(TakingBack, Proposing):
         return self._space
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action == "thread" and not self._threads:
-            return "Nobody has commented on this change request. c comments on a block, C on all of it."
         if action == "comment_page" and self.is_mounted and self._comments_on_whole:
             return super().why_not("comment_whole", parameters)
         if action == "viewed" and self.is_mounted and str(self.page_tree.key) not in self._entries:
@@ -382,10 +389,54 @@ class ChangeRequestScreen(TakingBack, Proposing):
             self.octavo, self.at, f"#{about.number} {about.title}", (page.id, change.title) if page and change else None
         )
 
-    def action_thread(self, step: int) -> None:
-        threads = [thread for thread in self.known_threads if thread.is_open] or list(self.known_threads)
-        if threads:
-            self.open_thread(threads[0].id)
+    # Its threads, over all pages
+
+    @on(DiffView.ThreadBeyond)
+    def _thread_beyond(self, message: DiffView.ThreadBeyond) -> None:
+        """Go on to the page after (or before) this one that has an open thread."""
+        keys, here, step = list(self._stops), str(self.page_tree.key), message.step
+        at = keys.index(here) if here in keys else -1
+        among = keys[at + 1 :] if step > 0 else reversed(keys[: max(at, 0)])
+        key = next((each for each in among if self._open_on(each)), None)
+        if key is None:
+            count = sum(thread.is_open for thread in self._threads)
+            all_of_it = f"the {count}" if count > 1 else "the one"
+            way, back = ("after", "T") if step > 0 else ("before", "t")
+            self.octavo.explain(
+                f"No open thread of #{self._change_request.number} comes {way} this. {back} goes back to {all_of_it}."
+            )
+            return
+        self.page_tree.reveal(key)
+        self._arriving = key, step
+        self.show_diff()
+        self._arrive()
+
+    def _open_on(self, key: str) -> list[Comment]:
+        """The open threads on the page of an entry, or on all of it."""
+        return [
+            each
+            for each in self._threads
+            if each.is_open and (each.target.page.id if each.target.page else WHOLE) == key
+        ]
+
+    def draw_threads(self) -> None:
+        super().draw_threads()
+        before, self.view.threads_elsewhere = self.view.threads_elsewhere, any(each.is_open for each in self._threads)
+        if before != self.view.threads_elsewhere:
+            self.refresh_bindings()
+        self._arrive()
+
+    def _arrive(self) -> None:
+        """Go to the thread one is on the way to, once its page is there."""
+        if self._arriving is None or self._shown is None or self._shown[0].key != self._arriving[0]:
+            return
+        key, step = self._arriving
+        if self._documents is not None:
+            self._arriving = None
+            self.call_after_refresh(self.view.go_to_thread, step, all_of_it=True)
+        elif self.has_class("-words"):
+            self._arriving = None
+            self.open_thread(self._open_on(key)[0].id)  # what has no text has no place for it
 
     def action_up(self) -> None:
         if self.focused is self.view:

@@ -44,16 +44,18 @@ class Tree(Lines):
         self,
         *,
         fold_below: int | None = None,
+        folds_all: bool = True,
         empty: str = "Nothing here.",
         hint: str = "",
         name: str | None = None,
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
-        """`fold_below`: nodes of this depth (0 is the top) and deeper begin folded."""
+        """`fold_below`: nodes of this depth (0 is the top) and deeper begin folded. `folds_all`: it has the keys that fold
+        and unfold everything; without them these are left to what is beside it."""
         super().__init__(empty=empty, hint=hint, name=name, id=id, classes=classes)
         self.can_filter = True
-        self._fold_below = fold_below
+        self._fold_below, self._folds_all = fold_below, folds_all
         self._outline = Outline(())
         self._folded: dict[Hashable, bool] = {}
         self._shown: list[tuple[int, Node]] = []
@@ -69,6 +71,11 @@ class Tree(Lines):
     def folded(self) -> Mapping[Hashable, bool]:
         """Which nodes were folded (True) or unfolded (False) by hand."""
         return self._folded
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in ("fold", "unfold") and not self._folds_all:
+            return False
+        return super().check_action(action, parameters)
 
     def show(self, roots: Sequence[Node], *, folded: Mapping[Hashable, bool] | None = None) -> None:
         """Show `roots` instead of what was shown. `folded` brings back what an earlier tree's `folded` said."""
