@@ -5,12 +5,14 @@ import pytest
 from octavo.api import comments, spaces
 from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment
+from octavo.api.content import DeletePage
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.api.spaces import Space
 from octavo.documents.parse import parse
 from octavo.server.behaviour import revisions
 from octavo.server.world import World
 from tests.server.asking import START, Ask, Clock, refused, space_with, stand
+from tests.server.writing import Desk, update
 
 GUIDE = "# Guide\n\nFirst words.\n\nSecond words."
 
@@ -30,7 +32,8 @@ async def place(request: pytest.FixtureRequest, space: Space, world: World) -> D
     if request.param == "space":
         return space.ref
     path = f"/spaces/{space.id}/change-requests/c1"
-    world.store.put(path, {"id": "c1", "number": 1, "status": "open", "revision": space.revision})
+    made = {"id": "c1", "number": 1, "status": "open", "revision": space.revision, "revisionInitial": space.revision}
+    world.store.put(path, made)
     return ChangeRequestRef(space_id=space.id, change_request_id="c1")
 
 
@@ -101,6 +104,37 @@ async def test_a_target_is_outdated_once_its_block_or_page_is_gone(ask: Ask, spa
     assert await outdated(on_other) == ("Other", True)
 
 
+async def test_a_comment_on_what_a_change_request_removes_is_not_outdated_until_that_is_gone_before_too(
+    ask: Ask, world: World
+) -> None:
+    desk = await Desk.open(ask, GUIDE, "# Other\n\nAll of it.\n", "# Third\n")
+    guide, other = await desk.id("Guide"), await desk.id("Other")
+    at = await desk.propose()
+    on_second = await _post(ask, at, user="ada", page=guide, node=_key("Second words."))
+    await desk.edit(at, update(guide, "# Guide\n\nThird words."), DeletePage(page=other))
+    on_first = await _post(ask, at, user="ada", page=guide, node=_key("First words."))
+    on_new = await _post(ask, at, user="ada", page=guide, node=_key("Third words.", "# Guide\n\nThird words."))
+    on_page = await _post(ask, at, user="ada", page=other)
+    on_all = await _post(ask, at, user="ada", page=other, node=_key("All of it.", "# Other\n\nAll of it.\n"))
+    assert on_first.target.node is not None
+    assert on_first.target.node.preview == "First words."
+
+    async def outdated(*on: Comment) -> list[tuple[str | None, bool | None]]:
+        found = [(await ask(comments.Get(at=at, comment_id=each.id), "ada")).target.page for each in on]
+        return [(page.title, page.outdated) for page in found if page is not None]
+
+    assert await outdated(on_first, on_new, on_page, on_all) == [
+        ("Guide", False),
+        ("Guide", False),
+        ("Other", False),
+        ("Other", False),
+    ]
+    assert await outdated(on_second) == [("Guide", True)], "it was made on what was there, which was removed since"
+    await desk.edit(at, update(guide, "# Guide\n\nFourth words."))
+    assert await outdated(on_first, on_new) == [("Guide", False), ("Guide", True)]
+    assert "There is no page" in await refused(_post(ask, at, user="ada", page="nowhere"), 404)
+
+
 async def test_threads_are_listed_by_order_status_page_and_author(ask: Ask, place: Discussion) -> None:
     await _post(ask, place, "one", "zoe", page="guide")
     two = await _post(ask, place, "two", "jun", page="other")
@@ -117,7 +151,8 @@ async def test_threads_are_listed_by_order_status_page_and_author(ask: Ask, plac
 
 async def test_threads_of_a_space_and_of_a_change_request_are_apart(ask: Ask, space: Space, world: World) -> None:
     path = f"/spaces/{space.id}/change-requests/c1"
-    world.store.put(path, {"id": "c1", "number": 1, "status": "open", "revision": space.revision})
+    made = {"id": "c1", "number": 1, "status": "open", "revision": space.revision, "revisionInitial": space.revision}
+    world.store.put(path, made)
     await _post(ask, ChangeRequestRef(space_id=space.id, change_request_id="1"), "on the change")
     await _post(ask, space.ref, "on the space")
     assert await _list(ask, space.ref) == ["on the space"]

@@ -6,7 +6,7 @@ import time
 
 from octavo.api.comments import Comment
 from octavo.documents.parse import parse
-from octavo.tui.hanging import Hanging
+from octavo.tui.hanging import BothSides, Hanging
 
 BEFORE = "# Levels\n\nAt about 09:06 the water stood 3.412 m above chart datum.\n\nThe rest is as it was.\n"
 AFTER = "# Levels\n\nAround 09:06 the water stood 3.412 m above the datum.\n\nThe rest is as it was.\n"
@@ -53,3 +53,44 @@ def test_to_look_for_many_threads_goes_through_a_page_once() -> None:
     for _ in range(200):
         hanging.likely(threads)
     assert time.perf_counter() - began < 0.2
+
+
+WAS = "# Retries\n\nThe schedule cannot be changed. See below.\n\nGone for good, whatever was said.\n\n| A | B |\n| - | - |\n| 1 | 2 |\n"
+IS = "# Retries\n\nThe schedule cannot be changed. See below, and above.\n\n| A | B |\n| - | - |\n| 1 | 3 |\n"
+
+
+def key_of(document: str, words: str) -> str:
+    return next(block.key for block in parse(document).walk() if block.plain() == words)
+
+
+def outdated(each: Comment, says: bool) -> Comment:
+    page = each.target.page
+    assert page is not None
+    target = each.target.model_copy(update={"page": page.model_copy(update={"outdated": says})})
+    return each.model_copy(update={"target": target})
+
+
+def test_a_thread_on_the_old_side_hangs_where_it_was_made_and_is_not_outdated() -> None:
+    both = BothSides((parse(WAS), parse(IS)))
+    old, new = "The schedule cannot be changed. See below.", "The schedule cannot be changed. See below, and above."
+    made = {
+        "old": thread("old", key_of(WAS, old), old),
+        "new": thread("new", key_of(IS, new), new),
+        "gone": thread("gone", key_of(WAS, "Gone for good, whatever was said."), None),
+        "row": thread("row", key_of(WAS, "1\n2"), "1\n2"),
+    }
+    hung = {each.id: key for key, found in both.threads(made.values()).items() for each in found}
+    assert hung == {name: each.target.node.id for name, each in made.items() if each.target.node}
+    assert not any(both.is_outdated(each) for each in made.values())
+    assert both.is_outdated(outdated(made["gone"], says=True)), "it was made on the other side, and removed since"
+    assert not both.is_outdated(outdated(made["new"], says=True)), "what the server says is about what is live"
+    lost = thread("lost", "elsewhere", "Nobody ever said this on either side.")
+    assert both.is_outdated(lost)
+    assert both.threads([lost, thread("page", "", None)]).keys() == {""}
+    assert not both.is_outdated(thread("page", "", None))
+    edited = thread("edited", "before", "The schedule cannot be altered. See below, or above.")
+    assert list(both.threads([edited])) == [key_of(IS, new)]
+    assert both.is_outdated(edited)
+    words = thread("words", "of another server", new)
+    assert list(both.threads([words])) == [key_of(IS, new)]
+    assert not both.is_outdated(words)

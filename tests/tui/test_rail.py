@@ -23,7 +23,8 @@ def test_a_thread_whose_block_is_gone_is_outdated_and_says_what_it_was_about() -
             comment("t4", Target(page=TargetPage(id="p", outdated=True), node=TargetNode(id="b"))),
         ],
     }
-    lines = [line for each in thread_lines(hanging, lambda id: "").values() for line in each]
+    outdated = thread_lines(hanging, lambda id: "", is_outdated=lambda thread: thread.id == "t4")
+    lines = [line for each in outdated.values() for line in each]
     told = {line.key: (line.outdated, line.about) for line in lines}
     assert told == {
         "t1": (True, "words that were here"),

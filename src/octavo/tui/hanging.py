@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Literal
 
@@ -37,17 +37,19 @@ class Hanging:
 
         A block is known by its key, else by its words, which the target keeps as a preview.
         """
-        found: dict[str, list[Comment]] = {}
-        for thread in threads:
-            found.setdefault(self._exact_key(thread), []).append(thread)
-        return found
+        return _sorted(threads, self._exact_key)
+
+    def named(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
+        """The same, but a block is known by its key alone."""
+        return _sorted(threads, lambda thread: thread.target.node.id if self.has(thread) and thread.target.node else "")
+
+    def has(self, thread: Comment) -> bool:
+        """Whether the block a thread hangs on is in it, as it was."""
+        return thread.target.node is not None and thread.target.node.id in self._keys
 
     def likely(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
         """The same, but those on what was edited since hang on the block that is most like it."""
-        found: dict[str, list[Comment]] = {}
-        for thread in threads:
-            found.setdefault(self._exact_key(thread) or self._likely_key(thread), []).append(thread)
-        return found
+        return _sorted(threads, lambda thread: self._exact_key(thread) or self._likely_key(thread))
 
     def since(self, thread: Comment) -> Literal["", "changed", "gone"]:
         """What became of the block a thread hangs on."""
@@ -108,6 +110,42 @@ class Hanging:
     def _leaves(self) -> list[tuple[str, str]]:
         """The keys of the blocks with words of their own, and the words."""
         return [(block.key, _said(block.plain())) for block in self._blocks if block.runs or block.text]
+
+
+class BothSides:
+    """Where threads hang on a page as it was and as it is."""
+
+    def __init__(self, documents: tuple[Document, Document]) -> None:
+        self.documents = documents
+        self._old, self._new = map(Hanging, documents)
+
+    def threads(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
+        """The threads by block: where each was made, on either side; else where its words stand, as they are or as they
+        were; else on what is most like them now; else on the page as a whole."""
+        found: dict[str, list[Comment]] = {}
+        left = list(threads)
+        for look in (self._new.named, self._old.named, self._new.exact, self._old.exact, self._new.likely):
+            hung = look(left)
+            left = hung.pop("", [])
+            for key, among in hung.items():
+                found.setdefault(key, []).extend(among)
+        return {**found, "": left} if left else found
+
+    def is_outdated(self, thread: Comment) -> bool:
+        """Whether what a thread is about is not there any more as it was when it was begun. What a server says of it is
+        about one side: of what is only on the other, it says whether it was made there."""
+        if thread.target.node is None or self._new.has(thread):
+            return False
+        by_words = "" not in self._new.exact([thread]) or "" not in self._old.exact([thread])
+        says = thread.target.page is not None and thread.target.page.outdated
+        return bool(says) or not (self._old.has(thread) or by_words)
+
+
+def _sorted(threads: Iterable[Comment], key_of: Callable[[Comment], str]) -> dict[str, list[Comment]]:
+    found: dict[str, list[Comment]] = {}
+    for thread in threads:
+        found.setdefault(key_of(thread), []).append(thread)
+    return found
 
 
 def _said(words: str) -> str:

@@ -32,9 +32,11 @@ class Railed(Discussing):
         """Show the threads as they are now between the lines of the diff."""
         raise NotImplementedError
 
-    def rails(self, hanging: Mapping[str, Sequence[Comment]]) -> dict[str, list[ThreadLine]]:
+    def rails(
+        self, hanging: Mapping[str, Sequence[Comment]], is_outdated: Callable[[Comment], bool]
+    ) -> dict[str, list[ThreadLine]]:
         """Threads by block as the diff shows them."""
-        return thread_lines(hanging, self.octavo.known.on_its_way, self._replies)
+        return thread_lines(hanging, self.octavo.known.on_its_way, self._replies, is_outdated)
 
     @on(DiffView.RepliesWanted)
     def _follow_replies(self, message: DiffView.RepliesWanted) -> None:
@@ -53,6 +55,7 @@ def thread_lines(
     threads: Mapping[str, Sequence[Comment]],
     on_its_way: Callable[[str], str],
     replies: Mapping[str, Sequence[Reply]] = MappingProxyType({}),
+    is_outdated: Callable[[Comment], bool] = lambda thread: False,
 ) -> dict[str, list[ThreadLine]]:
     """Threads by block as a diff shows them, those on no block under "". `on_its_way` says of an id how far it got that
     is not there yet."""
@@ -72,7 +75,7 @@ def thread_lines(
             open=thread.is_open,
             answers=tuple(Answer(each.posted_by.name, age(each), each.body.text) for each in answers[-MOST_ANSWERS:]),
             key=thread.id,
-            outdated=is_gone or bool(target.page is not None and target.page.outdated),
+            outdated=is_gone or is_outdated(thread),
             about=" ".join((target.node.preview or "").split()) if is_gone and target.node is not None else "",
         )
 

@@ -36,11 +36,11 @@ def post(
     if cell and not page:
         raise Refused(400, "tableCell names a cell of a page: page is required with it.")
     if page:
-        if page not in threads.pages:
+        if not threads.has(threads.revision, page, None) and not threads.has(threads.base, page, None):
             raise Refused(404, f"There is no page “{page}” in this content: it may have been deleted.")
         target["page"] = page
     if node:
-        says = threads.says(threads.pages[page or ""], node)
+        says = threads.said(page or "", node)
         target["node"] = {"id": node, "preview": says[:PREVIEW_LIMIT]} if says else {"id": node}
     if cell:
         target["tableCell"] = {"record": cell.record, "definition": cell.definition}

@@ -10,6 +10,7 @@ from octavo.api.bodies import Format
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.documents import trees
 from octavo.server.behaviour import revisions
+from octavo.server.behaviour.change_requests import base_of, path_of
 from octavo.server.behaviour.permissions import allows, role
 from octavo.server.behaviour.users import present_user
 from octavo.server.bodies import body
@@ -24,8 +25,8 @@ class Threads:
 
     world: World
     at: Discussion
-    _said: dict[str, dict[str, str]] = field(default_factory=dict)
-    """What the blocks of pages say, by the id of the page and the key of the block."""
+    _said: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
+    """What the blocks of pages say, by the id of the page, what names its text, and the key of the block."""
 
     @property
     def path(self) -> str:
@@ -49,6 +50,14 @@ class Threads:
     def pages(self) -> dict[str, Json]:
         """The pages of the place by id."""
         return {each["id"]: each for each in trees.walk(self.revision["pages"])}
+
+    @cached_property
+    def base(self) -> Json | None:
+        """The revision a change request started from: what it removes is spoken of too."""
+        if not isinstance(self.at, ChangeRequestRef):
+            return None
+        base = base_of(self.world.store.get(path_of(self.at)))
+        return self.world.store.find(f"/spaces/{self.at.space_id}/revisions/{base}")
 
     def comment(self, document: Json, format: Format | None = None) -> Json:
         """A comment as the caller sees it."""
@@ -105,21 +114,42 @@ class Threads:
         return shown
 
     def _page(self, page_id: str, target: Json) -> Json:
-        page = self.pages.get(page_id)
-        outdated = page is None or ("node" in target and self.says(page, target["node"]["id"]) is None)
+        page, node = self.pages.get(page_id), target.get("node", {}).get("id")
+        outdated = page is None or (node is not None and self.says(page, node) is None)
+        if outdated and self.base is not None and not self.has(self._then(target), page_id, node):
+            outdated = not self.has(self.base, page_id, node)  # it was made on what the change request removes
         if page is None:
-            then = self.world.store.find(f"/spaces/{self.at.space_id}/revisions/{target['revision']}")
-            page = (then and trees.find(then["pages"], page_id)) or {"id": page_id, "title": "Deleted page", "path": ""}
+            places = filter(None, (self._then(target), self.base))
+            found = (trees.find(place["pages"], page_id) for place in places)
+            page = next(filter(None, found), None) or {"id": page_id, "title": "Deleted page", "path": ""}
         names = ("id", "title", "path", "emoji", "icon", "createdAt", "updatedAt")
         return {**{name: page[name] for name in names if page.get(name) is not None}, "outdated": outdated}
 
-    def says(self, page: Json, node: str) -> str | None:
+    def _then(self, target: Json) -> Json | None:
+        """The revision a comment was made on."""
+        return self.world.store.find(f"/spaces/{self.at.space_id}/revisions/{target['revision']}")
+
+    def has(self, revision: Json | None, page_id: str, node: str | None) -> bool:
+        """Whether a revision has a page, and in it a block if one is named."""
+        page = trees.find(revision["pages"], page_id) if revision is not None else None
+        return page is not None and (node is None or self.says(page, node, revision) is not None)
+
+    def said(self, page_id: str, node: str) -> str | None:
+        """What a block says, or said before the change request removed it."""
+        for revision in (self.revision, self.base):
+            page = trees.find(revision["pages"], page_id) if revision is not None else None
+            if page is not None and (said := self.says(page, node, revision)) is not None:
+                return said
+        return None
+
+    def says(self, page: Json, node: str, revision: Json | None = None) -> str | None:
         """What a block of a page says, also one of what the page includes. None when it has no such block."""
-        if page["id"] not in self._said:
+        name = page["id"], page.get("text", "")
+        if name not in self._said:
             text = self.world.store.text(page["text"]) if page.get("text") else ""
-            whole = dereferenced(self.world.store, text, page, self.revision)
-            self._said[page["id"]] = _blocks(text) if whole is text else {**_blocks(whole), **_blocks(text)}
-        return self._said[page["id"]].get(node)
+            whole = dereferenced(self.world.store, text, page, revision or self.revision)
+            self._said[name] = _blocks(text) if whole is text else {**_blocks(whole), **_blocks(text)}
+        return self._said[name].get(node)
 
 
 @lru_cache(maxsize=256)

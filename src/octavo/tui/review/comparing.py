@@ -22,7 +22,7 @@ from octavo.documents import links
 from octavo.documents.blocks import Block, Document
 from octavo.documents.changes import Diff
 from octavo.tui import following_links
-from octavo.tui.hanging import Hanging
+from octavo.tui.hanging import BothSides
 from octavo.tui.page.compared import Compared
 from octavo.tui.page.diff_view import DiffView
 from octavo.tui.page.page_parts import LinkFollowed
@@ -54,7 +54,7 @@ class Comparing(Railed):
         self._shown: tuple[ChangedPage, Sides] | None = None
         """Which change is on show, as it was listed, between which revisions."""
         self._documents: tuple[Document, Document] | None = None
-        self._hanging_in: tuple[Hanging, Hanging] | None = None
+        self._hanging_in: BothSides | None = None
         """Where threads hang on both of them."""
         self.sides: Sides | None = None
         """Between which revisions it is compared, as soon as that is known."""
@@ -216,23 +216,17 @@ class Comparing(Railed):
 
     def draw_threads(self) -> None:
         """Show the threads as they are now between the lines of the diff."""
-        if self._documents is not None:
-            self.view.set_threads(self.rails(self._hanging()))
+        if (both := self._both_sides) is not None:
+            self.view.set_threads(self.rails(both.threads(self._page_threads()), both.is_outdated))
 
-    def _hanging(self) -> dict[str, list[Comment]]:
-        """The threads of the page by block: of the new side, else of the old one, else the one that is most like it, as it
-        was edited since; else the page as a whole."""
+    @property
+    def _both_sides(self) -> BothSides | None:
+        """Where threads hang on the page on show."""
         if self._documents is None:
-            return {}
-        if self._hanging_in is None or self._hanging_in[1].document is not self._documents[1]:
-            self._hanging_in = (Hanging(self._documents[0]), Hanging(self._documents[1]))
-        old, new = self._hanging_in
-        found = new.exact(self._page_threads())
-        for key, threads in old.exact(found.pop("", [])).items():
-            found.setdefault(key, []).extend(threads)
-        for key, threads in new.likely(found.pop("", [])).items():
-            found.setdefault(key, []).extend(threads)
-        return found
+            return None
+        if self._hanging_in is None or self._hanging_in.documents is not self._documents:
+            self._hanging_in = BothSides(self._documents)
+        return self._hanging_in
 
     def _page_threads(self) -> tuple[Comment, ...]:
         change = self.change_on_show
@@ -266,7 +260,8 @@ class Comparing(Railed):
     def threads_on(self, block: Block) -> list[Comment]:
         if block.kind == "thread":
             return [thread for thread in self._page_threads() if thread.id == block.key]
-        return under(block, self._hanging())
+        both = self._both_sides
+        return under(block, both.threads(self._page_threads())) if both is not None else []
 
     @property
     def known_threads(self) -> tuple[Comment, ...]:

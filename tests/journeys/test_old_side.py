@@ -1,0 +1,75 @@
+"""What is said of what a change request removes hangs where it was said, and is not called outdated."""
+
+from __future__ import annotations
+
+from octavo.api import change_requests, comments, content
+from octavo.api.content import DeletePage, DocumentBody, UpdatePage
+from octavo.tui.screens.change_request import ChangeRequestScreen
+from tests.journeys.stage import Run, Stage
+from tests.journeys.test_fresh_diffs import HARBOUR, YUKI, Proposal
+
+LAST = "All times in requests and answers are UTC"
+
+
+def cursor(run: Run) -> str:
+    screen = run.app.screen
+    assert isinstance(screen, ChangeRequestScreen)
+    stop = screen.view.cursor_stop()
+    return " ".join(stop[3].plain().split()) if stop is not None else ""
+
+
+async def go_to_old_side(run: Run, words: str) -> None:
+    for _ in range(12):
+        if words in cursor(run) and run.app.screen.view.side == "old":  # type: ignore[attr-defined]  # the diff
+            return
+        await run.press("(")
+    raise AssertionError(cursor(run))
+
+
+async def test_a_comment_on_a_removed_block_hangs_at_it_and_is_not_outdated_also_after_a_restart(stage: Stage) -> None:
+    async with stage.play() as run:
+        proposal = await Proposal.open(run)
+        page = proposal.ids["Time and time zones"]
+        text = (await run.ask(content.GetPage(at=HARBOUR, page_id=page, format="markdown"), YUKI)).markdown or ""
+        gone = next(part for part in text.split("\n\n") if part.startswith("All times"))
+        without = text.replace(f"{gone}\n\n", "")
+        await proposal.edit(UpdatePage(page=page, document=DocumentBody(markdown=without)))
+        await proposal.show()
+        await run.see("− All times in requests")
+        await run.press("enter")
+        await go_to_old_side(run, LAST)
+        await run.press("c")
+        await run.see("Comment on Time and time zones, as it was")
+        await run.type("Keep this one.")
+        await run.press("ctrl+s")
+        await run.see("Keep this one.")
+        await run.sent()
+        await run.see("┊ ● Mara Lindqvist · 0s · open ")
+        assert "outdated" not in run.text
+        (sent,) = run.gate.sent(comments.Create)
+        assert sent.node is not None
+        await run.quit()
+    async with stage.play() as run:
+        run.app.open_change_request(await run.ask(change_requests.Get(at=proposal.at), YUKI), HARBOUR)
+        await run.see("− All times in requests", "┊ Keep this one.")
+        assert "outdated" not in run.text
+        lines = run.lines
+        removed = max(number for number, line in enumerate(lines) if " − " in line)
+        assert "┊ ● Mara" in "".join(lines[removed : removed + 4]), run.text
+        (thread,) = (await run.ask(comments.List(at=proposal.at, format="markdown"), YUKI)).items
+        assert thread.target.page is not None
+        assert not thread.target.page.outdated, "the list of comments does not call it so either"
+
+
+async def test_a_comment_on_a_page_that_is_removed_is_taken_and_stays_at_it(stage: Stage) -> None:
+    async with stage.play() as run:
+        proposal = await Proposal.open(run)
+        await proposal.edit(DeletePage(page=proposal.ids["Time and time zones"]))
+        await proposal.show()
+        await run.see("− All times in requests")
+        await run.press("enter", "c")
+        await run.type("This has to stay.")
+        await run.press("ctrl+s")
+        await run.sent()
+        await run.see("┊ This has to stay.", "− Time and time")
+        assert "outdated" not in run.text
