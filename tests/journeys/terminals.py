@@ -11,10 +11,19 @@ from tests.journeys.stage import Stage
 MODULE = (sys.executable, "-m")
 
 
-def terminal(stage: Stage, *command: str, size: tuple[int, int] = (120, 36)) -> Terminal:
-    """Run a module of Python, such as `octavo demo`, in the folders of `stage`."""
+CONTROLS = (
+    sys.executable,
+    "-c",
+    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])",
+)
+"""Before a command: the terminal is the one that controls it, so that Ctrl-C there is a signal to all in the foreground."""
+
+
+def terminal(stage: Stage, *command: str, size: tuple[int, int] = (120, 36), controls: bool = False) -> Terminal:
+    """Run a module of Python, such as `octavo demo`, in the folders of `stage`. `controls`: as a shell does, with signals
+    from the keys of the terminal."""
     folders = {f"OCTAVO_{name.upper()}_DIR": str(stage.folder / name) for name in ("config", "data", "state", "cache")}
-    return Terminal((*MODULE, *command), folders, columns=size[0], rows=size[1])
+    return Terminal((*(CONTROLS if controls else ()), *MODULE, *command), folders, columns=size[0], rows=size[1])
 
 
 def written(running: Terminal) -> bytes:

@@ -173,6 +173,9 @@ class Octavo(Wearing, HeldBack[int], Explaining[int]):
         loop = asyncio.get_running_loop()
         for number in (signal.SIGHUP, signal.SIGTERM):
             loop.add_signal_handler(number, self._terminated)
+        if not self.is_headless:
+            # Here Ctrl-C is a key. The signal is of the moment in which somebody else has the terminal, and for them.
+            loop.add_signal_handler(signal.SIGINT, lambda: None)
         loop.set_exception_handler(self._seen)
         if self.settings.keys:
             # Only then: every place with keys has to be imported for it.

@@ -16,10 +16,11 @@ LEFT_OUT_SECONDS = 15.0
 
 async def tell(app: Octavo, session: Session) -> None:
     """Say it, as soon as each is known."""
-    from octavo.tui.review import unfinished  # the first screen is painted by now
+    from octavo.tui import kept_files  # the first screen is painted by now
+    from octavo.tui.review import unfinished
     from octavo.tui.writing import unsent
 
-    telling = [unfinished.tell(app, session), unsent.tell(app, session)]
+    telling = [unfinished.tell(app, session), unsent.tell(app, session), kept_files.tell(app)]
     if session.left_out is not None:
         telling.append(_tell_left_out(app, session.left_out))
     await asyncio.gather(*telling)

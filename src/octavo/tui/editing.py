@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
+import signal
 import stat
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path, PurePath
 from typing import Any, Protocol, runtime_checkable
 
 from textual.app import App, SuspendNotSupported
@@ -23,7 +27,11 @@ from octavo.tui.editor_lines import at_line
 LARGEST = 1024 * 1024
 """Bytes: a longer file is not read back."""
 
+OPENS_AGAIN = "It is kept: ! opens it again."
+
 _USUAL_EDITORS = ("sensible-editor", "nano", "vi")
+_FOR_THE_CHILD = (signal.SIGINT, signal.SIGQUIT)
+"""What Ctrl-C and Ctrl-\\ send to all in the foreground."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,27 @@ class NotEdited:
     sentence: str
     kept: Path | None = None
 
+    @property
+    def said(self) -> str:
+        """The sentence, and where the text can be had when it is kept."""
+        return f"{self.sentence} {OPENS_AGAIN}" if self.kept is not None else self.sentence
+
+
+@dataclass(frozen=True)
+class About:
+    """What an editor is opened for. It is kept beside the file, so that the text is found however all ended."""
+
+    title: str
+    """Such as `Comment on Welcome`, or the title of a page."""
+    place: str
+    """Its place among the drafts."""
+    of: str
+    """The namespace of the session."""
+    why: str = ""
+    """Why the text was not taken, in a sentence, once that is known."""
+    process: int = 0
+    """The Octavo that waits for the editor."""
+
 
 @runtime_checkable
 class Chosen(Protocol):
@@ -55,16 +84,51 @@ def edit_text(
     *,
     name: str = "comment",
     keep: Callable[[str], None] | None = None,
+    about: About | None = None,
     line: int = 1,
 ) -> Edited | NotEdited:
     """Let the person change `text` in their editor while `app` stands still. `folder` becomes private (0700). `line` is
     the one it opens at, where it takes one."""
+
+    def run(command: Sequence[str]) -> Edited | NotEdited:
+        return run_editor(text, folder, os.environ, command=command, name=name, keep=keep, about=about, line=line)
+
+    return _standing_still(app, run)
+
+
+def edit_again(app: App[Any], path: Path, keep: Callable[[str], None]) -> Edited | NotEdited:
+    """Let the person go on in a file that an editor left, while `app` stands still. `keep` is as for `run_editor`."""
+
+    def run(command: Sequence[str]) -> Edited | NotEdited:
+        program = list(command) or _editor(os.environ)
+        return program if isinstance(program, NotEdited) else _run([*program, str(path)], path, os.environ, None, keep)
+
+    return _standing_still(app, run)
+
+
+def _standing_still(app: App[Any], run: Callable[[Sequence[str]], Edited | NotEdited]) -> Edited | NotEdited:
     command = app.settings.editor if isinstance(app, Chosen) else ()
     try:
-        with app.suspend():
-            return run_editor(text, folder, os.environ, command=command, name=name, keep=keep, line=line)
+        # From before the terminal is given away until after it is back, so that no Ctrl-C falls between.
+        with signals_for_the_child(), app.suspend():
+            return run(command)
     except SuspendNotSupported:
         return NotEdited("An editor cannot be started from this terminal.")
+
+
+@contextmanager
+def signals_for_the_child() -> Iterator[None]:
+    """What the keys of the terminal send to all in the foreground is for the program that has it meanwhile, not for us."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only there can be said what signals do, and only there they are dealt with
+        return
+    # A handler is not inherited by the child, as it would be to ignore them.
+    before = {each: signal.signal(each, lambda *_: None) for each in _FOR_THE_CHILD}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, signal.SIG_DFL if handler is None else handler)
 
 
 def run_editor(
@@ -75,13 +139,15 @@ def run_editor(
     command: Sequence[str] = (),
     name: str = "comment",
     keep: Callable[[str], None] | None = None,
+    about: About | None = None,
     line: int = 1,
 ) -> Edited | NotEdited:
     """Run an editor on a private file with `text`, and read it back: `command`, or else what `environment` names.
 
-    The file is removed when its text was read, and kept when anything failed. What `name` begins with is what the name
-    of the file begins with. `keep` is called with the text before the file is removed, and may raise NotSaved. With it
-    the text is exactly that of the file; without it, it has no line end at its end, and lines end as they do here.
+    The file is removed when its text was read, and kept with what it is `about` when anything failed. What `name` begins
+    with is what the name of the file begins with. `keep` is called with the text before the file is removed, and may raise
+    NotSaved. With it the text is exactly that of the file; without it, it has no line end at its end, and lines end as
+    they do here.
     """
     program = list(command) or _editor(environment)
     if isinstance(program, NotEdited):
@@ -90,25 +156,60 @@ def run_editor(
         return NotEdited("The text is larger than 1 MiB, which is more than is read back from an editor.")
     try:
         path = _write(text, folder, name)
+        if about is not None:
+            _note(path, replace(about, process=os.getpid()))
     except OSError as error:
         return NotEdited(f"No file to edit could be made in {folder}: {error.strerror}.")
-    try:
-        ended = subprocess.run(at_line(program, str(path), line), env=for_children(environment), check=False)
-    except OSError as error:
-        path.unlink(missing_ok=True)
-        return NotEdited(f"{program[0]} could not be started: {error.strerror}. Set EDITOR to another program.")
-    if ended.returncode != 0:
-        return NotEdited(f"{program[0]} ended with {ended.returncode}. The text is kept in {path}.", path)
-    read = read_back(path)
-    if isinstance(read, NotEdited):
+    read = _run(at_line(program, str(path), line), path, environment, text, keep)
+    if isinstance(read, NotEdited) or keep is not None:
         return read
-    if keep is not None:
+    return Edited(read.text.replace("\r\n", "\n").removesuffix("\n"))
+
+
+def _run(
+    words: Sequence[str],
+    path: Path,
+    environment: Mapping[str, str],
+    before: str | None,
+    keep: Callable[[str], None] | None,
+) -> Edited | NotEdited:
+    """Run a command on a file. `before` is what the file says; None: nobody else has that text."""
+    try:
+        ended = subprocess.run(words, env=for_children(environment), check=False)
+    except OSError as error:
+        if before is not None:
+            forget(path)
+        return NotEdited(f"{words[0]} could not be started: {error.strerror}. Set EDITOR to another program.")
+    read = read_back(path)
+    if ended.returncode != 0:
+        said = f"{PurePath(words[0]).name} {_ended(ended.returncode)}"
+        if before is not None and isinstance(read, Edited) and read.text == before:
+            forget(path)
+            return NotEdited(f"{said}, and nothing was changed.")
+        read = NotEdited(f"{said}.", path if _is_there(path) else None)
+    elif isinstance(read, Edited) and keep is not None:
         try:
             keep(read.text)
         except NotSaved as error:
-            return NotEdited(f"{error} The text is kept in {path}.", path)
-    path.unlink(missing_ok=True)
-    return read if keep is not None else Edited(read.text.replace("\r\n", "\n").removesuffix("\n"))
+            read = NotEdited(str(error), path)
+    if isinstance(read, Edited):
+        forget(path)
+        return read
+    if read.kept is None:
+        _about_of(path).unlink(missing_ok=True)
+        return read
+    if (about := about_of(path)) is not None:
+        with suppress(OSError):  # then it is kept without the reason
+            _note(path, replace(about, why=read.sentence, process=0))
+    return read
+
+
+def _ended(code: int) -> str:
+    if code in (-signal.SIGINT, 128 + signal.SIGINT):
+        return "was ended with Ctrl-C"
+    if code < 0 and -code in {each.value for each in signal.Signals}:
+        return f"was ended by {signal.Signals(-code).name}"
+    return f"ended with {code}"
 
 
 def _editor(environment: Mapping[str, str]) -> list[str] | NotEdited:
@@ -131,6 +232,42 @@ def _write(text: str, folder: Path, name: str) -> Path:
     return Path(path)
 
 
+def _is_there(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
+
+
+def _about_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.json")
+
+
+def _note(path: Path, about: About) -> None:
+    """Write down beside the file what it is. Raises OSError."""
+    new = _about_of(path).with_suffix(".new")
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump(asdict(about), file)
+    new.replace(_about_of(path))
+
+
+def about_of(path: Path) -> About | None:
+    """What the file of an editor is, if that was written down."""
+    try:
+        noted = json.loads(_about_of(path).read_text(encoding="utf-8"))
+        texts = [noted[name] for name in ("title", "place", "of", "why")]
+        process = noted["process"]
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    if not all(isinstance(each, str) for each in texts) or not isinstance(process, int):
+        return None
+    return About(*texts, process=process)
+
+
+def forget(path: Path) -> None:
+    """Remove the file of an editor, and what was written down of it. Raises OSError."""
+    path.unlink(missing_ok=True)
+    _about_of(path).unlink(missing_ok=True)
+
+
 def read_back(path: Path) -> Edited | NotEdited:
     """The text of a file an editor had, exactly."""
     # Read by its path: editors write a new file and put it in the place of the old one.
@@ -140,17 +277,20 @@ def read_back(path: Path) -> Edited | NotEdited:
         try:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):
-                return NotEdited(f"{path} is no regular file any more and was not read.", path)
+                return NotEdited(f"{path} is no regular file any more and was not read.")
             if found.st_size > LARGEST:
-                return NotEdited(f"The text is larger than 1 MiB and was not read. It is kept in {path}.", path)
+                return NotEdited("The text is larger than 1 MiB, so it cannot be sent.", path)
             raw = os.read(descriptor, LARGEST)
         finally:
             os.close(descriptor)
     except FileNotFoundError:
         return NotEdited("The text could not be read back: the editor took its file away.")
     except OSError as error:
-        return NotEdited(f"{path} could not be read back: {error.strerror}.", path)
+        return NotEdited(f"{path} could not be read back: {error.strerror}.", path if _is_there(path) else None)
     try:
-        return Edited(raw.decode("utf-8"))
+        text = raw.decode("utf-8")
     except UnicodeDecodeError:
-        return NotEdited(f"The text is not UTF-8 and was not read. It is kept in {path}.", path)
+        return NotEdited("The text is not UTF-8, so it cannot be sent.", path)
+    if "\0" in text:
+        return NotEdited("The text has NUL characters in it, so it cannot be sent.", path)
+    return Edited(text)

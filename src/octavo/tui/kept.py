@@ -22,6 +22,11 @@ class Kept:
         self._drafts = app.session.drafts
 
     @property
+    def place(self) -> str:
+        """Its place among the drafts."""
+        return self._place
+
+    @property
     def text(self) -> str:
         """What to begin with."""
         draft = self._drafts.get(self._place)

@@ -208,6 +208,7 @@ def _compose(
     start: str = "",
     after: Sequence[Queued] = (),
 ) -> None:
+    from octavo.tui.editing import About
     from octavo.tui.naming_people import People
     from octavo.tui.screens.composer import Composer
     from octavo.tui.widgets.preview import Preview
@@ -227,6 +228,7 @@ def _compose(
         trouble=lambda: state.trouble,
         preview=Preview,
         editing_folder=app.settings.state_folder / "editing",
+        about=About(title, place, state.namespace),
         people=People(app, at),
     )
     app.push_screen(composer, written)

@@ -15,7 +15,7 @@ from octavo.documents.conflicts import markers
 from octavo.documents.merging.resolution import Choice, Side, chosen_lines
 from octavo.documents.merging.within import Conflict
 from octavo.tui.ages import plural
-from octavo.tui.editing import NotEdited, edit_text, read_back
+from octavo.tui.editing import About, NotEdited, edit_text, forget, read_back
 from octavo.tui.kept import Kept
 from octavo.tui.review.settling import Unsettled
 from octavo.tui.writing import into_requests
@@ -89,9 +89,12 @@ def write(app: Octavo, choices: Choices, name: str, conflict: Conflict) -> bool:
         if (mine := with_own_end(begin, written)) != begin:
             kept.save_now(mine)
 
-    result = edit_text(app, begin, folder(app), name="conflict", keep=keep)
+    about = About("what becomes of a conflict", kept.place, app.session.state.namespace)
+    result = edit_text(app, begin, folder(app), name="conflict", keep=keep, about=about)
     if isinstance(result, NotEdited):
-        app.say(f"{result.sentence} Nothing is decided by that.{_goes_on(result, keep)}", tone="care", seconds=10.0)
+        goes_on = _goes_on(result, keep)
+        said = f"{result.sentence} Nothing is decided by that." if goes_on else f"Nothing is decided: {result.said}"
+        app.say(f"{said}{goes_on}", tone="care", seconds=10.0)
         return False
     mine = with_own_end(begin, result.text)
     if mine == begin:
@@ -111,6 +114,8 @@ def _goes_on(result: NotEdited, keep: Callable[[str], None]) -> str:
         keep(left.text)
     except NotSaved:
         return ""  # it is in the file
+    if result.kept is not None:
+        forget(result.kept)
     return " e goes on with it."
 
 

@@ -19,7 +19,7 @@ from textual.widgets import Static, TextArea
 
 from octavo.data.state import NotSaved
 from octavo.tui.ages import plural
-from octavo.tui.editing import Edited, edit_text
+from octavo.tui.editing import About, Edited, edit_text
 from octavo.tui.screens.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.content import safe
 from octavo.tui.widgets.writing import Writing
@@ -94,20 +94,22 @@ class Composer(Dialog[str | None]):
         placeholder: str = "Write a comment",
         preview: Callable[[str], Widget] | None = None,
         editing_folder: Path | None = None,
+        about: About | None = None,
         limit: int | None = None,
         people: Nameable | None = None,
     ) -> None:
         """`title` says what it answers, `quoted` is an excerpt of that. `draft` is what the text begins with.
 
         `preview` gives a widget that shows a text as it will look. `editing_folder` is where a file for the editor
-        may be; without it there is no editor. `limit` is the most characters that can be sent. `trouble` says why
+        may be; without it there is no editor. `about` says what is in it. `limit` is the most characters that can be sent. `trouble` says why
         nothing can be saved, when nothing can: then nothing can be sent. `people` can be named with `@`.
         """
         super().__init__()
         self._title, self._quoted, self._verb, self._placeholder = title, quoted, verb, placeholder
         self._begun = self._saved = self._typed_last = draft
         self._save_draft, self._save_draft_now, self._trouble = save_draft, save_draft_now, trouble
-        self._preview, self._folder, self._limit, self._people = preview, editing_folder, limit, people
+        self._preview, self._limit, self._people = preview, limit, people
+        self._folder, self._about = editing_folder, about
         self._under_way: str | None = None
         """What is being kept: the newest of it."""
         self._clock = DraftClock()
@@ -307,14 +309,18 @@ class Composer(Dialog[str | None]):
     def action_edit(self) -> None:
         if self._folder is None:
             return
-        self.keep()
-        result = edit_text(self.app, self.text, self._folder)
+        self.keep_now()
+        result = edit_text(self.app, self.text, self._folder, keep=self._keep_edited, about=self._about)
         if isinstance(result, Edited):
-            self.writing.load_text(result.text)
+            self.writing.load_text(_as_typed(result.text))
             self.writing.move_cursor(self.writing.document.end)
             self.keep()
         else:
-            self._say(result.sentence, "$warning")
+            self._say(result.said, "$warning")
+
+    def _keep_edited(self, text: str) -> None:
+        # Before its file goes: whatever ends us next finds it in one place or the other.
+        self._save_draft_now(_as_typed(text))
 
     def action_mention(self) -> None:
         """Write the `@`, and where it begins a word ask whom it is to name."""
@@ -351,3 +357,8 @@ class Composer(Dialog[str | None]):
             await box.mount(self._preview(self.text))
             self.add_class("-preview")
             box.focus()
+
+
+def _as_typed(text: str) -> str:
+    """The text of a file as it would be typed: lines end as they do here, and the last does not."""
+    return text.replace("\r\n", "\n").removesuffix("\n")

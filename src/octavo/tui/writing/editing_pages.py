@@ -18,7 +18,7 @@ from octavo.data.writing_content import texts
 from octavo.documents.conflicts import markers
 from octavo.tui.ages import long_age, plural
 from octavo.tui.allowing import UNDECIDED
-from octavo.tui.editing import NotEdited, edit_text
+from octavo.tui.editing import About, NotEdited, edit_text
 from octavo.tui.editor_lines import line_of
 from octavo.tui.kept import Kept
 from octavo.tui.meanwhile import meanwhile
@@ -200,9 +200,10 @@ class PageEdit:
                 kept.save_now(written)
 
         name = place.file_name(self.app.session)
-        result = edit_text(self.app, text.text, folder(self.app), name=name, keep=keep, line=line)
+        about = About(self.title, place.name, self.app.session.state.namespace)
+        result = edit_text(self.app, text.text, folder(self.app), name=name, keep=keep, about=about, line=line)
         if isinstance(result, NotEdited):
-            self.app.say(f"{result.sentence} {KEPT if result.kept else ''}".rstrip(), tone="care", seconds=10.0)
+            self.app.say(result.said, tone="care", seconds=10.0)
             self.ended(None)
             return
         mine = Raw(with_own_end(text.text, result.text))

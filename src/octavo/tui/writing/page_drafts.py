@@ -71,12 +71,17 @@ class PageDraft:
     saved_at: datetime
 
 
+def page_place(name: str) -> PagePlace:
+    """The place that has this name."""
+    _, space, page, into, revision, number = name.split(" ")
+    return PagePlace(space, page, revision, "" if into == _NONE else into, int(number))
+
+
 def page_drafts(drafts: Drafts, space: str, page: str, change_request: str = "") -> tuple[PageDraft, ...]:
     """What is not sent of a page, newest first: for one change request, or for any."""
     found = []
     for draft in drafts.beginning(_begin(space, page)):
-        _, _, _, into, revision, number = draft.place.split(" ")
-        place = PagePlace(space, page, revision, "" if into == _NONE else into, int(number))
+        place = page_place(draft.place)
         if change_request in ("", place.change_request):
             found.append(PageDraft(place, Raw(draft.text), draft.saved_at))
     return tuple(found)
@@ -111,15 +116,15 @@ def unsent_pages(app: Octavo, space: str, pages: Iterable[str]) -> frozenset[str
 
 async def take_over(app: Octavo, space: str, page: str) -> None:
     """Make drafts of what editors left behind that nobody waits for any more. Raises NotSaved."""
-    from octavo.tui.editing import Edited, read_back  # to know whether there is any takes less
+    from octavo.tui.editing import Edited, about_of, forget, read_back  # to know whether there is any takes less
 
     known = {draft.place for draft in page_drafts(app.session.drafts, space, page)}  # what it began with is taken over
     for path, place in _left(app, space, page):
-        left = read_back(path)
-        if isinstance(left, Edited):
+        left, about = read_back(path), about_of(path)
+        if isinstance(left, Edited) and not (about and about.why):  # what was not taken then, ! opens again
             if left.text.strip() and (place in known or not await _is_as_it_was(app, place, left.text)):
                 await Kept(app, place.name).save(left.text)
-            path.unlink(missing_ok=True)
+            forget(path)
 
 
 def _left(app: Octavo, space: str, page: str) -> list[tuple[Path, PagePlace]]:

@@ -1,0 +1,157 @@
+"""What an editor wrote that could not be taken from it: files that stay, are told of, and can be opened again."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from octavo.data.state import NotSaved
+from octavo.tui.editing import About, Edited, NotEdited, about_of, edit_again, forget, read_back
+from octavo.tui.kept import Kept
+
+if TYPE_CHECKING:
+    from octavo.tui.app import Octavo
+    from octavo.tui.screens.confirm import Confirmed
+
+SECONDS = 15.0
+_LEFT = "It was open in an editor when Octavo ended."
+_NAMES = {"comment": "A comment", "conflict": "What becomes of a conflict", "page": "A page"}
+
+
+@dataclass(frozen=True)
+class KeptFile:
+    """A file of an editor that nobody waits for any more."""
+
+    path: Path
+    about: About
+    saved_at: datetime
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether its text could be taken now."""
+        return isinstance(read_back(self.path), Edited)
+
+    @property
+    def sentence(self) -> str:
+        """Why the text was not taken, and what can be done."""
+        read = read_back(self.path)
+        why = self.about.why or (read.sentence if isinstance(read, NotEdited) else _LEFT)
+        return f"{why} enter opens it again in your editor, X throws it away. It is in {self.path}."
+
+
+def kept_files(app: Octavo) -> tuple[KeptFile, ...]:
+    """Those of this session, the newest first."""
+    found = []
+    for path in _folder(app).glob("*.md"):
+        about = about_of(path)
+        if about is None:
+            kind = path.name.partition("-")[0].partition(".")[0]
+            if kind == "page":
+                continue  # whose it is says its name, and the page it is of takes it over
+            about = About(_NAMES.get(kind, "A text"), "", app.session.state.namespace)
+        if about.of == app.session.state.namespace and not _is_open(about.process) and path.is_file():
+            found.append(KeptFile(path, about, datetime.fromtimestamp(path.stat().st_mtime, UTC)))
+    return tuple(sorted(found, key=lambda each: each.saved_at, reverse=True))
+
+
+def open_again(app: Octavo, file: KeptFile) -> None:
+    """Let the person go on in it. Once it can be read it is the draft of what it was written for."""
+    place = file.about.place
+
+    def keep(text: str) -> None:
+        if place:
+            _keep(app, file.about, text)
+
+    result = edit_again(app, file.path, keep)
+    if isinstance(result, NotEdited):
+        app.say(result.said, tone="care", seconds=SECONDS)
+    elif not place:
+        app.copy_to_clipboard(result.text)
+        app.say("It is not known any more what this was written for: it is copied.", tone="care", seconds=SECONDS)
+    else:
+        _say_where(app, file.about)
+
+
+def throw_away(app: Octavo, file: KeptFile) -> None:
+    """Delete it, once the person said yes."""
+    from octavo.tui.screens.confirm import Confirm
+
+    def decided(answer: Confirmed | None) -> None:
+        if answer is not None:
+            try:
+                forget(file.path)
+            except OSError as error:
+                app.say(f"{file.path} is still there: {error.strerror}.", tone="failed")
+
+    said = "What you wrote in your editor is lost: nobody else has it."
+    app.push_screen(
+        Confirm(f"Throw away your text of “{file.about.title}”?", verb="Throw it away", intro=said), decided
+    )
+
+
+async def tell(app: Octavo) -> None:
+    """Make drafts of what editors left when Octavo was ended, but for pages, and say what is kept beside."""
+    left = []
+    for file in kept_files(app):
+        is_of_page = file.about.place.startswith("page ")
+        read = read_back(file.path)
+        if isinstance(read, Edited) and not file.about.why and is_of_page:
+            continue  # the page takes it over
+        if isinstance(read, Edited) and not file.about.why and file.about.place:
+            try:
+                _keep(app, file.about, read.text)
+            except NotSaved as error:
+                app.say(str(error), tone="failed")
+                continue
+            forget(file.path)
+            _say_where(app, file.about)
+        else:
+            left.append(file)
+    if len(left) == 1:
+        app.say(f"Your text of “{left[0].about.title}” is kept: ! opens it again.", tone="care", seconds=SECONDS)
+    elif left:
+        app.say(f"{len(left)} texts from your editor are kept: ! opens them again.", tone="care", seconds=SECONDS)
+
+
+def _keep(app: Octavo, about: About, text: str) -> None:
+    """Let it be the draft of its place, beside what else may be there by now. Raises NotSaved."""
+    if about.place.startswith("page "):
+        from octavo.tui.writing.page_drafts import free_place, page_place
+
+        Kept(app, free_place(app.session.drafts, page_place(about.place)).name).save_now(text)
+        return
+    kept = Kept(app, about.place)
+    text = text.replace("\r\n", "\n").removesuffix("\n")
+    before = kept.text
+    kept.save_now(text if before in text else f"{before}\n\n{text}")
+
+
+def _say_where(app: Octavo, about: About) -> None:
+    if not about.place.startswith("page "):
+        app.say(f"“{about.title}” is a draft again: it is there when you open that.", seconds=SECONDS)
+        return
+    from octavo.api.places import SpaceRef
+    from octavo.tui.writing.editing_pages import PageEdit
+    from octavo.tui.writing.page_drafts import page_place
+
+    place = page_place(about.place)
+    edit = PageEdit(app, SpaceRef(space_id=place.space), place.page, about.title)
+    app.background(edit.start())
+
+
+def _folder(app: Octavo) -> Path:
+    return app.settings.state_folder / "editing"
+
+
+def _is_open(process: int) -> bool:
+    """Whether another Octavo waits for the editor that has it: ours stands still for one."""
+    if process in (0, os.getpid()):
+        return False
+    try:
+        os.kill(process, 0)
+    except (OSError, OverflowError):
+        return False
+    return True
