@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import signal
 import sys
 from pathlib import Path
 
@@ -25,7 +27,7 @@ printf '%s' "$line" >> "$1"
 HEEDLESS = """#!/bin/sh
 printf 'half a sentence' >> "$1"
 echo EDITOR OPEN
-while :; do sleep 60; done
+exec sleep 60
 """
 """One that Ctrl-C ends, with something written."""
 WRITES = """#!{python}
@@ -103,5 +105,99 @@ def test_an_editor_that_ctrl_c_ends_leaves_what_it_wrote_to_be_opened_again(
     with terminal(stage, "octavo", "demo", controls=True) as running:
         open_in_composer(running)
         running.write(CTRL_C)
-        running.wait_for("Comment on Welcome", "! opens it again")
+        running.wait_for("Comment on Welcome", "my editor was ended with Ctrl-C. It is kept: ! opens it again.")
         assert [path.read_text() for path in left(stage)] == ["My wordshalf a sentence"]
+        open_again(running, tmp_path, "“Comment on Welcome” is a draft again")
+        running.write(b"c")
+        running.wait_for("Comment on Welcome", "My wordshalf a sentence!")
+    assert kept(stage) == ["My wordshalf a sentence!"]
+    assert left(stage) == []
+
+
+def open_again(running: Terminal, folder: Path, *said: str) -> None:
+    """Open from `!` what is kept, in an editor that makes a text of it."""
+    editor(folder, writes("raw.replace(b'\\xff', b'?').replace(b'\\0', b'')[:90000].rstrip(b'.') + b'!'"))
+    running.write(b"\x1b")
+    running.settle(0.3, wait=1.0)
+    running.write(b"!")
+    running.wait_for("TEXTS FROM YOUR EDITOR", "enter opens it again")
+    running.write(b"\r")
+    running.wait_for(*said)
+
+
+@pytest.mark.parametrize(
+    ("what", "why"),
+    [
+        pytest.param("raw + b' caf\\xff'", "The text is not UTF-8", id="not UTF-8"),
+        pytest.param("raw + b' nothing\\0'", "The text has NUL characters", id="NUL"),
+        pytest.param("raw + b' much' + b'.' * 2**20", "The text is larger than 1 MiB", id="too large"),
+    ],
+)
+def test_what_cannot_be_sent_is_kept_over_a_kill_and_opened_again(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str, why: str
+) -> None:
+    monkeypatch.setenv("EDITOR", editor(tmp_path, writes(what)))
+    with terminal(stage, "octavo", "demo") as running:
+        open_in_composer(running)
+        running.wait_for("Comment on Welcome", why, "so it cannot be sent. It is kept: ! opens it")
+        os.kill(running.pid, signal.SIGKILL)
+    (before,) = left(stage)
+    words = before.read_bytes()
+    assert words.startswith(b"My words")
+    with terminal(stage, "octavo", "demo") as again:
+        again.wait_for("Your text of “Comment on Welcome” is kept: ! opens it again.")
+        assert before.read_bytes() == words
+        open_again(again, tmp_path, "“Comment on Welcome” is a draft again")
+        again.write(b"c")
+        again.wait_for("Comment on Welcome", "!", "draft")
+    (draft,) = kept(stage)
+    assert draft.startswith("My words")
+    assert left(stage) == []
+
+
+def test_a_page_that_cannot_be_sent_is_kept_and_sent_once_it_can_be(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EDITOR", editor(tmp_path, writes("raw.replace(b'three', b'f\\xff')")))
+    with terminal(stage, "octavo", "demo") as running:
+        running.wait_for("Harbour API › Welcome", "e edit")
+        running.write(b"e")
+        running.wait_for("A new change request")
+        running.write(b"\x1b[B\r")
+        running.wait_for("The text is not UTF-8, so it cannot be sent. It is kept: ! opens it again.")
+        open_again(running, tmp_path, "Go on writing", "Send it")
+        running.write(b"\x1b[B\r")
+        running.wait_for("#9 Edit Welcome")
+    assert left(stage) == []
+
+
+def test_what_is_in_the_editor_of_a_comment_when_octavo_is_killed_is_a_draft_at_the_next_start(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EDITOR", editor(tmp_path, writes("raw + b' and more'", "import time; time.sleep(60)")))
+    with terminal(stage, "octavo", "demo") as running:
+        open_in_composer(running)
+        os.kill(running.pid, signal.SIGKILL)
+    with terminal(stage, "octavo", "demo") as again:
+        again.wait_for("“Comment on Welcome” is a draft again")
+    assert kept(stage) == ["My words and more"]
+    assert left(stage) == []
+
+
+def test_what_is_kept_is_thrown_away_only_when_one_says_so(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EDITOR", editor(tmp_path, writes("b'caf\\xff'")))
+    with terminal(stage, "octavo", "demo") as running:
+        open_in_composer(running)
+        running.wait_for("! opens it again.")
+        running.write(b"\x1b")
+        running.settle(0.3, wait=1.0)
+        running.write(b"!")
+        running.wait_for("TEXTS FROM YOUR EDITOR", "Comment on Welcome")
+        running.write(b"X")
+        running.wait_for("Throw away your text of “Comment on Welcome”?")
+        assert len(left(stage)) == 1
+        running.write(b"y")
+        running.settle(0.3, wait=1.0)
+    assert left(stage) == []

@@ -259,7 +259,7 @@ def about_of(path: Path) -> About | None:
         return None
     if not all(isinstance(each, str) for each in texts) or not isinstance(process, int):
         return None
-    return About(*texts, process=process)
+    return About(texts[0], texts[1], texts[2], texts[3], process)
 
 
 def forget(path: Path) -> None:

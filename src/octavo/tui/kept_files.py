@@ -13,6 +13,7 @@ from octavo.tui.editing import About, Edited, NotEdited, about_of, edit_again, f
 from octavo.tui.kept import Kept
 
 if TYPE_CHECKING:
+    from octavo.api.change_requests import ChangeRequest
     from octavo.tui.app import Octavo
     from octavo.tui.screens.confirm import Confirmed
 
@@ -138,8 +139,13 @@ def _say_where(app: Octavo, about: About) -> None:
     from octavo.tui.writing.page_drafts import page_place
 
     place = page_place(about.place)
-    edit = PageEdit(app, SpaceRef(space_id=place.space), place.page, about.title)
-    app.background(edit.start())
+    space, on_show = SpaceRef(space_id=place.space), app.screen
+
+    def ended(change_request: ChangeRequest | None) -> None:
+        if change_request is not None and app.screen is on_show:
+            app.open_change_request(change_request, space)
+
+    app.background(PageEdit(app, space, place.page, about.title, ended=ended).start())
 
 
 def _folder(app: Octavo) -> Path:

@@ -151,7 +151,9 @@ class ActivityScreen(Dialog[None]):
     def _open_again(self) -> None:
         if (file := self.file) is not None:
             self.dismiss(None)
-            kept_files.open_again(self.octavo, file)
+            self.octavo.call_later(kept_files.open_again, self.octavo, file)
+        elif self.rows.item is not None:
+            self.octavo.explain("There is nothing to open here: the line below says all there is to know of it.")
 
     @on(Lines.Highlighted)
     def _say_why(self) -> None:
