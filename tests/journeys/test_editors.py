@@ -163,7 +163,7 @@ def test_a_page_that_cannot_be_sent_is_kept_and_sent_once_it_can_be(
         running.wait_for("Harbour API › Welcome", "e edit")
         running.write(b"e")
         running.wait_for("A new change request")
-        running.write(b"\x1b[B\r")
+        running.write(b"\r")
         running.wait_for("The text is not UTF-8, so it cannot be sent. It is kept: ! opens it again.")
         open_again(running, tmp_path, "Go on writing", "Send it")
         running.write(b"\x1b[B\r")

@@ -93,8 +93,8 @@ def write(app: Octavo, choices: Choices, name: str, conflict: Conflict) -> bool:
     result = edit_text(app, begin, folder(app), name="conflict", keep=keep, about=about)
     if isinstance(result, NotEdited):
         goes_on = _goes_on(result, keep)
-        said = f"{result.sentence} Nothing is decided by that." if goes_on else f"Nothing is decided: {result.said}"
-        app.say(f"{said}{goes_on}", tone="care", seconds=10.0)
+        said = result.sentence if goes_on else result.said
+        app.say(f"{said} Nothing is decided by that.{goes_on}", tone="care", seconds=10.0)
         return False
     mine = with_own_end(begin, result.text)
     if mine == begin:
