@@ -8,10 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.documents.merging.blocks import worded
-from octavo.documents.merging.resolution import Choice, Side, names, parts, parts_of_marked, resolved
-from octavo.documents.merging.text import DIVIDER, MAIN, merge, proposal_marker
-from octavo.documents.merging.within import Conflict
+from octavo.documents.merging.resolution import Choice, Side, names, parts_of_marked, resolved
+from octavo.documents.merging.text import (
+    DIVIDER,
+    MAIN,
+    Conflict,
+    Part,
+    Undecided,
+    conflicts_in,
+    merge,
+    parts,
+    proposal_marker,
+)
 from tests.documents.test_merging import NAME, three
 
 Three = tuple[str, str, str]
@@ -24,8 +32,13 @@ def decided(texts: Three, side: Side) -> str:
     return resolved(found, {name: Choice(side) for name, _ in names(found)}, NAME)
 
 
+def worded(lines: list[str]) -> list[str]:
+    """The lines that say something."""
+    return [line for line in lines if line.strip()]
+
+
 def lines_of(text: str) -> Counter[str]:
-    return Counter(worded(text.split("\n")))
+    return Counter(line.strip() for line in worded(text.split("\n")))
 
 
 @given(three())
@@ -48,7 +61,7 @@ def test_both_keeps_every_line_that_either_side_has_in_a_conflict_or_added(texts
 @given(three())
 def test_the_primary_contents_side_is_the_other_ones_when_they_change_places(texts: Three) -> None:
     base, main, proposed = texts
-    assert worded(decided(texts, "main").split("\n")) == worded(decided((base, proposed, main), "this").split("\n"))
+    assert lines_of(decided(texts, "main")) == lines_of(decided((base, proposed, main), "this"))
 
 
 @given(three(), st.sampled_from(["main", "this", "both"]))
@@ -78,7 +91,7 @@ def test_a_text_with_marks_says_the_same_conflicts_and_keeps_all_else(texts: Thr
     base, main, proposed = texts
     known = parts(base, main, proposed)
     text = resolved(known, {}, NAME)
-    read = parts_of_marked(text, (each for _, each in names(known)))
+    read = parts_of_marked(text, known)
     assert [name for name, _ in names(read)] == [name for name, _ in names(known)]
     assert [each.base for _, each in names(read)] == [each.base for _, each in names(known)]
     assert worded(resolved(read, {}, NAME).split("\n")) == worded(text.split("\n"))
@@ -112,7 +125,7 @@ def test_the_same_conflict_twice_is_decided_twice() -> None:
     ],
 )
 def test_both(main: str, proposed: str, both: str) -> None:
-    found = (Conflict(0, "", main.rstrip("\n"), proposed.rstrip("\n")), "")
+    found = [Undecided((Conflict("", main, proposed),))]
     assert resolved(found, {name: Choice("both") for name, _ in names(found)}, NAME) == both
 
 
@@ -120,6 +133,6 @@ def test_a_side_that_says_nothing_leaves_no_hole() -> None:
     text = "a\n\n<<<<<<< main\n\n=======\n\nb!\n\n>>>>>>> #42\n\nc\n"
     found = parts_of_marked(text)
     (name, conflict), *_ = names(found)
-    assert (conflict.main, conflict.proposed, conflict.base) == ("", "b!", None)
+    assert (conflict.main, conflict.proposed, conflict.base) == ("", "b!\n\n", None)
     assert resolved(found, {name: Choice("main")}, NAME) == "a\n\nc\n"
     assert resolved(found, {}, NAME) == text

@@ -149,8 +149,8 @@ class _Merging:
         ours, theirs = (
             "\n\n".join(f"{field}: {_shown(values[side])}" for field, values in lost.items()) for side in (0, 1)
         )
-        block = text.marked(ours.split("\n"), theirs.split("\n"), self._name)
-        return "\n".join(block) + (f"\n\n{markdown}" if markdown else "\n")
+        block = text.marked(ours, theirs, self._name)
+        return f"{block}\n{markdown}" if markdown else block
 
     def fields(self, kind: str, owner: str, base: Json, main: Json, proposed: Json) -> tuple[Json, Json]:
         """The fields of three objects merged, and (main, proposed) of those where both differ."""

@@ -1,0 +1,227 @@
+"""Pages made of parts that are known by a word of their own, and what two people did to them: the merge that must come of
+it is computed from what was done, not from the texts."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from typing import Literal
+
+from hypothesis import note
+from hypothesis import strategies as st
+
+Kind = Literal["root", "paragraph", "heading", "table", "row", "list", "item", "code", "line", "hint", "tabs", "tab"]
+Who = Literal["main", "this"]
+INSIDE: dict[Kind, tuple[Kind, ...]] = {
+    "root": ("paragraph", "paragraph", "heading", "table", "list", "code", "hint", "tabs"),
+    "table": ("row",),
+    "list": ("item",),
+    "code": ("line",),
+    "hint": ("paragraph", "list", "code"),
+    "tabs": ("tab",),
+    "tab": ("paragraph", "table", "code"),
+}
+SAID: frozenset[Kind] = frozenset({"paragraph", "heading", "row", "item", "line"})
+"""What says something of its own."""
+SYLLABLES = "ba ce di fo gu ka le mi no pu ra se ti vo zu".split()
+
+
+def words_of(name: str) -> list[str]:
+    """Words that no other part has by chance: what is alike is the same part."""
+    chance = random.Random(name)
+    return [name, *("".join(chance.sample(SYLLABLES, 3)) for _ in range(chance.randint(5, 8)))]
+
+
+@dataclass(eq=False)
+class Part:
+    """A part of a page."""
+
+    kind: Kind
+    name: str
+    words: list[str] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
+
+    def walk(self) -> list[Part]:
+        return [self, *(each for part in self.parts for each in part.walk())]
+
+    def copy(self) -> Part:
+        return Part(self.kind, self.name, list(self.words), [part.copy() for part in self.parts])
+
+
+@dataclass
+class Page:
+    """Three texts, and what they must become when every conflict is decided for one side."""
+
+    base: Part
+    main: Part
+    this: Part
+    decided: dict[Who, Part]
+    touched: set[str] = field(default_factory=set)
+    """What somebody edited, deleted or moved, by name."""
+    alone: dict[str, Who] = field(default_factory=dict)
+    """What one side alone edited and nobody deleted."""
+
+    @property
+    def texts(self) -> tuple[str, str, str]:
+        return text(self.base), text(self.main), text(self.this)
+
+
+def text(part: Part, depth: int = 0) -> str:
+    """The part as platform markdown."""
+    said = " ".join(part.words)
+    match part.kind:
+        case "root":
+            return "\n".join(text(each) for each in part.parts)
+        case "paragraph":
+            return f"{said}.\n"
+        case "heading":
+            return f"## {said}\n"
+        case "table":
+            return "".join(["| Name | Says | More |\n| --- | :---: | --- |\n", *(text(each) for each in part.parts)])
+        case "row":
+            return f"| {part.words[0]} | {' '.join(part.words[1:3])} | {' '.join(part.words[3:])} |\n"
+        case "list":
+            return "".join(text(each, 0) for each in part.parts)
+        case "item":
+            return "".join([f"{'  ' * depth}* {said}\n", *(text(each, depth + 1) for each in part.parts)])
+        case "code":
+            return "".join(["```text\n", *(text(each) for each in part.parts), "```\n"])
+        case "line":
+            return f"    {said}\n"
+        case "hint":
+            return '{% hint style="info" %}\n' + "\n".join(text(each) for each in part.parts) + "{% endhint %}\n"
+        case "tabs":
+            return "{% tabs %}\n" + "\n".join(text(each) for each in part.parts) + "{% endtabs %}\n"
+        case "tab":
+            inner = "\n".join(text(each) for each in part.parts)
+            return f'{{% tab title="{part.name}" %}}\n{inner}{{% endtab %}}\n'
+
+
+class Making:
+    """Draws a page and what was done to it."""
+
+    def __init__(self, draw: st.DrawFn) -> None:
+        self.draw = draw
+        self.count = 0
+
+    def part(self, kind: Kind, depth: int = 0) -> Part:
+        self.count += 1
+        name = f"n{self.count}x"
+        made = Part(kind, name)
+        if kind in SAID:
+            made.words = words_of(name)
+        inner: tuple[Kind, ...] = INSIDE.get(kind, ())
+        if kind == "item" and depth < 3 and self.draw(st.integers(0, 2)) == 0:
+            inner = ("item",)
+        if inner:
+            last: Kind | None = None
+            for _ in range(self.draw(st.integers(1, 5 if kind != "item" else 2))):
+                each = self.draw(st.sampled_from(inner))
+                if each == last and each in ("list", "table", "code"):
+                    each = "paragraph"  # two lists beside each other would be one
+                made.parts.append(self.part(each, depth + 1))
+                last = each
+        return made
+
+
+def of(page: Part, name: str) -> tuple[Part, Part]:
+    """A part by its name, and what it is in."""
+    return next((above, each) for above in page.walk() for each in above.parts if each.name == name)
+
+
+@st.composite
+def pages(draw: st.DrawFn, *, moves: bool = True) -> Page:
+    """One side edits, deletes, adds and moves; the other edits. Both may edit the same."""
+    making = Making(draw)
+    base = making.part("root")
+    shaper: Who = draw(st.sampled_from(["main", "this"]))
+    sides: dict[Who, Part] = {"main": base.copy(), "this": base.copy()}
+    decided: dict[Who, Part] = {"main": base.copy(), "this": base.copy()}
+    said = [each.name for each in base.walk() if each.kind in SAID]
+    edits: dict[Who, dict[str, list[str]]] = {"main": {}, "this": {}}
+    for who in ("main", "this"):
+        for name in draw(st.lists(st.sampled_from(said), max_size=4, unique=True)) if said else []:
+            _, part = of(sides[who], name)
+            at = draw(st.integers(1, len(part.words) - 1))
+            part.words[at] = f"{who}{at}"
+            edits[who][name] = part.words
+    page = Page(base, sides["main"], sides["this"], decided, set(edits["main"]) | set(edits["this"]))
+    for each in decided:
+        for who in (("this", "main") if each == "main" else ("main", "this")):
+            for name, words in edits[who].items():
+                if each == who or name not in edits[each]:
+                    of(decided[each], name)[1].words = merged_words(base, sides, name, each)
+    page.alone = {
+        name: who
+        for who, other in (("main", "this"), ("this", "main"))
+        for name in edits[who]
+        if name not in edits[other]
+    }
+    return shaped(draw, making, page, shaper, edits, moves=moves)
+
+
+def merged_words(base: Part, sides: dict[Who, Part], name: str, wanted: Who) -> list[str]:
+    """What a part says when it is decided for one side: cells of a row are decided each by itself."""
+    kind = of(base, name)[1].kind
+    before, ours, theirs = (of(each, name)[1].words for each in (base, sides["main"], sides["this"]))
+    if kind != "row":
+        return list(theirs if ours == before or (wanted == "this" and theirs != before) else ours)
+    result: list[str] = []
+    for cut in (slice(0, 1), slice(1, 3), slice(3, None)):
+        was, here, there = before[cut], ours[cut], theirs[cut]
+        result += there if here == was or (wanted == "this" and there != was) else here
+    return result
+
+
+def shaped(
+    draw: st.DrawFn,
+    making: Making,
+    page: Page,
+    shaper: Who,
+    edits: dict[Who, dict[str, list[str]]],
+    *,
+    moves: bool,
+) -> Page:
+    """What one side deleted, added and moved, in its text and in what must come of it."""
+    other: Who = "this" if shaper == "main" else "main"
+    side = page.main if shaper == "main" else page.this
+    done: dict[str, str] = {}
+    for what in draw(st.lists(st.sampled_from(["delete", "add", "move" if moves else "add"]), max_size=3)):
+        every = [each for each in side.walk() if each.kind in SAID and each.kind != "heading" and each.name.startswith("n")]
+        every = [each for each in every if not each.parts]
+        if not every:
+            break
+        part = draw(st.sampled_from(every))
+        above, _ = of(side, part.name)
+        if done.setdefault(above.name, what) != what:
+            continue  # what goes where something comes is that thing, written anew
+        if what == "delete":
+            if len(above.parts) == 1 and above.kind != "root":
+                continue  # what it is in would go with it
+            above.parts.remove(part)
+            page.touched.add(part.name)
+            page.alone.pop(part.name, None)
+            for who, result in page.decided.items():
+                if who == other and part.name in edits[other]:
+                    of(result, part.name)[1].words = list(edits[other][part.name])
+                    continue  # the other side edited it, and that is what was chosen
+                over, it = of(result, part.name)
+                over.parts.remove(it)
+        elif what == "add":
+            making.count += 1
+            made = Part(part.kind, f"a{making.count}x", words_of(f"a{making.count}x"))
+            for result in (side, *page.decided.values()):
+                over, it = of(result, part.name)
+                over.parts.insert(over.parts.index(it) + 1, made.copy())
+        elif what == "move" and part.kind in ("paragraph", "item", "row"):
+            sibling = draw(st.sampled_from([each for each in above.parts if each is not part] or [part]))
+            if sibling is part or sibling.name not in {each.name for each in of(page.base, part.name)[0].parts}:
+                continue
+            page.touched.add(part.name)
+            note(f"{shaper} moved {part.name} behind {sibling.name}")
+            for result in (side, *page.decided.values()):
+                over, it = of(result, part.name)
+                over.parts.remove(it)
+                over, after = of(result, sibling.name)
+                over.parts.insert(over.parts.index(after) + 1, it)
+    return page

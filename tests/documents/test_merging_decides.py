@@ -1,0 +1,40 @@
+"""What one side alone did survives, what nobody did stays, nothing is there twice, and a decision is about one part."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+
+from octavo.documents.merging.resolution import Choice, Side, names, resolved
+from octavo.documents.merging.text import parts
+from tests.documents.merge_model import Page, pages, text
+
+NAME = "#42"
+
+
+def decided(page: Page, side: Side) -> str:
+    found = parts(*page.texts)
+    return resolved(found, {name: Choice(side) for name, _ in names(found)}, NAME)
+
+
+def check(page: Page) -> None:
+    for side in ("main", "this"):
+        result = decided(page, side)
+        assert result == text(page.decided[side]), "\n~~~~\n".join([side, *page.texts, "got", result, "not", text(page.decided[side])])
+        for name in re.findall(r"\b[na]\d+x\b", result):
+            assert result.count(f"{name} ") <= 1
+
+
+@settings(max_examples=300, deadline=None)
+@given(pages())
+def test_a_decision_is_about_one_part_and_all_else_is_merged(page: Page) -> None:
+    check(page)
+
+
+@pytest.mark.long
+@settings(max_examples=20_000, deadline=None)
+@given(pages())
+def test_a_decision_is_about_one_part_at_length(page: Page) -> None:
+    check(page)
