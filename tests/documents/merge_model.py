@@ -23,7 +23,7 @@ INSIDE: dict[Kind, tuple[Kind, ...]] = {
 }
 SAID: frozenset[Kind] = frozenset({"paragraph", "heading", "row", "item", "line"})
 """What says something of its own."""
-SYLLABLES = "ba ce di fo gu ka le mi no pu ra se ti vo zu".split()
+SYLLABLES = ["ba", "ce", "di", "fo", "gu", "ka", "le", "mi", "no", "pu", "ra", "se", "ti", "vo", "zu"]
 
 
 def words_of(name: str) -> list[str]:
@@ -56,10 +56,6 @@ class Page:
     main: Part
     this: Part
     decided: dict[Who, Part]
-    touched: set[str] = field(default_factory=set)
-    """What somebody edited, deleted or moved, by name."""
-    alone: dict[str, Who] = field(default_factory=dict)
-    """What one side alone edited and nobody deleted."""
 
     @property
     def texts(self) -> tuple[str, str, str]:
@@ -139,24 +135,17 @@ def pages(draw: st.DrawFn, *, moves: bool = True) -> Page:
     decided: dict[Who, Part] = {"main": base.copy(), "this": base.copy()}
     said = [each.name for each in base.walk() if each.kind in SAID]
     edits: dict[Who, dict[str, list[str]]] = {"main": {}, "this": {}}
-    for who in ("main", "this"):
+    who: Who
+    for who in sides:
         for name in draw(st.lists(st.sampled_from(said), max_size=4, unique=True)) if said else []:
             _, part = of(sides[who], name)
             at = draw(st.integers(1, len(part.words) - 1))
             part.words[at] = f"{who}{at}"
             edits[who][name] = part.words
-    page = Page(base, sides["main"], sides["this"], decided, set(edits["main"]) | set(edits["this"]))
-    for each in decided:
-        for who in (("this", "main") if each == "main" else ("main", "this")):
-            for name, words in edits[who].items():
-                if each == who or name not in edits[each]:
-                    of(decided[each], name)[1].words = merged_words(base, sides, name, each)
-    page.alone = {
-        name: who
-        for who, other in (("main", "this"), ("this", "main"))
-        for name in edits[who]
-        if name not in edits[other]
-    }
+    page = Page(base, sides["main"], sides["this"], decided)
+    for each, result in decided.items():
+        for name in {*edits["main"], *edits["this"]}:
+            of(result, name)[1].words = merged_words(base, sides, name, each)
     return shaped(draw, making, page, shaper, edits, moves=moves)
 
 
@@ -187,7 +176,9 @@ def shaped(
     side = page.main if shaper == "main" else page.this
     done: dict[str, str] = {}
     for what in draw(st.lists(st.sampled_from(["delete", "add", "move" if moves else "add"]), max_size=3)):
-        every = [each for each in side.walk() if each.kind in SAID and each.kind != "heading" and each.name.startswith("n")]
+        every = [
+            each for each in side.walk() if each.kind in SAID and each.kind != "heading" and each.name.startswith("n")
+        ]
         every = [each for each in every if not each.parts]
         if not every:
             break
@@ -199,8 +190,6 @@ def shaped(
             if len(above.parts) == 1 and above.kind != "root":
                 continue  # what it is in would go with it
             above.parts.remove(part)
-            page.touched.add(part.name)
-            page.alone.pop(part.name, None)
             for who, result in page.decided.items():
                 if who == other and part.name in edits[other]:
                     of(result, part.name)[1].words = list(edits[other][part.name])
@@ -217,7 +206,6 @@ def shaped(
             sibling = draw(st.sampled_from([each for each in above.parts if each is not part] or [part]))
             if sibling is part or sibling.name not in {each.name for each in of(page.base, part.name)[0].parts}:
                 continue
-            page.touched.add(part.name)
             note(f"{shaper} moved {part.name} behind {sibling.name}")
             for result in (side, *page.decided.values()):
                 over, it = of(result, part.name)

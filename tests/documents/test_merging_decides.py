@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from octavo.documents.merging.resolution import Choice, Side, names, resolved
-from octavo.documents.merging.text import parts
+from octavo.documents.merging.three_way import parts
 from tests.documents.merge_model import Page, pages, text
 
 NAME = "#42"
@@ -22,7 +22,9 @@ def decided(page: Page, side: Side) -> str:
 def check(page: Page) -> None:
     for side in ("main", "this"):
         result = decided(page, side)
-        assert result == text(page.decided[side]), "\n~~~~\n".join([side, *page.texts, "got", result, "not", text(page.decided[side])])
+        assert result == text(page.decided[side]), "\n~~~~\n".join(
+            [side, *page.texts, "got", result, "not", text(page.decided[side])]
+        )
         for name in re.findall(r"\b[na]\d+x\b", result):
             assert result.count(f"{name} ") <= 1
 

@@ -8,18 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from octavo.documents.merging.conflict import Conflict, Undecided
 from octavo.documents.merging.resolution import Choice, Side, names, parts_of_marked, resolved
-from octavo.documents.merging.text import (
-    DIVIDER,
-    MAIN,
-    Conflict,
-    Part,
-    Undecided,
-    conflicts_in,
-    merge,
-    parts,
-    proposal_marker,
-)
+from octavo.documents.merging.text import DIVIDER, MAIN, merge, proposal_marker
+from octavo.documents.merging.three_way import parts
 from tests.documents.test_merging import NAME, three
 
 Three = tuple[str, str, str]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from octavo.documents.blocks import Document
-from octavo.documents.merging.resolution import Choice, Part, names, parts, parts_of_marked
+from octavo.documents.merging.conflict import Part
+from octavo.documents.merging.resolution import Choice, names, parts_of_marked
+from octavo.documents.merging.three_way import parts
 from octavo.tui.page.conflict_lines import document_of, prepare
 from octavo.tui.page.reader import Reader
 from octavo.tui.page.three_way import ThreeWay

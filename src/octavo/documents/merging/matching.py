@@ -149,10 +149,8 @@ class Matching:
         fixed = in_order(stayed, [self.old[each] for each in theirs if self.old.get(each) in came])
         place = {each: number for number, each in enumerate(theirs)}
         i = j = 0
-        for at, each in enumerate([*ours, None]):
-            if each is not None and each not in fixed:
-                continue
-            end = len(theirs) if each is None else place[self.new[each]]
+        ends = [(at, place[self.new[one]]) for at, one in enumerate(ours) if one in fixed]
+        for at, end in [*ends, (len(ours), len(theirs))]:
             gap = (
                 [one for one in ours[i:at] if one not in self.new],
                 [one for one in theirs[j:end] if one not in self.old],

@@ -12,9 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from octavo.documents.conflicts import Markers, markers
+from octavo.documents.merging.conflict import Conflict, Leaf, Part, Undecided
 from octavo.documents.merging.lines import regions
 from octavo.documents.merging.segments import segments
-from octavo.documents.merging.text import Conflict, Leaf, Part, Undecided, parts, with_marks
+from octavo.documents.merging.text import with_marks
+from octavo.documents.merging.three_way import parts
 from octavo.documents.sequences import stretches
 
 Side: TypeAlias = Literal["main", "this", "both", "own"]
@@ -180,7 +182,9 @@ def _stacked(texts: Sequence[str], between: str, last: str) -> str:
 
 def _words(base: str, main: str, proposed: str) -> str | None:
     """A paragraph with the words that both changed in it. None where they changed the same ones."""
-    found = regions(*([each for word in text.split(" ") for each in (word, " ")][:-1] for text in (base, main, proposed)))
+    found = regions(
+        *([each for word in text.split(" ") for each in (word, " ")][:-1] for text in (base, main, proposed))
+    )
     settled = [each.settled for each in found]
     if None in settled:
         return None
@@ -198,9 +202,7 @@ def _sides(main: str, proposed: str) -> tuple[str, str]:
 
 
 def _between(lines: list[str], marks: Markers) -> tuple[str, str]:
-    return _sides(
-        "\n".join(lines[marks.first + 1 : marks.middle]), "\n".join(lines[marks.middle + 1 : marks.last])
-    )
+    return _sides("\n".join(lines[marks.first + 1 : marks.middle]), "\n".join(lines[marks.middle + 1 : marks.last]))
 
 
 def _bare(text: str) -> str:
@@ -212,4 +214,3 @@ def _bare(text: str) -> str:
     while start < end and not lines[end - 1].strip():
         end -= 1
     return "\n".join(lines[start:end])
-

@@ -172,13 +172,7 @@ class _Reading:
 
     def _begins_block(self, line: str) -> bool:
         """Whether something else than a paragraph begins here, also right behind one."""
-        return bool(
-            _ITEM.match(line)
-            or _HEADING.match(line)
-            or _TAG.match(line)
-            or _HTML.match(line)
-            or _fence(line)
-        )
+        return bool(_ITEM.match(line) or _HEADING.match(line) or _TAG.match(line) or _HTML.match(line) or _fence(line))
 
     def _paragraph(self, at: int, end: int) -> tuple[Segment, int]:
         stop = at + 1

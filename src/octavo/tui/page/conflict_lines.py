@@ -11,8 +11,9 @@ from rich.style import Style
 
 from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Block, Document
-from octavo.documents.merging.resolution import Choice, Part, chosen_lines
-from octavo.documents.merging.within import Conflict
+from octavo.documents.merging.conflict import Conflict, Part
+from octavo.documents.merging.resolution import Choice, chosen
+from octavo.documents.merging.resolution import names as names_of
 from octavo.tui.page.change_lines import set_diff_unit
 from octavo.tui.page.changing import changes
 from octavo.tui.page.compared import Compared, compare
@@ -47,24 +48,28 @@ Passage = Shown | Document
 
 def prepare(parts: Iterable[Part], names: Iterable[str]) -> tuple[Passage, ...]:
     """The parts of a page as they are shown, the conflicts under their names. The texts are made safe here."""
-    following = iter(names)
+    every = tuple(parts)
+    following = iter([(name, conflict) for name, (_, conflict) in zip(names, names_of(every), strict=True)])
     found: list[Passage] = []
-    for part in parts:
-        if not isinstance(part, Conflict):
+    for part in every:
+        if isinstance(part, str):
             found.append(document_of(part))
             continue
-        base = safe_text(part.base) if part.base is not None else None
-        main, mine = safe_text(part.main), safe_text(part.proposed)
-        found.append(
-            Shown(
-                next(following),
-                document_of(part.base) if part.base is not None else None,
-                compare(main if base is None else base, main),
-                compare(mine if base is None else base, mine),
-                document_of("\n".join(chosen_lines(part, Choice("both")))),
-            )
-        )
+        # What both sides moved is shown where the first of its places is.
+        found += [_shown(*next(following)) for each in part.conflicts if not each.is_second]
     return tuple(found)
+
+
+def _shown(name: str, conflict: Conflict) -> Shown:
+    base = safe_text(conflict.framed(conflict.base)) if conflict.base is not None else None
+    main, mine = (safe_text(conflict.framed(side)) for side in (conflict.main, conflict.proposed))
+    return Shown(
+        name,
+        document_of(base) if base is not None else None,
+        compare(main if base is None else base, main),
+        compare(mine if base is None else base, mine),
+        document_of(conflict.framed(chosen(conflict, Choice("both")))),
+    )
 
 
 def document_of(text: str) -> Document:

@@ -12,8 +12,8 @@ from octavo.api.places import ChangeRequestRef
 from octavo.data.state import NotSaved
 from octavo.data.writing_content import EditOutcome, edit, texts
 from octavo.documents.conflicts import markers
-from octavo.documents.merging.resolution import Choice, Side, chosen_lines
-from octavo.documents.merging.within import Conflict
+from octavo.documents.merging.conflict import Conflict
+from octavo.documents.merging.resolution import Choice, Side, chosen
 from octavo.tui.ages import plural
 from octavo.tui.editing import About, NotEdited, edit_text, forget, read_back
 from octavo.tui.kept import Kept
@@ -83,7 +83,7 @@ class Choices:
 def write(app: Octavo, choices: Choices, name: str, conflict: Conflict) -> bool:
     """Let the person write what becomes of a conflict in their editor. False when they did not: nothing is decided then."""
     kept, before = choices.own(name), choices.all.get(name)
-    begin = kept.text or "\n".join(chosen_lines(conflict, before or Choice("both")))
+    begin = kept.text or chosen(conflict, before or Choice("both"))
 
     def keep(written: str) -> None:
         if (mine := with_own_end(begin, written)) != begin:

@@ -17,8 +17,9 @@ from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRe
 from octavo.data.live import Live
 from octavo.data.writing_content import texts
 from octavo.documents.conflicts import markers
-from octavo.documents.merging.resolution import Choice, Part, names, parts, parts_of_marked, resolved
-from octavo.documents.merging.within import Conflict
+from octavo.documents.merging.conflict import Conflict, Part, Undecided
+from octavo.documents.merging.resolution import Choice, names, parts_of_marked, resolved
+from octavo.documents.merging.three_way import parts
 from octavo.documents.trees import leading_heading
 from octavo.tui.review.shapes import Shape, shapes
 
@@ -261,8 +262,7 @@ async def _text(live: Live, at: ContentRef, page_id: str) -> str:
 def _parts(now: str, base: str, main: str, mine: str) -> tuple[Part, ...]:
     """The parts of a text with marks in it. Where it is what the merge made, they are as exact as the texts that met."""
     exact = parts(base, main, mine)
-    conflicts = [conflict for _, conflict in names(exact)]
-    read = parts_of_marked(now, conflicts)
+    read = parts_of_marked(now, exact)
     mark = next(iter(markers(now))).theirs
     return exact if resolved(exact, {}, mark) == now else read
 
@@ -283,10 +283,12 @@ def _with_fields(page: Contested, fields: Mapping[str, Any]) -> Contested:
     """`page` with what the sides call it, as far as its text tells: a merge says it at the top, a line for each field;
     a title that both texts begin with it says in the heading alone."""
     first = page.parts[0] if page.parts else None
-    if not fields or not isinstance(first, Conflict):
+    if not fields or not isinstance(first, Undecided):
         return page
-    lines = [line for side in (first.main, first.proposed) for line in side.split("\n") if line.strip()]
+    main, proposed = first.side("main"), first.side("proposed")
+    lines = [line for side in (main, proposed) for line in side.split("\n") if line.strip()]
     if lines and all(map(_FIELD_LINE.match, lines)):
-        return replace(page, fields=fields)
-    says_title = leading_heading(first.proposed) == fields.get("title") and set(fields) == {"title"}
+        whole = Undecided((Conflict(None, main, proposed),))
+        return replace(page, parts=(whole, *page.parts[1:]), fields=fields)
+    says_title = leading_heading(proposed) == fields.get("title") and set(fields) == {"title"}
     return replace(page, is_titled=says_title)

@@ -12,7 +12,9 @@ from octavo.api.errors import ApiError
 from octavo.api.text import Raw
 from octavo.data.state import NotSaved
 from octavo.data.writing_content import texts
-from octavo.documents.merging.resolution import Choice, Part, names, parts, parts_of_marked, resolved
+from octavo.documents.merging.conflict import Part
+from octavo.documents.merging.resolution import Choice, names, parts_of_marked, resolved
+from octavo.documents.merging.three_way import parts
 from octavo.tui.kept import Kept
 from octavo.tui.review.resolving import Choices
 from octavo.tui.review.settling import Contested, Unsettled
@@ -88,5 +90,4 @@ def _parts(marked: str, before: Raw | None, theirs: Raw | None) -> tuple[Part, .
     if before is None or theirs is None:
         return found
     mine = resolved(found, {name: Choice("this") for name, _ in names(found)}, MINE)
-    known = [conflict for _, conflict in names(parts(before.text, theirs.text, mine))]
-    return parts_of_marked(marked, known)
+    return parts_of_marked(marked, parts(before.text, theirs.text, mine))

@@ -13,13 +13,15 @@ from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.data.writing_content import edit, texts
-from octavo.documents.merging.text import joined, marked, pieces
-from octavo.documents.merging.within import Conflict
+from octavo.documents.merging.conflict import Undecided
+from octavo.documents.merging.text import with_marks
+from octavo.documents.merging.three_way import parts
 
 _TIMES = 3
 """How often it is tried again when others write all the time."""
 MINE = "what you wrote"
 """What marks the side of the person at the keyboard."""
+THEIRS = "what others wrote meanwhile"
 
 
 @dataclass(frozen=True)
@@ -79,24 +81,16 @@ async def _beside(
 
 async def _merged(before: Raw, theirs: Raw, mine: Raw) -> Raw | None:
     """Both, or None when they are about the same places."""
-    found = await asyncio.to_thread(lambda: list(pieces(before.text, theirs.text, mine.text)))
-    if any(isinstance(each, Conflict) for each in found):
+    found = await asyncio.to_thread(parts, before.text, theirs.text, mine.text)
+    if any(isinstance(each, Undecided) for each in found):
         return None
-    return Raw("\n".join(joined((each, False) for each in found if not isinstance(each, Conflict))))
+    return Raw("".join(each for each in found if isinstance(each, str)))
 
 
 async def _both(before: Raw, theirs: Raw, mine: Raw) -> Raw:
     """Both, with marks around the places they do not agree in."""
-
-    def marks(conflict: Conflict) -> list[str]:
-        lines = marked(conflict.main.split("\n"), conflict.proposed.split("\n"), MINE)
-        return ["<<<<<<< what others wrote meanwhile", *lines[1:]]
-
-    def both() -> str:
-        found = pieces(before.text, theirs.text, mine.text)
-        return "\n".join(joined((marks(each), True) if isinstance(each, Conflict) else (each, False) for each in found))
-
-    return Raw(await asyncio.to_thread(both))
+    found = await asyncio.to_thread(parts, before.text, theirs.text, mine.text)
+    return Raw(with_marks(found, MINE, main=f"<<<<<<< {THEIRS}"))
 
 
 def _says(page_id: str, text: Raw) -> UpdatePage:
