@@ -103,9 +103,9 @@ class Matching:
             return
         for ours, theirs in self._gaps(old, new):
             if len(ours) == len(theirs) and [each.kind for each in ours] == [each.kind for each in theirs]:
-                for one, other in zip(ours, theirs, strict=True):
-                    if one.children is None or one.kind == "item":
-                        self._enter(one, other)
+                for was, now in zip(ours, theirs, strict=True):
+                    if was.children is None or was.kind == "item":
+                        self._enter(was, now)
         for one in old.children or ():
             other = self.new.get(one)
             if other is not None and one.children is not None and one.key != other.key:
