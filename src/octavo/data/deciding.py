@@ -12,7 +12,7 @@ from octavo.api.change_requests import ChangeRequest, MergeResult
 from octavo.api.errors import ApiError, NotFound
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.reviews import RequestedReviewer, RequestedReviewers, Review
-from octavo.data.driver import is_verdict
+from octavo.data.driver import is_reviewing
 from octavo.data.entry import Basis, Entry
 from octavo.data.live import Live
 from octavo.data.once import Once, Sent, Sleep, send_once
@@ -123,7 +123,7 @@ async def review(
 
     async def ready() -> Sent[Review] | None:
         nonlocal before
-        if is_reviewing(live, at):
+        if is_reviewing(live.outbox.entries, at):
             return Sent("refused", _ON_ITS_WAY)
         now, known = await asyncio.gather(live.send(change_requests.Get(at=at)), given())
         if expected_revision is not None and now.revision != expected_revision:
@@ -179,11 +179,6 @@ async def review_with_gathered(
     except (ApiError, NotSaved) as error:
         return Sent("refused", f"Not sent: {error} Your comments stay held.")
     return Sent("done", answer=entries) if entries else Sent("refused", _ON_ITS_WAY)
-
-
-def is_reviewing(live: Live, at: ChangeRequestRef) -> bool:
-    """Whether a verdict is on its way with its comments."""
-    return any(entry.at == at and is_verdict(entry.op) and not entry.asks for entry in live.outbox.entries)
 
 
 async def withdraw_review(

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import random
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
 from octavo.api.errors import ApiError, NotSent, Outcome, RateLimited, Rejected, Unauthorized, Unreachable
-from octavo.api.operation import Operation
+from octavo.api.operation import Operation, Ref
 from octavo.data import entry as steps
 from octavo.data import ledger
 from octavo.data.drafts import put_back
@@ -347,6 +347,11 @@ def verdict(error: ApiError, *, travelled: bool) -> Literal["refused", "waits", 
 def is_verdict(op: Operation[Any]) -> bool:
     """Whether `op` gives a review."""
     return type(op).__name__ == "Submit"
+
+
+def is_reviewing(entries: Iterable[Entry], at: Ref) -> bool:
+    """Whether a verdict on `at` is on its way, after its comments."""
+    return any(entry.at == at and is_verdict(entry.op) and not entry.asks for entry in entries)
 
 
 def _without(failed: int) -> str:

@@ -39,6 +39,9 @@ def not_allowed_with(
     """Why a `deed` cannot be done where people talk, in a sentence: `comment`, or one of `OF_A_THREAD` with a thread.
     `message` is the one of the thread that is meant, where it is not the first."""
     message = message or thread
+    if message is not None and app.known.held(message.id) is not None:
+        held = "This is held for your review, and others do not see it yet: e changes it, X drops it, H shows all."
+        return None if deed in ("edit", "delete") else held
     if why := (thread and _not_there_yet(app, thread.id)) or (message and _not_there_yet(app, message.id)):
         return why
     if deed in SAYS and (why := not_allowed_in(app, at.space_id, "comment")):

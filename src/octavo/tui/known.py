@@ -15,6 +15,7 @@ from octavo.api.places import OrganizationRef
 from octavo.api.spaces import List as ListSpaces
 from octavo.api.spaces import Space
 from octavo.api.users import Me, User
+from octavo.data.driver import is_verdict
 from octavo.data.live import Snapshot
 from octavo.tui.ages import plural, short_age
 from octavo.tui.session import Session
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from octavo.tui.app import Octavo
 
 MOST_SPACES = 1000
+HELD = "held for your review"
 LONG = 5.0
 """Seconds without an answer after which the frame says that one is waited for."""
 
@@ -60,6 +62,7 @@ class Known:
         self._session = session
         self._told = {entry.id for entry in session.outbox.entries if _is_news(entry)}
         self._leave["outbox"] = session.outbox.watch(self._writes_changed)
+        session.outbox.on_done(self._write_done)
         self._leave["me"] = session.live.watch(Me(), self._show_me)
         self._leave["organizations"] = session.live.watch(ListOrganizations(), self._show_organizations)
 
@@ -175,12 +178,22 @@ class Known:
             self._link_state = state
             self._frame()
 
-    def on_its_way(self, message_id: str) -> str:
-        """`sending`, or `not sent` when the server refused it. Empty for what the server has."""
+    def held(self, message_id: str) -> Entry | None:
+        """The message that is held for a review under this name, if it is one."""
+        entry = self._entry(message_id)
+        return entry if entry is not None and entry.state == "gathered" else None
+
+    def _entry(self, message_id: str) -> Entry | None:
         entries = self._session.outbox.entries if self._session is not None else ()
-        entry = next((each for each in entries if each.pending_id == message_id), None)
+        return next((each for each in entries if each.pending_id == message_id), None)
+
+    def on_its_way(self, message_id: str) -> str:
+        """`sending`, `not sent` when the server refused it, or `held` for a review. Empty for what the server has."""
+        entry = self._entry(message_id)
         if entry is not None and entry.asks:
             return "not sent"
+        if entry is not None and entry.state == "gathered":
+            return HELD
         return "sending" if entry is not None or message_id.startswith("pending-") else ""
 
     @property
@@ -190,9 +203,19 @@ class Known:
             return ""
         entries = self._session.outbox.entries
         asking = sum(entry.asks for entry in entries)
-        under_way = len(entries) - asking
-        said = [f"{under_way} waiting" if under_way else "", f"{asking} need you: !" if asking else ""]
+        held = sum(entry.state == "gathered" for entry in entries)
+        under_way = len(entries) - asking - held
+        said = [
+            f"{held} held" if held else "",
+            f"{under_way} waiting" if under_way else "",
+            f"{asking} need you: !" if asking else "",
+        ]
         return " · ".join(each for each in said if each)
+
+    def _write_done(self, entry: Entry) -> None:
+        """A verdict that went out after its comments has arrived: nobody looked at it for as long as that took."""
+        if is_verdict(entry.op):
+            self._app.say(f"Your review has arrived: {entry.doing}.")
 
     def _writes_changed(self) -> None:
         self._frame()

@@ -14,6 +14,7 @@ from octavo.api.operation import ListPage
 from octavo.data.live import Snapshot
 from octavo.tui.ages import short_age
 from octavo.tui.discussing import Discussing
+from octavo.tui.known import HELD
 from octavo.tui.page.diff_view import DiffView
 from octavo.tui.page.threads import Answer, ThreadLine
 
@@ -73,6 +74,7 @@ def thread_lines(
             text=thread.body.text,
             replies=max(thread.replies, len(answers)),
             open=thread.is_open,
+            held=on_its_way(thread.id) == HELD,
             answers=tuple(Answer(each.posted_by.name, age(each), each.body.text) for each in answers[-MOST_ANSWERS:]),
             key=thread.id,
             outdated=is_gone or is_outdated(thread),

@@ -11,7 +11,7 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment, Reply
 from octavo.api.operation import Operation
-from octavo.api.places import Discussion
+from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.tui.ages import plural
 from octavo.tui.allowing import not_allowed_with
 from octavo.tui.emoji import emoji
@@ -154,6 +154,11 @@ def my_reactions(app: Octavo, to: Comment | Reply) -> set[str]:
 
 def edit(app: Octavo, at: Discussion, comment: Comment, what: Comment | Reply) -> None:
     """Change the words of a comment or reply of one's own."""
+    if (held := app.known.held(what.id)) is not None:
+        from octavo.tui.review.holding import edit_held  # few are held
+
+        edit_held(app, held)
+        return
     if not _may(app, at, "edit", comment, what):
         return
 
@@ -170,6 +175,11 @@ def edit(app: Octavo, at: Discussion, comment: Comment, what: Comment | Reply) -
 
 def delete(app: Octavo, at: Discussion, comment: Comment, what: Comment | Reply) -> None:
     """Delete a comment with its replies, or one reply, once the person said yes."""
+    if (held := app.known.held(what.id)) is not None:
+        from octavo.tui.review.holding import drop_held  # few are held
+
+        drop_held(app, held)
+        return
     if not _may(app, at, "delete", comment, what):
         return
     from octavo.tui.screens.confirm import Confirm, Confirmed
@@ -216,7 +226,9 @@ def _compose(
     kept, state = Kept(app, place, start), app.session.state
 
     def written(text: str | None) -> None:
-        if text:
+        if text and composer.is_held:
+            app.writes.hold(Queued(send(text), doing, place))
+        elif text:
             app.queue(Queued(send(text), doing, place), *after, said=said)
 
     composer = Composer(
@@ -230,6 +242,7 @@ def _compose(
         editing_folder=app.settings.state_folder / "editing",
         about=About(title, place, state.namespace),
         people=People(app, at),
+        can_hold=isinstance(at, ChangeRequestRef) and doing in ("comment", "reply") and not after,
     )
     app.push_screen(composer, written)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,6 +11,7 @@ from octavo.api.errors import ApiError
 from octavo.api.operation import Operation
 from octavo.data.outbox import Queued as Queued
 from octavo.data.state import NotSaved
+from octavo.tui.ages import plural
 
 if TYPE_CHECKING:
     from octavo.data.once import Sent
@@ -70,6 +71,59 @@ class Writes:
             held = app.settings.undo_seconds if entries[-1].state == "held" else 0.0
             self._final, self._back = "", None
         app.say(said, seconds=max(held, NOTICE_SECONDS), undo=held > 0)
+
+    def hold(self, write: Queued) -> None:
+        """Put a comment on disk that is sent with a review, then say so."""
+        self._begin(self._hold(write))
+
+    async def _hold(self, write: Queued) -> None:
+        app = self._app
+        async with self._turn:
+            try:
+                entry = await app.session.outbox.gather(write)
+            except NotSaved as error:
+                app.say(f"Couldn't hold the {write.doing}: {error}", tone="failed")
+                return
+            self._final = ""
+        number = len(app.session.outbox.gathered(entry.at))
+        app.say(f"Held for your review: {plural(number, 'comment')}. a or A sends them, H shows them.")
+
+    def review(
+        self, doing: str, sending: Coroutine[Any, Any, Sent[T]], *, said: str, then: Callable[[], None] | None = None
+    ) -> None:
+        """Let go what is held for a review, and say so; it is sent when the time to undo is over."""
+        self._begin(self._review(doing, sending, said, then))
+
+    async def _review(
+        self, doing: str, sending: Coroutine[Any, Any, Sent[T]], said: str, then: Callable[[], None] | None
+    ) -> None:
+        app = self._app
+        async with self._turn:
+            sent = await sending
+            if sent.kind != "done":
+                app.say(f"Couldn't {doing}. {sent.sentence}", tone="failed")
+                return
+            self._final = ""
+        held = app.settings.undo_seconds
+        app.say(said, seconds=max(held, NOTICE_SECONDS), undo=held > 0)
+        if then is not None and not app.ending:
+            then()
+
+    def change(self, doing: str, work: Awaitable[object], said: str) -> None:
+        """Change what is in the outbox, then say so."""
+        self._begin(self._change(doing, work, said))
+
+    async def _change(self, doing: str, work: Awaitable[object], said: str) -> None:
+        async with self._turn:
+            try:
+                done = await work
+            except NotSaved as error:
+                self._app.say(f"Couldn't {doing}: {error}", tone="failed")
+                return
+        if done is False:
+            self._app.say(f"Couldn't {doing}: it is held no more. What you wrote is a draft.", tone="failed")
+        else:
+            self._app.say(said)
 
     def write(
         self,

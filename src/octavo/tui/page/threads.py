@@ -44,10 +44,14 @@ class ThreadLine:
     """Its block is not as it was when it was begun, or is gone."""
     about: str = ""
     """The words it is about, where they do not stand above it."""
+    held: bool = False
+    """It is held for a review: `age` says so, and nobody else sees it yet."""
 
     @property
     def state(self) -> str:
         """What became of it, in a word or two."""
+        if self.held:
+            return "nobody else sees it yet"
         return ("open" if self.open else "resolved") + (", outdated" if self.outdated else "")
 
 
@@ -63,7 +67,9 @@ def thread_lines(threads: Sequence[tuple[ThreadLine, str]], look: Look, width: i
         head = [
             Piece(f"{glyphs.dot if thread.open else glyphs.yes} ", look.note + Style(bold=True), None, True),
             Piece(thread.author, look.note + Style(bold=True)),
-            Piece(f" {glyphs.between} {thread.age} {glyphs.between} {thread.state}", look.muted),
+            Piece(f" {glyphs.between} ", look.muted),
+            Piece(thread.age, look.note if thread.held else look.muted),
+            Piece(f" {glyphs.between} {thread.state}", look.muted),
         ]
         head = fit(head, inner - len(place) - 2, glyphs.more)
         room = inner - width_of(head) - len(place)

@@ -19,9 +19,11 @@ def head(
     width: int,
     conflicts: int = 0,
     undecided: int = 0,
+    held: int = 0,
 ) -> Content:
     """One line: number and subject, where and whose it is, its state, what reviewers said. `conflicts` says how many
-    pages may conflict with the primary content, `undecided` how many hold both sides of a conflict.
+    pages may conflict with the primary content, `undecided` how many hold both sides of a conflict, `held` how many
+    comments of one's own wait for the verdict.
 
     Where there is little room the facts go first, then the end of the subject: how it stands is always to be seen.
     """
@@ -38,6 +40,8 @@ def head(
         signs.append((f"  ✗ {refused[0].reviewer.name} asks for changes", "$error"))
     if open_threads:
         signs.append((f"  ● {open_threads} open", "$octavo-note"))
+    if held:
+        signs.append((f"  ◌ {held} held", "$octavo-note"))
     if about.outdated and about.status in ("open", "draft"):
         signs.append(("  ✗ outdated", "$warning"))
     if undecided:

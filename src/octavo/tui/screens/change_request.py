@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import islice
 from typing import ClassVar
@@ -21,7 +21,8 @@ from octavo.api.comments import Comment
 from octavo.api.errors import ApiError
 from octavo.api.operation import ListPage
 from octavo.api.places import SpaceRef
-from octavo.api.reviews import RequestedReviewer
+from octavo.api.reviews import RequestedReviewer, Review
+from octavo.data.entry import Entry
 from octavo.data.live import Snapshot
 from octavo.tui.ages import plural
 from octavo.tui.allowing import UNDECIDED
@@ -30,6 +31,7 @@ from octavo.tui.reading import open_counts
 from octavo.tui.review import standing
 from octavo.tui.review.changed_pages import WHOLE, ChangedPage, Marks, discussed, nodes, order
 from octavo.tui.review.comparisons import AHEAD
+from octavo.tui.review.holding import page_of
 from octavo.tui.review.proposing import Proposing
 from octavo.tui.review.viewed import Viewed
 from octavo.tui.widgets.lines import Lines
@@ -68,6 +70,8 @@ class ChangeRequestScreen(TakingBack, Proposing):
         super().__init__(change_request, space)
         self._requested: tuple[RequestedReviewer, ...] = ()
         self._contributors: tuple[Contributor, ...] = ()
+        self._held: tuple[Entry, ...] = ()
+        """What was shown as held for the review."""
         self._newer: dict[str, int] = {}
         """How many pages changed since a revision that was reviewed."""
         self._entries: dict[str, ChangedPage] = {}
@@ -115,6 +119,7 @@ class ChangeRequestScreen(TakingBack, Proposing):
         self.follow_whole("requested", reviews.ListRequested(at=self.at, limit=100), self._show_requested)
         self.follow_whole("contributors", change_requests.ListContributors(at=self.at), self._show_contributors)
         self.octavo.known.spaces_changed.subscribe(self, lambda _: self.refresh_bindings())
+        self.octavo.known.frame_changed.subscribe(self, lambda _: self._show_held_ones())
         self._take_up_marks()
         self.view.places = self.marks.places
         self._draw_head()
@@ -208,6 +213,14 @@ class ChangeRequestScreen(TakingBack, Proposing):
             self.draw_threads()
             self._draw_head()
 
+    def _show_held_ones(self) -> None:
+        held = self.held_comments
+        if held != self._held:
+            self._held = held
+            self.draw_threads()
+            self._draw_head()
+            self.refresh_bindings()
+
     def was_compared(self, key: str) -> None:
         if self._drawing is None:
             self._drawing = self.set_timer(DRAW_AGAIN, self._draw_sizes)
@@ -226,7 +239,10 @@ class ChangeRequestScreen(TakingBack, Proposing):
         still_open = sum(thread.is_open for thread in self._threads)
         width = max(20, self.size.width)
         conflicts = len(self.conflicting), len(self.comparisons.undecided) if about.status in UNDECIDED else 0
-        head = standing.head(about, space.title if space else "", self.reviews, still_open, width, *conflicts)
+        self._held = self.held_comments
+        still_open -= sum(self.octavo.known.held(thread.id) is not None for thread in self._threads)
+        title = space.title if space else ""
+        head = standing.head(about, title, self.reviews, still_open, width, *conflicts, len(self._held))
         self._say("#head", head)
         said = standing.reviewers(about, self.reviews, self._requested, self._contributors, self._newer)
         self._say("#standing", said)
@@ -305,6 +321,20 @@ class ChangeRequestScreen(TakingBack, Proposing):
         self.view.focus()
 
     # What Proposing asks
+
+    @property
+    def reviews_given(self) -> Sequence[Review] | None:
+        return self.reviews
+
+    @property
+    def page_titles(self) -> Mapping[str, str]:
+        return {page.id: page.title or "Untitled" for root in (*self.before, *self.after) for page in root.walk()}
+
+    def show_held(self, entry: Entry) -> None:
+        page = page_of(entry)
+        if page in self._readable or (not page and WHOLE in self._readable):
+            self.page_tree.reveal(page or WHOLE)
+        self.open_thread(entry.pending_id)
 
     @property
     def change_request(self) -> ChangeRequest | None:

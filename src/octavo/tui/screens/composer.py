@@ -75,6 +75,7 @@ class Composer(Dialog[str | None]):
     HELP: ClassVar[str] = "Write in markdown. What you type is kept as a draft, also when you close this."
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s,ctrl+enter", "send", "Send", tooltip="Send it", id="composer.send", priority=True),
+        Binding("ctrl+t", "hold", "Hold", tooltip="Hold it for the review: it is sent with your verdict", id="composer.hold", priority=True),
         Binding("ctrl+e", "edit", "Editor", tooltip="Go on in your own editor", id="composer.edit", priority=True),
         Binding("ctrl+r", "preview", "Preview", tooltip="Show it as it will look, or write on", id="composer.preview", priority=True),
         Binding("at", "mention", "Name somebody", key_display="@", tooltip="At the start of a word: choose a person to name", id="composer.mention", priority=True),
@@ -97,12 +98,14 @@ class Composer(Dialog[str | None]):
         about: About | None = None,
         limit: int | None = None,
         people: Nameable | None = None,
+        can_hold: bool = False,
     ) -> None:
         """`title` says what it answers, `quoted` is an excerpt of that. `draft` is what the text begins with.
 
         `preview` gives a widget that shows a text as it will look. `editing_folder` is where a file for the editor
-        may be; without it there is no editor. `about` says what is in it. `limit` is the most characters that can be sent. `trouble` says why
-        nothing can be saved, when nothing can: then nothing can be sent. `people` can be named with `@`.
+        may be; without it there is no editor. `about` says what is in it. `limit` is the most characters that can be
+        sent. `trouble` says why nothing can be saved, when nothing can: then nothing can be sent. `people` can be named
+        with `@`. `can_hold`: it may be held for a review instead of sent; then `is_held` says which.
         """
         super().__init__()
         self._title, self._quoted, self._verb, self._placeholder = title, quoted, verb, placeholder
@@ -110,6 +113,9 @@ class Composer(Dialog[str | None]):
         self._save_draft, self._save_draft_now, self._trouble = save_draft, save_draft_now, trouble
         self._preview, self._limit, self._people = preview, limit, people
         self._folder, self._about = editing_folder, about
+        self._can_hold = can_hold
+        self.is_held = False
+        """Whether the answer is held for the review, not sent."""
         self._under_way: str | None = None
         """What is being kept: the newest of it."""
         self._clock = DraftClock()
@@ -217,7 +223,7 @@ class Composer(Dialog[str | None]):
         return found.first().text if found else self._typed_last
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action == "send" and self.query(Writing):
+        if action in ("send", "hold") and self.query(Writing):
             if trouble := self._trouble():
                 return trouble
             if not self.text.strip():
@@ -231,6 +237,8 @@ class Composer(Dialog[str | None]):
             return False
         if action == "edit" and self._folder is None:
             return False
+        if action == "hold" and not self._can_hold:
+            return False
         if action == "mention" and (self._people is None or not self.query(Writing) or not self.writing.has_focus):
             return False
         return super().check_action(action, parameters)
@@ -238,6 +246,7 @@ class Composer(Dialog[str | None]):
     def _keys(self) -> str:
         keys = [
             f"ctrl+s {self._verb}",
+            "ctrl+t hold" if self._can_hold else "",
             "ctrl+e editor" if self._folder is not None else "",
             "ctrl+r preview" if self._preview is not None else "",
             "@ name" if self._people is not None else "",
@@ -279,6 +288,11 @@ class Composer(Dialog[str | None]):
             self._stop_timer()
             self.app.run_worker(self._send(self.text, self._save_draft(self.text)))
 
+    def action_hold(self) -> None:
+        if not self._done and not self._sending:
+            self.is_held = True
+            self.action_send()
+
     def on_key(self, event: Key) -> None:
         if self._sending:
             event.stop()
@@ -296,7 +310,7 @@ class Composer(Dialog[str | None]):
             for key in ahead:
                 self.app.post_message(Key(key.key, key.character))
         else:
-            self._sending = self.writing.read_only = False
+            self._sending = self.writing.read_only = self.is_held = False
 
     async def action_close(self) -> None:
         if self.has_class("-preview"):

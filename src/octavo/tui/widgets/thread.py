@@ -23,6 +23,7 @@ from octavo.tui.ages import long_age, plural
 from octavo.tui.allowing import OF_A_THREAD, not_allowed_with
 from octavo.tui.commands import Explained
 from octavo.tui.emoji import emoji
+from octavo.tui.known import HELD
 from octavo.tui.page.lines import Line, Piece, fit
 from octavo.tui.page.look import Look
 from octavo.tui.screen import Following
@@ -211,7 +212,7 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
             Piece(message.posted_by.name, look.strong),
             Piece(said + edited, look.muted),
         ]
-        if isinstance(message, Comment):
+        if isinstance(message, Comment) and age != HELD:
             word = "open" if message.is_open else message.status
             who = f" by {message.resolved_by.name}" if message.resolved_by and not message.is_open else ""
             head.append(Piece(f" · {word}{who}", self._state_style()))

@@ -1,0 +1,108 @@
+"""Comments that are held for a review: what becomes of them until the verdict takes them along."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from octavo.api.bodies import Markdown
+from octavo.api.places import ChangeRequestRef
+from octavo.data.driver import text_of
+from octavo.data.entry import Entry
+from octavo.data.once import Sent
+from octavo.data.state import NotSaved
+from octavo.tui.ages import plural
+from octavo.tui.kept import Kept
+
+if TYPE_CHECKING:
+    from octavo.tui.app import Octavo
+    from octavo.tui.screens.confirm import Confirmed
+
+MOST_NAMED = 8
+"""Held comments that a dialog names; of more it says how many."""
+
+
+def page_of(entry: Entry) -> str:
+    """The id of the page a held comment is about. Empty: the whole change request, or a thread that is answered."""
+    return getattr(entry.op, "page", None) or ""
+
+
+def named(entry: Entry, titles: Mapping[str, str]) -> str:
+    """What a held comment is about."""
+    if hasattr(entry.op, "comment_id"):
+        return "Reply"
+    return titles.get(page_of(entry), "A page") if page_of(entry) else "The whole change request"
+
+
+def told(held: tuple[Entry, ...], titles: Mapping[str, str]) -> list[str]:
+    """What goes out with a verdict, line by line."""
+    if not held:
+        return []
+    lines = [f"With it {'goes' if len(held) == 1 else 'go'} {plural(len(held), 'held comment')}:"]
+    for entry in held[:MOST_NAMED]:
+        words = " ".join(text_of(entry.op).split())
+        lines.append(f"• {named(entry, titles)}: {words if len(words) <= 60 else words[:59] + '…'}")
+    if len(held) > MOST_NAMED:
+        lines.append(f"and {len(held) - MOST_NAMED} more: H shows them all.")
+    return lines
+
+
+def edit_held(app: Octavo, entry: Entry) -> None:
+    """Change the words of a held comment; it stays held."""
+    from octavo.tui.naming_people import People
+    from octavo.tui.screens.composer import Composer
+    from octavo.tui.widgets.preview import Preview
+
+    place = f"held {entry.id}"
+    kept, state = Kept(app, place, text_of(entry.op)), app.session.state
+
+    def written(text: str | None) -> None:
+        if text:
+            op = entry.op.model_copy(update={"body": Markdown(markdown=text)})
+            app.writes.change(
+                "change the comment", app.session.outbox.reword(entry.id, op, place), "Changed. It is held."
+            )
+
+    assert isinstance(entry.at, ChangeRequestRef)
+    composer = Composer(
+        "Edit a held comment",
+        draft=kept.text,
+        save_draft=kept.save,
+        save_draft_now=kept.save_now,
+        trouble=lambda: state.trouble,
+        verb="keep it held",
+        preview=Preview,
+        editing_folder=app.settings.state_folder / "editing",
+        people=People(app, entry.at),
+    )
+    app.push_screen(composer, written)
+
+
+def drop_held(app: Octavo, entry: Entry) -> None:
+    """Hold a comment no more, once the person said yes."""
+    from octavo.tui.screens.confirm import Confirm
+
+    def decided(answer: Confirmed | None) -> None:
+        if answer is not None:
+            app.writes.change(
+                "drop the comment", app.session.outbox.discard(entry.id), "Dropped. Its words are a draft."
+            )
+
+    words = " ".join(text_of(entry.op).split())
+    said = f"“{words if len(words) <= 240 else words[:239] + '…'}”"
+    after = "Nobody saw it. Its words stay as a draft where you wrote them: c there brings them back."
+    app.push_screen(Confirm("Drop this held comment?", verb="Drop it", intro=said, after=after), decided)
+
+
+def send_held(app: Octavo, at: ChangeRequestRef, name: str) -> None:
+    """Send what is held without a verdict."""
+
+    async def let_go() -> Sent[tuple[Entry, ...]]:
+        try:
+            return Sent("done", answer=await app.session.outbox.let_go(at))
+        except NotSaved as error:
+            return Sent("refused", str(error))
+
+    number = len(app.session.outbox.gathered(at))
+    them = plural(number, "held comment")
+    app.writes.review(f"send the {them} of {name}", let_go(), said=f"{them} of {name} sent, without a verdict")

@@ -1,0 +1,118 @@
+"""The comments one holds for the review of a change request: read, changed, dropped, or sent without a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.widgets import Static
+
+from octavo.api.places import ChangeRequestRef
+from octavo.data.driver import text_of
+from octavo.data.entry import Entry
+from octavo.tui.ages import plural, short_age
+from octavo.tui.review import holding
+from octavo.tui.screens.dialog import STYLES, Dialog, Frame
+from octavo.tui.widgets.content import safe
+from octavo.tui.widgets.lines import Lines
+from octavo.tui.widgets.rows import Column, Row, Rows
+
+if TYPE_CHECKING:
+    from octavo.tui.app import Octavo
+
+
+class HeldScreen(Dialog[Entry | None]):
+    """What is held, in the order it is sent. The answer is the one that is to be shown where it hangs."""
+
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss", STYLES / "held.tcss"]
+    CONTEXT: ClassVar[str] = "held comments"
+    HELP: ClassVar[str] = (
+        "What you hold for your review, in the order it is sent: with the verdict (a or A), or with ctrl+s without one."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "show", "Where", tooltip="Show where it hangs", id="held.show"),
+        Binding("e", "edit", "Edit", tooltip="Change its words; it stays held", id="held.edit"),
+        Binding("X", "drop", "Drop", tooltip="Hold it no more; its words stay as a draft", id="held.drop"),
+        Binding("ctrl+s", "send", "Send all", tooltip="Send them all now, without a verdict", id="held.send"),
+        Binding("escape,q,H", "close", "Close", tooltip="Close; they stay held", id="held.close"),
+    ]
+
+    def __init__(self, at: ChangeRequestRef, name: str, titles: Mapping[str, str]) -> None:
+        """`name` is what to call the change request, `titles` those of its pages by their ids."""
+        super().__init__()
+        self._at, self._of, self._titles = at, name, titles
+
+    @property
+    def octavo(self) -> Octavo:
+        return cast("Octavo", self.app)
+
+    def compose(self) -> ComposeResult:
+        rows: Rows[Entry] = Rows(
+            self._draw,
+            key=lambda entry: entry.id,
+            columns=(Column("", 22), Column("", least=20), Column("", 6, right=True, drop=1)),
+            empty="Nothing is held.",
+            id="held",
+        )
+        with Frame():
+            yield rows
+            with VerticalScroll(id="words", can_focus=False):
+                yield Static()
+
+    @property
+    def rows(self) -> Rows[Entry]:
+        return self.query_one("#held", Rows)
+
+    def on_mount(self) -> None:
+        self.octavo.known.frame_changed.subscribe(self, lambda _: self._show())
+        self._show()
+        self.rows.focus()
+
+    def _show(self) -> None:
+        if not self.octavo.has_session:
+            return  # it ended meanwhile
+        held = self.octavo.session.outbox.gathered(self._at)
+        self.query_one(Frame).name_it(f"{plural(len(held), 'comment')} held for your review of {self._of}")
+        self.rows.show(held)
+        self._show_words()
+
+    def _draw(self, entry: Entry) -> Row:
+        words = " ".join(text_of(entry.op).split())
+        return Row(cells=(holding.named(entry, self._titles), words, short_age(entry.created_at)))
+
+    @on(Lines.Highlighted)
+    def _show_words(self) -> None:
+        entry = self.rows.item
+        self.query_one("#words Static", Static).update(safe(text_of(entry.op) if entry is not None else ""))
+        self.refresh_bindings()
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if action in ("show", "edit", "drop", "send") and self.is_mounted and self.rows.item is None:
+            return "Nothing is held. In a comment ctrl+t holds it for the review."
+        return None
+
+    @on(Lines.Chosen)
+    def action_show(self) -> None:
+        if self.rows.item is not None:
+            self.dismiss(self.rows.item)
+
+    def action_edit(self) -> None:
+        if (entry := self.rows.item) is not None:
+            holding.edit_held(self.octavo, entry)
+
+    def action_drop(self) -> None:
+        if (entry := self.rows.item) is not None:
+            holding.drop_held(self.octavo, entry)
+
+    def action_send(self) -> None:
+        if self.rows.item is not None:
+            self.dismiss(None)
+            holding.send_held(self.octavo, self._at, self._of)
+
+    def action_close(self) -> None:
+        self.dismiss(None)

@@ -1,0 +1,160 @@
+"""A review as one thing: comments that are held until the verdict, and the verdict itself."""
+
+from __future__ import annotations
+
+from octavo.api import change_requests, comments, reviews
+from octavo.api.places import ChangeRequestRef, SpaceRef
+from tests.journeys.stage import MARA, Run, Stage
+from tests.journeys.test_reviewing import open_one
+
+HARBOUR = SpaceRef(space_id="harbour-api")
+
+
+async def seven(run: Run) -> ChangeRequestRef:
+    listed = (await run.ask(change_requests.List(at=HARBOUR), MARA)).items
+    return next(each for each in listed if each.number == 7).ref(HARBOUR)
+
+
+async def hold(run: Run, words: str) -> None:
+    await run.press("c")
+    await run.see("ctrl+t hold")
+    await run.type(words)
+    await run.press("ctrl+t")
+
+
+async def test_comments_are_held_listed_changed_dropped_and_sent_with_the_verdict(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_one(run, "refused")
+        await run.see("− All times")
+        await run.press("H")
+        await run.hear("You hold no comment for this review. In a comment ctrl+t holds it.")
+        await run.press("enter")
+        await hold(run, "Say which zone.")
+        await run.hear("Held for your review: 1 comment. a or A sends them, H shows them.")
+        await run.see("◌ 1 held", "Mara Lindqvist · held for your review", "┊ Say which zone.", "● 2 open")
+        await hold(run, "And why.")
+        await hold(run, "A third.")
+        await run.see("◌ 3 held")
+        await run.later(seconds=3000)
+        assert not run.gate.sent(comments.Create)
+        await run.quit()
+    async with stage.play(start="changes") as run:
+        await open_one(run, "refused")
+        await run.see("◌ 3 held", "held for your review")
+        await run.press("H")
+        await run.see("3 comments held for your review of #7", "Time and time zones", "Say which zone.", "A third.")
+        await run.press("e")
+        await run.see("Edit a held comment", "ctrl+s keep it held")
+        await run.type(" UTC?")
+        await run.press("ctrl+s")
+        await run.see("Say which zone. UTC?")
+        await run.press("G", "X")
+        await run.see("Drop this held comment?", "“A third.”")
+        await run.press("y")
+        await run.see("2 comments held for your review of #7")
+        await run.press("escape", "A")
+        await run.see(
+            "Ask for changes in #7", "With it go 2 held comments:", "• Time and time zones: Say which zone. UTC?"
+        )
+        await run.press("ctrl+s")
+        await run.hear("Asked for changes in #7, with 2 comments")
+        await run.gone("◌ 2 held")
+        await run.press("a")
+        await run.hear("Your review of #7 is on its way already, after its comments.")
+        await run.sent()
+        await run.hear("Your review has arrived: ask for changes in #7.")
+        await run.see("Mara Lindqvist asks for changes", "● 4 open")
+        sent = [op for op in run.gate.passed if isinstance(op, (comments.Create, reviews.Submit))]
+        assert [each.body.markdown for each in sent if isinstance(each, comments.Create)] == [
+            "Say which zone. UTC?",
+            "And why.",
+        ]
+        assert isinstance(sent[-1], reviews.Submit)
+        assert len(sent) == 3
+
+
+async def test_a_verdict_with_its_comments_can_be_taken_back_while_it_waits(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_one(run, "refused")
+        await run.see("− All times")
+        await run.press("enter")
+        await hold(run, "Say which zone.")
+        await run.press("a")
+        await run.see("With it goes 1 held comment:")
+        await run.type("Clear now.")
+        await run.press("ctrl+s")
+        await run.hear("Approved #7, with 1 comment")
+        await run.press("u")
+        await run.hear("Taken back: approve #7. Held again: comment.")
+        await run.see("◌ 1 held")
+        await run.press("a")
+        await run.see("Clear now.")
+        await run.press("escape")
+        await run.later(seconds=60)
+        assert not run.gate.sent(comments.Create)
+        assert not run.gate.sent(reviews.Submit)
+
+
+async def test_held_comments_are_sent_without_a_verdict(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_one(run, "refused")
+        await run.see("− All times")
+        await run.press("enter")
+        await hold(run, "Say which zone.")
+        await run.press("H", "ctrl+s")
+        await run.hear("1 held comment of #7 sent, without a verdict")
+        await run.sent()
+        await run.see("● 3 open", "┊ ● Mara Lindqvist · 0s · open")
+        assert not run.gate.sent(reviews.Submit)
+
+
+async def test_a_held_comment_is_not_answered_but_changed_and_dropped_where_it_hangs(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_one(run, "refused")
+        await run.see("− All times")
+        await run.press("enter")
+        await hold(run, "Say which zone.")
+        await run.press("H", "enter")
+        await run.see("held for your review", "Say which zone.")
+        await run.press("c")
+        await run.hear("This is held for your review, and others do not see it yet")
+        await run.press("e")
+        await run.see("Edit a held comment")
+        await run.type(" UTC?")
+        await run.press("ctrl+s")
+        await run.see("Say which zone. UTC?")
+        await run.press("X", "y")
+        await run.gone("◌ 1 held", "held for your review")
+        await run.press("escape", "c")
+        await run.see("Say which zone. UTC?", "ctrl+t hold")
+
+
+async def test_where_the_change_request_was_edited_meanwhile_the_words_stay_held(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_one(run, "refused")
+        await run.see("− All times")
+        await run.press("enter")
+        await hold(run, "Say which zone.")
+        await run.press("a")
+        await run.see("With it goes 1 held comment:")
+        await run.ask(change_requests.Update(at=await seven(run), status="archived"), MARA)
+        await run.press("ctrl+s")
+        await run.hear("Not sent: it is archived meanwhile. Your comments stay held.")
+        await run.see("◌ 1 held")
+
+
+async def test_a_review_is_withdrawn(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_one(run, "refused")
+        await run.see("✓ 1 approved")
+        await run.press("w")
+        await run.hear("You have given no review of #7 that counts.")
+        await run.press("a")
+        await run.see("Approve #7")
+        await run.press("ctrl+s")
+        await run.see("✓ 2 approved")
+        await run.press("w")
+        await run.see("Withdraw your review of #7?", "You approved it.")
+        await run.press("y")
+        await run.hear("Your review of #7 counts no more")
+        await run.see("✓ 1 approved")
