@@ -28,6 +28,7 @@ from octavo.tui.screens.confirm import Confirm
 from octavo.tui.screens.conflicts import ConflictsScreen
 from octavo.tui.screens.content import ContentScreen
 from octavo.tui.screens.files import FilesScreen
+from octavo.tui.screens.held import HeldScreen
 from octavo.tui.screens.home import HomeScreen
 from octavo.tui.screens.links import LinksScreen
 from octavo.tui.screens.note import NoteSheet
@@ -91,6 +92,7 @@ PLACES: tuple[type[DOMNode], ...] = (
     SearchScreen,
     Composer,
     Confirm,
+    HeldScreen,
     ActivityScreen,
     SignInScreen,
 )

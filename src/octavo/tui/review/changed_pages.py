@@ -280,3 +280,10 @@ def in_words(entry: ChangedPage) -> str:
             lines.append(f"{change.file.name} · {change.file.content_type}")
     said = " and ".join(entry.kinds)
     return "\n".join([f"{said.capitalize()}.", *lines])
+
+
+def unchanged(node: Node) -> ChangedPage:
+    """A page that stays as it is."""
+    kind = "document" if node.kind == "page" else node.kind
+    page = PageReference(id=str(node.key), type=kind, title=str(node.label))
+    return ChangedPage(str(node.key), str(node.label), page=page)

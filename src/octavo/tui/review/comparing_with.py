@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import ClassVar, Literal
 
@@ -87,6 +88,16 @@ class ComparingWith(Comparing):
     def reviews(self) -> tuple[Review, ...]:
         """All there are, the newest first."""
         return self._reviews
+
+    @property
+    def reviews_given(self) -> Sequence[Review] | None:
+        """The same, for those who ask views that may not know them."""
+        return self._reviews
+
+    @property
+    def page_titles(self) -> Mapping[str, str]:
+        """What the pages of both sides are called, by their ids."""
+        return {page.id: page.title or "Untitled" for root in (*self.before, *self.after) for page in root.walk()}
 
     @property
     def after(self) -> tuple[Page, ...]:

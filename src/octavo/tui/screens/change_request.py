@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from functools import cached_property, partial
 from itertools import islice
 from typing import ClassVar
@@ -21,7 +21,7 @@ from octavo.api.comments import Comment
 from octavo.api.errors import ApiError
 from octavo.api.operation import ListPage
 from octavo.api.places import SpaceRef
-from octavo.api.reviews import RequestedReviewer, Review
+from octavo.api.reviews import RequestedReviewer
 from octavo.data.entry import Entry
 from octavo.data.live import Snapshot
 from octavo.tui.ages import plural
@@ -29,13 +29,13 @@ from octavo.tui.allowing import UNDECIDED
 from octavo.tui.page.diff_view import DiffView
 from octavo.tui.reading import open_counts
 from octavo.tui.review import standing
-from octavo.tui.review.changed_pages import WHOLE, ChangedPage, Marks, discussed, nodes, order
+from octavo.tui.review.changed_pages import WHOLE, ChangedPage, Marks, discussed, nodes, order, unchanged
 from octavo.tui.review.comparisons import AHEAD
 from octavo.tui.review.holding import page_of
 from octavo.tui.review.proposing import Proposing
 from octavo.tui.review.viewed import Viewed
 from octavo.tui.widgets.lines import Lines
-from octavo.tui.widgets.tree import Node, Tree
+from octavo.tui.widgets.tree import Tree
 from octavo.tui.writing.taking_back import TakingBack
 
 DRAW_AGAIN = 0.15
@@ -158,7 +158,7 @@ class ChangeRequestScreen(TakingBack, Proposing):
         found = nodes(self.changed, also, self.before, self.after, marks, whole_tree=self._shows_all)
         by_key = {entry.key: entry for entry in (*self.changed, *also)}
         drawn = [node for node in order(found) if node.kind != "section"]
-        self._stops = {str(node.key): by_key.get(str(node.key)) or _unchanged(node) for node in drawn}
+        self._stops = {str(node.key): by_key.get(str(node.key)) or unchanged(node) for node in drawn}
         self._entries = {key: entry for key, entry in self._stops.items() if entry.changes}
         self._readable = [key for key in self._stops if key in by_key]
         begins, here = not self.page_tree.keys, str(self.page_tree.key)
@@ -322,14 +322,6 @@ class ChangeRequestScreen(TakingBack, Proposing):
 
     # What Proposing asks
 
-    @property
-    def reviews_given(self) -> Sequence[Review] | None:
-        return self.reviews
-
-    @property
-    def page_titles(self) -> Mapping[str, str]:
-        return {page.id: page.title or "Untitled" for root in (*self.before, *self.after) for page in root.walk()}
-
     def show_held(self, entry: Entry) -> None:
         page = page_of(entry)
         if page in self._readable or (not page and WHOLE in self._readable):
@@ -473,13 +465,3 @@ class ChangeRequestScreen(TakingBack, Proposing):
             self.page_tree.focus()
         else:
             self.app.pop_screen()
-
-
-def _unchanged(node: Node) -> ChangedPage:
-    """A page that stays as it is."""
-    from octavo.api.content import PageReference
-
-    kind = "document" if node.kind == "page" else node.kind
-    return ChangedPage(
-        str(node.key), str(node.label), page=PageReference(id=str(node.key), type=kind, title=str(node.label))
-    )

@@ -248,8 +248,9 @@ class Composer(Dialog[str | None]):
             f"ctrl+s {self._verb}",
             "ctrl+t hold" if self._can_hold else "",
             "ctrl+e editor" if self._folder is not None else "",
-            "ctrl+r preview" if self._preview is not None else "",
-            "@ name" if self._people is not None else "",
+            # Where there is more to choose from, the key bar names the rest.
+            "ctrl+r preview" if self._preview is not None and not self._can_hold else "",
+            "@ name" if self._people is not None and not self._can_hold else "",
         ]
         return " · ".join(key for key in keys if key)
 
