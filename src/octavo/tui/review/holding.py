@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from octavo.api.bodies import Markdown
 from octavo.api.places import ChangeRequestRef
-from octavo.data.driver import text_of
 from octavo.data.entry import Entry
 from octavo.data.once import Sent
 from octavo.data.state import NotSaved
@@ -40,7 +39,7 @@ def told(held: tuple[Entry, ...], titles: Mapping[str, str]) -> list[str]:
         return []
     lines = [f"With it {'goes' if len(held) == 1 else 'go'} {plural(len(held), 'held comment')}:"]
     for entry in held[:MOST_NAMED]:
-        words = " ".join(text_of(entry.op).split())
+        words = " ".join(entry.words.split())
         lines.append(f"• {named(entry, titles)}: {words if len(words) <= 60 else words[:59] + '…'}")
     if len(held) > MOST_NAMED:
         lines.append(f"and {len(held) - MOST_NAMED} more: H shows them all.")
@@ -54,7 +53,7 @@ def edit_held(app: Octavo, entry: Entry) -> None:
     from octavo.tui.widgets.preview import Preview
 
     place = f"held {entry.id}"
-    kept, state = Kept(app, place, text_of(entry.op)), app.session.state
+    kept, state = Kept(app, place, entry.words), app.session.state
 
     def written(text: str | None) -> None:
         if text:
@@ -88,7 +87,7 @@ def drop_held(app: Octavo, entry: Entry) -> None:
                 "drop the comment", app.session.outbox.discard(entry.id), "Dropped. Its words are a draft."
             )
 
-    words = " ".join(text_of(entry.op).split())
+    words = " ".join(entry.words.split())
     said = f"“{words if len(words) <= 240 else words[:239] + '…'}”"
     after = "Nobody saw it. Its words stay as a draft where you wrote them: c there brings them back."
     app.push_screen(Confirm("Drop this held comment?", verb="Drop it", intro=said, after=after), decided)

@@ -13,7 +13,6 @@ from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from octavo.api.places import ChangeRequestRef
-from octavo.data.driver import text_of
 from octavo.data.entry import Entry
 from octavo.tui.ages import plural, short_age
 from octavo.tui.review import holding
@@ -82,13 +81,13 @@ class HeldScreen(Dialog[Entry | None]):
         self._show_words()
 
     def _draw(self, entry: Entry) -> Row:
-        words = " ".join(text_of(entry.op).split())
+        words = " ".join(entry.words.split())
         return Row(cells=(holding.named(entry, self._titles), words, short_age(entry.created_at)))
 
     @on(Lines.Highlighted)
     def _show_words(self) -> None:
         entry = self.rows.item
-        self.query_one("#words Static", Static).update(safe(text_of(entry.op) if entry is not None else ""))
+        self.query_one("#words Static", Static).update(safe(entry.words if entry is not None else ""))
         self.refresh_bindings()
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
