@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 
@@ -30,6 +30,7 @@ from octavo.tui.page.pictures import Pictured
 from octavo.tui.page.targets import Ground, Targets, origins
 from octavo.tui.rail import Railed
 from octavo.tui.reading import under
+from octavo.tui.review import thread_walk
 from octavo.tui.review.changed_pages import SIGN_STYLES, WHOLE, ChangedPage, in_words
 from octavo.tui.review.comparisons import Comparisons, Sides
 
@@ -56,6 +57,8 @@ class Comparing(Railed):
         self._documents: tuple[Document, Document] | None = None
         self._hanging_in: BothSides | None = None
         """Where threads hang on both of them."""
+        self._arriving: tuple[str, int] | None = None
+        """The entry whose first (1) or last (-1) open thread one is on the way to."""
         self.sides: Sides | None = None
         """Between which revisions it is compared, as soon as that is known."""
         self._tree = Snapshot[PageTree]()
@@ -83,6 +86,15 @@ class Comparing(Railed):
 
     def pages_ahead(self) -> Iterable[ChangedPage]:
         """What is likely looked at next."""
+        raise NotImplementedError
+
+    @property
+    def entries(self) -> Sequence[str]:
+        """The keys of all that is listed, in order."""
+        raise NotImplementedError
+
+    def go_to_entry(self, key: str) -> None:
+        """Let what is called `key` be on show."""
         raise NotImplementedError
 
     def go_to_change_of(self, page_id: str) -> bool:
@@ -128,6 +140,8 @@ class Comparing(Railed):
         if change is None or sides is None or (change, sides) == self._shown:
             return
         self._shown = change, sides
+        if self._arriving is not None and self._arriving[0] != change.key:
+            self._arriving = None  # one went elsewhere meanwhile
         self._documents = None
         self.workers.cancel_group(self, "diff")
         self.set_class(not change.is_document and change.key != WHOLE, "-words")
@@ -218,6 +232,39 @@ class Comparing(Railed):
         """Show the threads as they are now between the lines of the diff."""
         if (both := self._both_sides) is not None:
             self.view.set_threads(self.rails(both.threads(self._page_threads()), both.is_outdated))
+        before, self.view.threads_elsewhere = self.view.threads_elsewhere, any(each.is_open for each in self._threads)
+        if before != self.view.threads_elsewhere:
+            self.refresh_bindings()
+        self._arrive()
+
+    @on(DiffView.ThreadBeyond)
+    def _thread_beyond(self, message: DiffView.ThreadBeyond) -> None:
+        """Go on to the page after (or before) this one that has an open thread."""
+        change = self.change_on_show
+        key = thread_walk.following(self.entries, change.key if change else "", message.step, self._threads)
+        if key is None:
+            number = self._change_request.number
+            self.octavo.explain(thread_walk.at_its_end(number, message.step, self._threads))
+            return
+        self.go_to_entry(key)
+        self._arriving = key, message.step
+        self.show_diff()
+        self._arrive()
+
+    def _arrive(self) -> None:
+        """Go to the thread one is on the way to, once its page is there."""
+        if self._arriving is None or self._shown is None:
+            return
+        key, step = self._arriving
+        if self._shown[0].key != key:
+            return
+        if self._documents is not None:
+            self._arriving = None
+            self.call_after_refresh(self.view.go_to_thread, step, all_of_it=True)
+        elif self.has_class("-words"):
+            self._arriving = None
+            for thread in thread_walk.open_on(key, self._threads)[:1]:
+                self.open_thread(thread.id)  # what has no text has no place for it
 
     @property
     def _both_sides(self) -> BothSides | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property, partial
 from itertools import islice
 from typing import ClassVar
@@ -83,8 +83,6 @@ class ChangeRequestScreen(TakingBack, Proposing):
         self._shows_all = False
         self._drawing: Timer | None = None
         self._keeping: Timer | None = None
-        self._arriving: tuple[str, int] | None = None
-        """The entry whose first (1) or last (-1) open thread one is on the way to."""
 
     def body(self) -> Iterable[Widget]:
         yield Static("", id="head")
@@ -292,13 +290,18 @@ class ChangeRequestScreen(TakingBack, Proposing):
         at = keys.index(here) + 1 if here in keys else 0
         return [self._stops[key] for key in islice((*keys[at:], *reversed(keys[:at])), AHEAD)]
 
+    @property
+    def entries(self) -> Sequence[str]:
+        return list(self._stops)
+
+    def go_to_entry(self, key: str) -> None:
+        self.page_tree.reveal(key)
+
     def go_to_change_of(self, page_id: str) -> bool:
         return page_id in self._readable and self.page_tree.reveal(page_id)
 
     @on(Lines.Highlighted, "#changes")
     def _highlighted(self) -> None:
-        if self._arriving is not None and self._arriving[0] != self.page_tree.key:
-            self._arriving = None
         if self.page_tree.key is not None:
             self.marks.place = str(self.page_tree.key)
             self._keep_place_soon()
@@ -410,55 +413,6 @@ class ChangeRequestScreen(TakingBack, Proposing):
         choose(
             self.octavo, self.at, f"#{about.number} {about.title}", (page.id, change.title) if page and change else None
         )
-
-    # Its threads, over all pages
-
-    @on(DiffView.ThreadBeyond)
-    def _thread_beyond(self, message: DiffView.ThreadBeyond) -> None:
-        """Go on to the page after (or before) this one that has an open thread."""
-        keys, here, step = list(self._stops), str(self.page_tree.key), message.step
-        at = keys.index(here) if here in keys else -1
-        among = keys[at + 1 :] if step > 0 else reversed(keys[: max(at, 0)])
-        key = next((each for each in among if self._open_on(each)), None)
-        if key is None:
-            count = sum(thread.is_open for thread in self._threads)
-            all_of_it = f"the {count}" if count > 1 else "the one"
-            way, back = ("after", "T") if step > 0 else ("before", "t")
-            self.octavo.explain(
-                f"No open thread of #{self._change_request.number} comes {way} this. {back} goes back to {all_of_it}."
-            )
-            return
-        self.page_tree.reveal(key)
-        self._arriving = key, step
-        self.show_diff()
-        self._arrive()
-
-    def _open_on(self, key: str) -> list[Comment]:
-        """The open threads on the page of an entry, or on all of it."""
-        return [
-            each
-            for each in self._threads
-            if each.is_open and (each.target.page.id if each.target.page else WHOLE) == key
-        ]
-
-    def draw_threads(self) -> None:
-        super().draw_threads()
-        before, self.view.threads_elsewhere = self.view.threads_elsewhere, any(each.is_open for each in self._threads)
-        if before != self.view.threads_elsewhere:
-            self.refresh_bindings()
-        self._arrive()
-
-    def _arrive(self) -> None:
-        """Go to the thread one is on the way to, once its page is there."""
-        if self._arriving is None or self._shown is None or self._shown[0].key != self._arriving[0]:
-            return
-        key, step = self._arriving
-        if self._documents is not None:
-            self._arriving = None
-            self.call_after_refresh(self.view.go_to_thread, step, all_of_it=True)
-        elif self.has_class("-words"):
-            self._arriving = None
-            self.open_thread(self._open_on(key)[0].id)  # what has no text has no place for it
 
     def action_up(self) -> None:
         if self.focused is self.view:
