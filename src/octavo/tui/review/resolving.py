@@ -83,7 +83,8 @@ class Choices:
 def write(app: Octavo, choices: Choices, name: str, conflict: Conflict) -> bool:
     """Let the person write what becomes of a conflict in their editor. False when they did not: nothing is decided then."""
     kept, before = choices.own(name), choices.all.get(name)
-    begin = kept.text or chosen(conflict, before or Choice("both"))
+    # The blank lines around it come with the place it stands in, whatever is written.
+    begin = kept.text or chosen(conflict, before or Choice("both")).strip("\n") + "\n"
 
     def keep(written: str) -> None:
         if (mine := with_own_end(begin, written)) != begin:
