@@ -151,7 +151,7 @@ async def test_taken_back_it_is_held_again_and_the_words_of_the_verdict_are_a_dr
     undone = await outbox.undo()
     assert undone
     assert undone.done
-    assert undone.sentence == "Taken back: approve. Held again: comment, 2 times."
+    assert undone.sentence == "Taken back: approve. Held again: comment, both."
     assert [each.state for each in outbox.entries] == ["gathered", "gathered"]
     assert drafts.get("verdict") == "Well done."
     clock.forward(seconds=60)

@@ -153,7 +153,7 @@ async def test_undo_while_it_is_held_sends_nothing_and_keeps_the_words(stage: St
         await run.press("ctrl+s")
         await run.see("THREADS  3 open")
         await run.press("u")
-        await run.hear("Taken back: comment.")
+        await run.hear("Taken back: comment · Quickstart.")
         await run.see("THREADS  2 open")
         await run.later(seconds=60)
         assert not run.gate.sent(comments.Create)
@@ -173,7 +173,7 @@ async def test_all_that_are_ticked_are_done_together_and_taken_back_together(sta
         await run.sent()
         assert [op.resolved for op in run.gate.sent(comments.Update)] == [True] * 3
         await run.press("u")
-        await run.hear("Undone: resolve the thread, 3 times.")
+        await run.hear("Undone: resolve the thread, all 3.")
         await run.see("Open 76")
 
 
@@ -214,7 +214,7 @@ async def test_undo_after_it_was_sent_asks_the_server_for_the_opposite(stage: St
         await run.see("Open 75")
         await run.sent()
         await run.press("u")
-        await run.hear("Undone: resolve the thread.")
+        await run.hear("Undone: resolve the thread · ")
         await run.sent()
         await run.see("Open 76")
         assert [op.resolved for op in run.gate.sent(comments.Update)] == [True, False]

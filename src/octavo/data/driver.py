@@ -181,7 +181,7 @@ class Driver:
         if now - entry.asked_at > LIFETIME:
             await self._park(entry, "It was written more than a day ago. Retry to send it, or discard it.")
             return
-        if is_verdict(entry.op):
+        if entry.is_verdict:
             mates = [each for each in self._pending.entries if each.review == entry.review and each.state == "failed"]
             if entry.review and mates:
                 await self._refuse(entry, _without(len(mates)))
@@ -344,14 +344,9 @@ def verdict(error: ApiError, *, travelled: bool) -> Literal["refused", "waits", 
     return "lost" if travelled else "waits"
 
 
-def is_verdict(op: Operation[Any]) -> bool:
-    """Whether `op` gives a review."""
-    return type(op).__name__ == "Submit"
-
-
 def is_reviewing(entries: Iterable[Entry], at: Ref) -> bool:
     """Whether a verdict on `at` is on its way, after its comments."""
-    return any(entry.at == at and is_verdict(entry.op) and not entry.asks for entry in entries)
+    return any(entry.at == at and entry.is_verdict and not entry.asks for entry in entries)
 
 
 def _without(failed: int) -> str:

@@ -45,6 +45,21 @@ class Basis:
 
 
 @dataclass(frozen=True)
+class Queued:
+    """A write for the outbox: `doing` follows "Couldn't", `place` is that of its draft."""
+
+    op: Operation[Any]
+    doing: str
+    place: str = ""
+    basis: Basis | None = None
+    """What it is held against before it travels. None: what the screens show."""
+    about: str = ""
+    """What it is done to: the words of the thread, and its page."""
+    drafts: tuple[str, ...] | None = None
+    """The places of the drafts its words came from. None: that of `place`."""
+
+
+@dataclass(frozen=True)
 class Entry:
     """One write that is not done."""
 
@@ -59,6 +74,8 @@ class Entry:
     """Of the draft its text came from."""
     about: str = ""
     """What it is done to: the words of the thread, and its page."""
+    group: str = ""
+    """What it was begun with: the same for all that are taken back together."""
     state: State = "held"
     reason: str = ""
     """Why it is not sent yet or not done. A sentence; empty when all goes well."""
@@ -104,6 +121,11 @@ class Entry:
     def makes(self) -> bool:
         """Whether it makes something: sent twice, that would be there twice."""
         return type(self.op).__name__ in ("Create", "CreateReply", "Submit")
+
+    @property
+    def is_verdict(self) -> bool:
+        """Whether it gives a review."""
+        return type(self.op).__name__ == "Submit"
 
     @property
     def asks(self) -> bool:

@@ -6,22 +6,20 @@ import asyncio
 import random
 import secrets
 import sqlite3
-from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from octavo.api.operation import Operation, Ref
-from octavo.data import ledger
 from octavo.data.drafts import Drafts, put_back, take_again
-from octavo.data.driver import Driver, is_verdict
+from octavo.data.driver import Driver
 from octavo.data.entry import (
     Basis,
     Entry,
-    gathered_again,
+    Queued,
     let_go,
     released,
     retried,
@@ -31,6 +29,7 @@ from octavo.data.entry import (
 from octavo.data.pending import Also, Pending
 from octavo.data.sending import Send
 from octavo.data.state import NotSaved, State
+from octavo.data.taking_back import Undone, take_back
 
 if TYPE_CHECKING:
     from octavo.api.users import User
@@ -42,29 +41,6 @@ __all__ = ["Entry", "Outbox", "Queued", "Undone"]
 
 REMEMBERED = 100
 """How many writes can be taken back, one after the other."""
-
-
-@dataclass(frozen=True)
-class Queued:
-    """A comment write for the outbox: `doing` follows "Couldn't", `place` is that of its draft."""
-
-    op: Operation[Any]
-    doing: str
-    place: str = ""
-    basis: Basis | None = None
-    """What it is held against before it travels. None: what the screens show."""
-
-
-@dataclass(frozen=True)
-class Undone:
-    """What `undo` did, or why it did nothing."""
-
-    sentence: str
-    done: bool
-    """Whether the write is taken back, or its inverse is on its way."""
-    place: str = ""
-    text: str = ""
-    """What was typed: it is the draft of `place` again."""
 
 
 class Outbox:
@@ -95,8 +71,8 @@ class Outbox:
         self._pending = Pending(state, self._now)
         self._driver = Driver(send, self._pending, me=me, timeout=timeout, settle=settle, jitter=jitter)
         self._task: asyncio.Task[None] | None = None
-        self._history: list[tuple[str, ...]] = []
-        """What was begun here, the ids of what belongs together in one."""
+        self._history = _begun(self._pending.entries)
+        """What was begun here, or before and still waits: the ids of what belongs together in one."""
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -198,46 +174,14 @@ class Outbox:
     async def undo(self) -> Undone | None:
         """Take back the newest write of this instance, with those it belongs to. None when there is none. Raises NotSaved."""
         while self._history:
-            if (undone := await self._undo(self._history[-1])) is not None:
+            undone, late = await take_back(self._history[-1], self._pending, self._put_back, self._invert)
+            self._history[-1:] = [late] if late else []
+            if undone is not None:
                 return undone
         return None
 
-    async def _undo(self, group: tuple[str, ...]) -> Undone | None:
-        """Take back what was begun together. What is on its way stays for the next time. None: nothing is left of it."""
-        newest_first = tuple(reversed(group))
-        here = [entry for each in newest_first if (entry := self._pending.find(each)) is not None]
-        read = self.state.read
-        done = [entry for each in newest_first if (entry := read(partial(ledger.done, entry_id=each))) is not None]
-        let_go = [
-            each.id for each in here if each.review and each.state in ("held", "queued") and not is_verdict(each.op)
-        ]
-        waiting = [each for each in here if each.state in ("gathered", "held", "queued") and each.id not in let_go]
-        removed: tuple[Entry, ...] = ()
-        if waiting:
-            states = ("gathered", "held", "queued")
-            removed = await self._pending.remove([each.id for each in waiting], self._put_back, *states)
-        again: tuple[Entry, ...] = ()
-        if let_go:
-            await self._pending.release(let_go, gathered_again)
-            again = tuple(each for each in self.entries if each.id in let_go and each.state == "gathered")
-        kept = {each.id for each in (*removed, *again)}
-        failed = [entry for entry in here if entry.state == "failed"]
-        late = [entry for entry in here if entry.id not in kept and entry.state != "failed"]
-        said = [f"Taken back: {entry.doing}." for entry in removed]
-        said += [f"Held again: {entry.doing}." for entry in again]
-        inverted, sentences = await self._invert(done)
-        said += sentences
-        said += [f"There is nothing to take back. {entry.reason}" for entry in failed]
-        if late:
-            said.append(f"Too late for now: “{late[0].doing}” is on its way. Try again in a moment.")
-            self._history[-1] = tuple(entry.id for entry in reversed(late))
-        else:
-            self._history.pop()
-        if not said:
-            return None
-        typed = next((entry for entry in removed if entry.words), removed[0] if removed else None)
-        place, text = (typed.place, typed.words) if typed is not None else ("", "")
-        return Undone(_told(said), done=bool(kept) or inverted, place=place, text=text)
+    async def _invert(self, opposites: Sequence[Queued]) -> None:
+        await self._add(opposites, 0.0)
 
     async def retry(self, entry_id: str) -> None:
         """Send what waits to be asked for. What may have arrived is looked for first. Raises NotSaved."""
@@ -312,14 +256,19 @@ class Outbox:
 
     async def _add(self, writes: Sequence[Queued], hold: float, insert: Insert | None = None) -> tuple[Entry, ...]:
         now, entries = self._now(), []
+        group = secrets.token_hex(8)
         failed: dict[str, list[str]] = {}
         """For each entry the failed ones whose words it brings again."""
+        came_from: dict[str, tuple[str, ...]] = {}
+        """For each entry the places of the drafts that go with it."""
         for write in writes:
             entry = Entry(
                 id=secrets.token_hex(8),
                 op=write.op,
                 doing=write.doing,
                 place=write.place,
+                about=write.about,
+                group=group,
                 created_at=now,
                 asked_at=now,
                 state="held" if hold > 0 else "queued",
@@ -328,20 +277,21 @@ class Outbox:
                 basis=write.basis or self.known(write.op),
             )
             entries.append(entry)
+            came_from[entry.id] = (write.place,) if write.drafts is None else write.drafts
             failed[entry.id] = [
                 each.id
                 for each in self.entries
                 if each.state == "failed"
                 and entry.place
                 and each.place == entry.place
-                and (entry.words or is_verdict(entry.op))
+                and (entry.words or entry.is_verdict)
             ]
-        places = dict.fromkeys(write.place for write in writes if write.place)
+        places = dict.fromkeys(place for each in came_from.values() for place in each if place)
         drafts = {place: (self._drafts.removal(place), self._drafts.turn(place)) for place in places}
 
         def also(db: sqlite3.Connection, entry: Entry) -> None:
-            if entry.place:
-                drafts[entry.place][0](db)
+            for place in filter(None, came_from[entry.id]):
+                drafts[place][0](db)
             for each in failed[entry.id]:
                 take_again(db, self.state.namespace, entry.place, each)
                 db.execute("DELETE FROM outbox WHERE id = ? AND state = 'failed'", (each,))
@@ -356,19 +306,6 @@ class Outbox:
             self._drafts.forget(place, turn)
         self._started()
         return tuple(entries)
-
-    async def _invert(self, entries: Sequence[Entry]) -> tuple[bool, list[str]]:
-        """Write the opposite of what is done. Whether there is any, and what is to be said of each."""
-        if not entries:
-            return False, []
-        from octavo.data.inverse import inverse  # brings the comments with it
-
-        opposites = [(entry, inverse(entry)) for entry in entries]
-        writes = [Queued(back, f"undo “{entry.doing}”") for entry, back in opposites if not isinstance(back, str)]
-        if writes:
-            await self._add(writes, 0.0)
-        said = [back if isinstance(back, str) else f"Undone: {entry.doing}." for entry, back in opposites]
-        return bool(writes), said
 
     def _put_back(self, db: sqlite3.Connection, entry: Entry) -> None:
         if entry.place and entry.state != "failed" and entry.words:
@@ -387,7 +324,10 @@ class Outbox:
         self._driver.wake()
 
 
-def _told(sentences: Sequence[str]) -> str:
-    """What was done, each sentence once: `Taken back: resolve the thread, 5 times.`"""
-    times = Counter(sentences)
-    return " ".join(each if times[each] == 1 else f"{each.removesuffix('.')}, {times[each]} times." for each in times)
+def _begun(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
+    """What was begun before this instance was and waits to be sent, oldest first."""
+    groups: dict[str, list[str]] = {}
+    for entry in entries:
+        if entry.state in ("held", "queued", "sending", "unknown") and not entry.asks:
+            groups.setdefault(entry.review or entry.group or entry.id, []).append(entry.id)
+    return [tuple(group) for group in groups.values()]

@@ -15,7 +15,6 @@ from octavo.api.places import OrganizationRef
 from octavo.api.spaces import List as ListSpaces
 from octavo.api.spaces import Space
 from octavo.api.users import Me, User
-from octavo.data.driver import is_verdict
 from octavo.data.live import Snapshot
 from octavo.tui.ages import plural, short_age
 from octavo.tui.session import Session
@@ -204,7 +203,7 @@ class Known:
         entries = self._session.outbox.entries
         asking = sum(entry.asks for entry in entries)
         held = sum(entry.state == "gathered" for entry in entries)
-        under_way = len(entries) - asking - held
+        under_way = sum(entry.state not in ("gathered", "failed") and not entry.asks for entry in entries)
         said = [
             f"{held} held" if held else "",
             f"{under_way} waiting" if under_way else "",
@@ -214,7 +213,7 @@ class Known:
 
     def _write_done(self, entry: Entry) -> None:
         """A verdict that went out after its comments has arrived: nobody looked at it for as long as that took."""
-        if is_verdict(entry.op):
+        if entry.is_verdict:
             self._app.say(f"Your review has arrived: {entry.doing}.")
 
     def _writes_changed(self) -> None:

@@ -12,15 +12,19 @@ from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment, Reply
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, Discussion
+from octavo.data.entry import Basis
 from octavo.tui.ages import plural
 from octavo.tui.allowing import not_allowed_with
 from octavo.tui.emoji import emoji
 from octavo.tui.kept import Kept
+from octavo.tui.triage import words_of
 from octavo.tui.writes import Queued
 
 if TYPE_CHECKING:
     from octavo.tui.app import Octavo
 
+_NAME = 40
+"""Characters of a thread that are enough to know it by."""
 REACTIONS = (
     ("1f44d", "agreed"),
     ("2764", "thank you"),
@@ -57,7 +61,7 @@ def start_thread(
         return comments.Create(at=at, body=Markdown(markdown=text), **target)
 
     place = f"comment {_where(at)} {page or ''} {node or ''}"
-    _compose(app, at, place, f"Comment on {title}", excerpt, send, doing="comment", said="Comment written")
+    _compose(app, at, place, f"Comment on {title}", excerpt, send, doing="comment", said="Comment written", about=title)
 
 
 def reply(app: Octavo, at: Discussion, comment: Comment, *, resolve: bool = False) -> None:
@@ -69,7 +73,8 @@ def reply(app: Octavo, at: Discussion, comment: Comment, *, resolve: bool = Fals
         return comments.CreateReply(at=at, comment_id=comment.id, body=Markdown(markdown=text))
 
     resolves = resolve and comment.is_open
-    resolving = Queued(comments.Update(at=at, comment_id=comment.id, resolved=True), "resolve the thread")
+    about = name(comment)
+    resolving = Queued(comments.Update(at=at, comment_id=comment.id, resolved=True), "resolve the thread", about=about)
     _compose(
         app,
         at,
@@ -79,6 +84,7 @@ def reply(app: Octavo, at: Discussion, comment: Comment, *, resolve: bool = Fals
         send,
         doing="reply",
         said="Reply written, thread resolved" if resolves else "Reply written",
+        about=about,
         after=(resolving,) if resolves else (),
     )
 
@@ -89,9 +95,9 @@ def toggle_resolved(app: Octavo, at: Discussion, comment: Comment) -> None:
         return
     op = comments.Update(at=at, comment_id=comment.id, resolved=comment.is_open)
     if comment.is_open:
-        app.queue(Queued(op, "resolve the thread"), said="Thread resolved")
+        app.queue(Queued(op, "resolve the thread", about=name(comment)), said="Thread resolved")
     else:
-        app.queue(Queued(op, "reopen the thread"), said="Thread reopened")
+        app.queue(Queued(op, "reopen the thread", about=name(comment)), said="Thread reopened")
 
 
 def resolve_several(app: Octavo, threads: Sequence[tuple[Discussion, Comment]], left: int, why: str) -> None:
@@ -117,7 +123,7 @@ def react(app: Octavo, at: Discussion, comment: Comment, to: Comment | Reply, ch
         op = comments.Update(at=at, comment_id=comment.id, **change)
     doing = "take the reaction back" if mine else "react"
     said = f"{emoji(chosen)} taken back" if mine else f"Reacted with {emoji(chosen)}"
-    app.queue(Queued(op, doing), said=said)
+    app.queue(Queued(op, doing, about=name(comment)), said=said)
 
 
 def choose_reaction(app: Octavo, at: Discussion, comment: Comment, to: Comment | Reply) -> None:
@@ -170,7 +176,19 @@ def edit(app: Octavo, at: Discussion, comment: Comment, what: Comment | Reply) -
 
     kind = "reply" if isinstance(what, Reply) else "comment"
     place = f"edit {_where(at)} {comment.id} {what.id}"
-    _compose(app, at, place, f"Edit my {kind}", "", send, doing=f"edit the {kind}", said="Edited", start=what.body.text)
+    _compose(
+        app,
+        at,
+        place,
+        f"Edit my {kind}",
+        "",
+        send,
+        doing=f"edit the {kind}",
+        said="Edited",
+        about=name(comment),
+        start=what.body.text,
+        basis=Basis(what.body.markdown),
+    )
 
 
 def delete(app: Octavo, at: Discussion, comment: Comment, what: Comment | Reply) -> None:
@@ -197,7 +215,7 @@ def delete(app: Octavo, at: Discussion, comment: Comment, what: Comment | Reply)
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            app.queue(Queued(op, f"delete the {kind}"), said=f"{kind.capitalize()} deleted")
+            app.queue(Queued(op, f"delete the {kind}", about=name(comment)), said=f"{kind.capitalize()} deleted")
 
     said = f"“{_excerpt(what.body.text)}”"
     app.push_screen(
@@ -215,7 +233,9 @@ def _compose(
     *,
     doing: str,
     said: str,
+    about: str,
     start: str = "",
+    basis: Basis | None = None,
     after: Sequence[Queued] = (),
 ) -> None:
     from octavo.tui.editing import About
@@ -227,9 +247,9 @@ def _compose(
 
     def written(text: str | None) -> None:
         if text and composer.is_held:
-            app.writes.hold(Queued(send(text), doing, place))
+            app.writes.hold(Queued(send(text), doing, place, basis, about))
         elif text:
-            app.queue(Queued(send(text), doing, place), *after, said=said)
+            app.queue(Queued(send(text), doing, place, basis, about), *after, said=said)
 
     composer = Composer(
         title,
@@ -245,6 +265,14 @@ def _compose(
         can_hold=isinstance(at, ChangeRequestRef) and doing in ("comment", "reply") and not after,
     )
     app.push_screen(composer, written)
+
+
+def name(comment: Comment) -> str:
+    """What a thread is called where it is not on show: its first words, and the page it is on."""
+    words, page = words_of(comment.body.text), comment.target.page
+    said = f"“{words if len(words) <= _NAME else words[: _NAME - 1].rstrip() + '…'}”"
+    title = (page.title or page.path) if page is not None else ""
+    return f"{said} on {title}" if title else said
 
 
 def _where(at: Discussion) -> str:

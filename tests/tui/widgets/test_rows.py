@@ -417,3 +417,20 @@ async def test_what_is_hostile_is_text() -> None:
         listed.set_filter("[@click=app.quit]x[/] no")
         await pilot.pause()
         assert "[@click=app.quit]x[/]" in shown(app)
+
+
+@pytest.mark.parametrize("words", ["", "thing"])
+async def test_when_many_rows_go_at_once_the_cursor_is_on_the_next_that_is_left(words: str) -> None:
+    listed = rows()
+    app = Listening(listed)
+    async with app.run_test(size=(60, 10)) as pilot:
+        listed.show(things(30))
+        listed.set_filter(words)
+        listed.go_to(12)
+        await pilot.pause()
+        listed.show([thing for thing in things(30) if not 5 <= thing.number <= 12])
+        assert at(listed) == 13, "not eight rows further down"
+        listed.show([thing for thing in things(30) if thing.number < 5])
+        assert at(listed) == 4, "nothing is left below"
+        listed.show(things(30))
+        assert at(listed) == 4

@@ -118,6 +118,8 @@ class Lines(Explained, Surface, can_focus=True):
         """The item the cursor was put on by hand: where it goes back to when a filter is cleared."""
         self._announced: Hashable | None = None
         self._asked_more = -1
+        self._laid_out_for = ""
+        """The filter that held when items were laid out last."""
         self._filter_line: FilterLine | None = None
 
     # What a subclass says
@@ -184,18 +186,22 @@ class Lines(Explained, Surface, can_focus=True):
         The cursor stays on its key and on its place on the screen.
         """
         held, old, had = self.kept_key, self.cursor, bool(self.keys)
+        before = self.keys
         above = self._firsts[old] - self.scroll_offset.y if had else 0
         at_top = self.scroll_offset.y == 0
         self.set_items(
             keys, firsts=firsts, between=between, height=height, line_count=line_count, unfiltered=unfiltered
         )
         self._asked_more = -1
+        is_same_filter, self._laid_out_for = self._laid_out_for == self.query_text, self.query_text
+        left = None
         try:
             index = keys.index(held) if held is not None else 0
         except ValueError:
-            index = 0 if self.query_text else old
+            left = _nearest_left(before, old, keys) if is_same_filter else None
+            index = left if left is not None else 0 if self.query_text else old
         self.cursor = self._next_stop(index, 1)
-        if keys and not self.query_text:
+        if keys and (not self.query_text or (left is not None and held in before)):
             # What the cursor was on may be gone: should it come back, the cursor must not go back to it by itself.
             self.kept_key = self.key
         self._lay_out_again()
@@ -342,3 +348,10 @@ class Lines(Explained, Surface, can_focus=True):
 
     def action_clear_filter(self) -> None:
         self.set_filter("")
+
+
+def _nearest_left(before: Sequence[Hashable], cursor: int, keys: Sequence[Hashable]) -> int | None:
+    """Where among `keys` the first is that stood at the cursor or after it, else the last that stood before it."""
+    places = {key: index for index, key in enumerate(keys)}
+    after, above = before[cursor:], reversed(before[:cursor])
+    return next((places[key] for key in (*after, *above) if key in places), None)

@@ -1,0 +1,181 @@
+"""Taking back what was written last, wherever it is on its way."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from octavo.api import comments
+from octavo.api.bodies import Markdown
+from octavo.api.places import SpaceRef
+from octavo.data.drafts import Drafts
+from octavo.data.entry import Basis, Queued
+from tests.data.conftest import MIA, ByHand
+from tests.data.sends import Gate
+from tests.data.test_lost_answers import Lossy
+from tests.data.test_outbox import comment, deliver, thread
+from tests.server.asking import Ask, Clock
+
+
+def resolving(here: SpaceRef, threads: list[comments.Comment]) -> list[Queued]:
+    return [
+        Queued(comments.Update(at=here, comment_id=each.id, resolved=True), "resolve the thread", about="“Why?”")
+        for each in threads
+    ]
+
+
+async def open_ones(ask: Ask, here: SpaceRef) -> int:
+    return len((await ask(comments.List(at=here, status="open", limit=100))).items)
+
+
+async def test_of_many_half_sent_all_come_back_and_it_says_how(
+    outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock
+) -> None:
+    about = [await thread(ask, here, str(number), user="mia") for number in range(77)]
+    await outbox.add_all(resolving(here, about))
+    clock.forward(seconds=outbox.undo_seconds)
+    while len(outbox.entries) > 76:
+        await outbox.step()
+    undone = await outbox.undo()
+    assert undone
+    assert undone.sentence == "Taken back: resolve the thread · “Why?”, all 77: one had gone out and is undone."
+    assert [each.op.comment_id for each in undone.back] == [each.id for each in about]  # type: ignore[attr-defined]
+    await outbox.run_dry()
+    assert (outbox.entries, await open_ones(ask, here)) == ((), 77)
+    assert await outbox.undo() is None
+
+
+async def test_of_many_replies_half_sent_it_says_how_many_are_posted(
+    outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock, drafts: Drafts
+) -> None:
+    about = [await thread(ask, here, str(number), user="mia") for number in range(3)]
+    await drafts.save("several", "Done.")
+    await outbox.add_all(
+        [
+            Queued(
+                comments.CreateReply(at=here, comment_id=each.id, body=Markdown(markdown="Done.")),
+                "reply",
+                place=f"reply {each.id}",
+                drafts=("several",) if each is about[0] else (),
+            )
+            for each in about
+        ]
+    )
+    assert drafts.all() == ()
+    clock.forward(seconds=outbox.undo_seconds)
+    while len(outbox.entries) > 2:
+        await outbox.step()
+    undone = await outbox.undo()
+    assert undone
+    assert undone.sentence == "Taken back: reply, 2 of 3: one had gone out. It is posted already. Delete it instead."
+    await outbox.run_dry()
+    assert [(await ask(comments.Get(at=here, comment_id=each.id))).replies for each in about] == [1, 0, 0]
+    assert [drafts.get(f"reply {each.id}") for each in about] == [None, "Done.", "Done."]
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+async def test_a_resolve_that_is_just_going_out_is_undone_once_it_is_known_what_became_of_it(
+    arrives: bool, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+) -> None:
+    about = await thread(ask, here, user="mia")
+    again = ByHand(Lossy(gate, applied=arrives, times=1), outbox.state, Drafts(outbox.state), me=MIA)
+    await again.add_all(resolving(here, [about]))
+    await deliver(again, clock)
+    assert [each.state for each in again.entries] == ["unknown"]
+    undone = await again.undo()
+    assert undone
+    assert undone.done
+    assert undone.sentence.startswith("Undone: resolve the thread · “Why?”. It was just going out")
+    for _ in range(4):
+        clock.forward(seconds=60)
+        await again.run_dry()
+    assert (again.entries, await open_ones(ask, here)) == ((), 1)
+    await again.close()
+
+
+async def test_while_a_request_travels_undo_is_sent_after_it(
+    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+) -> None:
+    about = await thread(ask, here, user="mia")
+    await outbox.add_all(resolving(here, [about]))
+    clock.forward(seconds=outbox.undo_seconds)
+    await outbox.step()
+    gate.hold()
+    sending = asyncio.create_task(outbox.step())
+    while not gate.waiting:  # noqa: ASYNC110  # the gate tells nobody
+        await asyncio.sleep(0)
+    gate.let_go(0)
+    while not gate.writes:  # noqa: ASYNC110  # as above
+        await asyncio.sleep(0)
+    undone = await outbox.undo()
+    assert undone
+    assert undone.done
+    gate.let_go()
+    await sending
+    assert await open_ones(ask, here) == 0
+    await outbox.run_dry()
+    assert (outbox.entries, await open_ones(ask, here)) == ((), 1)
+
+
+async def test_undo_twice_takes_back_two_things(outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock) -> None:
+    about = [await thread(ask, here, str(number), user="mia") for number in range(2)]
+    for each in about:
+        await outbox.add_all(resolving(here, [each]))
+    clock.forward(seconds=outbox.undo_seconds)
+    await outbox.step()
+    await outbox.step()
+    await outbox.step()
+    first, second = await outbox.undo(), await outbox.undo()
+    assert first
+    assert second
+    assert [each.op.comment_id for each in (*first.back, *second.back)] == [about[1].id, about[0].id]  # type: ignore[attr-defined]
+    await outbox.run_dry()
+    assert (outbox.entries, await open_ones(ask, here), await outbox.undo()) == ((), 2, None)
+
+
+@pytest.mark.parametrize("how", ["quit", "crash"])
+async def test_what_still_waits_after_a_restart_can_be_taken_back_all_of_it_that_was_begun_together(
+    how: str, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+) -> None:
+    about = [await thread(ask, here, str(number), user="mia") for number in range(3)]
+    await outbox.add(comment(here, "First"), doing="comment", place="a")
+    await outbox.add_all(resolving(here, about))
+    if how == "quit":
+        await outbox.close()
+    again = ByHand(gate, outbox.state, Drafts(outbox.state), me=MIA)
+    undone = await again.undo()
+    assert undone
+    assert undone.sentence == "Taken back: resolve the thread · “Why?”, all 3."
+    second = await again.undo()
+    assert second
+    assert (second.text, Drafts(again.state).get("a")) == ("First", "First")
+    assert (again.entries, await again.undo(), gate.writes) == ((), None, [])
+    await again.close()
+
+
+async def test_what_somebody_else_had_done_is_not_undone(
+    outbox: ByHand, here: SpaceRef, ask: Ask, gate: Gate, clock: Clock
+) -> None:
+    about = await thread(ask, here, user="mia")
+    await outbox.add_all(resolving(here, [about]))
+    await ask(comments.Update(at=here, comment_id=about.id, resolved=True), "ada")
+    await deliver(outbox, clock)
+    undone = await outbox.undo()
+    await outbox.run_dry()
+    assert undone
+    assert (undone.done, await open_ones(ask, here), gate.writes) == (False, 0, [])
+    assert undone.sentence.startswith("Somebody else had done it before you")
+
+
+async def test_an_edit_is_held_against_what_was_read_when_it_was_begun(
+    outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock
+) -> None:
+    mine = await thread(ask, here, "Version 1", user="mia")
+    where: dict[str, Any] = {"at": here, "comment_id": mine.id}
+    await ask(comments.Update(**where, body=Markdown(markdown="Version 2 of another window")), "mia")
+    edit = comments.Update(**where, body=Markdown(markdown="Version 2"))
+    await outbox.add_all([Queued(edit, "edit the comment", "edit", Basis(text="Version 1"))])
+    await deliver(outbox, clock)
+    assert outbox.entries[0].contested
