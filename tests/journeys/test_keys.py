@@ -66,10 +66,10 @@ def test_every_place_with_keys_is_in_the_key_map_and_the_readme() -> None:
 
 
 async def test_keys_can_be_given_to_other_commands(stage: Stage) -> None:
-    keys = {"change.merge": "ctrl+g", "view.home": "5", "no.such": "x", "change.approve": "X"}
+    keys = {"change.merge": "ctrl+g", "view.home": "5", "no.such": "x", "change.approve": "L"}
     async with stage.play(start="changes", keys=keys) as run:
         await run.hear("The key map names no.such, which is no command of this version.")
-        await run.hear("The key map gives X to change.approve, but it is the key of change.archive.")
+        await run.hear("The key map gives L to change.approve, but it is the key of change.archive.")
         await run.press("m")
         assert "Merge #2" not in run.text
         await run.press("ctrl+g")
@@ -94,7 +94,7 @@ async def test_an_open_dialog_has_the_key_bar_and_names_no_key_twice(stage: Stag
             (["ctrl+n"], "esc cancel"),
             (["m"], "y merge  n cancel"),
             (["j", "j", "j", "j", "U"], "y update  n cancel"),
-            (["X"], "y archive  n cancel"),
+            (["L"], "y archive  n cancel"),
             (["C"], "ctrl+r preview  @ name somebody  esc keep draft"),
             (["enter", "V"], "esc close"),
         ):

@@ -276,6 +276,26 @@ async def test_with_conflicts_the_number_must_be_typed(stage: Stage) -> None:
         await run.until(lambda: "onflict" in run.text, "see both sides marked")
 
 
+async def test_X_deletes_what_is_under_the_cursor_and_archives_nothing(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await go_to(run, "refused")
+        await run.press("X")
+        await run.hear("A change request cannot be deleted: L archives it.")
+        await run.press("L")
+        await run.see("Archive #7 Show what a refused time looks like?")
+        await run.press("escape", "enter")
+        await run.see("0 of 2 viewed", "page 1 of 2")
+        await run.press("X")
+        await run.see("Delete Time and time zones?")
+        await run.press("escape", "enter", "t")
+        await run.press("X")
+        await run.hear("Only Yuki Tanabe or an administrator can delete this.")
+        await run.press("L")
+        await run.see("Archive #7 Show what a refused time looks like?")
+        await run.press("y")
+        await run.hear("Archived #7")
+
+
 @pytest.mark.long
 async def test_archive_reopen_and_rename(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
@@ -284,14 +304,14 @@ async def test_archive_reopen_and_rename(stage: Stage) -> None:
         await run.hear("Your role in Limpet manual does not let you merge. Ask an administrator of the space.")
         await run.press("escape")
         await go_to(run, "refused")
-        await run.press("X")
+        await run.press("L")
         await run.see("Archive #7 Show what a refused time looks like?", "It can be reopened")
         await run.press("y")
         await run.see("Open 6", "Archived 2")
         await run.press("escape", "]", "]", "]")
         await run.see("Show what a refused time looks like")
         await go_to(run, "refused")
-        await run.press("X")
+        await run.press("L")
         await run.see("Reopen #7")
         await run.press("y")
         await run.see("Open 7", "Archived 1")

@@ -9,14 +9,14 @@ from tests.journeys.stage import Run, Stage
 ALLOWED = {
     "elin-brandt": set[str](),
     "sipho-dlamini": {"C", "c"},
-    "tomas-okafor": {"C", "c", "U", "X", "E", "ctrl+n", "a", "A", "~"},
-    "mara-lindqvist": {"C", "c", "U", "X", "E", "ctrl+n", "a", "A", "~", "m"},
+    "tomas-okafor": {"C", "c", "U", "L", "E", "ctrl+n", "a", "A", "~"},
+    "mara-lindqvist": {"C", "c", "U", "L", "E", "ctrl+n", "a", "A", "~", "m"},
 }
 """What may be done with a change request of the Harbour API: by those who may read, comment, review and create."""
 KEYS = {
     "C": "comment",
     "U": "edit",
-    "X": "edit",
+    "L": "edit",
     "E": "edit",
     "ctrl+n": "edit",
     "a": "review",
@@ -139,7 +139,7 @@ async def test_what_is_merged_can_not_be_approved_or_merged_again(stage: Stage) 
     async with stage.play(start="changes") as run:
         await run.press("]", "]")
         await run.see("▌ ✓ #")
-        for key in ("a", "A", "m", "U", "X"):
+        for key in ("a", "A", "m", "U", "L"):
             assert key in dim(run)
         await run.press("m")
         await run.hear("is merged: this is for those that are draft or open.")
@@ -151,7 +151,7 @@ async def test_without_a_change_request_its_keys_say_so(stage: Stage) -> None:
         await run.see("0 of 7 match")
         await run.press("a")
         await run.hear("There is no change request here.")
-        assert {"a", "A", "m", "U", "X", "E", "C"} <= set(dim(run))
+        assert {"a", "A", "m", "U", "L", "X", "E", "C"} <= set(dim(run))
 
 
 async def test_what_is_dim_is_dim_in_the_palette_and_in_the_help_and_says_why(stage: Stage) -> None:

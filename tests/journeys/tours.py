@@ -60,7 +60,7 @@ REVIEWING = (
     Stop("approve", ("a",), ("Approve #7",)),
     Stop("ask-for-changes", ("escape", "A"), ("Ask for changes in #7",)),
     Stop("merge", ("escape", "m"), ("checked 0 s ago",)),
-    Stop("archive", ("escape", "X"), ("Archive #7",)),
+    Stop("archive", ("escape", "L"), ("Archive #7",)),
     Stop("subject", ("escape", "E"), ("Subject and description of #7",)),
     Stop("new-change-request", ("escape", "ctrl+n"), ("New change request",)),
     Stop("merge-conflicts", ("escape", "escape", "escape", "j", "j", "j", "m"), ("type 4 and press enter",)),

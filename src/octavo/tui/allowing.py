@@ -19,6 +19,7 @@ UNDECIDED = ("draft", "open")
 """The states in which a change request is still worked on."""
 
 
+NEVER_DELETED = "A change request cannot be deleted: L archives it."
 SAYS = ("comment", "reply", "reply_resolve", "react")
 """What takes the right to comment."""
 OF_A_THREAD = ("reply", "resolve", "reply_resolve", "react", "edit", "delete")

@@ -70,7 +70,7 @@ class Discussing(View):
             page = self.page_on_show if action == "comment" else self.page_at_hand
             if self.discussion is None or page is None:
                 return "Open a page first: a comment is about one."
-            thread = self._thread_under_cursor() if action == "comment" else None
+            thread = self.thread_under_cursor() if action == "comment" else None
             return not_allowed_with(self.octavo, self.discussion, "reply" if thread else "comment", thread)
         if action in _ON_A_THREAD:
             thread = self._thread_here()
@@ -95,7 +95,7 @@ class Discussing(View):
     def _thread_here(self) -> Comment | None:
         return self.thread_on(self.block_on_show) if self.block_on_show is not None else None
 
-    def _thread_under_cursor(self) -> Comment | None:
+    def thread_under_cursor(self) -> Comment | None:
         """The thread that is itself under the cursor, between the lines of a diff: one replies to it."""
         block = self.block_on_show
         return self.thread_on(block) if block is not None and block.kind == "thread" else None
@@ -115,7 +115,7 @@ class Discussing(View):
     def action_comment(self) -> None:
         block, page, at = self.block_on_show, self.page_on_show, self.discussion
         if at is not None and block is not None and block.kind == "thread":
-            if (thread := self._thread_under_cursor()) is not None:
+            if (thread := self.thread_under_cursor()) is not None:
                 talking.reply(self.octavo, at, thread)
         elif at is not None and page is not None:
             node = block.key if block is not None else None

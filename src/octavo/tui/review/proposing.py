@@ -33,7 +33,7 @@ class Proposing(Addressed, Updating, Reviewing, Requesting, UndoingMerge):
     CONTEXT: ClassVar[str] = "change requests"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("m", "merge", "Merge", tooltip="See what would go live, then merge", id="change.merge"),
-        Binding("X", "archive", "Archive", show=False, tooltip="Archive the change request, or reopen it", id="change.archive"),
+        Binding("L", "archive", "Archive", show=False, tooltip="Archive the change request, or reopen it", id="change.archive"),
         Binding("E", "edit_meta", "Describe", show=False, tooltip="Change the subject and the description", id="change.subject"),
         Binding("C", "comment_whole", "Comment on all", show=False, tooltip="Comment on the whole change request", id="change.comment"),
         Binding("ctrl+n", "new_change_request", "New", show=False, tooltip="Start a change request in this space", id="change.new"),

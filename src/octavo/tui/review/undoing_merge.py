@@ -131,7 +131,7 @@ async def undo(app: Octavo, space: SpaceRef, of: ChangeRequest) -> None:
     if at is None:
         app.say(sentence, tone="failed")
         return
-    app.writes.is_final(f"To undo #{of.number} cannot be taken back with u: archive the change request (X).")
+    app.writes.is_final(f"To undo #{of.number} cannot be taken back with u: archive the change request (L).")
     app.say(sentence)
     app.open_change_request(await app.session.live.fetch(change_requests.Get(at=at)), space)
 

@@ -18,7 +18,7 @@ from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.data.live import Snapshot
 from octavo.tui.ages import short_age
-from octavo.tui.allowing import UNDECIDED
+from octavo.tui.allowing import NEVER_DELETED, UNDECIDED
 from octavo.tui.panes import TwoPanes
 from octavo.tui.review import listing
 from octavo.tui.review.listing import Only
@@ -61,6 +61,7 @@ class ChangesScreen(TwoPanes, Proposing):
         Binding("F", "narrow", "Only some", show=False, tooltip="Show only those of a space, an author, outdated, with open threads", id="changes.narrow"),
         Binding("S", "order", "Order", show=False, tooltip="Order them: by space, by when they changed, most open threads, author", id="changes.order"),
         Binding("escape", "show_all", "All", show=False, tooltip="Show all again", id="changes.all"),
+        Binding("X", "delete", "Delete", show=False, tooltip="A change request cannot be deleted: this names the key that archives it", id="changes.delete"),
         Binding("at", "mine", "Only mine", key_display="@", show=False, tooltip="Only those I made, or all", id="list.mine"),
     ]  # fmt: skip
 
@@ -192,6 +193,8 @@ class ChangesScreen(TwoPanes, Proposing):
         self.refresh_bindings()
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if action == "delete":
+            return NEVER_DELETED
         if action != "merge" or len(self.ticked) < 2:
             return super().why_not(action, parameters)
         for each in self.ticked:

@@ -28,6 +28,7 @@ class Authoring(Allowing):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("e", "edit_page", "Edit", tooltip="Edit the page in your editor; saving sends it to a change request", id="page.edit"),
         Binding("M", "arrange_page", "Rename, move", show=False, tooltip="Rename, move or delete the page, or add one, in a change request", id="page.arrange"),
+        Binding("X", "delete_page", "Delete", show=False, tooltip="Delete the page under the cursor, or the thread, in a change request", id="page.delete"),
     ]  # fmt: skip
 
     _opening = False
@@ -105,6 +106,10 @@ class Authoring(Allowing):
         if (edit := self._tree_edit()) is not None:
             edit.menu()
 
+    def action_delete_page(self) -> None:
+        if (edit := self._tree_edit()) is not None:
+            self.octavo.background(edit.delete())
+
     def _tree_edit(self) -> TreeEdit | None:
         from octavo.tui.writing.tree_edits import TreeEdit
 
@@ -119,7 +124,6 @@ class Arranging(Authoring, Spaces):
     """The same in a view of what is live: the person is asked which change request it goes into."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("X", "delete_page", "Delete", show=False, tooltip="Delete the page, in a change request", id="page.delete"),
         Binding("ctrl+n", "insert_page", "New page", show=False, tooltip="Add a page here, in a change request", id="page.insert"),
     ]  # fmt: skip
 
@@ -159,10 +163,6 @@ class Arranging(Authoring, Spaces):
     def page_is_written(self, change_request: ChangeRequest) -> None:
         if self.space is not None and self.app.screen is self:
             self.octavo.open_change_request(change_request, self.space.ref)
-
-    def action_delete_page(self) -> None:
-        if (edit := self._tree_edit()) is not None:
-            self.octavo.background(edit.delete())
 
     def action_insert_page(self) -> None:
         if (edit := self._tree_edit()) is not None:

@@ -15,13 +15,16 @@ from octavo.data.putting_back import put_back
 from octavo.data.writing_content import texts
 from octavo.documents.blocks import Block
 from octavo.documents.reverting import UnknownBlock, reverted
+from octavo.tui import talking
 from octavo.tui.ages import plural
+from octavo.tui.allowing import NEVER_DELETED, not_allowed_with
 from octavo.tui.meanwhile import meanwhile
 from octavo.tui.review.comparing_with import ComparingWith
 from octavo.tui.writing import into_requests
 from octavo.tui.writing.authoring import Authoring
 
 if TYPE_CHECKING:
+    from octavo.api.comments import Comment
     from octavo.tui.review.changed_pages import ChangedPage
     from octavo.tui.screens.confirm import Confirmed
 
@@ -63,6 +66,13 @@ class TakingBack(ComparingWith, Authoring):
             return f"{change.title} is deleted in this change request. Q puts it back."
         if action == "take_back":
             return self._why_not_taken_back(change)
+        if action == "delete_page" and change is not None:
+            if (thread := self._thread_to_delete()) is not None:
+                return not_allowed_with(self.octavo, self.at, "delete", thread)
+            if change.page is None:
+                return f"{change.title} is no page. {NEVER_DELETED}"
+            if not change.is_there_after:
+                return f"{change.title} is deleted in this change request already. Q puts it back."
         return super().why_not(action, parameters)
 
     def _why_not_taken_back(self, change: ChangedPage | None) -> str | None:
@@ -75,6 +85,16 @@ class TakingBack(ComparingWith, Authoring):
         if self._change_request.base is None or self._change_request.revision is None:
             return "The server does not say what was there before."
         return self.why_no_page_is_written()
+
+    def _thread_to_delete(self) -> Comment | None:
+        """The thread under the cursor of the diff, while that has the focus."""
+        return self.thread_under_cursor() if self.focused is self.view else None
+
+    def action_delete_page(self) -> None:
+        if (thread := self._thread_to_delete()) is not None:
+            talking.delete(self.octavo, self.at, thread, thread)
+        else:
+            super().action_delete_page()
 
     def action_take_back(self) -> None:
         change, about = self.change_on_show, self._change_request
