@@ -11,6 +11,7 @@ import pytest
 from octavo.api import change_requests, content
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.documents.conflicts import markers
+from tests.benchmarks.terminal import Terminal
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.terminals import terminal
 from tests.journeys.tours import ambiguous
@@ -81,6 +82,7 @@ from pathlib import Path
 
 path, way = Path(sys.argv[-1]), Path(sys.argv[1]).read_text()
 text = path.read_text()
+input("\\x1b[2Jthe editor is open")
 if way == "saved":
     path.write_text(text.rstrip("\\n") + "\\n")
 elif way == "deleted":
@@ -91,6 +93,13 @@ elif way == "failed":
 elif way == "wrote":
     path.write_text(text.replace("What I began", "What I wanted"))
 """
+
+
+def edit(running: Terminal) -> None:
+    """Open the editor, and leave it."""
+    running.write(b"e")
+    running.wait_for("the editor is open")
+    running.write(b"\r")
 
 
 def test_an_editor_that_was_left_without_a_change_decides_nothing(
@@ -115,15 +124,14 @@ def test_an_editor_that_was_left_without_a_change_decides_nothing(
             ("failed", "ended with 3"),
         ):
             way.write_text(name)
-            running.write(b"e")
-            running.settle(1.5, wait=3.0)  # what is said may be what was said before
+            edit(running)
             running.wait_for(said, "0 of 1 decided", "to decide")
             assert "in your words" not in running.screen
         way.write_text("wrote")
-        running.write(b"e")
+        edit(running)
         running.wait_for("✓ in your words", "What I wanted to say.", "1 of 1 decided")
         running.write(b"m")
         running.wait_for("✓ as in main")
         way.write_text("quit")
-        running.write(b"e")
+        edit(running)
         running.wait_for("Nothing was changed, so it stays as it was decided", "✓ as in main")
