@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.documents.blocks import Document
 from octavo.documents.merging.conflict import Part
 from octavo.documents.merging.resolution import Choice, names, parts_of_marked
 from octavo.documents.merging.three_way import parts
-from octavo.tui.page.conflict_lines import document_of, prepare
+from octavo.tui.page.contested import prepare
 from octavo.tui.page.reader import Reader
 from octavo.tui.page.three_way import ThreeWay
 from tests.tui.page.panes import PaneApp, screen
@@ -63,23 +62,24 @@ MARKED = parts_of_marked("<<<<<<< main\n\nours\n\n=======\n\ntheirs\n\n>>>>>>> #
 class Shown:
     """A pane with a page in conflict."""
 
-    def __init__(self, given: tuple[Part, ...], *, ascii: bool = False) -> None:
+    def __init__(self, given: tuple[Part, ...], main: str | None = None, *, ascii: bool = False) -> None:
+        self.given, self.main = given, main
         self.names = [name for name, _ in names(given)]
-        self.pieces = prepare(given, self.names)
         self.pane = ThreeWay(ascii=ascii)
         self.app = PaneApp(self.pane)
 
-    def show(self, choices: dict[str, Choice] | None = None, own: dict[str, Document] | None = None) -> None:
-        self.pane.show(self.pieces, choices or {}, own or {}, key="page", sides=("main", "#7"))
+    def show(self, choices: dict[str, Choice] | None = None) -> None:
+        pieces = prepare(self.given, self.main, choices)
+        self.pane.show(pieces, choices or {}, key="page", sides=("main", "#7"))
 
 
 @pytest.mark.parametrize(("width", "ascii"), [(76, False), (120, False), (120, True)])
 async def test_both_sides_beside_the_base_where_there_is_room_else_below_it(width: int, ascii: bool) -> None:
-    shown = Shown(EXACT, ascii=ascii)
+    shown = Shown(EXACT, MAIN, ascii=ascii)
     async with shown.app.run_test(size=(width, 110)) as pilot:
         first, second, third, *_ = shown.names
-        choices = {first: Choice("both"), second: Choice("main"), third: Choice("own", "x")}
-        shown.show(choices, {third: document_of("In **my** words.")})
+        choices = {first: Choice("both"), second: Choice("main"), third: Choice("own", "| 2 | **11** min |")}
+        shown.show(choices)
         await pilot.pause()
         picture = screen(shown.pane)
         assert "\x1b" not in picture
@@ -96,7 +96,7 @@ async def test_what_both_come_from_may_not_be_known() -> None:
 
 
 async def test_n_goes_through_the_conflicts_and_on_to_the_next_page() -> None:
-    shown = Shown(EXACT)
+    shown = Shown(EXACT, MAIN)
     async with shown.app.run_test(size=(120, 24)) as pilot:
         shown.show()
         await pilot.pause()
@@ -115,21 +115,21 @@ async def test_n_goes_through_the_conflicts_and_on_to_the_next_page() -> None:
 
 
 async def test_a_page_opens_at_what_is_not_decided() -> None:
-    shown = Shown(EXACT)
+    shown = Shown(EXACT, MAIN)
     async with shown.app.run_test(size=(120, 24)) as pilot:
         shown.show({shown.names[0]: Choice("main")})
         await pilot.pause()
         assert shown.pane.conflict is not None
         assert shown.pane.conflict.name == shown.names[1]
         top = shown.pane.scroll_offset.y
-        shown.pane.choose({name: Choice("this") for name in shown.names[:2]}, {})
+        shown.pane.choose({name: Choice("this") for name in shown.names[:2]})
         await pilot.pause()
         assert shown.pane.scroll_offset.y == top
         assert "as in #7" in screen(shown.pane)
 
 
 async def test_what_is_folded_around_them_is_shown_and_folded_again() -> None:
-    shown = Shown(EXACT)
+    shown = Shown(EXACT, MAIN)
     async with shown.app.run_test(size=(120, 60)) as pilot:
         shown.show()
         await pilot.pause()

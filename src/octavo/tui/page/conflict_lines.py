@@ -1,22 +1,20 @@
 """A conflict as lines: what both sides made of what they come from, their words that are new marked, and what becomes
-of it."""
+of it: the words that will be sent, with what is not as in main marked."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
 from rich.style import Style
 
-from octavo.api.safety import text as safe_text
-from octavo.documents.blocks import Block, Document
-from octavo.documents.merging.conflict import Conflict, Part
-from octavo.documents.merging.resolution import Choice, chosen
-from octavo.documents.merging.resolution import names as names_of
+from octavo.documents.merging.resolution import Choice
 from octavo.tui.page.change_lines import set_diff_unit
 from octavo.tui.page.changing import changes
-from octavo.tui.page.compared import Compared, compare
+from octavo.tui.page.compared import Compared
+from octavo.tui.page.contested import Shown, whole
 from octavo.tui.page.diff_units import DiffUnit, Unfolding
 from octavo.tui.page.lines import Line, Piece, cut, fit, padded, width_of
 from octavo.tui.page.look import PLAIN, Look
@@ -30,67 +28,29 @@ _NUMBER = 5
 """Cells of the line numbers of a diff: a conflict has none of its own."""
 
 
-@dataclass(frozen=True)
-class Shown:
-    """A conflict, as it is shown. Making one takes long enough to be done off the event loop."""
-
-    name: str
-    base: Document | None
-    """What both come from. None where that is not known."""
-    main: Compared
-    mine: Compared
-    both: Document
-
-
-Passage = Shown | Document
-"""A conflict, or the text between two."""
-
-
-def prepare(parts: Iterable[Part], names: Iterable[str]) -> tuple[Passage, ...]:
-    """The parts of a page as they are shown, the conflicts under their names. The texts are made safe here."""
-    every = tuple(parts)
-    following = iter([(name, conflict) for name, (_, conflict) in zip(names, names_of(every), strict=True)])
-    found: list[Passage] = []
-    for part in every:
-        if isinstance(part, str):
-            found.append(document_of(part))
-            continue
-        # What both sides moved is shown where the first of its places is.
-        found += [_shown(*next(following)) for each in part.conflicts if not each.is_second]
-    return tuple(found)
-
-
-def _shown(name: str, conflict: Conflict) -> Shown:
-    base = safe_text(conflict.framed(conflict.base)) if conflict.base is not None else None
-    main, mine = (safe_text(conflict.framed(side)) for side in (conflict.main, conflict.proposed))
-    return Shown(
-        name,
-        document_of(base) if base is not None else None,
-        compare(main if base is None else base, main),
-        compare(mine if base is None else base, mine),
-        document_of(conflict.framed(chosen(conflict, Choice("both")))),
-    )
-
-
-def document_of(text: str) -> Document:
-    """The blocks of a text as it was written, made safe to be shown."""
-    from octavo.documents.parse import parse  # the parser takes 30 ms to load, and no frame needs it
-
-    return parse(safe_text(text))
+_KINDS = {
+    "row": "a row",
+    "cell": "a cell",
+    "item": "an item",
+    "line": "a line of code",
+    "heading": "a heading",
+    "moved": "moved by both",
+}
+"""What a conflict is about, where that is not clear."""
+_COUNTED = re.compile(r"(\d+) unchanged (\w+)")
 
 
 @dataclass(frozen=True)
 class Decided:
-    """What is chosen for a conflict, if anything; what was written for it; what its sides are called."""
+    """What is chosen for a conflict, if anything, and what its sides are called."""
 
     choice: Choice | None
-    own: Document | None
     sides: tuple[str, str]
 
 
-def set_plain(setting: Setting, block: Block, width: int) -> list[Line]:
-    """A block that is decided."""
-    return _cleared(set_diff_unit(setting, DiffUnit("block", block), Room.of(width + _NUMBER, split=False)))
+def set_around(setting: Setting, unit: DiffUnit, width: int) -> list[Line]:
+    """A part of the page that is decided."""
+    return _cleared(set_diff_unit(setting, unit, Room.of(width + _NUMBER, split=False)))
 
 
 def rule_with(look: Look, left: list[Piece], right: list[Piece], width: int, style: Style | None = None) -> Line:
@@ -109,24 +69,29 @@ def set_conflict(setting: Setting, shown: Shown, decided: Decided, place: tuple[
     """The lines of a conflict, which is the first of the two numbers of `place` of as many as the second."""
     look, choice = setting.look, decided.choice
     number, total = place
-    name = Piece(f"conflict {number} of {total}", look.strong)
+    said = [f"conflict {number} of {total}", *([_KINDS[shown.kind]] if shown.kind in _KINDS else [])]
+    if shown.kind == "moved":
+        said.append(f"{decided.sides[shown.is_second]} has it here")
+    name = [Piece(f" {look.glyphs.between} ".join(said), look.strong)]
+    if shown.heading:
+        name.append(Piece(f"  {shown.heading}", look.muted))
     if choice is None:
-        head = rule_with(look, [name], [Piece("to decide", look.warning + Style(bold=True))], width, look.warning)
+        head = rule_with(look, name, [Piece("to decide", look.warning + Style(bold=True))], width, look.warning)
     else:
-        said = {
+        taken = {
             "main": f"as in {decided.sides[0]}",
             "this": f"as in {decided.sides[1]}",
             "both": "both",
             "own": "in your words",
         }
-        words = f"{look.glyphs.yes} {said[choice.side]}"
-        head = rule_with(look, [name], [Piece(words, look.success + Style(bold=True))], width, look.success)
-    lines = [head, *_sides(setting, shown, decided, width)]
-    if choice is not None and choice.side in ("both", "own"):
-        lines += [
-            rule_with(look, [Piece("becomes", look.success)], [], width),
-            *_outcome(setting, shown, decided, width),
-        ]
+        words = f"{look.glyphs.yes} {taken[choice.side]}"
+        head = rule_with(look, name, [Piece(words, look.success + Style(bold=True))], width, look.success)
+    sides = _sides(setting, shown, decided, width)
+    becomes = [_becomes_head(look, decided, width), *_becomes(setting, shown, decided, width)]
+    if width >= WIDE:
+        lines = [head, *sides, *becomes]
+    else:  # the sides may be more than there is room for: what comes of a key is seen all the same
+        lines = [head, *becomes, rule_with(look, [Piece("out of", look.muted)], [], width), *sides]
     lines.append(Line([Piece(look.glyphs.across * width, look.warning if choice is None else look.line, None, True)]))
     return lines
 
@@ -135,9 +100,9 @@ def _sides(setting: Setting, shown: Shown, decided: Decided, width: int) -> list
     """The three sides under their names, beside one another where there is room."""
     look, taken = setting.look, decided.choice.side if decided.choice is not None else ""
     sides = [
-        ("base", "", "what both come from", _whole(shown.base), "not known" if shown.base is None else "nothing"),
-        (decided.sides[0], "m", "", _new(shown.main), "nothing: deleted"),
-        (decided.sides[1], "t", "", _new(shown.mine), "nothing: deleted"),
+        ("base", "", "what both come from", whole(shown.base), "not known" if shown.base is None else "nothing"),
+        (decided.sides[0], "m", "", _new(shown.main), _missing(shown)),
+        (decided.sides[1], "t", "", _new(shown.mine), _missing(shown)),
     ]
     is_wide = width >= WIDE
     room = (width - 6) // 3 if is_wide else width
@@ -161,6 +126,10 @@ def _sides(setting: Setting, shown: Shown, decided: Decided, width: int) -> list
     return out
 
 
+def _missing(shown: Shown) -> str:
+    return "not there" if shown.base is None or not shown.base.source.strip() else "nothing: deleted"
+
+
 def _side_head(look: Look, name: str, key: str, about: str, is_taken: bool, is_both: bool, width: int) -> Line:
     taken = Piece(f"{look.glyphs.yes} {name}", look.success + Style(bold=True))
     pieces = [taken if is_taken else Piece(name, look.strong)]
@@ -178,7 +147,7 @@ def _side(setting: Setting, units: Sequence[DiffUnit], missing: str, width: int)
     out: list[Line] = []
     for unit in units:
         lines = [
-            Line(cut(line.pieces, room.side + 3, room.width))
+            Line([_against_base(each) for each in cut(line.pieces, room.side + 3, room.width)])
             for line in set_diff_unit(setting, unit, room)
             if line.pieces
         ]
@@ -188,29 +157,54 @@ def _side(setting: Setting, units: Sequence[DiffUnit], missing: str, width: int)
     return out or [Line(part) for part in wrap(said, width)]
 
 
-def _outcome(setting: Setting, shown: Shown, decided: Decided, width: int) -> list[Line]:
-    """What becomes of it, where that is neither of the sides."""
-    is_own = decided.choice is not None and decided.choice.side == "own"
-    units = _whole(decided.own if is_own else shown.both)
-    if not units:
-        return [Line([Piece("nothing", setting.look.muted + Style(italic=True))])]
-    room = Room.of(width + _NUMBER, split=False)
-    lines = [line for unit in units for line in _cleared(set_diff_unit(setting, unit, room))]
-    return lines[1:] if lines and not lines[0].pieces else lines
+def _against_base(piece: Piece) -> Piece:
+    """What is counted as unchanged is not so against main."""
+    return piece._replace(text=_COUNTED.sub(r"\1 \2 as in the base", piece.text)) if piece.furniture else piece
 
 
-def _whole(document: Document | None) -> list[DiffUnit]:
-    """A text as it is."""
-    return [DiffUnit("block", block) for block in document.blocks] if document is not None else []
+def _becomes_head(look: Look, decided: Decided, width: int) -> Line:
+    style = look.muted if decided.choice is None else look.success
+    about = f"  what is sent, marked against {decided.sides[0]}" if decided.choice is not None else ""
+    return rule_with(look, [Piece("becomes", style), Piece(about, look.muted)], [], width)
+
+
+def _becomes(setting: Setting, shown: Shown, decided: Decided, width: int) -> list[Line]:
+    """The words that will be sent, those marked that are not as in main. Without a choice, how to choose."""
+    look, choice = setting.look, decided.choice
+    if choice is None:
+        ways = [("m", f"takes {decided.sides[0]}"), ("t", decided.sides[1]), ("b", "both"), ("e", "your own words")]
+        said = [Piece("not decided: ", look.muted + Style(italic=True))]
+        for key, what in ways:
+            said += [Piece(key, look.accent + Style(bold=True)), Piece(f" {what}  ", look.muted)]
+        return [Line(part) for part in wrap(said, width)]
+    compared = shown.outcomes.get(choice.side)
+    if compared is None:  # it was written just now, and is made ready to be shown
+        return [Line([Piece(look.glyphs.more, look.muted)])]
+    units = whole(compared.new) if compared.diff.is_empty else changes(compared.diff, _all(), {}).units
+    lines = [line for unit in units if unit.kind not in ("title", "label") for line in set_around(setting, unit, width)]
+    while lines and not lines[0].text.strip():
+        del lines[0]
+    note = ""
+    if not compared.new.blocks:
+        note = "nothing: it is not there then"
+    elif choice.side != "main" and compared.says_the_same(shown.outcomes["main"]):
+        note = f"as in {decided.sides[0]}: nothing changes"
+    if note:
+        lines += [Line(part) for part in wrap([Piece(note, look.muted + Style(italic=True))], width)]
+    return lines
+
+
+def _all() -> Unfolding:
+    every = Unfolding()
+    every.step = len(Unfolding.STEPS) - 1
+    return every
 
 
 def _new(compared: Compared) -> list[DiffUnit]:
     """The new side of a comparison, its parts that came or changed as such."""
     if compared.diff.is_empty:
-        return _whole(compared.new)
-    every = Unfolding()
-    every.step = len(Unfolding.STEPS) - 1
-    return [unit for unit in changes(compared.diff, every, {}).units if unit.kind in ("block", "entry")]
+        return whole(compared.new)
+    return [unit for unit in changes(compared.diff, _all(), {}).units if unit.kind in ("block", "entry")]
 
 
 def _cleared(lines: Iterable[Line]) -> list[Line]:

@@ -9,11 +9,14 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from octavo.documents.blocks import Block, Document
+from octavo.documents.blocks import Block
 from octavo.documents.merging.resolution import Choice
-from octavo.tui.page.conflict_lines import Decided, Passage, Shown, rule_with, set_conflict, set_plain
+from octavo.tui.page.change_lines import guess
+from octavo.tui.page.conflict_lines import Decided, rule_with, set_around, set_conflict
 from octavo.tui.page.content_state import Stateful
+from octavo.tui.page.contested import Passage, Shown
 from octavo.tui.page.cursor_pane import Stop
+from octavo.tui.page.diff_units import DiffUnit
 from octavo.tui.page.finding import Finder
 from octavo.tui.page.galley import Galley
 from octavo.tui.page.layout import set_block
@@ -23,17 +26,18 @@ from octavo.tui.page.setting import Folds, Setting
 from octavo.tui.widgets.states import nothing
 
 WIDEST = 160
-_SHORT = 12
-"""Lines: a block of no more is shown with the conflict it stands beside."""
+_FEW = 3
+"""Changes between two conflicts: so many are shown, more are folded."""
 
 
 @dataclass(frozen=True)
 class _Unit:
-    """What is set at once: a fold, a block that is decided, or a conflict."""
+    """What is set at once: a fold, a part of the page around the conflicts, or a conflict."""
 
     kind: str
     block: Block | None = None
-    count: int = 0
+    diff: DiffUnit | None = None
+    words: str = ""
     shown: Shown | None = None
     number: int = 0
 
@@ -44,7 +48,8 @@ class ThreeWay(Stateful):
     CONTEXT: ClassVar[str] = "conflicts of a page"
     HELP: ClassVar[str] = (
         "What main says and what this change request says, with the words that are new against what both come from "
-        "underlined. n and N go through the conflicts."
+        "underlined, and below them what becomes of it: the words that will be sent, with what is not as in main marked. "
+        "n and N go through the conflicts."
     )
     FIRST_KEYS: ClassVar[tuple[str, ...]] = ("three.next",)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -63,9 +68,8 @@ class ThreeWay(Stateful):
         self.key = ""
         self.sides = ("main", "this")
         self.choices: Mapping[str, Choice] = {}
-        self.own: Mapping[str, Document] = {}
         self.folds = Folds()
-        self._pieces: tuple[Passage, ...] | None = None
+        self._pieces: tuple[Shown | Passage, ...] | None = None
         self._blocks: dict[str, Block] = {}
         self._is_unfolded = False
 
@@ -88,23 +92,29 @@ class ThreeWay(Stateful):
     def facts(self) -> str:
         """Which conflict one is at, for the status line."""
         every, here = self.conflicts, self.conflict
-        return f"conflict {every.index(here) + 1} of {len(every)}" if here in every and here is not None else ""
+        return f"conflict {self._number(here)} of {self.count}" if here in every and here is not None else ""
+
+    @property
+    def count(self) -> int:
+        """How many conflicts there are: what both sides moved is one."""
+        return len({each.name for each in self.conflicts})
+
+    def _number(self, shown: Shown) -> int:
+        return list(dict.fromkeys(each.name for each in self.conflicts)).index(shown.name) + 1
 
     def show(
         self,
-        pieces: tuple[Passage, ...],
+        pieces: tuple[Shown | Passage, ...],
         choices: Mapping[str, Choice],
-        own: Mapping[str, Document],
         *,
         key: str,
         sides: tuple[str, str],
     ) -> None:
-        """Show a page; `own` is what was written for a conflict, and `sides` what the two are called. While `key` is the
-        same, the place is kept."""
+        """Show a page; `sides` is what the two are called. While `key` is the same, the place is kept."""
         self.settled()
         same, self.key, self.sides = key == self.key, key, sides
-        self._pieces, self.choices, self.own = pieces, dict(choices), dict(own)
-        self._blocks = {each.name: Block("conflict", key=each.name) for each in self.conflicts}
+        self._pieces, self.choices = pieces, dict(choices)
+        self._blocks = {each.key: Block("conflict", key=each.key) for each in self.conflicts}
         if not same:
             self.cursor, self._is_unfolded = None, False
             self.galley = Galley((), lambda unit: 0, lambda unit: [])
@@ -116,9 +126,9 @@ class ThreeWay(Stateful):
         self.refresh_bindings()
         self.tell()
 
-    def choose(self, choices: Mapping[str, Choice], own: Mapping[str, Document]) -> None:
+    def choose(self, choices: Mapping[str, Choice]) -> None:
         """Show other choices."""
-        before, self.choices, self.own = self.choices, dict(choices), dict(own)
+        before, self.choices = self.choices, dict(choices)
         for number, unit in enumerate(self.galley.units):
             if unit.shown is not None and before.get(unit.shown.name) != self.choices.get(unit.shown.name):
                 self.change(number)
@@ -149,35 +159,51 @@ class ThreeWay(Stateful):
         self.margin = 2
         inner = min(WIDEST, max(24, width - 4))
         setting = Setting(self.look, self.folds, set_block, room=inner)
-        return Galley(self._units(), lambda unit: 3 * max(1, unit.count), lambda unit: self._set(setting, unit, inner))
+        return Galley(self._units(), _guess, lambda unit: self._set(setting, unit, inner))
 
     def _units(self) -> list[_Unit]:
         units: list[_Unit] = []
-        pieces = self._pieces or ()
-        for number, piece in enumerate(pieces):
+        for piece in self._pieces or ():
             if isinstance(piece, Shown):
-                place = self.conflicts.index(piece) + 1
-                units.append(_Unit("conflict", self._blocks[piece.name], shown=piece, number=place, count=4))
-                continue
-            blocks = [_Unit("block", block, count=1) for block in piece.blocks]
-            head = int(bool(number) and _is_short(piece.blocks[:1]))
-            tail = int(number + 1 < len(pieces) and _is_short(piece.blocks[-1:]))
-            folded = len(blocks) - head - tail
-            if not self._is_unfolded and folded > 1:
-                blocks[head : head + folded] = [_Unit("fold", count=folded)]
-            units += blocks
+                units.append(_Unit("conflict", self._blocks[piece.key], shown=piece, number=self._number(piece)))
+            elif self._is_unfolded:
+                units += [_Unit("around", each.block, each) for each in piece.units]
+            else:
+                units += self._folded(piece)
+        return units
+
+    def _folded(self, passage: Passage) -> list[_Unit]:
+        """What is between two conflicts: what main does not say, and how much there is besides."""
+        merged = [each for each in passage.units if each.kind not in ("block", "label", "title")]
+        count = len({each.change for each in merged if each.change >= 0})
+        from_this = f"merged from {self.sides[1]}, as nobody else changed it"
+        if count > _FEW:
+            return [_Unit("fold", words=f"{count} changes {from_this.replace('it', 'them')}")]
+        units: list[_Unit] = []
+        same = 0
+        for each in (*passage.units, None):
+            if each is not None and each.kind == "block":
+                same += 1
+            elif each is None or each in merged:
+                if same:
+                    blocks = "1 block" if same == 1 else f"{same} blocks"
+                    units.append(_Unit("fold", words=f"{blocks} without a conflict"))
+                same = 0
+                if each is not None:
+                    if not units or units[-1].diff is None:
+                        units.append(_Unit("label", words=from_this))
+                    units.append(_Unit("around", each.block, each))
         return units
 
     def _set(self, setting: Setting, unit: _Unit, width: int) -> list[Line]:
         look = self.look
-        if unit.kind == "fold":
-            words = f"{unit.count} {'block' if unit.count == 1 else 'blocks'} without a conflict"
-            return [Line([]), rule_with(look, [Piece(words, look.muted)], [Piece("= show", look.muted)], width)]
+        if unit.kind in ("fold", "label"):
+            right = [Piece("= show", look.muted)] if unit.kind == "fold" else []
+            return [Line([]), rule_with(look, [Piece(unit.words, look.muted)], right, width)]
         if unit.shown is None:
-            return set_plain(setting, unit.block, width) if unit.block is not None else []
-        name, place = unit.shown.name, (unit.number, len(self.conflicts))
-        decided = Decided(self.choices.get(name), self.own.get(name), self.sides)
-        lines = [Line([]), *set_conflict(setting, unit.shown, decided, place, width)]
+            return set_around(setting, unit.diff, width) if unit.diff is not None else []
+        decided = Decided(self.choices.get(unit.shown.name), self.sides)
+        lines = [Line([]), *set_conflict(setting, unit.shown, decided, (unit.number, self.count), width)]
         for line in lines[1:]:
             line.block = unit.block
         return lines
@@ -205,8 +231,11 @@ class ThreeWay(Stateful):
         return Finder((unit, shown(unit)) for unit in range(len(self.galley)))
 
     def wide_at(self, stop: Stop) -> Iterable[Block]:
-        shown = self.galley.units[stop[0]].shown
-        sides = (shown.main.new, shown.mine.new, shown.base, shown.both) if shown is not None else ()
+        unit = self.galley.units[stop[0]]
+        if unit.shown is None:
+            return (block for each in (unit.diff.blocks if unit.diff is not None else ()) for block in each.walk())
+        shown = unit.shown
+        sides = (shown.main.new, shown.mine.new, shown.base, *(each.new for each in shown.outcomes.values()))
         return (block for side in sides if side is not None for block in side.walk())
 
     def open_spot(self, hot: Hot, *, outside: bool) -> None:
@@ -239,5 +268,8 @@ class ThreeWay(Stateful):
         self.content_changed()
 
 
-def _is_short(blocks: tuple[Block, ...]) -> bool:
-    return all(block.lines[1] - block.lines[0] <= _SHORT for block in blocks)
+def _guess(unit: _Unit) -> int:
+    """About how many lines a unit takes, without setting it."""
+    if unit.diff is not None:
+        return guess(unit.diff)
+    return 2 if unit.shown is None else 12

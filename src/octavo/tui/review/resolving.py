@@ -19,7 +19,7 @@ from octavo.tui.editing import About, NotEdited, edit_text, forget, read_back
 from octavo.tui.kept import Kept
 from octavo.tui.review.settling import Unsettled
 from octavo.tui.writing import into_requests
-from octavo.tui.writing.page_drafts import folder, with_own_end
+from octavo.tui.writing.page_drafts import folder
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
@@ -83,21 +83,21 @@ class Choices:
 def write(app: Octavo, choices: Choices, name: str, conflict: Conflict) -> bool:
     """Let the person write what becomes of a conflict in their editor. False when they did not: nothing is decided then."""
     kept, before = choices.own(name), choices.all.get(name)
-    # The blank lines around it come with the place it stands in, whatever is written.
-    begin = kept.text or chosen(conflict, before or Choice("both")).strip("\n") + "\n"
+    # The blank lines around it come with the place it stands in, and editors put a line end at the end.
+    begin = (kept.text or chosen(conflict, before or Choice("both"))).strip("\n")
 
     def keep(written: str) -> None:
-        if (mine := with_own_end(begin, written)) != begin:
+        if (mine := written.strip("\r\n")) != begin:
             kept.save_now(mine)
 
     about = About("what becomes of a conflict", kept.place, app.session.state.namespace)
-    result = edit_text(app, begin, folder(app), name="conflict", keep=keep, about=about)
+    result = edit_text(app, f"{begin}\n", folder(app), name="conflict", keep=keep, about=about)
     if isinstance(result, NotEdited):
         goes_on = _goes_on(result, keep)
         said = result.sentence if goes_on else result.said
         app.say(f"{said} Nothing is decided by that.{goes_on}", tone="care", seconds=10.0)
         return False
-    mine = with_own_end(begin, result.text)
+    mine = result.text.strip("\r\n")
     if mine == begin:
         stays = "it stays as it was decided" if before is not None else "nothing is decided: m, t and b take a side"
         app.say(f"Nothing was changed, so {stays}.")
@@ -153,7 +153,6 @@ async def send(
             return
         sent, expected, over = sent + len(lot), outcome.revision, over or outcome.over is not None
     app.notices.close(number)
-    into_requests.remember(app, at.space, change_request)
     app.writes.is_final("To take a resolved conflict back, edit the page, or decide again from its history.")
     count = len(unsettled.names) - unsettled.left(decided)
     choices.settle(unsettled, decided)
@@ -197,5 +196,5 @@ async def _read_back(
         wanted = page.text(decided, f"#{change_request.number}")
         said = raw.text if raw is not None else ""
         marked += bool(markers(said))
-        other += not markers(said) and said.split() != wanted.split()
+        other += not markers(said) and said != wanted
     return marked, other

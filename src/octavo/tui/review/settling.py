@@ -54,6 +54,8 @@ class Contested:
 
     is_unmarked: bool = False
     """Whether the server left no marks in its text: what met is read off both sides."""
+    main: str | None = field(default=None, repr=False)
+    """What the page says in main, as far as that is known."""
     is_titled: bool = False
     """Whether the sides call it differently, in the heading their text begins with too: the title is what that becomes."""
 
@@ -71,7 +73,7 @@ class Contested:
         return bool(self.fields) and name == self.conflicts[0][0]
 
     def text(self, choices: Mapping[str, Choice], name: str) -> str:
-        """The text as it becomes, undecided conflicts between marks."""
+        """The text as it becomes, undecided conflicts between marks. It is what is shown, and what is sent."""
         own = {key: choices[self.named(key)] for key, _ in names(self.parts) if self.named(key) in choices}
         if self.fields and own:
             first = next(iter(names(self.parts)))[0]
@@ -235,9 +237,11 @@ async def _page(live: Live, at: ChangeRequestRef | SpaceRef, page: Page, met: Me
     if not markers(now):
         return None
     if met is None or met.base is None:
-        return Contested(page.id, page.title, parts_of_marked(now))
+        place = _ref(at, met.main) if met is not None else at.space if isinstance(at, ChangeRequestRef) else None
+        main = await _text(live, place, page.id) if place is not None else None
+        return Contested(page.id, page.title, await asyncio.to_thread(parts_of_marked, now), main=main)
     three = await asyncio.gather(*(_text(live, _ref(at, each), page.id) for each in (met.base, met.main, met.mine)))
-    return Contested(page.id, page.title, await asyncio.to_thread(_parts, now, *three))
+    return Contested(page.id, page.title, await asyncio.to_thread(_parts, now, *three), main=three[1])
 
 
 async def _apart(live: Live, at: ChangeRequestRef | SpaceRef, page: Page, met: Met, base: str) -> Contested | None:
@@ -251,7 +255,7 @@ async def _apart(live: Live, at: ChangeRequestRef | SpaceRef, page: Page, met: M
     outcomes = [*three[1:], *(resolved(found, dict.fromkeys(every, Choice(side)), "") for side in ("main", "this"))]
     if now.split() not in [text.split() for text in outcomes]:
         return None  # somebody wrote what becomes of it
-    return Contested(page.id, page.title, found, is_unmarked=True)
+    return Contested(page.id, page.title, found, is_unmarked=True, main=three[1])
 
 
 async def _text(live: Live, at: ContentRef, page_id: str) -> str:
@@ -285,10 +289,10 @@ def _with_fields(page: Contested, fields: Mapping[str, Any]) -> Contested:
     first = page.parts[0] if page.parts else None
     if not fields or not isinstance(first, Undecided):
         return page
-    main, proposed = first.side("main"), first.side("proposed")
-    lines = [line for side in (main, proposed) for line in side.split("\n") if line.strip()]
+    main, mine = first.side("main"), first.side("proposed")
+    lines = [line for side in (main, mine) for line in side.split("\n") if line.strip()]
     if lines and all(map(_FIELD_LINE.match, lines)):
-        whole = Undecided((Conflict(None, main, proposed),))
-        return replace(page, parts=(whole, *page.parts[1:]), fields=fields)
-    says_title = leading_heading(proposed) == fields.get("title") and set(fields) == {"title"}
+        one = Undecided((Conflict(None, main, mine, "fields"),))  # all of it is taken from one side
+        return replace(page, fields=fields, parts=(one, *page.parts[1:]))
+    says_title = leading_heading(mine) == fields.get("title") and set(fields) == {"title"}
     return replace(page, is_titled=says_title)

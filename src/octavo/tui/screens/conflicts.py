@@ -19,24 +19,22 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.data.writing_content import NO_OPERATION
-from octavo.documents.blocks import Document
 from octavo.documents.merging.resolution import Side
 from octavo.tui import navigating
 from octavo.tui.ages import plural
-from octavo.tui.page.conflict_lines import document_of, prepare
+from octavo.tui.page.contested import prepare
 from octavo.tui.page.reader import Reader
 from octavo.tui.page.three_way import ThreeWay
 from octavo.tui.review import resolving
 from octavo.tui.review.comparing import Comparing
+from octavo.tui.review.contest_rows import row_of, words_of
 from octavo.tui.review.resolving import Choices
 from octavo.tui.review.settling import Contested, Unsettled, look, remembered, where_met
 from octavo.tui.review.shapes import Shape
 from octavo.tui.screen import View
-from octavo.tui.widgets.content import safe
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Heading, Row, Rows
 
-_SIGNS = {"deleted": "−", "moved": "→", "order": "→"}
 _OTHERS = Heading("ALSO", "")
 _PAGES = Heading("PAGES", "")
 
@@ -48,7 +46,8 @@ class ConflictsScreen(View):
     CONTEXT = "conflicts"
     HELP = (
         "Both sides changed the same. m takes what main says, t what this change request says, b both, and e opens "
-        "your editor; the same key again leaves it open. Choices are kept until ctrl+s sends them."
+        "your editor; the same key again leaves it open. p shows the whole page as it will be. Choices are kept until "
+        "ctrl+s sends them."
     )
     CSS_PATH = "conflicts.tcss"
     KEYBAR: ClassVar[tuple[str, ...]] = (
@@ -56,6 +55,7 @@ class ConflictsScreen(View):
         "conflict.this",
         "conflict.both",
         "conflict.edit",
+        "conflict.preview",
         "conflict.send",
     )
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -63,6 +63,7 @@ class ConflictsScreen(View):
         Binding("t", "take('this')", "This one's", tooltip="Take what this change request says; again: leave it open", id="conflict.this"),
         Binding("b", "take('both')", "Both", tooltip="Take what both say, main first; again: leave it open", id="conflict.both"),
         Binding("e", "edit", "Edit", tooltip="Write what becomes of it in your editor", id="conflict.edit"),
+        Binding("p", "preview", "Preview", tooltip="The whole page as it will be, against main", id="conflict.preview"),
         Binding("ctrl+s", "send", "Send", tooltip="Send what is decided as content of the change request", id="conflict.send"),
         Binding("J", "read_on(1)", "Next page", show=False, tooltip="Next page with conflicts", id="conflict.next_page"),
         Binding("K", "read_on(-1)", "Page before", show=False, tooltip="Page with conflicts before", id="conflict.previous_page"),
@@ -78,7 +79,6 @@ class ConflictsScreen(View):
         self.at: ChangeRequestRef = change_request.ref(space)
         self._of = of
         self._unsettled: Unsettled | None = None
-        self._own: dict[str, Document] = {}
         self._is_sending = False
 
     def body(self) -> Iterable[Widget]:
@@ -131,10 +131,6 @@ class ConflictsScreen(View):
             return
         shapes = tuple(shape for shape in found.shapes if shape.name not in self._choices.done)
         self._unsettled = replace(found, shapes=shapes)
-        self._own = {}
-        for name, choice in self._choices.all.items():
-            if choice.side == "own":
-                self._own[name] = await asyncio.to_thread(document_of, choice.text)
         self.rows.show((*found.pages, *shapes))
         self._draw_head()
         self._show(again=True)
@@ -193,10 +189,9 @@ class ConflictsScreen(View):
         self._say_where()
 
     async def _prepare(self, page: Contested) -> None:
-        names = [name for name, _ in page.conflicts]
-        pieces = await asyncio.to_thread(prepare, page.parts, names)
+        pieces = await asyncio.to_thread(prepare, page.parts, page.main, self._choices.all, named=page.named)
         if self._item is page:
-            self.view.show(pieces, self._choices.all, self._own, key=page.page, sides=self.sides)
+            self.view.show(pieces, self._choices.all, key=page.page, sides=self.sides)
             self._say_where()
 
     @property
@@ -206,26 +201,10 @@ class ConflictsScreen(View):
         return "main", f"#{number}" if number else "this"
 
     def _say_shape(self, shape: Shape) -> None:
-        choice = self._choices.all.get(shape.name)
-        said = Content.assemble((shape.title, "bold"), "\n\n", safe(shape.said))
-        for key, side, words in (("m", "main", shape.main_words), ("t", "this", shape.this_words)):
-            if words:
-                taken = choice is not None and choice.side == side
-                mark = Content.styled("✓ ", "bold $success") if taken else Content("  ")
-                said = said + Content("\n\n") + mark + Content.styled(key, "bold $accent") + Content("  ") + safe(words)
-        self.query_one("#said", Static).update(said)
+        self.query_one("#said", Static).update(words_of(shape, self._choices.all.get(shape.name)))
 
     def _draw_row(self, item: Contested | Shape) -> Row:
-        chosen = self._choices.all
-        if isinstance(item, Shape):
-            decided = item.name in chosen or not item.can_choose
-            text = Content.assemble((_SIGNS.get(item.kind, "~"), "$warning"), " ", safe(item.title))
-            return Row(text=text, sign=_tick(decided), right=Content.styled(item.kind, "$octavo-muted"), dim=decided)
-        names = [name for name, _ in item.conflicts]
-        count = sum(name in chosen for name in names)
-        decided = count == len(names)
-        right = Content.styled(f"{count}/{len(names)}", "$success" if decided else "$warning")
-        return Row(text=safe(item.title or "Untitled"), sign=_tick(decided), right=right, dim=decided)
+        return row_of(item, self._choices.all)
 
     def _draw_head(self) -> None:
         about, found = self._change_request, self._unsettled
@@ -285,12 +264,14 @@ class ConflictsScreen(View):
         return shown.name if shown is not None else None
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if not self.is_mounted or action not in ("take", "edit", "send", "open_outside"):
+        if not self.is_mounted or action not in ("take", "edit", "send", "open_outside", "preview"):
             return super().why_not(action, parameters)
         if action == "open_outside":
             return None if self._change_request.urls.app else "The server gives no address for it in the browser."
         if self._unsettled is None:
             return "What is in conflict is still loading."
+        if action == "preview":
+            return None if isinstance(self._item, Contested) else "There is no page here: it is said beside the list."
         if self.live.edits_content is False:
             return NO_OPERATION
         if action == "send":
@@ -327,7 +308,7 @@ class ConflictsScreen(View):
         if isinstance(item, Shape):
             self._say_shape(item)
         else:
-            self.view.choose(self._choices.all, self._own)
+            self.view.choose(self._choices.all)
         self.rows.redraw()
         self._draw_head()
         self.refresh_bindings()
@@ -337,8 +318,31 @@ class ConflictsScreen(View):
         if name is None or not isinstance(item, Contested):
             return
         if resolving.write(self.octavo, self._choices, name, dict(item.conflicts)[name]):
-            self._own[name] = document_of(self._choices.all[name].text)
             self._chose()
+            self._show(again=True)
+
+    def text_of(self, page: Contested) -> str:
+        """What a page will say."""
+        return page.text(self._choices.all, f"#{self._change_request.number}")
+
+    def action_preview(self) -> None:
+        from octavo.tui.screens.outcome import OutcomeScreen  # few look at it
+
+        page = self._item
+        if not isinstance(page, Contested):
+            return
+
+        def why_not_send() -> str | None:
+            found = self._unsettled
+            if found is None or page not in found.decided(self._choices.all):
+                return "Decide all conflicts of this page first: esc goes back to them."
+            return self.why_not("send", ())
+
+        about, text = self._change_request, self.text_of(page)
+        where = f"Changes › #{about.number} {about.title} › Conflicts › {page.title} as it will be"
+        self.app.push_screen(
+            OutcomeScreen(page.title, text, page.main, where, send=self.action_send, why_not_send=why_not_send)
+        )
 
     def action_read_on(self, step: int) -> None:
         self.rows.action_move(step)
@@ -390,7 +394,3 @@ class ConflictsScreen(View):
 
 def _key_of(item: Contested | Shape) -> str:
     return item.page if isinstance(item, Contested) else item.name
-
-
-def _tick(decided: bool) -> Content:
-    return Content.styled("✓", "$success") if decided else Content.styled("!", "bold $warning")

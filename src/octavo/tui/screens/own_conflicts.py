@@ -64,14 +64,17 @@ class OwnConflictsScreen(ConflictsScreen):
         except ApiError:
             before = theirs = None
         found = await asyncio.to_thread(_parts, marked, before, theirs)
-        page = Contested(self._place.page, self._edit.title, found)
+        page = Contested(self._place.page, self._edit.title, found, main=theirs.text if theirs is not None else None)
         return Unsettled(self._place.revision, (page,) if page.conflicts else ())
+
+    def text_of(self, page: Contested) -> str:
+        return page.text(self._choices.all, MINE)
 
     async def send(self, found: Unsettled) -> None:
         """Let the draft be what was decided, and send that as it would be from the editor."""
         (page,) = found.pages
         decided = self._choices.all
-        text = page.text(decided, MINE)
+        text = self.text_of(page)
         try:
             await Kept(self.octavo, self._place.name).save(text)
         except NotSaved as error:

@@ -1,0 +1,102 @@
+"""The whole page as it will be by what is decided, against main: the text that is shown is the one that is sent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from octavo.api.safety import text as safe_text
+from octavo.tui.page.compared import Compared, compare
+from octavo.tui.page.diff_view import DiffView
+from octavo.tui.screen import View
+from octavo.tui.widgets.states import nothing
+
+
+class OutcomeView(DiffView):
+    """A page that is not there yet: nothing can be said about it."""
+
+    FIRST_KEYS: ClassVar[tuple[str, ...]] = ("diff.next_hit", "diff.layout", "diff.unfold", "diff.source")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return False if action in ("comment", "thread") else super().check_action(action, parameters)
+
+    def empty_lines(self) -> list[Content]:
+        return nothing("The page stays as it is in main.", "esc goes back to the conflicts")
+
+
+class OutcomeScreen(View):
+    """One page as a diff against main, conflicts that are not decided between marks."""
+
+    VIEW = "changes"
+    CONTEXT = "page as it will be"
+    HELP = (
+        "The whole page as it will be, against main: what is sent is this text, letter for letter. Conflicts that are not "
+        "decided stand between marks. esc or p goes back to the conflict."
+    )
+    CSS_PATH = "outcome.tcss"
+    KEYBAR: ClassVar[tuple[str, ...]] = ("outcome.close", "outcome.send")
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,p", "close", "Back", tooltip="Back to the conflict", id="outcome.close"),
+        Binding("ctrl+s", "send", "Send", tooltip="Send what is decided, as it is shown here", id="outcome.send"),
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        text: str,
+        main: str | None,
+        where: str,
+        *,
+        send: Callable[[], None],
+        why_not_send: Callable[[], str | None],
+    ) -> None:
+        """`text` is what will be sent, `main` what main says where that is known. `where` is said in the status line."""
+        super().__init__()
+        self._title, self._text, self._main, self._where = title, text, main, where
+        self._send, self._why_not_send = send, why_not_send
+
+    def body(self) -> Iterable[Widget]:
+        yield Static("", id="banner")
+        yield OutcomeView(ascii=self.octavo.settings.ascii, id="outcome")
+
+    @property
+    def view(self) -> OutcomeView:
+        return self.query_one(OutcomeView)
+
+    def on_mount(self) -> None:
+        self.view.focus()
+        self.view.wait_for(self._title)
+        self._say_where()
+        self.run_worker(self._compare(), exclusive=True)
+
+    async def _compare(self) -> None:
+        compared: Compared = await asyncio.to_thread(compare, safe_text(self._main or ""), safe_text(self._text))
+        self.view.show(compared, title=self._title, key="outcome")
+        why = self._why_not_send()
+        against = "against main" if self._main is not None else "whole: what main says is not known"
+        said = Content.assemble((" AS IT WILL BE ", "bold $primary"), f" {against} · ")
+        self.query_one("#banner", Static).update(
+            said + (Content.styled("ctrl+s sends it", "$success") if why is None else Content.styled(why, "$warning"))
+        )
+        self._say_where()
+
+    @on(DiffView.Moved)
+    def _say_where(self) -> None:
+        self.status(self._where, self.view.facts)
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        return self._why_not_send() if action == "send" else super().why_not(action, parameters)
+
+    def action_send(self) -> None:
+        self.action_close()
+        self._send()
+
+    def action_close(self) -> None:
+        self.app.pop_screen()

@@ -1,0 +1,105 @@
+"""Pages that main and a change request both changed, and the way a reviewer takes through them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from octavo.api import change_requests, content
+from octavo.api.content import ContentEdit, DocumentBody, GetAsWritten, InsertPage, Page, UpdatePage
+from octavo.api.places import ChangeRequestRef, ContentRef, SpaceRef
+from octavo.tui.screens.outcome import OutcomeScreen
+from tests.journeys.stage import MARA, Run
+
+HARBOUR = SpaceRef(space_id="harbour-api")
+THEIRS, OURS = "Count the stores", "Recount the stores"
+
+
+def says(page: str, markdown: str) -> UpdatePage:
+    return UpdatePage(page=page, document=DocumentBody(markdown=markdown))
+
+
+def new(markdown: str, into: str | None = None) -> InsertPage:
+    return InsertPage(document=DocumentBody(markdown=markdown), into=into)
+
+
+@dataclass
+class Contest:
+    """A space in which main moved on since a change request was made."""
+
+    run: Run
+    number: int = 0
+
+    async def publish(self, *changes: ContentEdit, subject: str = THEIRS) -> None:
+        """Let these be in main."""
+        at = await self.propose(*changes, subject=subject)
+        await self.run.ask(change_requests.Merge(at=at), MARA)
+
+    async def propose(self, *changes: ContentEdit, subject: str = OURS) -> ChangeRequestRef:
+        """A change request with these."""
+        made = await self.run.ask(change_requests.Create(at=HARBOUR, subject=subject), MARA)
+        at, self.number = made.ref(HARBOUR), made.number
+        await self.run.ask(content.Edit(at=at, changes=changes, compat=False), MARA)
+        await self.run.ask(change_requests.Update(at=at, status="open"), MARA)
+        return at
+
+    async def page(self, title: str, at: ContentRef = HARBOUR) -> Page:
+        tree = await self.run.ask(content.ListPages(at=at), MARA)
+        return next(page for page in tree.walk() if page.title == title)
+
+    async def text(self, title: str, at: ContentRef = HARBOUR) -> str:
+        """What a page says, letter for letter."""
+        page = await self.page(title, at)
+        raw = (await self.run.ask(GetAsWritten(at=at, page_id=page.id, format="markdown"), MARA)).markdown
+        return raw.text if raw is not None else ""
+
+    async def texts(self, base: str, main: str, mine: str, *, title: str = "Stores") -> None:
+        """Let main and a change request change one page."""
+        await self.publish(new(base), subject="Write down the stores")
+        page = (await self.page(title)).id
+        at = await self.propose(says(page, mine))
+        number = self.number
+        await self.publish(says(page, main))
+        self.number = number
+        assert (await self.run.ask(change_requests.Get(at=at), MARA)).outdated
+
+    # What the reviewer does
+
+    async def open(self) -> None:
+        """Open the change request from the list."""
+        await self.run.press("3")
+        await self.run.see(OURS)
+        await self.run.press("/", *"recount", "enter")
+        await self.run.see(f"#{self.number}")
+        await self.run.press("enter")
+        await self.run.see(f"#{self.number} {OURS}")
+
+    async def update(self) -> None:
+        await self.run.press("U")
+        await self.run.see(f"Update #{self.number} from main?", "comes in")
+        await self.run.press("y")
+
+    async def preview(self) -> str:
+        """Look at the whole page as it will be, and go back: the text that was shown."""
+        before = self.run.app.screen
+        await self.run.press("p")
+        await self.run.see("AS IT WILL BE")
+        compared = cast("OutcomeScreen", self.run.app.screen).view.compared
+        assert compared is not None
+        await self.run.press("p")
+        assert self.run.app.screen is before
+        return compared.new.source
+
+    async def send(self) -> None:
+        await self.run.press("ctrl+s")
+        await self.run.hear(f"#{self.number}: ")
+
+    async def merge(self) -> str:
+        """Merge it: what the dialog said."""
+        await self.run.press("m")
+        await self.run.see(f"Merge #{self.number}", "checked 0 s ago")
+        said = self.run.text
+        await self.run.later(seconds=1)
+        await self.run.press("y")
+        await self.run.hear(f"#{self.number}: Merged.")
+        return said
