@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.journeys.contests import Contest
 from tests.journeys.stage import Stage
 
@@ -38,3 +40,114 @@ async def test_a_row_is_decided_and_no_other_goes_back(stage: Stage) -> None:
         assert "conflicts     none" in said.replace("✓", "")
         live = await contest.text("Stores")
         assert live == shown == main.replace("Apple | 10", "Apple | 100")
+
+
+async def test_rows_beside_one_another_are_no_conflict(stage: Stage) -> None:
+    async with stage.play() as run:
+        contest = Contest(run)
+        main, mine = TABLE.replace("Apple | 1", "Apple | 10"), TABLE.replace("Banana | 2", "Banana | 20")
+        await contest.texts(TABLE, main, mine)
+        await contest.open()
+        await contest.update()
+        await run.hear(f"#{contest.number} is up to date with the primary content.")
+        await contest.merge()
+        assert await contest.text("Stores") == main.replace("Banana | 2", "Banana | 20")
+
+
+PAGE = """\
+# Stores
+
+Open on Mondays.
+
+Ask the keeper for the key, and bring it back before noon.
+
+## Cold room
+
+Four degrees.
+
+* Fish
+    * Herring
+    * Sprat
+* Ice
+
+```sh
+count --all
+label --new
+```
+"""
+KEY = "Ask the keeper for the key, and bring it back before noon.\n\n"
+
+
+async def test_what_main_moved_and_the_change_request_edited_is_the_edited_text_at_its_new_place(stage: Stage) -> None:
+    async with stage.play() as run:
+        contest = Contest(run)
+        main = PAGE.replace(KEY, "").replace("Four degrees.\n\n", f"Four degrees.\n\n{KEY}")
+        await contest.texts(PAGE, main, PAGE.replace("before noon", "before dusk"))
+        await contest.open()
+        await contest.update()
+        await run.hear(f"#{contest.number} is up to date with the primary content.")
+        await contest.merge()
+        assert await contest.text("Stores") == main.replace("before noon", "before dusk")
+
+
+async def test_what_both_moved_stands_where_the_side_that_is_taken_has_it(stage: Stage) -> None:
+    async with stage.play() as run:
+        contest = Contest(run)
+        main = PAGE.replace(KEY, "").replace("Four degrees.\n\n", f"Four degrees.\n\n{KEY}")
+        mine = PAGE.replace(KEY, "") + f"\n{KEY.rstrip()}\n"
+        await contest.texts(PAGE, main, mine)
+        await contest.open()
+        await contest.update()
+        await run.see("0 of 1 decided", "moved by both")
+        await run.press("t")
+        shown = await contest.preview()
+        await contest.send()
+        await contest.merge()
+        live = await contest.text("Stores")
+        assert live == shown
+        assert live.split() == mine.split()
+
+
+@pytest.mark.parametrize("gone_in", ["main", "this"])
+@pytest.mark.parametrize("key", ["m", "t"])
+async def test_what_one_side_deleted_and_the_other_edited_shows_the_edit(stage: Stage, gone_in: str, key: str) -> None:
+    async with stage.play(size=(200, 60)) as run:
+        contest = Contest(run)
+        gone, edited = PAGE.replace(KEY, ""), PAGE.replace("before noon", "before dusk")
+        sides = {"m": gone, "t": edited} if gone_in == "main" else {"m": edited, "t": gone}
+        await contest.texts(PAGE, sides["m"], sides["t"])
+        await contest.open()
+        await contest.update()
+        await run.see("conflict 1 of 1", "before dusk", "before noon", "nothing: deleted", "not decided")
+        await run.press(key)
+        await run.see("becomes", "1 of 1 decided")
+        shown = await contest.preview()
+        await contest.send()
+        if key == "t":
+            await contest.merge()
+        else:  # with main's side of all there is nothing to merge
+            await run.see("Nothing is changed yet.")
+        assert await contest.text("Stores") == shown == sides[key]
+
+
+async def test_items_and_lines_are_decided_each_for_itself(stage: Stage) -> None:
+    async with stage.play(size=(200, 60)) as run:
+        contest = Contest(run)
+        main = PAGE.replace("Herring", "Herring, salted").replace("count --all", "count --all --cold")
+        main = main.replace("* Ice", "* Ice, crushed")
+        mine = PAGE.replace("Herring", "Herring, fresh").replace("count --all", "count --each")
+        mine = mine.replace("Sprat", "Sprat, smoked")
+        await contest.texts(PAGE, main, mine)
+        await contest.open()
+        await contest.update()
+        await run.see("conflict 1 of 2 · an item", "conflict 2 of 2 · a line of code", "• Herring, salted")
+        await run.see(f"merged from #{contest.number}", "Sprat, smoked")
+        await run.press("t", "down")
+        await run.press("tab", "n", "b")
+        await run.see("2 of 2 decided")
+        shown = await contest.preview()
+        await contest.send()
+        await contest.merge()
+        wanted = main.replace("Herring, salted", "Herring, fresh").replace("Sprat", "Sprat, smoked")
+        wanted = wanted.replace("count --all --cold", "count --all --cold\ncount --each")
+        assert await contest.text("Stores") == shown == wanted

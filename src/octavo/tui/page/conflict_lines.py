@@ -88,10 +88,9 @@ def set_conflict(setting: Setting, shown: Shown, decided: Decided, place: tuple[
         head = rule_with(look, name, [Piece(words, look.success + Style(bold=True))], width, look.success)
     sides = _sides(setting, shown, decided, width)
     becomes = [_becomes_head(look, decided, width), *_becomes(setting, shown, decided, width)]
-    if width >= WIDE:
-        lines = [head, *sides, *becomes]
-    else:  # the sides may be more than there is room for: what comes of a key is seen all the same
-        lines = [head, *becomes, rule_with(look, [Piece("out of", look.muted)], [], width), *sides]
+    # Below one another the sides may be more than there is room for: what comes of a key is seen all the same.
+    stacked = [*becomes, rule_with(look, [Piece("out of", look.muted)], [], width), *sides]
+    lines = [head, *([*sides, *becomes] if width >= WIDE else stacked)]
     lines.append(Line([Piece(look.glyphs.across * width, look.warning if choice is None else look.line, None, True)]))
     return lines
 
