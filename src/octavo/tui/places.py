@@ -32,6 +32,7 @@ from octavo.tui.screens.held import HeldScreen
 from octavo.tui.screens.home import HomeScreen
 from octavo.tui.screens.links import LinksScreen
 from octavo.tui.screens.note import NoteSheet
+from octavo.tui.screens.outcome import OutcomeScreen
 from octavo.tui.screens.page_history import PageHistoryScreen
 from octavo.tui.screens.picture import PictureScreen
 from octavo.tui.screens.record import RecordSheet
@@ -87,6 +88,7 @@ PLACES: tuple[type[DOMNode], ...] = (
     DiffView,
     ConflictsScreen,
     ThreeWay,
+    OutcomeScreen,
     PictureScreen,
     ReviewersScreen,
     SearchScreen,

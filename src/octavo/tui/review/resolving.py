@@ -153,6 +153,7 @@ async def send(
             return
         sent, expected, over = sent + len(lot), outcome.revision, over or outcome.over is not None
     app.notices.close(number)
+    into_requests.remember(app, at.space, change_request)
     app.writes.is_final("To take a resolved conflict back, edit the page, or decide again from its history.")
     count = len(unsettled.names) - unsettled.left(decided)
     choices.settle(unsettled, decided)
