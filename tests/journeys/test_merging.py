@@ -221,14 +221,19 @@ async def test_those_that_are_ticked_are_merged_until_one_is_not_fine(stage: Sta
         await run.press("x", "x")
         await run.see("2 ticked")
         await run.press("m")
-        await run.see("Merge 2 change requests, one after the other?", "It ends before #6", "› #7")
+        await run.see(
+            "Merge 2 change requests of Harbour API, one after the other?", "It ends before #6 in Harbour API", "› #7"
+        )
+        await run.see("asks for changes", "merges it by itself", "Merge the first  (y)")
         await run.press("j", "K")
-        await run.see("› #6", "#6 cannot be merged in passing, so none is. J merges it later")
+        await run.see("› #6", "None is merged, because of the first, #6 in Harbour API", "J merges it later")
+        await run.press("K")
+        await run.hear("#6 in Harbour API is the first already.")
         await run.press("J", "k")
-        await run.see("› #7", "It ends before #6")
+        await run.see("› #7", "It ends before #6 in Harbour API")
         await run.later(seconds=1)
         await run.press("y")
-        await run.hear("Merged #7; stopped at #6: ", "asks for changes")
+        await run.hear("Merged #7 in Harbour API; ended before #6 in Harbour API: ", "asks for changes")
         await run.see("· merged", "It is over. Esc closes this.")
         assert len(run.gate.sent(change_requests.Merge)) == 1
         await run.press("escape", "u")

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from octavo.api import change_requests
+from octavo.api import change_requests, spaces
 from octavo.api.content import DeletePage
 from octavo.api.errors import Lost
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef
 from octavo.data.live import Live
 from octavo.server.app import Platform
+from octavo.tui.review.checks import Checks
 from octavo.tui.review.merging_several import Ended, One, look, merge_in_order
 from octavo.tui.widgets.facts import Fact
 from tests.server.asking import Ask
@@ -38,8 +39,8 @@ class Merging:
 
     async def see(self) -> None:
         """Look at all of them."""
-        self.several = [One(at, await self.desk.get(at)) for at in self.at]
-        self.seen = [(await look(self.live, one))[0] for one in self.several]
+        self.several = [One(at, await self.desk.get(at), "Docs") for at in self.at]
+        self.seen = [(await look(self.live, one)).checks for one in self.several]
 
     async def __call__(self) -> Ended:
         return await merge_in_order(
@@ -68,15 +69,15 @@ async def three(live: Live, desk: Desk) -> Merging:
 
 async def test_they_are_merged_in_order(three: Merging, desk: Desk) -> None:
     ended = await three()
-    assert ended == Ended(("#2", "#3", "#4"))
+    assert ended == Ended(("#2 in Docs", "#3 in Docs", "#4 in Docs"))
     assert await three.statuses == ["merged"] * 3
     revisions = [(await desk.get(at)).revision_merged for at in three.at]
     assert sorted(revisions, key=lambda name: int(str(name)[1:])) == revisions
     assert [str(fact.text) for number, fact in three.told if number == 1] == [
-        "Beta · checking again",
-        "Beta · 1 page · look at: up to date, approval",
-        "Beta · merging",
-        "Beta · merged",
+        "Docs · Beta · checking again",
+        "Docs · Beta · 1 page · it is a draft · look at: up to date, approval",
+        "Docs · Beta · merging",
+        "Docs · Beta · merged",
     ]
 
 
@@ -91,26 +92,26 @@ async def test_one_that_conflicts_with_what_went_before_ends_it(live: Live, desk
     )
     await merging.see()
     ended = await merging()
-    assert ended.merged == ("#2",)
-    assert ended.why.startswith("stopped at #3: There · Pages may conflict: merge it by itself")
+    assert ended.merged == ("#2 in Docs",)
+    assert ended.why.startswith("stopped at #3 in Docs: pages may conflict: Beta, so m merges it by itself")
     assert await merging.statuses == ["merged", "draft", "draft"]
 
 
 async def test_one_that_was_edited_since_ends_it(three: Merging, desk: Desk) -> None:
     await desk.edit(three.at[1], insert("# New\n\nNew.\n"))
-    assert await three() == Ended(("#2",), "stopped at #3: it was edited since you looked")
+    assert await three() == Ended(("#2 in Docs",), "stopped at #3 in Docs: it was edited since you looked")
     assert await three.statuses == ["merged", "draft", "draft"]
 
 
 async def test_who_asks_to_stop_is_heard_before_the_next(three: Merging) -> None:
     three.stop_after = 1
-    assert await three() == Ended(("#2",), "stopped before #3, as you asked")
+    assert await three() == Ended(("#2 in Docs",), "stopped before #3 in Docs, as you asked")
     assert await three.statuses == ["merged", "draft", "draft"]
 
 
 async def test_a_refusal_ends_it(three: Merging, platform: Platform) -> None:
     platform.refuse_next(change_requests.Merge, 409, "It is being edited.")
-    assert await three() == Ended((), "stopped at #2: Not merged: It is being edited.")
+    assert await three() == Ended((), "stopped at #2 in Docs: Not merged: It is being edited")
     assert await three.statuses == ["draft"] * 3
 
 
@@ -133,4 +134,50 @@ async def test_a_lost_request_ends_it_and_is_not_sent_again(three: Merging, live
 async def test_what_takes_a_look_of_its_own_is_not_merged_in_passing(live: Live, desk: Desk) -> None:
     merging = Merging(live, desk, await desk.propose(DeletePage(page=await desk.id("Beta")), subject="Less"))
     await merging.see()
-    assert (await merging()).why == "stopped at #2: Less · It deletes 1 page: merge it by itself, with m"
+    assert (await merging()).why == "stopped at #2 in Docs: it deletes 1 page, so m merges it by itself"
+
+
+async def before(merging: Merging) -> list[str]:
+    """Why each is not merged, as that is known before anything is."""
+    found: list[str] = []
+    earlier: list[tuple[One, Checks]] = []
+    for one in merging.several:
+        stand = await look(merging.live, one, earlier)
+        found.append(stand.why)
+        if stand.checks is not None:
+            earlier.append((one, stand.checks))
+    return found
+
+
+async def test_what_conflicts_with_one_that_comes_before_is_said_before(live: Live, desk: Desk) -> None:
+    beta, alpha = await desk.id("Beta"), await desk.id("Alpha")
+    merging = Merging(
+        live,
+        desk,
+        await desk.propose(update(beta, "# Beta\n\nHere.\n"), subject="Here"),
+        await desk.propose(update(beta, "# Beta\n\nThere.\n"), subject="There"),
+        await desk.propose(update(beta, "# Beta\n\nTwo.\n\nAnd more.\n"), update(alpha, "# A\n"), subject="Beside"),
+    )
+    await merging.see()
+    assert await before(merging) == [
+        "",
+        "it may conflict with #2 in Docs, which is merged before it: Beta",
+        "",
+    ]
+    merging.several.reverse()
+    assert (await before(merging))[2] == "it may conflict with #3 in Docs, which is merged before it: Beta"
+
+
+async def test_that_a_rule_asks_for_what_the_first_merge_takes_away_is_said_before(three: Merging, desk: Desk) -> None:
+    rules = {"type": "rules", "rules": [{"rule": "require_up_to_date_change_request"}]}
+    await desk.ask(spaces.Update(at=desk.space, merge_rules=rules))
+    behind = "once #2 in Docs is merged it is behind, and a rule asks that it is up to date: U updates it then"
+    assert await before(three) == ["", behind, behind]
+
+
+async def test_a_rule_that_is_not_met_is_said_in_its_words_and_no_key_is_offered_that_would_not_help(
+    three: Merging, desk: Desk
+) -> None:
+    rules = {"type": "rules", "rules": [{"rule": "require_at_least_one_approved_review"}]}
+    await desk.ask(spaces.Update(at=desk.space, merge_rules=rules))
+    assert set(await before(three)) == {"the rules to merge are not met: nobody has approved it"}

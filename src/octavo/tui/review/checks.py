@@ -45,6 +45,8 @@ class Checks:
     live: str
     """Where it is seen at once: a sentence."""
     checked_at: datetime
+    must_be_current: bool = False
+    """Whether a rule asks that the primary content has not moved on."""
 
     @property
     def can_merge(self) -> bool:
@@ -73,7 +75,7 @@ async def check(live: Live, at: ChangeRequestRef) -> Checks:
     )
     facts = [
         _state(change_request),
-        *rules,
+        *rules[0],
         currency(change_request),
         conflict_fact(change_request, foreseen),
         *_approvals(change_request, counted),
@@ -92,10 +94,14 @@ async def check(live: Live, at: ChangeRequestRef) -> Checks:
         effects.marked,
         merge_effects.goes_live(space, effects.on),
         checked_at,
+        rules[1],
     )
 
 
-async def _rules(live: Live, space: Space, change_request: ChangeRequest, given: tuple[Review, ...]) -> list[Fact]:
+async def _rules(
+    live: Live, space: Space, change_request: ChangeRequest, given: tuple[Review, ...]
+) -> tuple[list[Fact], bool]:
+    """How the rules stand, and whether one asks that it is up to date."""
     organization: Organization | None = None
     if merge_rules.inherits(space) and space.organization is not None:
         try:
@@ -112,7 +118,8 @@ async def _rules(live: Live, space: Space, change_request: ChangeRequest, given:
         except (ApiError, ValueError):
             continue  # its id has to do
     me = live.outbox.me.id if live.outbox.me is not None else None
-    return list(merge_rules.facts(rules, merge_rules.Case(change_request, given, me, names)))
+    facts = merge_rules.facts(rules, merge_rules.Case(change_request, given, me, names))
+    return list(facts), merge_rules.asks_currency(rules, me)
 
 
 @dataclass(frozen=True)

@@ -121,6 +121,12 @@ class Case:
         return _joined([self.names.get(user, line(user)) for user in users])
 
 
+def asks_currency(rules: Rules, me: str | None) -> bool:
+    """Whether what the primary content has moved on from may not be merged by `me`."""
+    binds = not any(rule.get("rule") == "allow_bypass" and me in _users(rule) for rule in rules.rules)
+    return binds and any(rule.get("rule") == "require_up_to_date_change_request" for rule in rules.rules)
+
+
 _KNOWN = frozenset(
     {
         "require_at_least_one_review",

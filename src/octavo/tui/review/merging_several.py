@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from textual.binding import Binding, BindingType
 
 from octavo.api.change_requests import ChangeRequest
+from octavo.api.content import Changes
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef
 from octavo.data.deciding import merge
 from octavo.data.live import Live
 from octavo.data.once import Sleep
 from octavo.tui import ages
-from octavo.tui.review.checks import Checks, check
+from octavo.tui.review.checks import Checks, check, forecast
 from octavo.tui.review.merging import READ_SECONDS, became, blocked, typed_why
 from octavo.tui.screens.confirm import Confirm
 from octavo.tui.widgets.facts import Fact, Mark
@@ -32,32 +33,83 @@ class One:
 
     at: ChangeRequestRef
     about: ChangeRequest
+    space: str
+    """What its space is called: numbers are only unlike within one."""
 
     @property
-    def label(self) -> str:
-        return f"#{self.about.number}"
+    def name(self) -> str:
+        return f"#{self.about.number} in {self.space}"
+
+    def fact(self, mark: Mark, said: str) -> Fact:
+        """How it stands, in a line."""
+        return Fact(mark, f"#{self.about.number}", f"{self.space} · {self.about.title} · {said}")
+
+
+@dataclass(frozen=True)
+class Stand:
+    """How one stands, when its turn comes."""
+
+    fact: Fact
+    why: str = ""
+    """Why it is not merged among others: what cannot be merged, or takes a look of its own. Empty when nothing does."""
+    checks: Checks | None = None
 
 
 def hindrance(checks: Checks) -> str:
-    """Why one is not merged among others: what takes a look of its own. Empty when nothing does."""
-    if why := blocked(checks) or typed_why(checks):
-        return why
-    return next((f"{fact.label} {fact.text}".strip() for fact in checks.facts if fact.mark == "bad"), "")
+    """Why one is not merged among others. Empty when nothing speaks against it. What can be done is said with it."""
+    if why := blocked(checks):
+        return why.rstrip(".")
+    if why := typed_why(checks):
+        names = f": {', '.join(checks.conflicts[:2])}" if checks.conflicts else ""
+        return f"{why[:1].lower()}{why[1:]}{names}, so m merges it by itself"
+    bad = [fact for fact in checks.facts if fact.mark == "bad"]
+    if rules := [fact for fact in bad if fact.label in ("merge rules", "")]:
+        lacking = [str(fact.text) for fact in rules if not fact.label] or [str(rules[0].text)]
+        return f"the rules to merge are not met: {'; '.join(lacking)}"
+    return next((f"{fact.text}, so m merges it by itself" for fact in bad), "")
 
 
-async def look(live: Live, one: One) -> tuple[Checks | None, Fact]:
-    """How one stands now."""
+async def look(live: Live, one: One, before: Sequence[tuple[One, Checks]] = ()) -> Stand:
+    """How one stands now, and would once those `before` it are merged."""
     try:
         checks = await check(live, one.at)
+        why = hindrance(checks) or await _against(live, one, checks, before)
     except ApiError as error:
-        return None, Fact("bad", one.label, f"{one.about.title} · not checked: {error}")
-    if why := hindrance(checks):
-        return checks, Fact("bad", one.label, f"{one.about.title} · {why.rstrip('.')}: merge it by itself, with m")
-    care = [fact.label for fact in checks.facts if fact.mark == "care" and fact.label]
-    said = f" · look at: {', '.join(care)}" if care else ""
+        return Stand(one.fact("bad", f"not checked: {error}"), f"it is not known how it stands: {error}".rstrip("."))
+    if why:
+        return Stand(one.fact("bad", why), why, checks)
+    care = ["it is a draft"] if checks.change_request.status == "draft" else []
+    care += [f"look at: {', '.join(labels)}"] if (labels := _care(checks)) else []
     mark: Mark = "care" if care else "ok"
     pages = len({change.page.id for change in checks.changes if change.page is not None})
-    return checks, Fact(mark, one.label, f"{one.about.title} · {ages.plural(pages, 'page')}{said}")
+    return Stand(one.fact(mark, " · ".join([ages.plural(pages, "page"), *care])), checks=checks)
+
+
+def _care(checks: Checks) -> list[str]:
+    return [fact.label for fact in checks.facts if fact.mark == "care" and fact.label]
+
+
+async def _against(live: Live, one: One, checks: Checks, before: Sequence[tuple[One, Checks]]) -> str:
+    """What speaks against it once those before it are merged. Raises ApiError."""
+    mine = _touched(checks)
+    for other, theirs in before:
+        if other.at.space_id != one.at.space_id:
+            continue
+        if checks.must_be_current:
+            return f"once {other.name} is merged it is behind, and a rule asks that it is up to date: U updates it then"
+        if not mine & _touched(theirs):
+            continue
+        behind = checks.change_request.model_copy(update={"outdated": True})
+        changed = Changes(changes=checks.changes)
+        foreseen = await forecast(live, one.at, behind, changed, main=theirs.change_request.revision)
+        if foreseen.conflicts:
+            return f"it may conflict with {other.name}, which is merged before it: {', '.join(foreseen.names[:2])}"
+    return ""
+
+
+def _touched(checks: Checks) -> set[str]:
+    """The pages and files it changes."""
+    return {each.id for change in checks.changes for each in (change.page, change.file) if each is not None}
 
 
 @dataclass(frozen=True)
@@ -85,27 +137,40 @@ async def merge_in_order(
     merged: list[str] = []
     for number, (one, before) in enumerate(zip(several, seen, strict=True)):
         if not wanted():
-            return Ended(tuple(merged), f"stopped before {one.label}, as you asked")
-        told(number, Fact("asking", one.label, f"{one.about.title} · checking again"))
-        now, fact = await look(live, one)
-        told(number, fact)
-        if now is None or fact.mark == "bad":
-            return Ended(tuple(merged), f"stopped at {one.label}: {fact.text}")
+            return Ended(tuple(merged), f"stopped before {one.name}, as you asked")
+        told(number, one.fact("asking", "checking again"))
+        stand = await look(live, one)
+        now = stand.checks
+        told(number, stand.fact)
+        if now is None or stand.why:
+            return Ended(tuple(merged), f"stopped at {one.name}: {stand.why}")
         if before is None or now.change_request.revision != before.change_request.revision:
-            told(number, Fact("bad", one.label, f"{one.about.title} · it was edited since you looked"))
-            return Ended(tuple(merged), f"stopped at {one.label}: it was edited since you looked")
+            told(number, one.fact("bad", "it was edited since you looked"))
+            return Ended(tuple(merged), f"stopped at {one.name}: it was edited since you looked")
         if not wanted():
-            return Ended(tuple(merged), f"stopped before {one.label}, as you asked")
-        told(number, Fact("asking", one.label, f"{one.about.title} · merging"))
+            return Ended(tuple(merged), f"stopped before {one.name}, as you asked")
+        told(number, one.fact("asking", "merging"))
         sent = await merge(live, one.at, now.change_request.revision, sleep=sleep)
         clean = sent.kind == "done" and (sent.answer is None or sent.answer.result != "conflicts")
         said: tuple[Literal["ok", "bad"], str] = ("ok", "merged") if clean else ("bad", became(sent))
-        told(number, Fact(said[0], one.label, f"{one.about.title} · {said[1]}"))
+        told(number, one.fact(*said))
         if sent.kind == "done":
-            merged.append(one.label)
+            merged.append(one.name)
         if not clean:
-            return Ended(tuple(merged), f"stopped at {one.label}: {said[1]}")
+            return Ended(tuple(merged), f"stopped at {one.name}: {said[1].rstrip('.')}")
     return Ended(tuple(merged))
+
+
+_ASKING = "The checks are not done yet."
+_INTRO = "In this order. Each is checked again when its turn comes; the first that is not fine ends it."
+
+
+def _first(number: int) -> str:
+    return "the first" if number == 1 else f"the first {number}"
+
+
+def _left(number: int) -> str:
+    return "It is left" if number == 1 else f"{number} are left"
 
 
 class MergeSeveralDialog(Confirm):
@@ -122,20 +187,25 @@ class MergeSeveralDialog(Confirm):
     ]  # fmt: skip
 
     def __init__(self, app: Octavo, several: Sequence[One]) -> None:
+        spaces = tuple(dict.fromkeys(one.space for one in several))
+        of = f"of {spaces[0]}" if len(spaces) == 1 else f"of {len(spaces)} spaces"
         super().__init__(
-            f"Merge {ages.plural(len(several), 'change request')}, one after the other?",
+            f"Merge {ages.plural(len(several), 'change request')} {of}, one after the other?",
             verb=f"Merge {len(several)}",
-            intro="In this order. Each is checked again when its turn comes; the first that is not fine ends it.",
-            blocked="The checks are not done yet.",
+            intro=_INTRO,
+            blocked=_ASKING,
             check_again=self._look,
         )
         self._octavo = app
         self._several = list(several)
-        self._stand = [Fact("asking", one.label, one.about.title) for one in several]
-        """How each stands."""
+        self._stand = [Stand(one.fact("asking", "asking the server")) for one in several]
+        """How each stands, in this order."""
+        self._facts_now = [stand.fact for stand in self._stand]
         self._here = 0
         """Which of them the cursor is on."""
-        self._seen: list[Checks | None] = []
+        self._fine = 0
+        """How many are merged before the first that is not fine."""
+        self._is_known = False
         self._landed = ages.clock()
         self._is_merging = self._is_over = False
         self._wanted = True
@@ -146,41 +216,53 @@ class MergeSeveralDialog(Confirm):
 
     def _look(self) -> None:
         if not self._is_merging:
-            self._seen = []
+            self._is_known = False
             self.run_worker(self._ask(), exclusive=True, group="checks")
 
     async def _ask(self) -> None:
-        self.update(blocked="The checks are not done yet.")
-        looks: list[tuple[Checks | None, Fact]] = []
-        for number, one in enumerate(self._several):
-            looks.append(await look(self._octavo.session.live, one))
-            self._tell(number, looks[-1][1])
-        self._seen = [checks for checks, _ in looks]
+        self.update(blocked=_ASKING)
+        before: list[tuple[One, Checks]] = []
+        stops = False
+        for number, one in enumerate(list(self._several)):
+            stand = await look(self._octavo.session.live, one, before)
+            self._stand[number] = stand
+            stops = stops or bool(stand.why)
+            if stand.checks is not None and not stops:  # what comes after a stop is not merged, and in nobody's way
+                before.append((one, stand.checks))
+            self._tell(number, stand.fact)
+        self._is_known = True
         self._landed = ages.clock()
         self._judge()
 
     def _judge(self) -> None:
-        """Say how far it would come."""
-        fine = next((number for number, fact in enumerate(self._stand) if fact.mark == "bad"), len(self._stand))
-        after = ""
-        if 0 < fine < len(self._stand):
-            after = f"It ends before {self._several[fine].label}, if that still stands as it does now."
-        why = (
-            ""
-            if fine
-            else f"{self._several[0].label} cannot be merged in passing, so none is. J merges it later; or untick it."
-        )
-        self.update(blocked=why, after=after, foot="J and K change the order · r check again")
+        """Say how far it comes, and why not further. No more is offered than that."""
+        several, all_of_them = self._several, len(self._several)
+        self._fine = next((number for number, stand in enumerate(self._stand) if stand.why), all_of_them)
+        after = why = ""
+        if self._fine < all_of_them:
+            stop = f"{several[self._fine].name}: {self._stand[self._fine].why}"
+            if self._fine:
+                left = all_of_them - self._fine
+                after = f"It ends before {stop}. {_left(left)}, unless J and K bring another to its place."
+            else:
+                why = f"None is merged, because of the first, {stop}. J merges it later, or untick it."
+        self.update(blocked=why, after=after, verb=self._verb_now, foot="J and K change the order · r check again")
+
+    @property
+    def _verb_now(self) -> str:
+        if self._fine in (0, len(self._several)):
+            return f"Merge {len(self._several)}"
+        return f"Merge {_first(self._fine)}"
 
     def _tell(self, number: int, fact: Fact) -> None:
-        self._stand[number] = fact
+        self._facts_now[number] = fact
         self._draw()
 
     def _draw(self) -> None:
         sign = ">" if self._octavo.settings.ascii else "›"
         marked = [
             replace(fact, label=f"{sign if number == self._here and not self._is_merging else ' '} {fact.label}")
-            for number, fact in enumerate(self._stand)
+            for number, fact in enumerate(self._facts_now)
         ]
         self.update(facts=marked)
 
@@ -188,8 +270,10 @@ class MergeSeveralDialog(Confirm):
         if action == "turn":
             if self._is_merging or self._is_over:
                 return "They are being merged in this order." if self._is_merging else "It is over. Esc closes this."
-            if not self._seen:
-                return "The checks are not done yet."
+            if not self._is_known:
+                return _ASKING
+            if not 0 <= self._here + int(str(parameters[0])) < len(self._several):
+                return f"{self._several[self._here].name} is the {'last' if self._here else 'first'} already."
         return super().why_not(action, parameters)
 
     def action_scroll_body(self, pages: int) -> None:
@@ -205,10 +289,10 @@ class MergeSeveralDialog(Confirm):
             return
         self._several.insert(there, self._several.pop(here))
         self._stand.insert(there, self._stand.pop(here))
-        self._seen.insert(there, self._seen.pop(here))
+        self._facts_now.insert(there, self._facts_now.pop(here))
         self._here = there
         self._draw()
-        self._judge()
+        self._look()  # what comes before decides how one stands
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in ("yes", "check_again") and (self._is_merging or self._is_over):
@@ -234,21 +318,22 @@ class MergeSeveralDialog(Confirm):
         super().action_no()
 
     async def _merge(self) -> None:
-        app = self._octavo
+        app, fine = self._octavo, self._fine
+        seen = [stand.checks for stand in self._stand[:fine]]
         ended = await merge_in_order(
-            app.session.live, self._several, self._seen, self._tell_if_there, lambda: self._wanted
+            app.session.live, self._several[:fine], seen, self._tell_if_there, lambda: self._wanted
         )
         if ended.merged:
             app.writes.is_final("To merge cannot be taken back with u: Undo merge (Z) on one starts a change request.")
         done = f"Merged {', '.join(ended.merged)}" if ended.merged else "Nothing was merged"
-        app.say(f"{done}; {ended.why}" if ended.why else f"{done}.", tone="care" if ended.why else "done", seconds=15)
+        why = ended.why
+        if not why and fine < len(self._several):
+            why = f"ended before {self._several[fine].name}: {self._stand[fine].why}"
+        said = f"{done}; {why}." if why else f"{done}."
+        app.say(said, tone="care" if why else "done", seconds=15)
         self._is_merging, self._is_over = False, True
         if not self._answered:
-            self.update(
-                foot="esc close",
-                after=f"{done}; {ended.why}" if ended.why else f"{done}.",
-                blocked="It is over. Esc closes this.",
-            )
+            self.update(foot="esc close", after=said, blocked="It is over. Esc closes this.")
 
     def _tell_if_there(self, number: int, fact: Fact) -> None:
         if not self._answered:

@@ -30,6 +30,8 @@ from octavo.tui.widgets.summary import Summary
 
 NOTHING, NEXT = "No change request is in this state.", "] next state   ctrl+n new change request"
 NAMES: dict[str, str] = {"open": "Open", "draft": "Drafts", "merged": "Merged", "archived": "Archived"}
+MOST_TOGETHER = 20
+"""Change requests that are merged in one go."""
 SIGNS = {
     "open": ("◐", "$primary"),
     "draft": ("○", "$octavo-muted"),
@@ -198,11 +200,21 @@ class ChangesScreen(TwoPanes, Proposing):
         if action != "merge" or len(self.ticked) < 2:
             return super().why_not(action, parameters)
         for each in self.ticked:
+            if each.space is None:
+                return f"The server does not say which space #{each.number} is of: open it, and merge it there."
+            name = f"#{each.number} in {self._space_of(each)}"
             if each.status not in UNDECIDED:
-                return f"#{each.number} is {each.status}: this is for those that are {' or '.join(UNDECIDED)}."
-            if each.space and (why := self.not_allowed_in(SpaceRef(space_id=each.space), "merge")):
-                return why
-        return "At most 20 are merged in one go." if len(self.ticked) > 20 else None
+                return f"{name} is {each.status}: this is for those that are {' or '.join(UNDECIDED)}. x unticks it."
+            if why := self.not_allowed_in(SpaceRef(space_id=each.space), "merge"):
+                return f"{name} stands in the way: {why} x unticks it."
+        count = len(self.ticked)
+        return (
+            f"At most {MOST_TOGETHER} are merged in one go, and {count} are ticked." if count > MOST_TOGETHER else None
+        )
+
+    def _space_of(self, each: ChangeRequest) -> str:
+        space = self.octavo.known.space(each.space or "")
+        return space.title if space is not None else "its space"
 
     def action_merge(self) -> None:
         if len(self.ticked) < 2:
@@ -210,7 +222,11 @@ class ChangesScreen(TwoPanes, Proposing):
             return
         from octavo.tui.review.merging_several import MergeSeveralDialog, One
 
-        several = [One(each.ref(SpaceRef(space_id=each.space)), each) for each in self.ticked if each.space]
+        several = [
+            One(each.ref(SpaceRef(space_id=each.space)), each, self._space_of(each))
+            for each in self.ticked
+            if each.space
+        ]
         self.app.push_screen(MergeSeveralDialog(self.octavo, several))
 
     @property

@@ -148,6 +148,7 @@ class Confirm(Dialog[Confirmed | None]):
         typed_why: str | None = None,
         blocked: str | None = None,
         foot: str | None = None,
+        verb: str | None = None,
     ) -> None:
         """Show what is known by now. What is None stays. What has been typed, and the focus, stay."""
         if facts is not None:
@@ -156,6 +157,7 @@ class Confirm(Dialog[Confirmed | None]):
         self._typed_why = self._typed_why if typed_why is None else typed_why
         self._blocked = self._blocked if blocked is None else blocked
         self._foot = self._foot if foot is None else foot
+        self._verb = self._verb if verb is None else verb
         self._intro = self._intro if intro is None else intro
         self._after = self._after if after is None else after
         if not self._ready or not self._stands:
@@ -229,6 +231,7 @@ class Confirm(Dialog[Confirmed | None]):
 
     def _show_state(self) -> None:
         button = self.query_one("#yes", TextButton)
+        button.words = self._verb
         button.off = self.why_not("yes", ()) is not None
         longest = max((field.lines for field in self._fields.values()), default=0)
         key = "y" if not longest else "ctrl+s" if longest > 1 else "enter"

@@ -38,6 +38,7 @@ class TextButton(Widget, can_focus=True):
 
     off = reactive(False, toggle_class="-off")
     key = reactive("", layout=True)
+    words = reactive("", layout=True)
 
     class Pressed(Message):
         """The button was pressed or clicked."""
@@ -52,11 +53,11 @@ class TextButton(Widget, can_focus=True):
 
     def __init__(self, words: str, key: str = "", *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self._words = words
+        self.words = words
         self.key = key
 
     def render(self) -> RenderResult:
-        words = safe(f"{self._words}  ({self.key})" if self.key else self._words)
+        words = safe(f"{self.words}  ({self.key})" if self.key else self.words)
         return Content("[ ") + words + Content(" ]") if self.has_focus else Content("  ") + words + Content("  ")
 
     def on_focus(self) -> None:
