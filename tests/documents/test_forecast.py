@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.api.content import Revision
+from octavo.api.content import Page, Revision
 from octavo.documents import trees
 from octavo.documents.merging import text as text_merge
 from octavo.documents.merging import tree
-from octavo.documents.merging.forecast import forecast, unsettled
+from octavo.documents.merging.forecast import forecast, namesakes_in, unsettled
 from octavo.documents.revision_changes import differences
 from octavo.documents.trees import Json, Pages
 from octavo.server.behaviour.content import present_page
@@ -137,3 +138,46 @@ def test_reusable_content_that_both_changed_may_conflict() -> None:
     ]
     assert [each.name for each in forecast((three[0], three[1], three[2]), {})] == ["Snippet"]
     assert forecast((three[0], three[1], three[0]), {}) == []
+
+
+def tree_of(*pages: tuple[str, str, str, list[Any]]) -> tuple[Page, ...]:
+    """Pages of (id, title, slug, pages below)."""
+    return tuple(
+        Page(id=name, type="document", title=title, slug=slug, pages=tree_of(*below))
+        for name, title, slug, below in pages
+    )
+
+
+MAIN = tree_of(("home", "Home", "home", []), ("a", "Stores", "stores", [("b", "Yard", "yard", [])]))
+
+
+@pytest.mark.parametrize(
+    ("after", "found"),
+    [
+        pytest.param(MAIN, [], id="nothing"),
+        pytest.param(
+            (*MAIN, *tree_of(("n", "Stores", "stores", []))), [("n", "/stores", "/stores-2")], id="one more of a name"
+        ),
+        pytest.param(
+            (*MAIN, *tree_of(("n", "stores ", "other", []))), [("n", "/stores", "/other")], id="only the title"
+        ),
+        pytest.param(
+            (*MAIN, *tree_of(("n", "Other", "stores", []))), [("n", "/stores", "/stores-2")], id="only the address"
+        ),
+        pytest.param((*MAIN, *tree_of(("n", "Yard", "yard", []))), [], id="elsewhere"),
+        pytest.param(
+            (MAIN[0], *tree_of(("a", "Stores", "stores", []), ("b", "Stores", "yard", []))),
+            [("b", "/stores", "/yard")],
+            id="moved and renamed beside it",
+        ),
+    ],
+)
+def test_pages_that_come_to_stand_beside_others_of_the_same_name(
+    after: tuple[Page, ...], found: list[tuple[str, str, str]]
+) -> None:
+    assert [(each.id, *each.paths) for each in namesakes_in(MAIN, after)] == found
+
+
+def test_what_stands_beside_another_of_its_name_in_main_is_not_said_again() -> None:
+    twice = (*MAIN, *tree_of(("n", "Stores", "stores-2", [])))
+    assert namesakes_in(twice, twice) == []

@@ -110,10 +110,10 @@ def test_an_editor_that_was_left_without_a_change_decides_nothing(
     monkeypatch.setenv("EDITOR", shlex.join([sys.executable, str(tmp_path / "editor.py"), str(way)]))
     with terminal(stage, "octavo", "demo") as running:
         running.wait_for("Measured and predicted")
-        for key in (b"3", b"/", b"retry", b"\r"):
-            running.settle()
+        for key, words in ((b"3", "7 of 7"), (b"/", "esc"), (b"retry", "1 of 7"), (b"\r", "enter open")):
             running.write(key)
-        running.wait_for("1 of ")
+            running.wait_for(words)
+            running.settle()
         for key, words in ((b"\r", "page 1 of 2"), (b"U", "may conflict: Retries"), (b"y", "0 of 1 decided")):
             running.write(key)
             running.wait_for(words)

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tests.journeys.contests import Contest
-from tests.journeys.stage import Stage
+from octavo.api import change_requests, content
+from octavo.api.content import UpdatePage
+from tests.journeys.contests import HARBOUR, Contest, new, says
+from tests.journeys.stage import MARA, Stage
+
+
+def words(screen: str) -> str:
+    """What a dialog says, without its frame and where its lines end."""
+    return " ".join(screen.replace("│", " ").split())
+
 
 TABLE = """\
 # Stores
@@ -151,3 +159,76 @@ async def test_items_and_lines_are_decided_each_for_itself(stage: Stage) -> None
         wanted = main.replace("Herring, salted", "Herring, fresh").replace("Sprat", "Sprat, smoked")
         wanted = wanted.replace("count --all --cold", "count --all --cold\ncount --each")
         assert await contest.text("Stores") == shown == wanted
+
+
+async def test_a_page_that_one_side_renamed_and_the_other_moved_is_both(stage: Stage) -> None:
+    async with stage.play() as run:
+        contest = Contest(run)
+        await contest.publish(new(PAGE), new("# Yard\n\nBehind the house.\n"), subject="Write down the stores")
+        stores, yard = await contest.page("Stores"), await contest.page("Yard")
+        await contest.propose(UpdatePage(page=stores.id, title="Storerooms"))
+        number = contest.number
+        await contest.publish(UpdatePage(page=stores.id, into=yard.id, at=0))
+        contest.number = number
+        await contest.open()
+        await contest.update()
+        await run.hear(f"#{number} is up to date with the primary content.")
+        await contest.merge()
+        moved = await contest.page("Storerooms")
+        assert moved.id == stores.id
+        assert [page.id for page in (await contest.page("Yard")).pages] == [stores.id]
+        assert await contest.text("Storerooms") == PAGE.replace("# Stores", "# Storerooms")
+
+
+async def test_a_page_that_both_renamed_is_called_what_was_chosen(stage: Stage) -> None:
+    async with stage.play() as run:
+        contest = Contest(run)
+        await contest.publish(new(PAGE), subject="Write down the stores")
+        stores = await contest.page("Stores")
+        await contest.propose(UpdatePage(page=stores.id, title="Storerooms"))
+        number = contest.number
+        await contest.publish(UpdatePage(page=stores.id, title="Storehouse"))
+        contest.number = number
+        await contest.open()
+        await contest.update()
+        await run.see("Storerooms", "Storehouse", "0 of 1 decided")
+        await run.press("t")
+        shown = await contest.preview()
+        await contest.send()
+        await contest.merge()
+        assert (await contest.page("Storerooms")).id == stores.id
+        assert await contest.text("Storerooms") == shown == PAGE.replace("# Stores", "# Storerooms")
+
+
+async def test_two_pages_of_one_name_are_said_before_they_are_merged(stage: Stage) -> None:
+    async with stage.play(size=(120, 50)) as run:
+        contest = Contest(run)
+        await contest.propose(new("# Crates\n\nThe blue ones.\n"))
+        number = contest.number
+        await contest.publish(new("# Crates\n\nThe red ones.\n"))
+        contest.number = number
+        await contest.open()
+        await run.press("U")
+        named = f"two pages “Crates”: that in main at /crates, that of #{number} at /crates-2"
+        await run.see("names", "two pages “Crates”")
+        assert named in words(run.text)
+        await run.press("escape")
+        assert named in words(await contest.merge())
+        tree = await run.ask(content.ListPages(at=HARBOUR), MARA)
+        assert [page.path for page in tree.walk() if page.title == "Crates"] == ["crates", "crates-2"]
+
+
+async def test_what_a_text_from_elsewhere_puts_back_is_said_before_it_is_merged(stage: Stage) -> None:
+    async with stage.play(size=(120, 50)) as run:
+        contest = Contest(run)
+        main = TABLE.replace("Date | 4", "Date | 40")
+        await contest.texts(TABLE, main, TABLE.replace("Apple | 1", "Apple | 100"))
+        await contest.open()
+        await contest.update()
+        await run.hear(f"#{contest.number} is up to date with the primary content.")
+        at = run.gate.sent(change_requests.UpdateFromMain)[0].at
+        page = await contest.page("Stores")
+        old = says(page.id, TABLE.replace("Apple | 1", "Apple | 100"))  # it was open in an editor all the time
+        await run.ask(content.Edit(at=at, changes=(old,), compat=False), MARA)
+        await run.press("m")
+        await run.see("puts back", "1 line that main changed since it was started: Stores")

@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import Any, TypeAlias
 
 from octavo.api.content import File, Page, ReusableContent, Revision
+from octavo.documents import trees
 from octavo.documents.merging import tree
 from octavo.documents.trees import Json, Pages
 
@@ -30,6 +31,19 @@ class Foreseen:
     id: str
     name: str
     """What a person calls it: a title, the name of a file."""
+
+
+@dataclass(frozen=True)
+class Namesake:
+    """A page that would stand beside another of the same title or address, which it did not before."""
+
+    id: str
+    titles: tuple[str, str]
+    """What the other is called, and what this one is."""
+    paths: tuple[str, str]
+    """Where the two would be: of two pages with one address the later one gets another."""
+    is_other_in_main: bool
+    """Whether the primary content has the other."""
 
 
 def unsettled(three: Three, touched: Collection[str] | None) -> list[str]:
@@ -65,6 +79,42 @@ def forecast(three: Three, texts: Mapping[str, tuple[str, str, str]]) -> list[Fo
     outcome = tree.merge(base, main, mine, "", _AsTheyAre())
     names = {name: called for each in three for name, called in _names(each)}
     return [Foreseen(each.kind, each.id, names.get(each.id) or each.id) for each in outcome.conflicts]
+
+
+def namesakes(three: Three) -> list[Namesake]:
+    """The pages that a merge puts beside others of the same name."""
+    base, main, mine = (_held(each, {}) for each in three)
+    return namesakes_in(three[1].pages, tree.merge(base, main, mine, "", _AsTheyAre()).pages)
+
+
+def namesakes_in(main: tuple[Page, ...], after: tuple[Page, ...] | Pages) -> list[Namesake]:
+    """The pages of `after` that stand beside others of the same name, and do not in the primary content."""
+    held: Pages = _pages(after, {}, set()) if isinstance(after, tuple) else after
+    before = trees.walk(_pages(main, {}, set()))
+    stood = {page["id"]: (page["title"], _wanted(page)) for page in before}
+    parents = trees.parents(_pages(main, {}, set()))
+    paths = {page["id"]: page.get("path", "") for page in trees.walk(trees.placed(held))}
+    found = []
+    for siblings in [held, *(page.get("pages", []) for page in trees.walk(held))]:
+        named = [page for page in siblings if page["type"] in ("document", "group")]
+        for number, page in enumerate(named):
+            other = next((each for each in named[:number] if _are_namesakes(each, page)), None)
+            if other is None:
+                continue
+            pair = (other["id"], page["id"])
+            is_old = all(stood.get(each["id"]) == (each["title"], _wanted(each)) for each in (other, page))
+            if not is_old or parents[pair[0]] != parents[pair[1]]:
+                titles, at = (other["title"], page["title"]), (f"/{paths[pair[0]]}", f"/{paths[pair[1]]}")
+                found.append(Namesake(page["id"], titles, at, other["id"] in stood))
+    return found
+
+
+def _wanted(page: Json) -> str:
+    return str(page.get("slug") or trees.slug_of(page["title"]))
+
+
+def _are_namesakes(one: Json, other: Json) -> bool:
+    return _wanted(one) == _wanted(other) or one["title"].strip().casefold() == other["title"].strip().casefold()
 
 
 class _AsTheyAre:

@@ -22,7 +22,7 @@ from octavo.tui.review import merge_effects, merge_rules
 from octavo.tui.widgets.facts import Fact
 
 if TYPE_CHECKING:
-    from octavo.documents.merging.forecast import Foreseen
+    from octavo.documents.merging.forecast import Foreseen, Namesake
 
 FORECAST_PAGES = 60
 """More pages than this are not read before a merge; the dialog says so."""
@@ -78,6 +78,7 @@ async def check(live: Live, at: ChangeRequestRef) -> Checks:
         *rules[0],
         currency(change_request),
         conflict_fact(change_request, foreseen),
+        *names_fact(change_request, foreseen.namesakes or effects.namesakes),
         *_approvals(change_request, counted),
         _threads(change_request),
         *effects.facts,
@@ -131,6 +132,8 @@ class _Effects:
     facts: tuple[Fact, ...]
     marked: tuple[str, ...] = ()
     """Pages with both sides of a conflict in their text."""
+    namesakes: tuple[Namesake, ...] = ()
+    """The pages that come to stand beside others of the same name, where main did not move on."""
 
 
 async def _effects(
@@ -141,20 +144,28 @@ async def _effects(
         said = "not checked: the revision it started from cannot be seen"
         return _Effects(on, (Fact("care", "links", said), Fact("care", "redirects", said)))
     pages = tuple(merge_effects.page_ids(changed.changes))
-    marked, broken, addresses, pictures = await asyncio.gather(
+    marked, broken, addresses, pictures, put_back = await asyncio.gather(
         merge_effects.marked(live, both, pages),
         merge_effects.in_time("links", merge_effects.links_broken(live, at, both, pages)),
         merge_effects.in_time("redirects", merge_effects.addresses(live, both, space, on)),
         merge_effects.in_time("pictures", merge_effects.pictures(live, both, pages)),
+        merge_effects.in_time("puts back", merge_effects.puts_back(live, at, change_request, both, pages)),
     )
-    facts = [*broken, *addresses, *pictures]
+    facts = [*put_back, *broken, *addresses, *pictures]
     if titles := marked.titles:
         said = f"{', '.join(titles[:3])} still {'has' if len(titles) == 1 else 'have'} both sides of a conflict"
         facts.insert(0, Fact("bad", "marks", f"{said} · close this and press R to resolve it"))
     elif marked.unread:
         said = f"{ages.plural(marked.unread, 'page')} not looked at for the marks of conflicts"
         facts.insert(0, Fact("care", "marks", said))
-    return _Effects(on, tuple(facts), titles)
+    beside = () if change_request.outdated else await asyncio.to_thread(_beside, both)
+    return _Effects(on, tuple(facts), titles, beside)
+
+
+def _beside(both: merge_effects.Both) -> tuple[Namesake, ...]:
+    from octavo.documents.merging.forecast import namesakes_in
+
+    return tuple(namesakes_in(both.tree_before.pages, both.tree_after.pages))
 
 
 async def _both(live: Live, at: ChangeRequestRef, change_request: ChangeRequest) -> merge_effects.Both | None:
@@ -179,6 +190,8 @@ class Forecast:
     """How many pages that both sides changed were not read."""
     is_known: bool = True
     """Whether the revision that both sides come from could be seen."""
+    namesakes: tuple[Namesake, ...] = ()
+    """The pages that come to stand beside others of the same name."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -217,7 +230,8 @@ async def forecast(
     read = unsettled[:FORECAST_PAGES]
     texts.update(zip(read, await asyncio.gather(*(_texts(live, sides, page) for page in read)), strict=True))
     found = await asyncio.to_thread(merging.forecast, (base, theirs, ours), texts)
-    return Forecast(tuple(found), len(unsettled) - len(read))
+    beside = await asyncio.to_thread(merging.namesakes, (base, theirs, ours))
+    return Forecast(tuple(found), len(unsettled) - len(read), namesakes=tuple(beside))
 
 
 async def _held(live: Live, op: content.Get) -> content.Revision:
@@ -266,6 +280,20 @@ def conflict_fact(change_request: ChangeRequest, foreseen: Forecast) -> Fact:
     if change_request.outdated:
         return Fact("ok", "conflicts", "none foreseen: what changed there and here does not meet")
     return Fact("ok", "conflicts", "none")
+
+
+def names_fact(change_request: ChangeRequest, found: tuple[Namesake, ...]) -> tuple[Fact, ...]:
+    """The pages that come to stand beside others of the same name, and what becomes of their addresses."""
+    said = []
+    for each in found[:3]:
+        here = f"that of #{change_request.number}"
+        other = "that in main" if each.is_other_in_main else "another of it"
+        called = f"two pages “{each.titles[0]}”"
+        if each.titles[0].casefold() != each.titles[1].casefold():
+            called = f"“{each.titles[0]}” and “{each.titles[1]}” have one address"
+        said.append(f"{called}: {other} at {each.paths[0]}, {here} at {each.paths[1]}")
+    more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+    return (Fact("care", "names", "; ".join(said) + more),) if said else ()
 
 
 def _approvals(change_request: ChangeRequest, given: tuple[Review, ...]) -> list[Fact]:

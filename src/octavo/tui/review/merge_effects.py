@@ -13,9 +13,10 @@ from typing import TypeVar
 from urllib.parse import unquote
 
 from octavo.api import content, links, redirects, sites
+from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import Page, PageTree
 from octavo.api.errors import ApiError, Forbidden, NotFound
-from octavo.api.places import ChangeRequestRef, ContentRef, OrganizationRef, SiteRef
+from octavo.api.places import ChangeRequestRef, ContentRef, OrganizationRef, RevisionRef, SiteRef
 from octavo.api.safety import line as safe_line
 from octavo.api.sites import Site
 from octavo.api.spaces import Space
@@ -151,6 +152,39 @@ def _silent(after: Mapping[str, str], before: Mapping[str, str]) -> list[tuple[s
             else:
                 found.append((safe_line(unquote(picture.rpartition("/")[2])) or "a picture", page))
     return found
+
+
+# What main changed meanwhile
+
+
+async def puts_back(
+    live: Live, at: ChangeRequestRef, change_request: ChangeRequest, both: Both, changed: Sequence[str]
+) -> tuple[Fact, ...]:
+    """The lines that main changed since a change request was started, and that stand in it as they were before: it has
+    no conflict then, and takes them back all the same. Nothing where there are none."""
+    if change_request.revision_initial in (None, change_request.base):
+        return ()  # main did not change anything that came into it
+    started = RevisionRef(space_id=at.space_id, revision_id=change_request.revision_initial or "")
+    titles = {page.id: page.title or "Untitled" for page in both.tree_after.walk()}
+    read = [page for page in changed if page in titles][:READ_PAGES]
+    try:
+        three = [
+            await asyncio.gather(*(page_there(live, page_as_written(place, page)) for page in read))
+            for place in (started, both.before, both.after)
+        ]
+    except (NotFound, Forbidden):
+        return ()
+    counts = [_lines_back(*map(text_of, each)) for each in zip(*three, strict=True)]
+    said = [titles[page] for page, count in zip(read, counts, strict=True) if count]
+    if not said:
+        return ()
+    lines = ages.plural(sum(counts), "line")
+    return (Fact("care", "puts back", f"{lines} that main changed since it was started: {_some(said)}"),)
+
+
+def _lines_back(started: str, main: str, after: str) -> int:
+    before, now, then = (Counter(filter(None, map(str.strip, text.split("\n")))) for text in (started, main, after))
+    return ((before - now) & (then - now)).total()
 
 
 # Marks

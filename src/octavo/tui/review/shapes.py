@@ -55,7 +55,16 @@ def shapes(three: forecast.Three, now: PageTree) -> tuple[list[Shape], dict[str,
             fields[each.id] = given
         if each.kind != "text" or not any(side.find(each.id) for side in trees):
             found.append(_shape(each.kind, each.id, each.name, trees, now, fields.get(each.id, {})))
-    return [shape for shape in found if shape is not None], fields
+    shown = [shape for shape in found if shape is not None]
+    return [*shown, *(_beside(each) for each in forecast.namesakes_in(three[1].pages, now.pages))], fields
+
+
+def _beside(page: forecast.Namesake) -> Shape:
+    first, second = page.titles
+    called = f"Two pages are called “{first}”" if first == second else f"“{first}” and “{second}” have one address"
+    whose = "in main" if page.is_other_in_main else "another of this change request"
+    said = f"{called}: the one {whose} is at {page.paths[0]}, this one is at {page.paths[1]}. Both stay. To call it"
+    return Shape("name", page.id, second, f"{said} otherwise, rename it in the tree of this change request.")
 
 
 def _fields(page_id: str, trees: list[PageTree]) -> dict[str, Any]:

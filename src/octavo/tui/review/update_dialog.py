@@ -40,7 +40,11 @@ class Foreseen:
     @property
     def facts(self) -> tuple[Fact, ...]:
         """What is shown of it."""
-        facts = [checks.currency(self.change_request), checks.conflict_fact(self.change_request, self.foreseen)]
+        facts = [
+            checks.currency(self.change_request),
+            checks.conflict_fact(self.change_request, self.foreseen),
+            *checks.names_fact(self.change_request, self.foreseen.namesakes),
+        ]
         if self.comes:
             facts.insert(1, Fact("note", "comes in", checks.goes_out(self.comes)))
         return tuple(facts)
