@@ -32,16 +32,16 @@ async def test_what_cannot_be_sent_again_or_discarded_is_said(stage: Stage) -> N
         await run.press("d")
         await run.later(seconds=6)
         await run.press("!")
-        await run.see("WRITES", "failed", "resolve the thread")
+        await run.see("COULD NOT BE DONE", "failed", "resolve the thread")
         allow = refuse_to_save(run.app.session.state)
         await run.press("r")
         await run.hear("Couldn't send “resolve the thread” again: Nothing is being saved: ")
         await run.press("X")
         await run.hear("Couldn't discard “resolve the thread”: Nothing is being saved: ")
-        await run.see("WRITES", "failed")
+        await run.see("COULD NOT BE DONE", "failed")
         allow()
         await run.press("X")
-        await run.gone("WRITES")
+        await run.gone("COULD NOT BE DONE")
 
 
 async def test_who_writes_is_not_stopped_by_who_holds_the_file(stage: Stage) -> None:

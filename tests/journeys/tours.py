@@ -50,7 +50,7 @@ TALKING = (
     Stop("composer", ("escape", "c", "type:It took me **four**.\n\n* one\n* two"), ("Reply to Elisa", "draft kept")),
     Stop("composer-preview", ("ctrl+r",), ("• two", "draft kept")),
     Stop("undo", ("ctrl+r", "ctrl+s"), ("Reply written",)),
-    Stop("activity", ("escape", "!"), ("WRITES", "held for undo")),
+    Stop("activity", ("escape", "!"), ("UNDER WAY", "held for undo")),
 )
 REVIEWING = (
     Stop("changes", (), ("7 of 7", "PAGES", "~ Word list")),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -23,7 +23,7 @@ from octavo.tui.writes import Queued
 if TYPE_CHECKING:
     from octavo.tui.app import Octavo
 
-_NAME = 40
+_NAME = 28
 """Characters of a thread that are enough to know it by."""
 REACTIONS = (
     ("1f44d", "agreed"),
@@ -78,7 +78,7 @@ def reply(app: Octavo, at: Discussion, comment: Comment, *, resolve: bool = Fals
     _compose(
         app,
         at,
-        f"reply {_where(at)} {comment.id}",
+        place_of_reply(at, comment),
         f"Reply to {comment.posted_by.name}" + (", then resolve" if resolve else ""),
         comment.body.text,
         send,
@@ -100,18 +100,6 @@ def toggle_resolved(app: Octavo, at: Discussion, comment: Comment) -> None:
         app.queue(Queued(op, "reopen the thread", about=name(comment)), said="Thread reopened")
 
 
-def resolve_several(app: Octavo, threads: Sequence[tuple[Discussion, Comment]], left: int, why: str) -> None:
-    """Resolve open threads, reopen resolved ones, as one thing to undo. `left` others are not touched, `why` says why."""
-    writes = []
-    for at, comment in threads:
-        op = comments.Update(at=at, comment_id=comment.id, resolved=comment.is_open)
-        writes.append(Queued(op, "resolve the thread" if comment.is_open else "reopen the thread"))
-    said = f"{plural(len(threads), 'thread')} {'resolved' if threads[0][1].is_open else 'reopened'}"
-    if left:
-        said += f". {plural(left, 'other')} {'is' if left == 1 else 'are'} as before: {why}"
-    app.queue(*writes, said=said)
-
-
 def react(app: Octavo, at: Discussion, comment: Comment, to: Comment | Reply, chosen: str) -> None:
     """React with an emoji, or take the reaction back when it is there already."""
     mine = chosen in my_reactions(app, to)
@@ -130,21 +118,26 @@ def choose_reaction(app: Octavo, at: Discussion, comment: Comment, to: Comment |
     """Ask which emoji, then react with it."""
     if not _may(app, at, "react", comment, to):
         return
+
+    def chosen(code: str) -> None:
+        react(app, at, comment, to, code)
+
+    pick_reaction(app, "React", my_reactions(app, to), [each.emoji for each in to.reactions], chosen)
+
+
+def pick_reaction(
+    app: Octavo, title: str, mine: Collection[str], there: Collection[str], chosen: Callable[[str], None]
+) -> None:
+    """Ask which emoji: the usual ones, and those that are `there`. `mine` are taken back."""
     from octavo.tui.screens.chooser import Choice
     from octavo.tui.screens.picker import Picker
 
-    mine = my_reactions(app, to)
-    names = dict(REACTIONS) | {each.emoji: "" for each in to.reactions if each.emoji not in dict(REACTIONS)}
+    names = dict(REACTIONS) | {each: "" for each in there if each not in dict(REACTIONS)}
     choices = [
         Choice(code, f"{_in_column(emoji(code))}{name or code}", right="yours: takes it back" if code in mine else "")
         for code, name in names.items()
     ]
-
-    def chosen(code: str | None) -> None:
-        if code is not None:
-            react(app, at, comment, to, code)
-
-    app.push_screen(Picker("React", choices), chosen)
+    app.push_screen(Picker(title, choices), lambda code: chosen(code) if code is not None else None)
 
 
 def _in_column(sign: str) -> str:
@@ -238,6 +231,29 @@ def _compose(
     basis: Basis | None = None,
     after: Sequence[Queued] = (),
 ) -> None:
+    def written(text: str) -> None:
+        app.queue(Queued(send(text), doing, place, basis, about), *after, said=said)
+
+    def hold(text: str) -> None:
+        app.writes.hold(Queued(send(text), doing, place, basis, about))
+
+    can_hold = isinstance(at, ChangeRequestRef) and doing in ("comment", "reply") and not after
+    compose(app, at, place, title, excerpt, written, start=start, hold=hold if can_hold else None)
+
+
+def compose(
+    app: Octavo,
+    at: Discussion,
+    place: str,
+    title: str,
+    excerpt: str,
+    written: Callable[[str], None],
+    *,
+    start: str = "",
+    hold: Callable[[str], None] | None = None,
+) -> None:
+    """Let a text be written about `excerpt`, then give it to `written`, or to `hold` when it is to go out with a review.
+    It is the draft of `place` until then, and begins as `start`."""
     from octavo.tui.editing import About
     from octavo.tui.naming_people import People
     from octavo.tui.screens.composer import Composer
@@ -245,11 +261,11 @@ def _compose(
 
     kept, state = Kept(app, place, start), app.session.state
 
-    def written(text: str | None) -> None:
-        if text and composer.is_held:
-            app.writes.hold(Queued(send(text), doing, place, basis, about))
+    def closed(text: str | None) -> None:
+        if text and composer.is_held and hold is not None:
+            hold(text)
         elif text:
-            app.queue(Queued(send(text), doing, place, basis, about), *after, said=said)
+            written(text)
 
     composer = Composer(
         title,
@@ -262,9 +278,9 @@ def _compose(
         editing_folder=app.settings.state_folder / "editing",
         about=About(title, place, state.namespace),
         people=People(app, at),
-        can_hold=isinstance(at, ChangeRequestRef) and doing in ("comment", "reply") and not after,
+        can_hold=hold is not None,
     )
-    app.push_screen(composer, written)
+    app.push_screen(composer, closed)
 
 
 def name(comment: Comment) -> str:
@@ -273,6 +289,11 @@ def name(comment: Comment) -> str:
     said = f"“{words if len(words) <= _NAME else words[: _NAME - 1].rstrip() + '…'}”"
     title = (page.title or page.path) if page is not None else ""
     return f"{said} on {title}" if title else said
+
+
+def place_of_reply(at: Discussion, comment: Comment) -> str:
+    """Of the draft of a reply."""
+    return f"reply {_where(at)} {comment.id}"
 
 
 def _where(at: Discussion) -> str:

@@ -44,6 +44,8 @@ class Writes:
         self._back: Back | None = None
         """What takes back the last write, when it is none of the outbox."""
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._views: dict[str, str] = {}
+        """The view each write was made in."""
 
     async def deliver(self, within: float = 2.0) -> None:
         """Send what is held for undo: the person leaves. What was begun gets `within` seconds to come so far."""
@@ -68,6 +70,7 @@ class Writes:
             except NotSaved as error:
                 app.say(f"Couldn't {writes[0].doing}: {error}", tone="failed")
                 return
+            self._views |= dict.fromkeys((entry.id for entry in entries), app.current_mode)
             held = app.settings.undo_seconds if entries[-1].state == "held" else 0.0
             self._final, self._back = "", None
         app.say(said, seconds=max(held, NOTICE_SECONDS), undo=held > 0)
@@ -233,6 +236,10 @@ class Writes:
                 return
         self._close_undo()
         app.say(undone.sentence if undone is not None else "Nothing to undo.")
+        if undone is not None and undone.back and not app.ending:
+            from octavo.tui.going_back import go_back_to  # brings the comments with it
+
+            await go_back_to(app, undone.back, self._views.get(undone.back[0].id, ""))
 
     async def _take_back(self, back: Back) -> None:
         sent = await self._followed(back.doing, back.sending())

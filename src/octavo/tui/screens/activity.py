@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -28,13 +28,16 @@ if TYPE_CHECKING:
 
 Line = tuple[str, Entry | KeptFile | Asked]
 STATES = {
+    "gathered": "held for review",
     "held": "held for undo",
     "queued": "waiting",
     "sending": "sending",
     "unknown": "looking for it",
     "failed": "failed",
 }
-_HEADINGS: dict[type, str] = {Entry: "WRITES", KeptFile: "TEXTS FROM YOUR EDITOR", Asked: "REQUESTS"}
+_HEADINGS: dict[type, str] = {KeptFile: "TEXTS FROM YOUR EDITOR", Asked: "REQUESTS"}
+_OF_WRITES = ("NEED YOU", "COULD NOT BE DONE: NOTHING IS LEFT TO DECIDE", "UNDER WAY: NOTHING TO DO")
+"""What writes stand under, those a person must decide first."""
 
 
 class ActivityScreen(Dialog[None]):
@@ -46,12 +49,21 @@ class ActivityScreen(Dialog[None]):
     ]
     CONTEXT: ClassVar[str] = "activity"
     HELP: ClassVar[str] = (
-        "Writes that wait are on top: r sends one again, X throws one away and keeps its text as a draft. Below are texts "
+        "Writes that need you are on top: r sends one again, X throws one away and keeps its text as a draft. x ticks one, "
+        "* all: then r and X are for all that are ticked. What waits or is looked for settles by itself. Below are texts "
         "that could not be taken from your editor: enter opens one again, X deletes it."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r", "retry", "Send again", tooltip="Send this write again", id="activity.retry"),
-        Binding("X", "discard", "Discard", tooltip="Do not send it; its text stays as a draft", id="activity.discard"),
+        Binding(
+            "r", "retry", "Send again", tooltip="Send this write again, or all that are ticked", id="activity.retry"
+        ),
+        Binding(
+            "X",
+            "discard",
+            "Discard",
+            tooltip="Do not send it, or any that is ticked; their text stays as drafts",
+            id="activity.discard",
+        ),
         Binding("escape,q,exclamation_mark", "close", "Close", tooltip="Close", id="activity.close"),
     ]
 
@@ -66,9 +78,10 @@ class ActivityScreen(Dialog[None]):
         rows: Rows[Line] = Rows(
             self._draw,
             key=lambda line: line[0],
-            groups=lambda line: [Heading(_HEADINGS[type(line[1])])],
+            groups=lambda line: [Heading(_heading(line[1]))],
+            ticks=lambda line: isinstance(line[1], Entry) and (line[1].asks or line[1].state == "failed"),
             columns=(
-                Column("", 14),
+                Column("", 15),
                 Column("", least=30),
                 Column("", 8, right=True),
                 Column("", 6, right=True, drop=1),
@@ -103,7 +116,8 @@ class ActivityScreen(Dialog[None]):
         if not self.octavo.has_session:
             return  # it ended meanwhile
         session = self.octavo.session
-        lines: list[Line] = [(entry.id, entry) for entry in session.outbox.entries]
+        entries = sorted(session.outbox.entries, key=lambda entry: _OF_WRITES.index(_heading(entry)))
+        lines: list[Line] = [(entry.id, entry) for entry in entries]
         lines += [(file.path.name, file) for file in self._files]
         asked = list(enumerate(session.activity()))
         lines += [(f"{number} {each.moment.timestamp()}", each) for number, each in reversed(asked)]
@@ -113,11 +127,11 @@ class ActivityScreen(Dialog[None]):
     def _draw(self, line: Line) -> Row:
         what = line[1]
         if isinstance(what, Entry):
-            style = "$error" if what.asks else "$warning"
+            style = "$error" if what.asks else "$warning" if what.state != "failed" else "$octavo-muted"
             return Row(
                 cells=(
                     Content.styled(STATES.get(what.state, what.state), style),
-                    what.doing,
+                    Content.assemble(what.doing, (f"  {self._about(what)}", "$octavo-muted")),
                     "",
                     short_age(what.created_at),
                 )
@@ -135,11 +149,17 @@ class ActivityScreen(Dialog[None]):
             )
         )
 
+    def _about(self, entry: Entry) -> str:
+        """The thread and page it is done to, or at least the space."""
+        space = self.octavo.known.space(getattr(entry.at, "space_id", ""))
+        return entry.about or (f"in {space.title}" if space is not None else "")
+
     @property
-    def entry(self) -> Entry | None:
-        """The write the cursor is on."""
+    def chosen(self) -> list[Entry]:
+        """The writes that are ticked, or else the one the cursor is on."""
+        ticked = [what for key, what in self.rows.items if key in self.rows.ticked and isinstance(what, Entry)]
         what = self.rows.item[1] if self.rows.item else None
-        return what if isinstance(what, Entry) else None
+        return ticked or ([what] if isinstance(what, Entry) else [])
 
     @property
     def file(self) -> KeptFile | None:
@@ -155,50 +175,68 @@ class ActivityScreen(Dialog[None]):
         elif self.rows.item is not None:
             self.octavo.explain("There is nothing to open here: the line below says all there is to know of it.")
 
+    @on(Rows.Ticked)
     @on(Lines.Highlighted)
     def _say_why(self) -> None:
         what = self.rows.item[1] if self.rows.item else None
         said = ""
         match what:
             case Entry():
-                said = what.reason
+                about = self._about(what)
+                said = f"{what.reason} {about[:1].upper()}{about[1:]}." if about and what.reason else what.reason
             case KeptFile():
                 said = what.sentence
             case Asked():
                 said = what.error or ""
+        if self.rows.ticked:
+            said = (
+                f"{len(self.rows.ticked)} ticked: r sends them again, X discards them and keeps their words as drafts."
+            )
         self.query_one("#why", Static).update(Content(said))
         self.refresh_bindings()
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if not self.is_mounted or (action == "discard" and self.file is not None):
+        if not self.is_mounted or (action == "discard" and self.file is not None and not self.chosen):
             return None
-        if action == "retry" and self.file is not None:
+        if action == "retry" and self.file is not None and not self.chosen:
             return "This was never sent: enter opens it again in your editor, and sends it from there."
-        if action in ("retry", "discard") and self.entry is None:
+        if action in ("retry", "discard") and not self.chosen:
             return "Only a write that waits can be sent again or discarded. This is a request that was made."
+        if action in ("retry", "discard") and all(each.state == "sending" for each in self.chosen):
+            return "This is on its way just now. In a moment it is known what became of it."
         return None
 
     def action_retry(self) -> None:
-        if (entry := self.entry) is not None:
-            self._do(f"send “{entry.doing}” again", self.octavo.session.outbox.retry(entry.id))
+        if chosen := self.chosen:
+            self._do("send", "again", chosen, self.octavo.session.outbox.retry)
 
     def action_discard(self) -> None:
-        if (file := self.file) is not None:
+        if chosen := self.chosen:
+            self._do("discard", "", chosen, self.octavo.session.outbox.discard)
+        elif (file := self.file) is not None:
             kept_files.throw_away(self.octavo, file)
-            return
-        if (entry := self.entry) is not None:
-            self._do(f"discard “{entry.doing}”", self.octavo.session.outbox.discard(entry.id))
 
-    def _do(self, doing: str, work: Awaitable[None]) -> None:
+    def _do(self, verb: str, how: str, chosen: Sequence[Entry], step: Callable[[str], Awaitable[None]]) -> None:
+        """Do it with one after the other: what was done stays done when the disk refuses the next."""
         app = self.octavo
+        self.rows.untick()
 
         async def done() -> None:
-            try:
-                await work
-            except NotSaved as error:
-                app.say(f"Couldn't {doing}: {error}", tone="failed")
+            for entry in chosen:
+                try:
+                    await step(entry.id)
+                except NotSaved as error:
+                    app.say(f"Couldn't {f'{verb} “{entry.doing}” {how}'.rstrip()}: {error}", tone="failed")
+                    return
 
         app.background(done())
 
     def action_close(self) -> None:
         self.dismiss(None)
+
+
+def _heading(what: Entry | KeptFile | Asked) -> str:
+    if not isinstance(what, Entry):
+        return _HEADINGS[type(what)]
+    decide, told, under_way = _OF_WRITES
+    return decide if what.asks else told if what.state == "failed" else under_way

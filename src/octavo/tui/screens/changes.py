@@ -39,6 +39,12 @@ SIGNS = {
     "archived": ("✗", "$octavo-muted"),
 }
 
+_OF_ONE = (
+    *("merge", "archive", "edit_meta", "comment_whole", "request_review", "mark_ready", "approve", "ask_changes"),
+    *("held", "withdraw", "undo_merge", "update_main", "resolve", "copy_name", "copy_address", "open_outside"),
+)
+"""What is done to the change request under the cursor, and not to several."""
+
 
 class ChangesScreen(TwoPanes, Proposing):
     """Two-line rows on the left, the change request under the cursor on the right."""
@@ -197,6 +203,12 @@ class ChangesScreen(TwoPanes, Proposing):
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         if action == "delete":
             return NEVER_DELETED
+        ticked = [each.id for each in self.ticked]
+        if action in _OF_ONE and ticked not in ([], [self.rows.key]) and (action != "merge" or len(ticked) == 1):
+            are = "change request is" if len(ticked) == 1 else "change requests are"
+            return (
+                f"{len(ticked)} {are} ticked, and this is for the one under the cursor. m merges several, esc unticks."
+            )
         if action != "merge" or len(self.ticked) < 2:
             return super().why_not(action, parameters)
         for each in self.ticked:

@@ -19,9 +19,8 @@ from octavo.api.operation import ListPage, Model
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
 from octavo.data.live import Snapshot
-from octavo.tui import ages, talking, triage
+from octavo.tui import ages, several_threads, triage
 from octavo.tui.ages import plural, short_age
-from octavo.tui.allowing import not_allowed_with
 from octavo.tui.beside_thread import BesideThread
 from octavo.tui.panes import TwoPanes
 from octavo.tui.triage import Narrowing, Thread
@@ -47,7 +46,7 @@ class CommentsScreen(TwoPanes, BesideThread):
     PREVIEW = "#thread"
     HELP = (
         "Every thread here, grouped by space and page. space reads on, c replies, d is done, u takes that back. "
-        "x ticks a thread, v all to the next v, * all that are shown: then d is for all that are ticked. F shows only some, S orders "
+        "x ticks a thread, v all to the next v, * all that are shown: then d, c, D, + and y are for all that are ticked. F shows only some, S orders "
         "them, [ and ] choose open, mine or resolved ones. Enter goes to the thread."
     )
     CSS_PATH = "comments.tcss"
@@ -116,6 +115,7 @@ class CommentsScreen(TwoPanes, BesideThread):
         self._order = order if order in triage.ORDERS else "place"
         if self.octavo.known.organization is not None:
             self._enter(self.octavo.known.organization)
+        self.thread.not_for_this = self._not_for_this_thread
         self.rows.focus()
 
     def _enter(self, organization: Organization) -> None:
@@ -249,17 +249,32 @@ class CommentsScreen(TwoPanes, BesideThread):
         """Those that are ticked, in the order of the list."""
         return [each for each in self.rows.items if each.key in self.rows.ticked]
 
-    def _resolvable(self) -> tuple[list[Thread], str]:
-        """Of the ticked those that `d` is for, the open ones first of all, and why it is not for others of them."""
-        wanted = [each for each in self.ticked if each.comment.is_open] or self.ticked
-        whys = [not_allowed_with(self.octavo, each.at, "resolve", each.comment) for each in wanted]
-        return [each for each, why in zip(wanted, whys, strict=True) if why is None], next(filter(None, whys), "")
+    def _on_ticked(self, deed: str) -> bool:
+        """Do it to all that are ticked. False: none is."""
+        if self.ticked:
+            several_threads.do(self.octavo, deed, self.ticked, self.rows.untick)
+            return True
+        return False
 
-    def _resolve_ticked(self) -> None:
-        threads, why = self._resolvable()
-        left = sum(each.comment.is_open for each in self.ticked) - len(threads) if why else 0
-        talking.resolve_several(self.octavo, [(each.at, each.comment) for each in threads], left, why)
-        self.rows.untick()
+    def _not_for_this_thread(self) -> str | None:
+        """Why a key in the thread is not for that one alone."""
+        if not self.rows.ticked or self.rows.ticked == {self.rows.key}:
+            return None
+        are = "thread is" if len(self.rows.ticked) == 1 else "threads are"
+        return f"{len(self.rows.ticked)} {are} ticked. esc goes back to the list, where this is for those; esc again unticks."
+
+    def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
+        """Put the cursor on a thread, in a section and among threads where it is to be seen."""
+        found = next((each for each in self._threads() if comment is not None and each.comment.id == comment.id), None)
+        if found is None:
+            return False
+        if not self.rows.go_to(found.key):
+            self._narrowing = ()
+            self.rows.set_filter("")
+            self.query_one(Sections).choose("open" if found.comment.is_open else "resolved")
+            self._draw_list()
+        self.rows.focus()
+        return self.rows.go_to(found.key)
 
     # The thread
 
@@ -274,9 +289,10 @@ class CommentsScreen(TwoPanes, BesideThread):
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         if not self.is_mounted:
             return None
-        if action == "resolve" and self.ticked:
-            threads, why = self._resolvable()
-            return None if threads else f"{why} That is so for all that are ticked."
+        if action in several_threads.DEEDS and self.ticked:
+            why = several_threads.why_not(self.octavo, action, self.ticked, self.rows.item)
+            if why is not None or action in several_threads.AT_ONCE:
+                return why
         if action == "narrow" and not self._narrowing and len(self._of_section()) < 2:
             return "There are too few threads here to show only some of them."
         return super().why_not(action, parameters)
@@ -376,10 +392,24 @@ class CommentsScreen(TwoPanes, BesideThread):
         self.app.push_screen(Picker("Order of threads", choices, now=self._order), chosen)
 
     def action_resolve(self) -> None:
-        if self.ticked:
-            self._resolve_ticked()
-        else:
+        if not self._on_ticked("resolve"):
             super().action_resolve()
+
+    def action_reply(self) -> None:
+        if not self._on_ticked("reply"):
+            super().action_reply()
+
+    def action_reply_resolve(self) -> None:
+        if not self._on_ticked("reply_resolve"):
+            super().action_reply_resolve()
+
+    def action_react(self) -> None:
+        if not self._on_ticked("react"):
+            super().action_react()
+
+    def action_copy(self) -> None:
+        if not self._on_ticked("copy"):
+            super().action_copy()
 
 
 def _headings_of(threads: Iterable[Thread]) -> dict[str, Heading]:

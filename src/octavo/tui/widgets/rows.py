@@ -60,7 +60,8 @@ class Rows(Lines, Generic[T]):
     """A list of `T`. `draw` says how one is shown and is asked only for those on screen; `key` is what it is called.
 
     `groups` gives the headings a value stands under, outermost first; `search` the text a filter looks in, without
-    which there is no filter. With `ticks`, `x` ticks rows for doing something to all of them.
+    which there is no filter. With `ticks`, `x` ticks rows for doing something to all of them: all rows, or those it is
+    true of.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -90,7 +91,7 @@ class Rows(Lines, Generic[T]):
         search: Callable[[T], str] | None = None,
         columns: Sequence[Column] = (),
         two_lines: bool = False,
-        ticks: bool = False,
+        ticks: bool | Callable[[T], bool] = False,
         empty: str = "Nothing here.",
         hint: str = "",
         name: str | None = None,
@@ -102,7 +103,8 @@ class Rows(Lines, Generic[T]):
         self._columns = tuple(columns)
         self.has_columns_line = any(column.title for column in columns)
         self._row_height = 2 if two_lines else 1
-        self._can_tick = ticks
+        self._can_tick = ticks is not False
+        self._may_tick: Callable[[T], bool] = ticks if callable(ticks) else lambda item: True
         self.can_filter = search is not None
         self._all: Sequence[T] = ()
         self._shown: Sequence[T] = ()
@@ -208,7 +210,7 @@ class Rows(Lines, Generic[T]):
             self.action_move(1)
 
     def action_tick_all(self) -> None:
-        every = frozenset(self.keys)
+        every = self._tickable(self._shown)
         self._tick(frozenset() if every <= self.ticked else self.ticked | every)
 
     def action_tick_range(self) -> None:
@@ -216,9 +218,12 @@ class Rows(Lines, Generic[T]):
         if begun is not None and begun in self.keys:
             first, last = sorted((self.keys.index(begun), self.cursor))
             self._range_from = None
-            self._tick(self.ticked | frozenset(self.keys[first : last + 1]))
-        elif self.key is not None:
-            self._tick(self.ticked | {self.key})
+            self._tick(self.ticked | self._tickable(self._shown[first : last + 1]))
+        elif self.item is not None:
+            self._tick(self.ticked | self._tickable([self.item]))
+
+    def _tickable(self, items: Sequence[T]) -> frozenset[Hashable]:
+        return frozenset(self._key_of(item) for item in items if self._may_tick(item))
 
     def untick(self) -> None:
         """Tick nothing any more."""
@@ -239,8 +244,10 @@ class Rows(Lines, Generic[T]):
         return super().check_action(action, parameters)
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action in _TICKS and not self.keys:
+        if action in _TICKS and not self._tickable(self._shown):
             return "There is nothing here to tick."
+        if action == "tick" and self.item is not None and not self._may_tick(self.item):
+            return "This row cannot be ticked. * ticks all that can."
         return super().why_not(action, parameters)
 
     # Drawing

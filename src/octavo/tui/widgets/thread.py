@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -91,6 +92,8 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         self._parts: list[Part] = []
         self._cursor = 0
         self._following = Following(lambda: self.octavo)
+        self.not_for_this: Callable[[], str | None] = lambda: None
+        """Why what the keys do is not for this thread alone now, in a sentence. A list beside it sets it."""
         self._look = Look()
 
     @property
@@ -291,6 +294,8 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         message, comment = self.message, self.comment
         if message is None or comment is None:
             return "There is no thread here."
+        if why := self.not_for_this():
+            return why
         if action == "copy" or self.at is None:
             return None
         return not_allowed_with(self.octavo, self.at, action, comment, message)

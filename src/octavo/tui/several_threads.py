@@ -1,0 +1,164 @@
+"""What is done to all threads that are ticked, as one thing to undo. What one may not do to some of them is said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from octavo.api import comments
+from octavo.api.bodies import Markdown
+from octavo.tui import clipboard, talking
+from octavo.tui.ages import plural
+from octavo.tui.allowing import not_allowed_with
+from octavo.tui.emoji import emoji
+from octavo.tui.triage import Thread
+from octavo.tui.writes import Queued
+
+if TYPE_CHECKING:
+    from octavo.tui.app import Octavo
+
+AT_ONCE = ("resolve", "reply", "reply_resolve", "react", "copy")
+"""What is done to all that are ticked. The rest is done to one after the other."""
+_ONE_BY_ONE = {
+    "edit": "edited",
+    "delete": "deleted",
+    "comment_page": "commented on by their pages",
+    "copy_address": "copied by their addresses",
+    "open_outside": "opened in the browser",
+}
+DEEDS = (*AT_ONCE, *_ONE_BY_ONE)
+
+
+@dataclass(frozen=True)
+class Several:
+    """Those of the ticked threads that something can be done to, and why it cannot be done to the others."""
+
+    deed: str
+    threads: tuple[Thread, ...]
+    left: int = 0
+    why: str = ""
+
+    @property
+    def others(self) -> str:
+        """What is said of the others, after a sentence."""
+        return (
+            f". {plural(self.left, 'other')} {'is' if self.left == 1 else 'are'} as before: {self.why}"
+            if self.left
+            else ""
+        )
+
+
+def choose(app: Octavo, deed: str, ticked: Sequence[Thread]) -> Several:
+    """Of the ticked threads those that `deed` is for: to resolve, the open ones first of all."""
+    wanted = list(ticked)
+    if deed in ("resolve", "reply_resolve"):
+        wanted = [each for each in ticked if each.comment.is_open] or wanted
+    if deed == "copy":
+        return Several(deed, tuple(wanted))
+    whys = [not_allowed_with(app, each.at, deed, each.comment) for each in wanted]
+    may = tuple(each for each, why in zip(wanted, whys, strict=True) if why is None)
+    return Several(deed, may, len(wanted) - len(may), next(filter(None, whys), ""))
+
+
+def why_not(app: Octavo, deed: str, ticked: Sequence[Thread], under_cursor: Thread | None) -> str | None:
+    """Why `deed` cannot be done to what is ticked, in a sentence."""
+    if deed in _ONE_BY_ONE:
+        if [each.key for each in ticked] == [under_cursor.key if under_cursor is not None else ""]:
+            return None
+        are = "thread is" if len(ticked) == 1 else "threads are"
+        return f"{len(ticked)} {are} ticked, and threads are {_ONE_BY_ONE[deed]} one by one. esc unticks."
+    several = choose(app, deed, ticked)
+    return None if several.threads else f"{several.why} That is so for all that are ticked."
+
+
+def do(app: Octavo, deed: str, ticked: Sequence[Thread], then: Callable[[], None]) -> None:
+    """Do one of `AT_ONCE` to what is ticked. `then` is called once that is written."""
+    several = choose(app, deed, ticked)
+    match deed:
+        case "resolve":
+            resolve(app, several)
+            then()
+        case "reply" | "reply_resolve":
+            reply(app, several, then)
+        case "react":
+            react(app, several, then)
+        case "copy":
+            copy(app, several)
+
+
+def resolve(app: Octavo, several: Several) -> None:
+    """Resolve open threads, reopen resolved ones."""
+    opens = not several.threads[0].comment.is_open
+    doing = "reopen the thread" if opens else "resolve the thread"
+    writes = [
+        Queued(
+            comments.Update(at=each.at, comment_id=each.comment.id, resolved=not opens),
+            doing,
+            about=talking.name(each.comment),
+        )
+        for each in several.threads
+    ]
+    done = f"{plural(len(several.threads), 'thread')} {'reopened' if opens else 'resolved'}"
+    app.queue(*writes, said=f"{done}{several.others}")
+
+
+def reply(app: Octavo, several: Several, then: Callable[[], None]) -> None:
+    """Write one reply to all of them, and with `reply_resolve` resolve them when theirs is sent. `then`: it was written."""
+    threads, resolves = several.threads, several.deed == "reply_resolve"
+    drafts = app.session.drafts
+    shared = f"reply to several {blake2b(' '.join(each.comment.id for each in threads).encode()).hexdigest()[:16]}"
+    places = [talking.place_of_reply(each.at, each.comment) for each in threads]
+    returned = {drafts.get(place) for place in places}
+    begin = next(iter(returned)) or "" if len(returned) == 1 else ""  # it was taken back, and they all have it
+
+    def written(text: str) -> None:
+        writes = []
+        for number, (each, place) in enumerate(zip(threads, places, strict=True)):
+            # What was begun for one of them alone stays a draft, unless it is what all of them get.
+            own = (place,) if drafts.get(place) in (text, begin or None) else ()
+            came_from = (shared, *own) if number == 0 else own
+            about, where = talking.name(each.comment), {"at": each.at, "comment_id": each.comment.id}
+            op = comments.CreateReply(**where, body=Markdown(markdown=text))
+            writes.append(Queued(op, "reply", place, about=about, drafts=came_from))
+            if resolves and each.comment.is_open:
+                writes.append(Queued(comments.Update(**where, resolved=True), "resolve the thread", about=about))
+        done = f"Reply written to {plural(len(threads), 'thread')}" + (", which are resolved" if resolves else "")
+        app.queue(*writes, said=f"{done}{several.others}")
+        then()
+
+    title = f"Reply to {plural(len(threads), 'thread')}" + (", then resolve" if resolves else "")
+    excerpt = " · ".join(talking.name(each.comment) for each in threads)
+    talking.compose(app, threads[0].at, shared, title, excerpt, written, start=begin)
+
+
+def react(app: Octavo, several: Several, then: Callable[[], None]) -> None:
+    """Ask which emoji, then react with it to all of them, or take it back where all have it. `then`: it is done."""
+    threads = several.threads
+    mine = [talking.my_reactions(app, each.comment) for each in threads]
+
+    def chosen(code: str) -> None:
+        takes_back = all(code in each for each in mine)
+        change = {"removed_reactions" if takes_back else "added_reactions": (code,)}
+        writes = [
+            Queued(
+                comments.Update(at=each.at, comment_id=each.comment.id, **change),
+                "take the reaction back" if takes_back else "react",
+                about=talking.name(each.comment),
+            )
+            for each, has in zip(threads, mine, strict=True)
+            if takes_back or code not in has
+        ]
+        to = f"{'from' if takes_back else 'to'} {plural(len(writes), 'thread')}"
+        done = f"{emoji(code)} taken back {to}" if takes_back else f"Reacted with {emoji(code)} {to}"
+        app.queue(*writes, said=f"{done}{several.others}")
+        then()
+
+    talking.pick_reaction(app, f"React to {plural(len(threads), 'thread')}", set.intersection(*mine), (), chosen)
+
+
+def copy(app: Octavo, several: Several) -> None:
+    """Copy the words of all of them."""
+    words = "\n\n".join(each.comment.body.text for each in several.threads)
+    clipboard.copy(app, words, f"Copied the text of {plural(len(several.threads), 'thread')}.")

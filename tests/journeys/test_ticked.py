@@ -1,0 +1,201 @@
+"""What is done to the threads that are ticked, and taken back."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.api import comments
+from tests.journeys.stage import Run, Stage
+
+
+async def three_ticked(run: Run) -> list[str]:
+    """Tick the first three threads and leave the cursor on the sixth. Answers what the three are called."""
+    await run.see("Open 76")
+    await run.press("v", "j", "j", "v", "j", "j", "j")
+    await run.see("3 ticked")
+    rows = run.app.screen.rows  # type: ignore[attr-defined]  # it is the list of threads
+    return [each.comment.id for each in rows.items[:3]]
+
+
+def under_cursor(run: Run) -> str:
+    return str(run.app.screen.rows.item.comment.id)  # type: ignore[attr-defined]  # it is the list of threads
+
+
+@pytest.mark.parametrize("key", ["c", "D"])
+async def test_a_reply_goes_to_all_that_are_ticked_and_not_to_what_is_under_the_cursor(stage: Stage, key: str) -> None:
+    async with stage.play(start="comments") as run:
+        wanted = await three_ticked(run)
+        await run.press(key)
+        await run.see("Reply to 3 threads" + (", then resolve" if key == "D" else ""))
+        await run.type("Done in the next release.")
+        await run.press("ctrl+s")
+        await run.hear("Reply written to 3 threads" + (", which are resolved" if key == "D" else ""))
+        assert "ticked" not in run.text
+        await run.sent()
+        assert sorted(op.comment_id for op in run.gate.sent(comments.CreateReply)) == sorted(wanted)
+        resolved = [op.comment_id for op in run.gate.sent(comments.Update)]
+        assert sorted(resolved) == (sorted(wanted) if key == "D" else [])
+
+
+async def test_a_reply_to_several_that_is_taken_back_is_there_again_for_all_of_them(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await three_ticked(run)
+        await run.press("c")
+        await run.type("Never mind.")
+        await run.press("ctrl+s")
+        await run.hear("Reply written to 3 threads")
+        await run.press("u")
+        await run.hear("Taken back: reply, all 3.")
+        await run.press("g", "v", "j", "j", "v", "c")
+        await run.see("Reply to 3 threads", "Never mind.")
+        await run.press("ctrl+s")
+        await run.sent()
+        assert len(run.gate.sent(comments.CreateReply)) == 3
+        await run.press("g", "c")
+        await run.see("Reply to Yuki Tanabe", "Write a comment")
+
+
+async def test_a_reply_begun_for_one_thread_outlives_one_to_several(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.see("Open 76")
+        await run.press("c")
+        await run.type("Half a thought")
+        await run.press("escape")
+        await three_ticked(run)
+        await run.press("c")
+        await run.type("Done.")
+        await run.press("ctrl+s")
+        await run.sent()
+        await run.press("g", "c")
+        await run.see("Half a thought")
+
+
+async def test_a_reaction_goes_to_all_that_are_ticked(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        wanted = await three_ticked(run)
+        await run.press("+", *"ship", "enter")
+        await run.hear("Reacted with 🚀 to 3 threads")
+        await run.sent()
+        assert sorted(op.comment_id for op in run.gate.sent(comments.Update)) == sorted(wanted)
+
+
+async def test_what_is_done_one_by_one_says_so_while_others_are_ticked(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await three_ticked(run)
+        await run.press("X")
+        await run.hear("3 threads are ticked, and threads are deleted one by one. esc unticks.")
+        await run.press("C")
+        await run.hear("3 threads are ticked, and threads are commented on by their pages one by one.")
+        await run.press("enter", "c")
+        await run.hear("3 threads are ticked. esc goes back to the list, where this is for those")
+        await run.press("escape", "escape", "c")
+        await run.see("Reply to ")
+        assert "threads" not in run.text.split("Reply to ")[1].split("\n")[0]
+
+
+async def test_after_many_are_done_the_cursor_is_on_the_next_that_is_left(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.see("Open 76")
+        rows = run.app.screen.rows  # type: ignore[attr-defined]  # it is the list of threads
+        order = [each.comment.id for each in rows.items]
+        await run.press("j", "j", "v", *("j" for _ in range(7)), "v", "d")
+        await run.see("Open 68")
+        assert under_cursor(run) == order[10]
+        await run.sent()
+        assert under_cursor(run) == order[10]
+
+
+async def test_undo_goes_back_to_what_came_back(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.see("Open 76")
+        first = under_cursor(run)
+        await run.press("v", "j", "j", "v", "d")
+        await run.see("Open 73")
+        await run.press("G", "2")
+        await run.see("Your first tide")
+        await run.press("u")
+        await run.hear("Taken back: resolve the thread, all 3.")
+        await run.see("Open 76")
+        assert under_cursor(run) == first
+        await run.press("d")
+        await run.sent()
+        await run.press("]", "]")
+        await run.see("Comments · resolved")
+        await run.press("u")
+        await run.see("Comments · open")
+        assert under_cursor(run) == first
+
+
+async def test_undo_of_what_was_said_on_a_page_goes_to_that_page(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.see("Your first tide")
+        await run.press("j", "j", "enter")
+        await run.see("› Quickstart", "THREADS  2 open")
+        await run.press("c")
+        await run.type("Never mind me.")
+        await run.press("ctrl+s")
+        await run.see("THREADS  3 open")
+        await run.press("3")
+        await run.see("Changes ·")
+        await run.press("u")
+        await run.hear("Taken back: comment · Quickstart.")
+        await run.see("› Quickstart", "THREADS  2 open")
+
+
+async def test_one_change_request_ticked_and_another_under_the_cursor_is_said(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.see("Changes ·")
+        await run.press("x", "a")
+        await run.hear("1 change request is ticked, and this is for the one under the cursor.")
+        await run.press("k", "a")
+        await run.see("Approve #")
+
+
+async def test_many_writes_that_need_a_person_are_named_and_sent_again_at_once(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await three_ticked(run)
+        run.platform.refuse_next(comments.CreateReply, 403, "Not now.", times=3)
+        await run.press("c")
+        await run.type("Done.")
+        await run.press("ctrl+s")
+        await run.later(seconds=6)
+        await run.see("3 need you: !")
+        await run.press("!")
+        await run.see("NEED YOU", "reply  “", " on How a change becomes a page")
+        await run.press("*")
+        await run.see("3 ticked: r sends them again, X discards them")
+        await run.press("r")
+        await run.gone("NEED YOU")
+        await run.press("escape")
+        assert len(run.gate.sent(comments.CreateReply)) == 6
+
+
+async def test_many_writes_are_discarded_at_once_and_their_words_stay(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await three_ticked(run)
+        run.platform.refuse_next(comments.CreateReply, 403, "Not now.", times=3)
+        await run.press("c")
+        await run.type("Done.")
+        await run.press("ctrl+s")
+        await run.later(seconds=6)
+        await run.press("!", "*", "X")
+        await run.gone("NEED YOU")
+        await run.press("escape", "g", "c")
+        await run.see("Reply to Yuki Tanabe", "Done.")
+
+
+async def test_what_the_server_refuses_for_good_is_told_and_needs_nobody(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.see("Open 76")
+        await run.press("v", "j", "j", "v")
+        run.platform.refuse_next(comments.Update, 403, "You may only read here.", times=3)
+        await run.press("d")
+        await run.later(seconds=6)
+        await run.hear("Couldn't resolve the thread: You may only read here.")
+        await run.see("Open 76")
+        assert "need you" not in run.text
+        assert "waiting" not in run.text
+        await run.press("!")
+        await run.see("COULD NOT BE DONE", "You may only read here.", "resolve the thread  “")
+        await run.press("*", "X")
+        await run.gone("COULD NOT BE DONE")
