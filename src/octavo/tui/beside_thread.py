@@ -19,13 +19,13 @@ class BesideThread(View):
     CONTEXT: ClassVar[str] = "comments"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("d", "resolve", "Done", tooltip="Resolve the thread, or all that are ticked; reopen what is resolved", id="comments.resolve"),
-        Binding("c", "reply", "Reply", tooltip="Reply to the thread", id="comments.reply"),
+        Binding("c", "reply", "Reply", tooltip="Reply to the thread, or to all that are ticked", id="comments.reply"),
         Binding("C", "comment_page", "Comment on page", show=False, tooltip="Comment on the page the thread is on, as a whole", id="comments.new"),
-        Binding("D", "reply_resolve", "Reply, done", show=False, tooltip="Reply, and resolve when the reply is sent", id="comments.reply_resolve"),
-        Binding("plus", "react", "React", key_display="+", show=False, tooltip="React with an emoji", id="comments.react"),
+        Binding("D", "reply_resolve", "Reply, done", show=False, tooltip="Reply, also to all that are ticked, and resolve them", id="comments.reply_resolve"),
+        Binding("plus", "react", "React", key_display="+", show=False, tooltip="React with an emoji, also to all that are ticked", id="comments.react"),
         Binding("e", "edit", "Edit", show=False, tooltip="Edit my comment", id="comments.edit"),
         Binding("X", "delete", "Delete", show=False, tooltip="Delete my comment", id="comments.delete"),
-        Binding("y", "copy", "Copy", show=False, tooltip="Copy the text of the comment", id="comments.copy"),
+        Binding("y", "copy", "Copy", show=False, tooltip="Copy the text of the comment, or of all that are ticked", id="comments.copy"),
         Binding("Y", "copy_address", "Copy address", show=False, tooltip="Copy the address of the comment", id="comments.copy_address"),
         Binding("o", "open_outside", "In the browser", show=False, tooltip="Open the comment in the browser", id="comments.open_browser"),
     ]  # fmt: skip

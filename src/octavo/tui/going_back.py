@@ -46,9 +46,22 @@ async def go_back_to(app: Octavo, back: Sequence[Entry], view: str) -> None:
     node = thread.target.node.id if thread is not None and thread.target.node is not None else ""
     node = node or getattr(entry.op, "node", None) or ""
     if isinstance(at, ChangeRequestRef):
-        app.show_change_request(at)
+        if not _is_on_change_request(app, at, page):
+            app.show_change_request(at)
     elif not _is_on_page(app, at, page, node):
         app.open_space(at.space_id, page, node)
+
+
+def _is_on_change_request(app: Octavo, at: ChangeRequestRef, page: str | None) -> bool:
+    """Go to a page of the change request on show, if that is the one."""
+    from octavo.tui.screens.change_request import ChangeRequestScreen  # as below
+
+    screen = app.screen
+    if not isinstance(screen, ChangeRequestScreen) or screen.discussion != at:
+        return False
+    if page is not None and page != (screen.page_on_show or ("",))[0]:
+        screen.go_to_change_of(page)
+    return True
 
 
 def _is_on_page(app: Octavo, at: SpaceRef, page: str | None, node: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -71,6 +71,14 @@ def why_not(app: Octavo, deed: str, ticked: Sequence[Thread], under_cursor: Thre
         return f"{len(ticked)} {are} ticked, and threads are {_ONE_BY_ONE[deed]} one by one. esc unticks."
     several = choose(app, deed, ticked)
     return None if several.threads else f"{several.why} That is so for all that are ticked."
+
+
+def why_not_one(ticked: Collection[Hashable], under_cursor: Hashable) -> str | None:
+    """Why a key in the thread beside the list is not for that one alone, in a sentence."""
+    if set(ticked) <= {under_cursor}:
+        return None
+    are = "thread is" if len(ticked) == 1 else "threads are"
+    return f"{len(ticked)} {are} ticked. esc goes back to the list, where this is for those; esc again unticks."
 
 
 def do(app: Octavo, deed: str, ticked: Sequence[Thread], then: Callable[[], None]) -> None:

@@ -20,7 +20,7 @@ from octavo.api.change_requests import ChangeRequest, Contributor
 from octavo.api.comments import Comment
 from octavo.api.errors import ApiError
 from octavo.api.operation import ListPage
-from octavo.api.places import Discussion, SpaceRef
+from octavo.api.places import SpaceRef
 from octavo.api.reviews import RequestedReviewer
 from octavo.data.entry import Entry
 from octavo.data.live import Snapshot
@@ -278,15 +278,6 @@ class ChangeRequestScreen(TakingBack, Proposing):
             f"Changes › {where}#{about.number} {about.title}",
             " · ".join(each for each in (place, against, self.view.facts) if each),
         )
-
-    def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
-        """Go to the page a thread is on, if it is on this change request."""
-        if at != self.at:
-            return False
-        page = comment.target.page if comment is not None else None
-        if page is not None and page.id != (self.page_on_show or ("",))[0]:
-            self.go_to_change_of(page.id)
-        return True
 
     # What Comparing asks
 

@@ -115,7 +115,7 @@ class CommentsScreen(TwoPanes, BesideThread):
         self._order = order if order in triage.ORDERS else "place"
         if self.octavo.known.organization is not None:
             self._enter(self.octavo.known.organization)
-        self.thread.not_for_this = self._not_for_this_thread
+        self.thread.not_for_this = lambda: several_threads.why_not_one(self.rows.ticked, self.rows.key)
         self.rows.focus()
 
     def _enter(self, organization: Organization) -> None:
@@ -255,13 +255,6 @@ class CommentsScreen(TwoPanes, BesideThread):
             several_threads.do(self.octavo, deed, self.ticked, self.rows.untick)
             return True
         return False
-
-    def _not_for_this_thread(self) -> str | None:
-        """Why a key in the thread is not for that one alone."""
-        if not self.rows.ticked or self.rows.ticked == {self.rows.key}:
-            return None
-        are = "thread is" if len(self.rows.ticked) == 1 else "threads are"
-        return f"{len(self.rows.ticked)} {are} ticked. esc goes back to the list, where this is for those; esc again unticks."
 
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
         """Put the cursor on a thread, in a section and among threads where it is to be seen."""
