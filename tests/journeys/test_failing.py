@@ -36,13 +36,13 @@ async def test_a_comment_that_is_refused_is_taken_back_with_a_sentence_and_its_w
 
 async def test_a_thread_that_may_not_be_resolved_is_open_again(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
-        await run.see("Open 76")
+        await run.see("Open 72")
         run.platform.refuse_next(comments.Update, 403, "Only its author may resolve it.")
         await run.press("d")
-        await run.see("Open 75")
+        await run.see("Open 71")
         await run.later(seconds=6)
         await run.hear("Couldn't resolve the thread: ", "Only its author may resolve it.")
-        await run.see("Open 76")
+        await run.see("Open 72")
 
 
 async def test_a_write_that_failed_is_sent_again_or_discarded_from_the_activity(stage: Stage) -> None:
@@ -57,7 +57,7 @@ async def test_a_write_that_failed_is_sent_again_or_discarded_from_the_activity(
         await run.press("r")
         await run.gone("COULD NOT BE DONE")
         await run.press("escape")
-        await run.see("Open 75")
+        await run.see("Open 71")
 
 
 async def test_words_of_a_review_that_is_refused_are_kept(stage: Stage) -> None:

@@ -91,7 +91,7 @@ async def test_without_colours_a_picture_is_told_in_words(stage: Stage, monkeypa
 
 async def test_info_tells_ids_and_why_keys_are_dim_and_copies_what_is_chosen(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
-        await run.see("Open 76")
+        await run.see("Open 72")
         await run.press("i")
         await run.see("COMMENT", "author id", "you may", "SPACE")
         assert "octavo.local" not in run.text

@@ -14,16 +14,16 @@ from tests.journeys.stage import Stage
 
 async def test_what_cannot_be_taken_back_is_said_and_can_be_later(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
-        await run.see("Open 76")
+        await run.see("Open 72")
         await run.press("d")
-        await run.see("Open 75")
+        await run.see("Open 71")
         allow = refuse_to_save(run.app.session.state)
         await run.press("u")
         await run.hear("Couldn't take back what you wrote last: Nothing is being saved: ")
         allow()
         await run.press("u")
         await run.hear("Taken back: resolve the thread · ")
-        await run.see("Open 76")
+        await run.see("Open 72")
 
 
 async def test_what_cannot_be_sent_again_or_discarded_is_said(stage: Stage) -> None:

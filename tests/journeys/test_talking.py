@@ -133,14 +133,14 @@ async def test_reply_react_edit_resolve_reopen_and_delete(stage: Stage) -> None:
 
 async def test_reply_and_resolve_in_one_go(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
-        await run.see("Open 76")
+        await run.see("Open 72")
         await run.press("D")
         await run.see("Reply to Yuki Tanabe, then resolve")
         await run.type("Settled.")
         await run.press("ctrl+s")
-        await run.see("Open 75", "Resolved 18")
+        await run.see("Open 71", "Resolved 18")
         await run.sent()
-        await run.see("Open 75")
+        await run.see("Open 71")
         kinds = [type(op) for op in run.gate.passed if isinstance(op, comments.CreateReply | comments.Update)]
         assert kinds == [comments.CreateReply, comments.Update]
 
@@ -163,44 +163,44 @@ async def test_undo_while_it_is_held_sends_nothing_and_keeps_the_words(stage: St
 
 async def test_all_that_are_ticked_are_done_together_and_taken_back_together(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
-        await run.see("Open 76")
+        await run.see("Open 72")
         await run.press("v", "j", "j", "v")
         await run.see("3 ticked")
         await run.press("d")
         await run.hear("3 threads resolved")
-        await run.see("Open 73", "4 Comments 73")
+        await run.see("Open 69", "4 Comments 69")
         assert "ticked" not in run.text
         await run.sent()
         assert [op.resolved for op in run.gate.sent(comments.Update)] == [True] * 3
         await run.press("u")
         await run.hear("Undone: resolve the thread, all 3.")
-        await run.see("Open 76")
+        await run.see("Open 72")
 
 
 async def test_only_some_threads_are_shown_in_another_order_until_escape(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
-        await run.see("Open 76")
+        await run.see("Open 72")
         await run.press("F", *"outdated", "enter")
-        await run.see("Comments · open · only outdated", "2 of 76", "What this hung on is gone from the page.")
+        await run.see("Comments · open · only outdated", "2 of 72", "What this hung on is gone from the page.")
         await run.press("S", *"oldest", "enter")
         await run.see("oldest first")
         await run.press("escape")
-        await run.see("76 of 76")
+        await run.see("72 of 72")
 
 
 async def test_a_comment_on_the_page_of_a_thread_is_written_from_the_list_of_threads(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
-        await run.see("Open 76")
+        await run.see("Open 72")
         await run.press("C")
         await run.see("Comment on the page How a change becomes a page")
         await run.type("All of it is clear.")
         await run.press("ctrl+s")
-        await run.see("Open 77", "4 Comments 77")
+        await run.see("Open 73", "4 Comments 73")
 
 
 async def test_space_reads_on_to_the_next_thread(stage: Stage) -> None:
     async with stage.play(start="comments", size=(80, 24)) as run:
-        await run.see("Open 76", "HANDBOOK › How a change becomes a page")
+        await run.see("Open 72", "HANDBOOK › How a change becomes a page")
         await run.press("space", "space")
         await run.see("HANDBOOK › How bad is it?")
         await run.press("b")
@@ -209,14 +209,14 @@ async def test_space_reads_on_to_the_next_thread(stage: Stage) -> None:
 
 async def test_undo_after_it_was_sent_asks_the_server_for_the_opposite(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
-        await run.see("Open 76")
+        await run.see("Open 72")
         await run.press("d")
-        await run.see("Open 75")
+        await run.see("Open 71")
         await run.sent()
         await run.press("u")
         await run.hear("Undone: resolve the thread · ")
         await run.sent()
-        await run.see("Open 76")
+        await run.see("Open 72")
         assert [op.resolved for op in run.gate.sent(comments.Update)] == [True, False]
 
 

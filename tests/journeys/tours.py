@@ -67,8 +67,8 @@ REVIEWING = (
     Stop("update", ("escape", "U"), ("Update #4",)),
 )
 COMMENTS = (
-    Stop("comments", (), ("76 of 76", "↳ Mara Lindqvist")),
-    Stop("comments-thread", ("enter", "j"), ("76 of 76",)),
+    Stop("comments", (), ("72 of 72", "↳ Mara Lindqvist")),
+    Stop("comments-thread", ("enter", "j"), ("72 of 72",)),
     Stop("comments-resolved", ("escape", "]", "]"), ("17 of 17",)),
     Stop("delete", ("[", "enter", "X"), ("Delete this comment",)),
 )

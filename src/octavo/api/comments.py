@@ -102,6 +102,16 @@ class Comment(Message):
     def is_open(self) -> bool:
         return self.status != "resolved"
 
+    @property
+    def is_verdict(self) -> bool:
+        """Whether these are the words of a review, which says by itself how it stands."""
+        return self.target.review is not None
+
+    @property
+    def is_open_thread(self) -> bool:
+        """Whether it is a thread that waits for somebody: what every count of open threads goes by."""
+        return self.is_open and not self.is_verdict
+
 
 class Reply(Message):
     """An answer in a thread (2.3)."""

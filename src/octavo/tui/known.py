@@ -21,11 +21,13 @@ from octavo.tui.session import Session
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest, ListOfOrganization
+    from octavo.api.comments import Comment
     from octavo.data.entry import Entry
     from octavo.tui.app import Octavo
 
 MOST_SPACES = 1000
 HELD = "held for your review"
+_VERDICTS = "open words of reviews"
 LONG = 5.0
 """Seconds without an answer after which the frame says that one is waited for."""
 
@@ -51,8 +53,10 @@ class Known:
         """What was asked for before it was known in which organization one is, the last of it."""
         self._session: Session | None = None
         self._leave: dict[str, Callable[[], None]] = {}
-        self._said_in: dict[str, int] = {}
-        """The open comments in change requests that are not merged, by their status."""
+        self._said_in: dict[str, tuple[ChangeRequest, ...]] = {}
+        """The change requests that are not merged, by their status."""
+        self._verdicts: dict[str, int] = {}
+        """How many open comments of a change request are the words of reviews, as far as that was looked at."""
         self._counted: Organization | None = None
         """Whose comments in change requests are counted."""
 
@@ -72,6 +76,7 @@ class Known:
         self._session = self.me = self.organization = self._waiting = self._counted = None
         self.organizations, self.spaces = Snapshot(), Snapshot()
         self._said_in.clear()
+        self._verdicts.clear()
 
     def ask_all_again(self) -> None:
         """Ask the server again for what is on show in any view, and say how much that is."""
@@ -114,6 +119,10 @@ class Known:
         if session is None or organization is None or organization == self._counted:
             return
         self._counted = organization
+        kept = session.state.recall(_VERDICTS)
+        if isinstance(kept, dict):
+            earlier = {name: number for name, number in kept.items() if isinstance(number, int)}
+            self._verdicts = {**earlier, **self._verdicts}  # a list may have been looked at before the session opened
         for status, op in _undecided_in(organization).items():
             if leave := self._leave.pop(f"{status} change requests", None):
                 leave()
@@ -122,8 +131,33 @@ class Known:
 
     def _show_said_in(self, status: str, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
         if snapshot.value is not None:
-            self._said_in[status] = sum(each.comments for each in snapshot.value.items)
+            self._said_in[status] = snapshot.value.items
             self._frame()
+
+    def open_threads(self, about: ChangeRequest) -> int:
+        """How many threads of a change request wait for somebody. The server counts comments: the words of reviews, which
+        say by themselves how they stand, are left out as soon as somebody looked at them."""
+        return max(0, about.comments - self._verdicts.get(about.id, 0))
+
+    def heard(self, change_request: str, said: ListPage[Comment], counted: int | None = None) -> None:
+        """The open comments of a change request, called by its id, were looked at. Only where these are all they tell.
+        `counted` says how many the server counts, where that is not known here."""
+        if said.next is not None:
+            return
+        open_ones = [each for each in said.items if each.is_open]
+        verdicts = sum(each.is_verdict for each in open_ones)
+        undecided = [each for items in self._said_in.values() for each in items]
+        counted = next((each.comments for each in undecided if each.id == change_request), counted)
+        if counted is not None:  # some servers may not count them
+            verdicts = min(verdicts, max(0, counted - (len(open_ones) - verdicts)))
+        if self._verdicts.get(change_request, 0) == verdicts:
+            return
+        self._verdicts[change_request] = verdicts
+        if self._session is not None:
+            undecided_ids = {each.id for each in undecided} if len(self._said_in) > 1 else set(self._verdicts)
+            kept = {name: number for name, number in self._verdicts.items() if number and name in undecided_ids}
+            self._session.state.remember(_VERDICTS, kept)
+        self._frame()
 
     def with_organization(self, act: Callable[[Organization], object]) -> None:
         """Do something with the organization one is in: now, or, when it is not known yet, as soon as it is."""
@@ -153,7 +187,8 @@ class Known:
         items = self.spaces.value.items if self.spaces.value else ()
         return {
             "changes": sum(space.change_requests_open for space in items),
-            "comments": sum(space.comments for space in items) + sum(self._said_in.values()),
+            "comments": sum(space.comments for space in items)
+            + sum(self.open_threads(each) for items in self._said_in.values() for each in items),
         }
 
     @property

@@ -69,7 +69,7 @@ def neighbour(tree: PageTree, page: Page | None, step: int) -> Page | None:
 
 def open_counts(threads: Iterable[Comment]) -> Mapping[str, int]:
     """How many open threads each page has, by its id."""
-    return Counter(each.target.page.id for each in threads if each.is_open and each.target.page is not None)
+    return Counter(each.target.page.id for each in threads if each.is_open_thread and each.target.page is not None)
 
 
 def under(block: Block, threads: Mapping[str, Sequence[Comment]]) -> list[Comment]:

@@ -60,9 +60,9 @@ def belongs(thread: Thread, section: str, me: str) -> bool:
     """Whether a thread is in a section of the list: `open`, `mine`, `resolved` or `all`."""
     match section:
         case "open":
-            return thread.comment.is_open
+            return thread.comment.is_open_thread
         case "mine":
-            return thread.comment.posted_by.id == me and thread.comment.is_open
+            return thread.comment.posted_by.id == me and thread.comment.is_open_thread
         case "resolved":
             return not thread.comment.is_open
     return True

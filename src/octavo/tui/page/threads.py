@@ -46,13 +46,16 @@ class ThreadLine:
     """The words it is about, where they do not stand above it."""
     held: bool = False
     """It is held for a review: `age` says so, and nobody else sees it yet."""
+    verdict: bool = False
+    """These are the words of a review, which nobody waits for an answer to."""
 
     @property
     def state(self) -> str:
         """What became of it, in a word or two."""
         if self.held:
             return "nobody else sees it yet"
-        return ("open" if self.open else "resolved") + (", outdated" if self.outdated else "")
+        became = "review" if self.verdict else "open" if self.open else "resolved"
+        return became + (", outdated" if self.outdated else "")
 
 
 def thread_lines(threads: Sequence[tuple[ThreadLine, str]], look: Look, width: int, indent: int) -> list[Line]:
@@ -65,7 +68,12 @@ def thread_lines(threads: Sequence[tuple[ThreadLine, str]], look: Look, width: i
     for thread, place in threads:
         block = Block("thread", {"open": thread.open}, text=thread.text, key=thread.key)
         head = [
-            Piece(f"{glyphs.dot if thread.open else glyphs.yes} ", look.note + Style(bold=True), None, True),
+            Piece(
+                f"{glyphs.dot if thread.open or thread.verdict else glyphs.yes} ",
+                look.note + Style(bold=True),
+                None,
+                True,
+            ),
             Piece(thread.author, look.note + Style(bold=True)),
             Piece(f" {glyphs.between} ", look.muted),
             Piece(thread.age, look.note if thread.held else look.muted),

@@ -12,6 +12,7 @@ from textual.content import Content
 from octavo.api.comments import Comment
 from octavo.api.content import Change, Page, PageReference
 from octavo.documents.changes import Setting, Size
+from octavo.tui.reading import open_counts
 from octavo.tui.review.checks import name
 from octavo.tui.widgets.tree import Node
 
@@ -119,6 +120,12 @@ def _key_of(change: Change) -> str:
     if isinstance(change.reusable_content, dict):
         return f"reusable {change.reusable_content.get('id', '')}"
     return change.type.partition("_")[0]
+
+
+def open_on(threads: Sequence[Comment]) -> dict[str, int]:
+    """How many open threads each entry has, by its key."""
+    whole = sum(thread.is_open_thread for thread in threads if thread.target.page is None)
+    return {**open_counts(threads), WHOLE: whole}
 
 
 def discussed(

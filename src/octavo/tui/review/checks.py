@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from octavo.api import change_requests, content, organizations, reviews, spaces, users
+from octavo.api import change_requests, comments, content, organizations, reviews, spaces, users
 from octavo.api.change_requests import ChangeRequest
+from octavo.api.comments import Comment
 from octavo.api.errors import ApiError, Forbidden, NotFound
+from octavo.api.operation import ListPage
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, ContentRef, OrganizationRef, RevisionRef
 from octavo.api.reviews import Review
@@ -61,11 +63,12 @@ class Checks:
 async def check(live: Live, at: ChangeRequestRef) -> Checks:
     """Ask for everything a merge depends on. Raises ApiError when the facts cannot be had."""
     checked_at = ages.clock()
-    change_request, space, changed, given = await asyncio.gather(
+    change_request, space, changed, given, said = await asyncio.gather(
         live.fetch(change_requests.Get(at=at)),
         live.fetch(spaces.Get(at=at.space)),
         live.fetch(content.ListChanges(at=at, limit=1000)),
         live.fetch(reviews.List(at=at, format="markdown", limit=1000)),
+        live.fetch(comments.List(at=at, status="open", format="markdown", limit=100)),
     )
     counted = tuple(review for review in given.items if not review.outdated)
     foreseen, rules, effects = await asyncio.gather(
@@ -80,7 +83,7 @@ async def check(live: Live, at: ChangeRequestRef) -> Checks:
         conflict_fact(change_request, foreseen),
         *names_fact(change_request, foreseen.namesakes or effects.namesakes),
         *_approvals(change_request, counted),
-        _threads(change_request),
+        _threads(said),
         *effects.facts,
         _right(space),
     ]
@@ -234,6 +237,25 @@ async def forecast(
     return Forecast(tuple(found), len(unsettled) - len(read), namesakes=tuple(beside))
 
 
+async def conflicting(
+    live: Live, at: ChangeRequestRef, change_request: ChangeRequest, *, main: str | None
+) -> tuple[str, ...] | None:
+    """The pages and files that may conflict, and those with both sides of a conflict in their text. None where that
+    cannot be seen. Raises ApiError."""
+    changed = await live.fetch(content.ListChanges(at=at, limit=1000))
+    foreseen = await forecast(live, at, change_request, changed, main=main)
+    if not foreseen.is_known:
+        return None
+    names = list(foreseen.names)
+    if change_request.revision_merged_ancestor is not None:
+        both = await _both(live, at, change_request)
+        if both is None:
+            return None
+        pages = tuple(merge_effects.page_ids(changed.changes))
+        names += (await merge_effects.marked(live, both, pages)).titles
+    return tuple(dict.fromkeys(names))
+
+
 async def _held(live: Live, op: content.Get) -> content.Revision:
     revision: content.Revision = await (live.known(op) if isinstance(op.at, RevisionRef) else live.fetch(op))
     return revision
@@ -308,10 +330,12 @@ def _approvals(change_request: ChangeRequest, given: tuple[Review, ...]) -> list
     return facts or [Fact("care", "approval", "nobody reviewed it")]
 
 
-def _threads(change_request: ChangeRequest) -> Fact:
-    if change_request.comments:
-        threads = "thread is" if change_request.comments == 1 else "threads are"
-        return Fact("care", "threads", f"{change_request.comments} {threads} open")
+def _threads(said: ListPage[Comment]) -> Fact:
+    if number := sum(each.is_open_thread for each in said.items):
+        more = "at least " if said.next is not None else ""
+        return Fact("care", "threads", f"{more}{ages.plural(number, 'thread is', 'threads are')} open")
+    if said.next is not None:
+        return Fact("care", "threads", "some comments were not looked at")
     return Fact("ok", "threads", "none open")
 
 

@@ -232,7 +232,10 @@ class Comparing(Railed):
         """Show the threads as they are now between the lines of the diff."""
         if (both := self._both_sides) is not None:
             self.view.set_threads(self.rails(both.threads(self._page_threads()), both.is_outdated))
-        before, self.view.threads_elsewhere = self.view.threads_elsewhere, any(each.is_open for each in self._threads)
+        before, self.view.threads_elsewhere = (
+            self.view.threads_elsewhere,
+            any(each.is_open_thread for each in self._threads),
+        )
         if before != self.view.threads_elsewhere:
             self.refresh_bindings()
         self._arrive()

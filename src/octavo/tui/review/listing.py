@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import TypeAlias
 
 from octavo.api.change_requests import ChangeRequest
+from octavo.tui.review.standing import Fact, Standing
+
+Stands: TypeAlias = Callable[[ChangeRequest], Standing]
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
@@ -17,38 +22,81 @@ class Only:
 
     kind: str
     name: str
-    holds: Callable[[ChangeRequest], bool] = field(compare=False)
+    holds: Callable[[ChangeRequest, Standing], bool] = field(compare=False)
+    needs: Fact | None = None
+    """What must be known of one to tell, beside what the list says."""
+
+    def tells(self, stands: Standing) -> bool:
+        """Whether enough is known to tell."""
+        return self.needs is None or self.needs in stands.known
 
 
-def narrowed(items: Iterable[ChangeRequest], by: Collection[Only]) -> list[ChangeRequest]:
-    """Those for which all of `by` holds."""
-    return [item for item in items if all(each.holds(item) for each in by)]
+def narrowed(items: Iterable[ChangeRequest], by: Collection[Only], of: Stands) -> list[ChangeRequest]:
+    """Those for which all of `by` is known to hold. `of` says how one stands."""
+    return [item for item in items if all(each.tells(of(item)) and each.holds(item, of(item)) for each in by)]
+
+
+def untold(items: Iterable[ChangeRequest], by: Collection[Only], of: Stands) -> list[ChangeRequest]:
+    """Those of which it is not known yet whether all of `by` holds: nothing speaks against them."""
+    return [
+        item
+        for item in items
+        if all(not each.tells(of(item)) or each.holds(item, of(item)) for each in by)
+        and not all(each.tells(of(item)) for each in by)
+    ]
 
 
 def offered(
-    items: Sequence[ChangeRequest], holding: Sequence[Only], space_title: Callable[[ChangeRequest], str]
-) -> list[tuple[Only, int]]:
-    """By what they can be narrowed beside what holds, and how many would be left. What leaves none, or all, is not offered."""
-    known = [
-        Only("State", "outdated", lambda each: each.outdated),
-        Only("State", "with open threads", lambda each: each.comments > 0),
-        Only("State", "without an open thread", lambda each: each.comments == 0),
-    ]
+    items: Sequence[ChangeRequest],
+    holding: Sequence[Only],
+    space_title: Callable[[ChangeRequest], str],
+    of: Stands,
+) -> list[tuple[Only, int, int]]:
+    """By what they can be narrowed beside what holds, how many would be left, and of how many that is not known yet.
+    What leaves none, or all, is not offered."""
+    known = [*_STATES, *_REVIEWS, *_CONFLICTS]
+    approvers = Counter(name for item in items for name in (*of(item).approved, *of(item).stale))
+    for name, _ in approvers.most_common():
+        known.append(Only("Approved by", name, _approved_by(name), "reviews"))
     for title in sorted({space_title(each) for each in items}, key=str.casefold):
         known.append(Only("Space", title, _says(space_title, title)))
     for name in sorted({author_of(each) for each in items} - {""}, key=str.casefold):
         known.append(Only("Author", name, _says(author_of, name)))
     found = []
     for each in known:
-        among = narrowed(items, [other for other in holding if other.kind != each.kind])
-        left = sum(map(each.holds, among))
-        if each not in holding and 0 < left < len(among):
-            found.append((each, left))
+        others = [other for other in holding if other.kind != each.kind]
+        among = narrowed(items, others, of)
+        left, open_to_tell = len(narrowed(among, [each], of)), len(untold(among, [each], of))
+        if each not in holding and (open_to_tell or 0 < left < len(among)):
+            found.append((each, left, open_to_tell))
     return found
 
 
-def _says(what: Callable[[ChangeRequest], str], name: str) -> Callable[[ChangeRequest], bool]:
-    return lambda each: what(each) == name
+_STATES = (
+    Only("State", "outdated", lambda _, stands: stands.outdated),
+    Only("State", "up to date", lambda _, stands: not stands.outdated),
+)
+_CONFLICTS = (
+    Only("Conflicts", "with conflicts", lambda _, stands: bool(stands.conflicts), "conflicts"),
+    Only("Conflicts", "without conflicts", lambda _, stands: not stands.conflicts, "conflicts"),
+    Only("Threads", "with open threads", lambda _, stands: stands.threads > 0),
+    Only("Threads", "without an open thread", lambda _, stands: stands.threads == 0),
+)
+_REVIEWS = (
+    Only("Review", "my review is asked", lambda _, stands: stands.asks_me, "requested"),
+    Only("Review", "approved as it is now", lambda _, stands: bool(stands.approved), "reviews"),
+    Only("Review", "approved before its last edit: stale", lambda _, stands: bool(stands.stale), "reviews"),
+    Only("Review", "changes are asked for", lambda _, stands: bool(stands.refused), "reviews"),
+    Only("Review", "reviewed by nobody", lambda _, stands: not stands.is_reviewed, "reviews"),
+)
+
+
+def _approved_by(name: str) -> Callable[[ChangeRequest, Standing], bool]:
+    return lambda _, stands: name in (*stands.approved, *stands.stale)
+
+
+def _says(what: Callable[[ChangeRequest], str], name: str) -> Callable[[ChangeRequest, Standing], bool]:
+    return lambda each, _: what(each) == name
 
 
 def author_of(item: ChangeRequest) -> str:
@@ -61,11 +109,11 @@ def _changed(item: ChangeRequest) -> datetime:
     return _NEVER if moment is None else moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-ORDERS: dict[str, tuple[str, Callable[[ChangeRequest], tuple[object, ...]]]] = {
-    "space": ("by space", lambda each: ()),
-    "newest": ("changed last first", lambda each: (_NEVER - _changed(each),)),
-    "oldest": ("changed first first", lambda each: (_changed(each),)),
-    "threads": ("most open threads first", lambda each: (-each.comments,)),
-    "author": ("by author", lambda each: (author_of(each).casefold(),)),
+ORDERS: dict[str, tuple[str, Callable[[ChangeRequest, Standing], tuple[object, ...]]]] = {
+    "space": ("by space", lambda each, _: ()),
+    "newest": ("changed last first", lambda each, _: (_NEVER - _changed(each),)),
+    "oldest": ("changed first first", lambda each, _: (_changed(each),)),
+    "threads": ("most open threads first", lambda _, stands: (-stands.threads,)),
+    "author": ("by author", lambda each, _: (author_of(each).casefold(),)),
 }
 """The ways to order the list: what each is called, and what is compared. By space they stand under its title."""

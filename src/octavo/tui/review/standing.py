@@ -3,12 +3,135 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
 
 from textual.content import Content
 
 from octavo.api.change_requests import ChangeRequest, Contributor
 from octavo.api.reviews import RequestedReviewer, Review
 from octavo.tui.ages import plural, short_age
+from octavo.tui.allowing import UNDECIDED
+
+Fact = Literal["reviews", "requested", "conflicts"]
+"""What of it the server is asked for by itself."""
+FACTS: tuple[Fact, ...] = ("reviews", "requested", "conflicts")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How one stands, as far as that is known."""
+
+    approved: tuple[str, ...] = ()
+    """Who approved what it is now."""
+    stale: tuple[str, ...] = ()
+    """Who approved what it was before the last edit."""
+    refused: tuple[str, ...] = ()
+    """Who asks for changes."""
+    asks_me: bool = False
+    """Whether my review is asked."""
+    outdated: bool = False
+    conflicts: tuple[str, ...] = ()
+    """The pages that conflict, or may."""
+    threads: int = 0
+    """Those that wait for somebody."""
+    known: frozenset[Fact] = frozenset(FACTS)
+    """What of it is known."""
+    unread: Mapping[Fact, str] = field(default_factory=dict)
+    """What did not load, with the cause."""
+
+    @property
+    def is_reviewed(self) -> bool:
+        return bool(self.approved or self.stale or self.refused)
+
+
+def standing(
+    about: ChangeRequest,
+    threads: int,
+    reviews: Sequence[Review] | None,
+    requested: Sequence[RequestedReviewer] | None,
+    conflicts: Sequence[str] | None,
+    me: str,
+    unread: Mapping[Fact, str] = MappingProxyType({}),
+) -> Standing:
+    """How `about` stands. What is None is not known; of what is decided nothing is asked."""
+    given = [each for each in reviews or () if not each.outdated]
+    approvals = [each for each in given if each.status == "approved"]
+    fresh = [each.revision is None or each.revision == about.revision for each in approvals]
+    known: dict[Fact, bool] = {
+        "reviews": reviews is not None,
+        "requested": requested is not None,
+        "conflicts": conflicts is not None,
+    }
+    return Standing(
+        approved=tuple(each.reviewer.name for each, is_fresh in zip(approvals, fresh, strict=True) if is_fresh),
+        stale=tuple(each.reviewer.name for each, is_fresh in zip(approvals, fresh, strict=True) if not is_fresh),
+        refused=tuple(each.reviewer.name for each in given if each.status == "changes-requested"),
+        asks_me=any(each.user is not None and each.user.id == me for each in requested or ()),
+        outdated=about.outdated and about.status in UNDECIDED,
+        conflicts=tuple(conflicts or ()),
+        threads=threads,
+        known=frozenset(fact for fact, is_known in known.items() if is_known),
+        unread=unread,
+    )
+
+
+def line(stands: Standing, before: Sequence[str], room: int) -> Content:
+    """How it stands, in one line of `room` cells, behind what it is `before`: where it is, its author. Where there is little
+    room the words get shorter, those at the end first, then what stands before goes; each fact stays."""
+    facts, ahead = said(stands), [each for each in before if each]
+    levels = [0] * len(facts)
+
+    def drawn() -> Content:
+        parts = [Content(each) for each in ahead]
+        parts += [Content.styled(words[level], style) for (words, style), level in zip(facts, levels, strict=True)]
+        return Content(" · ").join(parts)
+
+    order = list(reversed(range(len(facts))))
+    if stands.asks_me:
+        order.insert(1, order.pop())  # who is asked need not be told that they are in so many words
+    for level in (1, 2):
+        for place in order:
+            if drawn().cell_length <= room:
+                return drawn()
+            levels[place] = level
+    while ahead and drawn().cell_length > room:
+        ahead.pop(0)
+    return drawn().truncate(room, ellipsis=True)
+
+
+def said(stands: Standing) -> list[tuple[tuple[str, str, str], str]]:
+    """Each fact in words that get shorter, and its style. What is nothing to tell of is left out."""
+    facts: list[tuple[tuple[str, str, str], str]] = []
+    if stands.asks_me:
+        facts.append((("○ your review is asked", "○ your review", "○ you"), "$primary"))
+    if names := stands.refused:
+        by = _some(names)
+        asks = "asks" if len(names) == 1 else "ask"
+        facts.append(((f"✗ {by} {asks} for changes", f"✗ {_firsts(names)} {asks} for changes", "✗ changes"), "$error"))
+    if names := stands.approved:
+        facts.append(((f"✓ {_some(names)}", f"✓ {_firsts(names)}", f"✓ {len(names)}"), "$success"))
+    if names := stands.stale:
+        facts.append(((f"✓ {_some(names)}, stale", f"✓ {_firsts(names)}, stale", f"✓ {len(names)} stale"), "$warning"))
+    if stands.conflicts:
+        facts.append(((f"✗ may conflict: {_some(stands.conflicts)}", "✗ may conflict", "✗ conflict"), "$error"))
+    if stands.outdated:
+        facts.append((("outdated", "outdated", "outdated"), "$warning"))
+    if stands.unread:
+        facts.append((("not all known", "not all known", "?"), "$warning"))
+    if stands.threads:
+        facts.append(((f"● {stands.threads} open", f"● {stands.threads} open", f"● {stands.threads}"), "$octavo-note"))
+    return facts
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
+
+
+def _firsts(names: Sequence[str]) -> str:
+    """The first names of people."""
+    return _some([name.split()[0] if name.split() else name for name in names])
 
 
 def head(

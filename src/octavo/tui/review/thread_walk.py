@@ -10,7 +10,9 @@ from octavo.tui.review.changed_pages import WHOLE
 
 def open_on(key: str, threads: Iterable[Comment]) -> list[Comment]:
     """The open threads on the page of an entry, or on all of it."""
-    return [each for each in threads if each.is_open and (each.target.page.id if each.target.page else WHOLE) == key]
+    return [
+        each for each in threads if each.is_open_thread and (each.target.page.id if each.target.page else WHOLE) == key
+    ]
 
 
 def following(keys: Sequence[str], here: str, step: int, threads: Sequence[Comment]) -> str | None:
@@ -22,6 +24,6 @@ def following(keys: Sequence[str], here: str, step: int, threads: Sequence[Comme
 
 def at_its_end(number: int, step: int, threads: Iterable[Comment]) -> str:
     """What is said where no open thread comes any more."""
-    count = sum(thread.is_open for thread in threads)
+    count = sum(thread.is_open_thread for thread in threads)
     way, back = ("after", "T") if step > 0 else ("before", "t")
     return f"No open thread of #{number} comes {way} this. {back} goes back to {f'the {count}' if count > 1 else 'the one'}."

@@ -27,9 +27,8 @@ from octavo.data.live import Snapshot
 from octavo.tui.ages import plural
 from octavo.tui.allowing import UNDECIDED
 from octavo.tui.page.diff_view import DiffView
-from octavo.tui.reading import open_counts
 from octavo.tui.review import standing
-from octavo.tui.review.changed_pages import WHOLE, ChangedPage, Marks, discussed, nodes, order, unchanged
+from octavo.tui.review.changed_pages import WHOLE, ChangedPage, Marks, discussed, nodes, open_on, order, unchanged
 from octavo.tui.review.comparisons import AHEAD
 from octavo.tui.review.holding import page_of
 from octavo.tui.review.proposing import Proposing
@@ -148,8 +147,7 @@ class ChangeRequestScreen(TakingBack, Proposing):
             return
         titles = {page.id: page.title or "Untitled" for root in self.after for page in root.walk()}
         also = discussed(self._threads, self.changed, titles)
-        counts = dict(open_counts(self._threads))
-        counts[WHOLE] = sum(thread.is_open for thread in self._threads if thread.target.page is None)
+        counts = open_on(self._threads)
         tight = self.has_class("-narrow")
         conflicting = self.conflicting | self.comparisons.undecided
         marks = Marks(self.marks.keys, self.marks.changed, counts, self.comparisons.sizes, conflicting, tight)
@@ -207,6 +205,7 @@ class ChangeRequestScreen(TakingBack, Proposing):
     def _show_threads(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
         if snapshot.value is not None:
             self._threads = snapshot.value.items
+            self.octavo.known.heard(self._change_request.id, snapshot.value)
             self.show_changed()
             self.draw_threads()
             self._draw_head()
@@ -234,7 +233,7 @@ class ChangeRequestScreen(TakingBack, Proposing):
         if not self.is_mounted:
             return
         about, space = self._change_request, self.octavo.known.space(self._space.space_id)
-        still_open = sum(thread.is_open for thread in self._threads)
+        still_open = sum(thread.is_open_thread for thread in self._threads)
         width = max(20, self.size.width)
         conflicts = len(self.conflicting), len(self.comparisons.undecided) if about.status in UNDECIDED else 0
         self._held = self.held_comments

@@ -10,6 +10,7 @@ from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.timer import Timer
 from textual.widget import Widget
 
 from octavo.api.change_requests import ChangeRequest, ListOfOrganization, Status
@@ -17,21 +18,24 @@ from octavo.api.operation import ListPage
 from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.data.live import Snapshot
-from octavo.tui.ages import short_age
+from octavo.tui.ages import plural, short_age
 from octavo.tui.allowing import NEVER_DELETED, UNDECIDED
 from octavo.tui.panes import TwoPanes
-from octavo.tui.review import listing
+from octavo.tui.review import listing, standing
 from octavo.tui.review.listing import Only
 from octavo.tui.review.proposing import Proposing
+from octavo.tui.review.standings import Standings
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Heading, Row, Rows
 from octavo.tui.widgets.sections import Section, Sections
-from octavo.tui.widgets.summary import Summary
+from octavo.tui.widgets.summary import ASK_AFTER, Summary
 
 NOTHING, NEXT = "No change request is in this state.", "] next state   ctrl+n new change request"
 NAMES: dict[str, str] = {"open": "Open", "draft": "Drafts", "merged": "Merged", "archived": "Archived"}
 MOST_TOGETHER = 20
 """Change requests that are merged in one go."""
+_AROUND = 6
+"""Cells of a row beside its second line."""
 SIGNS = {
     "open": ("◐", "$primary"),
     "draft": ("○", "$octavo-muted"),
@@ -66,7 +70,7 @@ class ChangesScreen(TwoPanes, Proposing):
         Binding("b", "read_on(-1)", "Read back", show=False, tooltip="Back in what is beside the list; at its start go to the one before", id="changes.read_back"),
         Binding("J", "next(1)", "Next", show=False, tooltip="Next change request", id="changes.next"),
         Binding("K", "next(-1)", "Before", show=False, tooltip="Change request before", id="changes.previous"),
-        Binding("F", "narrow", "Only some", show=False, tooltip="Show only those of a space, an author, outdated, with open threads", id="changes.narrow"),
+        Binding("F", "narrow", "Only some", show=False, tooltip="Only those that stand so: review asked, approved, stale, conflicts, threads", id="changes.narrow"),
         Binding("S", "order", "Order", show=False, tooltip="Order them: by space, by when they changed, most open threads, author", id="changes.order"),
         Binding("escape", "show_all", "All", show=False, tooltip="Show all again", id="changes.all"),
         Binding("X", "delete", "Delete", show=False, tooltip="A change request cannot be deleted: this names the key that archives it", id="changes.delete"),
@@ -79,6 +83,11 @@ class ChangesScreen(TwoPanes, Proposing):
         self._only_mine = False
         self._only: tuple[Only, ...] = ()
         self._order = "space"
+        self._told_so_far = ""
+        """Of how many it is not known yet whether they are among those that are wanted."""
+        self.standings = Standings(self, self._stands_otherwise)
+        self._looking: Timer | None = None
+        self._redrawing: Timer | None = None
 
     def body(self) -> Iterable[Widget]:
         rows: Rows[ChangeRequest] = Rows(
@@ -99,7 +108,7 @@ class ChangesScreen(TwoPanes, Proposing):
         with Horizontal():
             with Vertical(classes="hairline", id="left"):
                 yield rows
-            yield Summary(id="summary")
+            yield Summary(self.standings.of, id="summary")
 
     @property
     def rows(self) -> Rows[ChangeRequest]:
@@ -116,10 +125,12 @@ class ChangesScreen(TwoPanes, Proposing):
             self._enter(self.octavo.known.organization)
         order = self.octavo.session.state.recall("order of change requests")
         self._order = order if order in listing.ORDERS else "space"
+        self.watch(self.rows, "scroll_y", self._look_soon, init=False)
         self.rows.focus()
 
     def _enter(self, organization: Organization) -> None:
         self._lists.clear()
+        self.standings.forget()
         at = OrganizationRef(organization_id=organization.id)
         for status in get_args(Status):
             op = ListOfOrganization(at=at, status=status, limit=100)
@@ -139,17 +150,23 @@ class ChangesScreen(TwoPanes, Proposing):
         return None if value is None else max(value.count or 0, len(value.items))
 
     def _draw_list(self) -> None:
+        self._told_so_far = ""
         status = self.sections.current
         snapshot = self._lists.get(status, Snapshot())
         if snapshot.value is not None:
             items = [each for each in snapshot.value.items if not self._only_mine or self._is_mine(each)]
-            items = sorted(listing.narrowed(items, self._only), key=self._space_title)
-            items.sort(key=listing.ORDERS[self._order][1])
+            untold = listing.untold(items, self._only, self.standings.of)
+            items = sorted(listing.narrowed(items, self._only, self.standings.of), key=self._space_title)
+            items.sort(key=lambda each: listing.ORDERS[self._order][1](each, self.standings.of(each)))
             total = snapshot.value.count if snapshot.value.next else None
             some = bool(self._only or self._only_mine)
             self.rows.empty = "No change request in this state is among those." if some else NOTHING
+            if untold and self._still_looks(untold):
+                self.rows.empty = "None so far: still looking."
             self.rows.hint = "esc shows all" if self._only else "@ shows all" if some else NEXT
             self.rows.show(items, total=total)
+            self._find(untold)
+            self._look_soon()
         else:
             self.rows.show(())
             self.rows.wait_for("change requests")
@@ -163,7 +180,7 @@ class ChangesScreen(TwoPanes, Proposing):
         mine += "".join(f" · {each.name}" for each in self._only)
         ticked = f" · {len(self.ticked)} ticked" if self.ticked else ""
         where = f"Changes · {organization} · {NAMES[self.sections.current].lower()}{mine}{ticked}"
-        self.status(where, self.rows.loaded)
+        self.status(where, self.rows.loaded + self._told_so_far)
 
     def _is_mine(self, change_request: ChangeRequest) -> bool:
         me, author = self.octavo.known.me, change_request.created_by
@@ -177,16 +194,55 @@ class ChangesScreen(TwoPanes, Proposing):
         sign, style = SIGNS.get(each.status, ("?", "$octavo-muted"))
         author = each.created_by.name if each.created_by else ""
         where = "" if self._order == "space" else self._space_title(each)
-        facts = [where, author, "outdated" if each.outdated and each.status in ("open", "draft") else ""]
-        below = Content(" · ".join(fact for fact in facts if fact))
-        if each.comments:
-            below = below + Content.assemble("  ", (f"● {each.comments} open", "$octavo-note"))
+        room = self.rows.scrollable_content_region.width - _AROUND
+        below = standing.line(self.standings.of(each), [fact for fact in (where, author) if fact], room)
         return Row(
             text=Content.assemble((f"#{each.number}  ", "$octavo-muted"), (each.title, "bold")),
             right=Content.styled(short_age(each.updated_at), "$octavo-muted"),
             below=below,
             sign=Content.styled(sign, style),
         )
+
+    # How each stands
+
+    def _look_soon(self) -> None:
+        """Ask how those on show stand, once the list is at rest."""
+        if self._looking is not None:
+            self._looking.stop()
+        self._looking = self.set_timer(ASK_AFTER, self._look)
+
+    def _look(self) -> None:
+        rows = self.rows
+        self.standings.look_at([rows.items[index] for index in rows.in_sight])
+
+    def on_resize(self) -> None:
+        self._look_soon()
+
+    def _stands_otherwise(self, name: str) -> None:
+        if not self.is_mounted:
+            return
+        self.rows.redraw(name)
+        self.query_one(Summary).stands_otherwise(name)
+        if (self._only or self._order == "threads") and self._redrawing is None:
+            self._redrawing = self.set_timer(ASK_AFTER, self._draw_again)
+
+    def _draw_again(self) -> None:
+        self._redrawing = None
+        self._draw_list()
+
+    def _still_looks(self, untold: Iterable[ChangeRequest]) -> bool:
+        return any(each.needs not in self.standings.of(about).unread for about in untold for each in self._only)
+
+    def _find(self, untold: Sequence[ChangeRequest]) -> None:
+        """Ask for what tells whether these are among those that are wanted, and say of how many that is not known."""
+        asks = [each.needs for each in self._only if each.needs is not None]
+        causes = [cause for about in untold for fact in asks if (cause := self.standings.of(about).unread.get(fact))]
+        left = [each for each in untold if not any(fact in self.standings.of(each).unread for fact in asks)]
+        if left:
+            self._told_so_far = f" · looking at {len(left)} more"
+            self.standings.find(left, asks)
+        if causes:
+            self.rows.fail(f"{plural(len(untold) - len(left), 'change request')} could not be looked at", causes[0])
 
     # Several
 
@@ -278,12 +334,18 @@ class ChangesScreen(TwoPanes, Proposing):
     @on(Lines.Filtered, "#change-requests")
     def _filtered(self) -> None:
         self._say_where()
+        self._look_soon()
 
     @on(Lines.Chosen, "#change-requests")
     def _open(self) -> None:
         space = self.space_ref
         if self.change_request is not None and space is not None:
             self.octavo.open_change_request(self.change_request, space)
+
+    def action_refresh(self) -> None:
+        self.standings.ask_again()
+        super().action_refresh()
+        self._draw_list()
 
     def action_section(self, step: int) -> None:
         self.sections.go(step)
@@ -310,8 +372,8 @@ class ChangesScreen(TwoPanes, Proposing):
         items = list(snapshot.value.items) if snapshot.value is not None else []
         choices = [Choice(each, each.name, right="takes it off", group="SHOWN NOW ARE ONLY THOSE") for each in now]
         choices += [
-            Choice(each, each.name, right=str(left), group=each.kind.upper())
-            for each, left in listing.offered(items, now, self._space_title)
+            Choice(each, each.name, right=f"{left} so far" if untold else str(left), group=each.kind.upper())
+            for each, left, untold in listing.offered(items, now, self._space_title, self.standings.of)
         ]
 
         def chosen(one: Only | None) -> None:
@@ -322,6 +384,7 @@ class ChangesScreen(TwoPanes, Proposing):
         self.app.push_screen(Picker("Show only", choices, empty="The change requests here are all alike."), chosen)
 
     def _narrow(self, by: tuple[Only, ...]) -> None:
+        self.standings.stop_finding()
         self._only = by
         self._draw_list()
 

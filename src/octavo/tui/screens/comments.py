@@ -151,6 +151,8 @@ class CommentsScreen(TwoPanes, BesideThread):
 
     def _show(self, key: str, at: Discussion, place: str, snapshot: Snapshot[ListPage[Comment]]) -> None:
         self._found[key] = (at, place, snapshot)
+        if isinstance(at, ChangeRequestRef) and snapshot.value is not None:
+            self.octavo.known.heard(at.change_request_id, snapshot.value)
         self._draw_list()
 
     # The list
@@ -232,6 +234,8 @@ class CommentsScreen(TwoPanes, BesideThread):
     def _draw(self, thread: Thread) -> Row:
         comment = thread.comment
         sign = ("✓", "$success") if not comment.is_open else ("○" if thread.is_outdated else "●", "$octavo-note")
+        if comment.is_open and comment.is_verdict:
+            sign = ("◐", "$octavo-muted")
         words = Content(triage.words_of(comment.body.text))
         if self._order != "place":
             words = Content.assemble((f"{thread.page}  ", "$octavo-muted"), words)

@@ -263,8 +263,8 @@ class HomeScreen(Addressed):
         space = self._space_of(each)
         author = each.created_by.name if each.created_by else ""
         below = Content(" · ".join(fact for fact in (space.title if space else "", author) if fact))
-        if each.comments:
-            below += Content.styled(f"  ● {each.comments}", "$octavo-note")
+        if threads := self.octavo.known.open_threads(each):
+            below += Content.styled(f"  ● {threads}", "$octavo-note")
         return Row(
             text=Content.assemble((f"#{each.number}  ", "$octavo-muted"), (each.title, "bold")),
             right=Content.styled(short_age(each.updated_at), "$octavo-muted"),

@@ -134,7 +134,7 @@ class Aside(Vertical):
         """Show what people say of the page."""
         self.threads.empty, self.threads.hint = "Nobody has commented here.", "c comments on a block"
         self._list_threads(threads)
-        still_open = sum(thread.is_open for thread in threads)
+        still_open = sum(thread.is_open_thread for thread in threads)
         done = len(threads) - still_open
         title = Content.assemble(
             "THREADS", (f"  {still_open} open" if still_open else "", "$octavo-note"), f" {done} done" if done else ""

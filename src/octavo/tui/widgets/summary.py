@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.app import ComposeResult
@@ -14,15 +15,18 @@ from octavo.api import content, reviews
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.operation import ListPage
 from octavo.api.places import SpaceRef
-from octavo.api.reviews import Review
+from octavo.api.reviews import RequestedReviewer, Review
 from octavo.data.live import Snapshot
-from octavo.tui.ages import long_age
+from octavo.tui.ages import long_age, plural
 from octavo.tui.review.checks import name, sign
+from octavo.tui.review.standing import Fact, Standing
+from octavo.tui.triage import words_of
 
 if TYPE_CHECKING:
     from octavo.tui.screen import View
 
 MOST_PAGES = 60
+_NAMES: dict[Fact, str] = {"reviews": "reviews", "requested": "who is asked is", "conflicts": "conflicts"}
 ASK_AFTER = 0.12
 """Seconds the cursor rests on a change request before its details are asked for."""
 
@@ -37,12 +41,15 @@ class Summary(VerticalScroll, can_focus=False):
     }
     """
 
-    def __init__(self, id: str | None = None) -> None:
+    def __init__(self, stands: Callable[[ChangeRequest], Standing], id: str | None = None) -> None:
+        """`stands` says how one stands, as far as that is known."""
         super().__init__(id=id)
+        self._stands = stands
         self._about: ChangeRequest | None = None
         self._space: SpaceRef | None = None
         self._changes: Snapshot[content.Changes] = Snapshot()
         self._reviews: Snapshot[ListPage[Review]] = Snapshot()
+        self._requested: Snapshot[ListPage[RequestedReviewer]] = Snapshot()
         self._timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
@@ -57,6 +64,7 @@ class Summary(VerticalScroll, can_focus=False):
         if self._about is None or self._about.id != change_request.id:
             self.scroll_home(animate=False)
             self._changes, self._reviews = Snapshot(loading=True), Snapshot(loading=True)
+            self._requested = Snapshot(loading=True)
             if self._timer is not None:
                 self._timer.stop()
             self._timer = self.set_timer(ASK_AFTER, self._ask)
@@ -76,6 +84,7 @@ class Summary(VerticalScroll, can_focus=False):
         at = self._about.ref(self._space)
         self.view.follow("summary changes", content.ListChanges(at=at, limit=1000), self._show_changes)
         self.view.follow("summary reviews", reviews.List(at=at, format="markdown", limit=100), self._show_reviews)
+        self.view.follow("summary requested", reviews.ListRequested(at=at, limit=100), self._show_requested)
 
     def _show_changes(self, snapshot: Snapshot[content.Changes]) -> None:
         self._changes = snapshot
@@ -84,6 +93,15 @@ class Summary(VerticalScroll, can_focus=False):
     def _show_reviews(self, snapshot: Snapshot[ListPage[Review]]) -> None:
         self._reviews = snapshot
         self._draw()
+
+    def _show_requested(self, snapshot: Snapshot[ListPage[RequestedReviewer]]) -> None:
+        self._requested = snapshot
+        self._draw()
+
+    def stands_otherwise(self, name: str) -> None:
+        """Something else is known of how the one called so stands."""
+        if self._about is not None and self._about.id == name:
+            self._draw()
 
     def scroll_page_on(self, direction: int) -> bool:
         """Scroll one page. False at the end in that direction, or when it is not on show: there was nothing more."""
@@ -108,14 +126,20 @@ class Summary(VerticalScroll, can_focus=False):
         ]
         if about.about:
             lines += [Content(about.about), Content("")]
-        if about.outdated and about.status in ("open", "draft"):
-            lines += [Content.styled("✗ outdated: the primary content moved on since", "$warning"), Content("")]
+        stands = self._stands(about)
+        against: list[Content] = []
+        if stands.outdated:
+            against.append(Content.styled("✗ outdated: the primary content moved on since", "$warning"))
+        if stands.conflicts:
+            against.append(Content.styled(f"✗ may conflict: {', '.join(stands.conflicts)}", "$error"))
+        against += [
+            Content.styled(f"! {_NAMES[fact]} not known: {cause}", "$warning") for fact, cause in stands.unread.items()
+        ]
+        lines += [*against, Content("")] if against else []
         lines += self._changed_lines()
         lines += self._review_lines()
-        if about.comments:
-            lines.append(
-                Content.styled(f"● {about.comments} open thread{'' if about.comments == 1 else 's'}", "$octavo-note")
-            )
+        if stands.threads:
+            lines.append(Content.styled(f"● {plural(stands.threads, 'open thread')}", "$octavo-note"))
         return Content("\n").join(lines)
 
     def _changed_lines(self) -> list[Content]:
@@ -135,7 +159,8 @@ class Summary(VerticalScroll, can_focus=False):
     def _review_lines(self) -> list[Content]:
         given = self._reviews.value.items if self._reviews.value else ()
         current = [review for review in given if not review.outdated]
-        if not current:
+        asked = self._requested.value.items if self._requested.value else ()
+        if not current and not asked:
             return []
         about = self._about
         lines = [Content.styled("REVIEWS", "bold $octavo-muted")]
@@ -145,6 +170,19 @@ class Summary(VerticalScroll, can_focus=False):
             mark = ("✓ ", "$success") if approved else ("✗ ", "$error")
             word = "approved" if approved else "asks for changes"
             lines.append(
-                Content.assemble(mark, f"{review.reviewer.name} {word}", (" · stale" if stale else "", "$warning"))
+                Content.assemble(
+                    mark,
+                    f"{review.reviewer.name} {word}",
+                    (" · stale, it was edited since" if stale else "", "$warning"),
+                )
             )
+            if review.comment is not None and (words := words_of(review.comment.body.text)):
+                lines.append(Content.styled(words, "$octavo-muted"))
+        me = self.view.octavo.known.me
+        for each in asked:
+            if each.user is not None:
+                who = (
+                    "your review is asked" if me is not None and each.user.id == me.id else f"{each.user.name} is asked"
+                )
+                lines.append(Content.assemble(("○ ", "$primary" if who.startswith("your") else "$octavo-muted"), who))
         return [*lines, Content("")]

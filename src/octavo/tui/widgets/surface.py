@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Sequence
 from typing import ClassVar
 
@@ -156,6 +156,13 @@ class Surface(Scrolling, inherit_bindings=False):
             return Region()
         top = self._firsts[self.cursor] - self.scroll_offset.y + self._head
         return Region(self.region.x, self.region.y + top, self.size.width, self._height)
+
+    @property
+    def in_sight(self) -> range:
+        """The indexes of the items that are on the screen."""
+        top = self.scroll_offset.y
+        first = max(0, bisect_right(self._firsts, top) - 1)
+        return range(first, min(len(self.keys), bisect_left(self._firsts, top + self._room)))
 
     def wait_for(self, what: str, *, cancel: str = "") -> None:
         """Say that `what` (such as "the comments of Mobile SDK") is loading, if there is nothing to show yet."""

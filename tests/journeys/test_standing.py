@@ -1,0 +1,159 @@
+"""The list of change requests says how each stands, and shows only those that stand so."""
+
+from __future__ import annotations
+
+from octavo.api import change_requests, comments, content, reviews
+from octavo.api.bodies import Markdown
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.content import DocumentBody, GetAsWritten, UpdatePage
+from octavo.api.places import ChangeRequestRef, SpaceRef
+from tests.journeys.stage import MARA, Run, Stage
+from tests.journeys.test_reviewing import go_to, open_one
+
+HARBOUR = SpaceRef(space_id="harbour-api")
+NOOR = "noor-haddad"
+
+
+async def numbered(run: Run, number: int) -> ChangeRequest:
+    found = await run.ask(change_requests.List(at=HARBOUR, limit=100), MARA)
+    return next(each for each in found.items if each.number == number)
+
+
+def row(run: Run, title: str) -> str:
+    """The second line of a row of the list, without what is beside it."""
+    at = next(index for index, line in enumerate(run.lines) if title in line)
+    return run.lines[at + 1].split("│")[0].strip()
+
+
+async def rewrite(run: Run, at: ChangeRequestRef, page: str, person: str = MARA) -> None:
+    """Write another first paragraph into a page."""
+    raw = (await run.ask(GetAsWritten(at=at, page_id=page, format="markdown"), person)).markdown
+    assert raw is not None
+    change = UpdatePage(page=page, document=DocumentBody(markdown=f"{raw.text}\n\nOne more thing.\n"))
+    await run.ask(content.Edit(at=at, changes=(change,), compat=False), person)
+
+
+async def only(run: Run, *words: str) -> None:
+    await run.press("F")
+    await run.see("Show only")
+    await run.type(" ".join(words))
+    await run.press("enter")
+
+
+async def test_rows_say_how_each_stands(stage: Stage) -> None:
+    async with stage.play(start="changes", size=(200, 60)) as run:
+        await run.see("7 of 7", "may conflict")
+        assert row(run, "#7  Show") == "Tomás Okafor · ○ your review is asked · ✓ Noor Haddad · ● 1 open"
+        assert row(run, "#6  Say") == "Mara Lindqvist · ✗ Noor Haddad asks for changes · ● 2 open"
+        stale = "Yuki Tanabe · ○ your review is asked · ✓ Tomás Okafor, stale · outdated · ● 3 open"
+        assert row(run, "#5  Rotate") == stale
+        conflicting = "Tomás Okafor · ○ your review is asked · ✗ may conflict: Retries · outdated · ● 1 open"
+        assert row(run, "#4  Correct") == conflicting
+
+
+async def test_the_preview_says_who_said_what_and_what_conflicts(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await go_to(run, "refused")
+        await run.see("✓ Noor Haddad approved", "Short, and it answers the question. Good.", "○ your review is asked")
+        await run.see("● 1 open thread")
+        await run.press("escape")
+        await go_to(run, "retry", "schedule")
+        await run.see("✗ may conflict: Retries", "✗ outdated")
+
+
+async def test_the_words_of_a_review_are_no_open_thread_of_what_is_merged(stage: Stage) -> None:
+    async with stage.play(start="changes", size=(200, 60)) as run:
+        await run.press("]", "]")
+        await run.see("4 of 4")
+        about = await run.ask(change_requests.List(at=HARBOUR, status="merged", limit=100), MARA)
+        words = [each for each in about.items if each.comments]
+        assert words
+        for each in words:
+            said = await run.ask(comments.List(at=each.ref(HARBOUR), status="open", limit=100), MARA)
+            assert all(one.is_verdict for one in said.items)
+        await run.until(
+            lambda: all("open" not in row(run, f"#{each.number}  ") for each in words), "see no open thread"
+        )
+
+
+async def test_an_approval_is_stale_as_soon_as_it_is_edited(stage: Stage) -> None:
+    async with stage.play(start="changes", size=(200, 60)) as run:
+        await run.until(lambda: "✓ Noor Haddad ·" in row(run, "#7  Show"), "see who approved")
+        about = await numbered(run, 7)
+        changed = (await run.ask(content.ListChanges(at=about.ref(HARBOUR)), MARA)).changes[0]
+        assert changed.page is not None
+        await rewrite(run, about.ref(HARBOUR), changed.page.id, "tomas-okafor")
+        await run.press("r")
+        await run.until(lambda: "✓ Noor Haddad, stale" in row(run, "#7  Show"), "see that it is stale")
+
+
+async def test_the_words_of_a_review_are_no_open_thread_anywhere(stage: Stage) -> None:
+    async with stage.play(start="changes", size=(200, 60)) as run:
+        await run.until(lambda: "● 2 open" in row(run, "#1  Limpet"), "see its threads")
+        register = next(each for each in run.app.screen.rows.items if each.title.startswith("Limpet 3"))  # type: ignore[attr-defined]  # the list of change requests
+        at = register.ref(SpaceRef(space_id=register.space))
+        words = Markdown(markdown="All of it reads well.")
+        await run.ask(reviews.Submit(at=at, status="approved", comment=words), "tomas-okafor")
+        assert (await run.ask(change_requests.Get(at=at), MARA)).comments == 3
+        await run.press("r")
+        await run.until(lambda: "✓ Tomás Okafor · ● 2 open" in row(run, "#1  Limpet"), "see the same threads")
+        await open_one(run, "classic")
+        await run.see("✓ 1 approved  ● 2 open")
+        await run.press("m")
+        await run.see("2 threads are open")
+        await run.press("escape", "4")
+        await run.see("72 of 72", "4 Comments 72")
+        await run.press("/", *"reads well", "enter")
+        await run.see("0 of 72 match")
+        await run.press("escape", "]", "]", "]", "/", *"reads well", "enter")
+        await run.see("◐ Tomás Okafor  All of it reads well.")
+
+
+async def test_only_those_that_stand_so_are_shown(stage: Stage) -> None:
+    async with stage.play(start="changes", size=(120, 60)) as run:
+        await run.see("7 of 7")
+        for words, titles in {
+            "my review": ["#7", "#5", "#4", "#2", "#1"],
+            "approved as it is": ["#7"],
+            "stale": ["#5"],
+            "changes are asked": ["#6", "#2"],
+            "Noor Haddad": ["#7", "#1"],
+            "with conflicts": ["#4"],
+            "outdated": ["#5", "#4"],
+        }.items():
+            await only(run, *words.split())
+            if words == "Noor Haddad":
+                await run.press("escape")
+                continue
+            await run.until(
+                lambda titles=titles: [f"#{each.number}" for each in run.app.screen.rows.items] == titles,  # type: ignore[attr-defined, misc]  # the list of change requests
+                f"see only those {words}: {titles}",
+            )
+            await run.gone("looking at")
+            await run.press("escape")
+            await run.see("7 of 7")
+
+
+async def test_it_is_said_while_it_is_still_looked_for_and_what_could_not_be_known(stage: Stage) -> None:
+    async with stage.play(start="changes", size=(80, 24)) as run:
+        await run.see("Open 7", "○ your review")
+        asked = {op.at.change_request_id for op in run.gate.sent(reviews.List)}
+        assert len(asked) < 7, "what is not on show is not asked for"
+        run.gate.shut(reviews.List)
+        await only(run, "approved", "as", "it", "is")
+        await run.see("1 of 1 · looking at")
+        run.platform.refuse_next(reviews.List, 403, "These are not for you.")
+        run.gate.open()
+        await run.gone("looking at")
+        await run.see("1 change request could not be looked at", "These are not for you.")
+
+
+async def test_rows_that_are_not_seen_are_not_asked_for(stage: Stage) -> None:
+    async with stage.play(start="changes", size=(80, 24)) as run:
+        await run.see("Open 7", "○ your review")
+        before = {op.at.change_request_id for op in run.gate.sent(reviews.ListRequested)}
+        await run.press("G")
+        await run.see("Limpet Classic", "Noor Haddad · ○ your review")
+        after = {op.at.change_request_id for op in run.gate.sent(reviews.ListRequested)}
+        assert before < after
+        assert len(before) < 5

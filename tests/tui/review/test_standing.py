@@ -1,0 +1,80 @@
+"""How a change request stands, in words for a line of any width."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.comments import Comment, Target
+from octavo.api.reviews import RequestedReviewer, Review
+from octavo.api.users import User
+from octavo.tui.review.standing import Standing, line, standing
+
+ADA, TOM = User(id="ada", display_name="Ada Lovelace"), User(id="tom", display_name="Tom Weaver")
+ABOUT = ChangeRequest(id="c", number=4, status="open", revision="r2", outdated=True)
+
+
+def review(by: User, status: str, revision: str = "r2", *, outdated: bool = False) -> Review:
+    return Review(id=f"{by.id}-{status}", reviewer=by, status=status, revision=revision, outdated=outdated)
+
+
+def test_who_said_what_of_which_revision() -> None:
+    given = [review(ADA, "approved"), review(TOM, "approved", "r1"), review(TOM, "changes-requested", outdated=True)]
+    stands = standing(ABOUT, 2, given, [RequestedReviewer(user=ADA)], ["Start"], "ada")
+    assert (stands.approved, stands.stale, stands.refused) == (("Ada Lovelace",), ("Tom Weaver",), ())
+    assert (stands.asks_me, stands.outdated, stands.conflicts, stands.threads) == (True, True, ("Start",), 2)
+
+
+def test_what_is_not_known_is_said_not_to_be() -> None:
+    assert standing(ABOUT, 0, None, [], None, "ada").known == {"requested"}
+
+
+def test_what_is_decided_is_not_outdated() -> None:
+    assert not standing(ABOUT.model_copy(update={"status": "merged"}), 0, (), (), (), "ada").outdated
+
+
+FULL = Standing(
+    approved=("Ada Lovelace",), stale=("Tom Weaver",), asks_me=True, outdated=True, conflicts=("Start",), threads=2
+)
+
+
+@pytest.mark.parametrize(
+    ("room", "said"),
+    [
+        (
+            200,
+            "Guide · Ada · ○ your review is asked · ✓ Ada Lovelace · ✓ Tom Weaver, stale · ✗ may conflict: Start · outdated · ● 2 open",
+        ),
+        (98, "Guide · Ada · ○ your review · ✓ Ada Lovelace · ✓ Tom, stale · ✗ may conflict · outdated · ● 2 open"),
+        (72, "Guide · Ada · ○ you · ✓ Ada · ✓ Tom, stale · ✗ conflict · outdated · ● 2"),
+        (68, "Guide · Ada · ○ you · ✓ 1 · ✓ 1 stale · ✗ conflict · outdated · ● 2"),
+        (60, "Ada · ○ you · ✓ 1 · ✓ 1 stale · ✗ conflict · outdated · ● 2"),
+        (54, "○ you · ✓ 1 · ✓ 1 stale · ✗ conflict · outdated · ● 2"),
+    ],
+)
+def test_where_there_is_little_room_words_get_shorter_and_each_fact_stays(room: int, said: str) -> None:
+    assert line(FULL, ("Guide", "Ada"), room).plain == said
+
+
+@given(
+    st.lists(st.text(max_size=30), max_size=4),
+    st.lists(st.text(max_size=30), max_size=4),
+    st.lists(st.text(max_size=12), max_size=2),
+    st.integers(0, 500),
+    st.integers(4, 160),
+)
+def test_no_line_is_longer_than_its_room(
+    names: list[str], titles: list[str], before: list[str], threads: int, room: int
+) -> None:
+    stands = Standing(tuple(names), tuple(names), tuple(names), True, True, tuple(titles), threads)
+    assert line(stands, before, room).cell_length <= room
+
+
+def test_the_words_of_a_review_are_no_open_thread() -> None:
+    said = Comment(id="a", posted_by=ADA, target=Target(review="r"))
+    assert (said.is_open, said.is_open_thread) == (True, False)
+    thread = Comment(id="b", posted_by=ADA)
+    assert thread.is_open_thread
+    assert not thread.model_copy(update={"status": "resolved"}).is_open_thread
