@@ -141,6 +141,8 @@ async def test_two_presses_are_one_request(live: Live, gate: Gate, ask: Ask, at:
 EVERY: dict[str, ContentEdit] = {
     "text": says("# Intro\n\nMine, at length.\n")[0],
     "title": UpdatePage(page="intro", title="Beginning"),
+    "details": UpdatePage(page="intro", slug="Begin here", description="Read it first", emoji="🚀", hidden=True),
+    "no details": UpdatePage(page="usage", icon=None, description="", no_index=True),
     "move": UpdatePage(page="usage", into="intro", at=0),
     "insert": InsertPage(title="More", document=DocumentBody(markdown="Words"), into="intro"),
     "delete": DeletePage(page="usage"),

@@ -20,6 +20,7 @@ from octavo.data.sending import Send
 
 FAR = 10
 """Revisions that are gone back in search of an edit whose answer was lost."""
+_SETTINGS = frozenset(("description", "emoji", "icon", "hidden", "no_index", "no_robots_index"))
 MOST = 50
 """Changes of one edit."""
 NO_OPERATION = "This server has no operation to edit content, so pages can only be edited in the browser."
@@ -167,6 +168,10 @@ async def _says(send: Send, op: content.Edit, change: UpdatePage, page: Page, af
     """Whether the page is as `change` wants it."""
     if change.title is not None and page.title != line(change.title):
         return False
+    if any(
+        _plain(getattr(change, name)) != _plain(getattr(page, name)) for name in _SETTINGS & change.model_fields_set
+    ):
+        return False
     if "into" in change.model_fields_set:
         trail = PageTree(pages=after.pages).trail(page.id)
         if (trail[-2].id if len(trail) > 1 else None) != change.into:
@@ -175,6 +180,19 @@ async def _says(send: Send, op: content.Edit, change: UpdatePage, page: Page, af
         return True
     there = await send(content.GetAsWritten(at=_revision_ref(op.at, after.id), page_id=page.id, format="markdown"))
     return there.markdown is not None and _words(there.markdown.text) == _words(change.document.markdown)
+
+
+def _letters(slug: str) -> str:
+    """What a server keeps of a slug whatever it does to what stands between."""
+    return "".join(filter(str.isalnum, slug.lower()))
+
+
+def _plain(value: str | bool | None) -> str:
+    """A setting as a server may write it, an emoji by its code."""
+    if not isinstance(value, str):
+        return str(value or "")
+    code = "-".join(f"{ord(each):x}" for each in value) if value and ord(value[0]) > 0x2000 else value
+    return " ".join(line(code).split())
 
 
 def _state(page: Page | None) -> tuple[str | None, ...]:

@@ -93,10 +93,6 @@ class Comparing(Railed):
         """The keys of all that is listed, in order."""
         raise NotImplementedError
 
-    def go_to_entry(self, key: str) -> None:
-        """Let what is called `key` be on show."""
-        raise NotImplementedError
-
     def go_to_change_of(self, page_id: str) -> bool:
         """Show what changes on a page. False when nothing does."""
         raise NotImplementedError
@@ -249,7 +245,7 @@ class Comparing(Railed):
             number = self._change_request.number
             self.octavo.explain(thread_walk.at_its_end(number, message.step, self._threads))
             return
-        self.go_to_entry(key)
+        self.go_to_change_of(key)
         self._arriving = key, message.step
         self.show_diff()
         self._arrive()

@@ -293,9 +293,6 @@ class ChangeRequestScreen(TakingBack, Proposing):
     def entries(self) -> Sequence[str]:
         return list(self._stops)
 
-    def go_to_entry(self, key: str) -> None:
-        self.page_tree.reveal(key)
-
     def go_to_change_of(self, page_id: str) -> bool:
         return page_id in self._readable and self.page_tree.reveal(page_id)
 

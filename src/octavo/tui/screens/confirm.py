@@ -131,12 +131,12 @@ class Confirm(Dialog[Confirmed | None]):
         if isinstance(self.app, KeepsAtEnd):
             self.app.before_end.add(self._keep_now)
         self.update()
-        if self._field is not None:
-            self.query_one("#field").focus()
-        elif self._typed:
-            self.query_one("#typed").focus()
-        else:
-            self.query_one("#no").focus()
+        self.query_one(f"#{self.begins_at}").focus()
+
+    @property
+    def begins_at(self) -> str:
+        """What has the focus first."""
+        return "field" if self._field is not None else "typed" if self._typed else "no"
 
     def update(
         self,

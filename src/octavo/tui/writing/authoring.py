@@ -27,7 +27,7 @@ class Authoring(Allowing):
     CONTEXT: ClassVar[str] = "editing pages"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("e", "edit_page", "Edit", tooltip="Edit the page in your editor; saving sends it to a change request", id="page.edit"),
-        Binding("M", "arrange_page", "Rename, move", show=False, tooltip="Rename, move or delete the page, or add one, in a change request", id="page.arrange"),
+        Binding("M", "arrange_page", "Rename, move", show=False, tooltip="Rename, move, describe, hide, delete, add pages, in a change request", id="page.arrange"),
         Binding("X", "delete_page", "Delete", show=False, tooltip="Delete the page under the cursor, or the thread, in a change request", id="page.delete"),
     ]  # fmt: skip
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from octavo.api import change_requests, content
@@ -17,7 +18,7 @@ from octavo.tui.ages import plural
 from octavo.tui.kept import SAID, Kept
 from octavo.tui.meanwhile import meanwhile
 from octavo.tui.screens.chooser import Choice
-from octavo.tui.writing import into_requests
+from octavo.tui.writing import into_requests, page_settings
 from octavo.tui.writing.into_requests import Into
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class TreeEdit:
         choices: list[Choice[Step]] = [
             Choice(self.rename, "Rename", "its title"),
             Choice(self.move, "Move", "below another page, or to another place"),
+            Choice(self.details, "Details", "slug, description, emoji or icon, hidden"),
             Choice(self.insert, "New page", "below it, or after it"),
             Choice(self.delete, "Delete", "with the pages below it"),
         ]
@@ -83,6 +85,10 @@ class TreeEdit:
     async def move(self) -> None:
         """Ask where it shall stand."""
         await self._in(f"Move {self.title}", self._move)
+
+    async def details(self) -> None:
+        """Ask for what else it has."""
+        await self._in(f"Describe {self.title}", self._details)
 
     async def delete(self) -> None:
         """Ask whether it shall go, and say what goes with it."""
@@ -128,6 +134,48 @@ class TreeEdit:
                 self._write(held, change, "rename it", f"{before} is called {title}", draft)
 
         self._ask_title(f"Title of {before}", "Rename", draft, renamed)
+
+    def _details(self, held: Held, refused: Mapping[str, str] = MappingProxyType({})) -> None:
+        """`refused`: what the server said of what was written, by field."""
+        from octavo.tui.screens.page_form import PageForm
+
+        page = held.tree.find(self.page)
+        if page is None:
+            return
+        draft = Kept(self.app, f"details {self.space.space_id} {self.page}")
+        form = PageForm(
+            f"Details of {page.title or 'Untitled'}",
+            page_settings.from_draft(page, draft.text),
+            intro=f"Readers have it as it is until {held.into.title} is merged. Q there puts it back.",
+            wrong=partial(page_settings.wrong, page, held.tree),
+            keep=lambda values: draft.keep(page_settings.as_draft(page, values)),
+            keep_now=lambda values: draft.keep_now(page_settings.as_draft(page, values)),
+            refused=refused,
+        )
+
+        def decided(answer: Confirmed | None) -> None:
+            if answer is None:
+                return
+            change = page_settings.update(page, form.answer)
+            if change is None:
+                self.app.say("Nothing was changed, so nothing is sent.")
+                draft.drop()
+                return
+            where = page_settings.fields(page)
+            said = f"{page.title or 'Untitled'} has other details"
+            on_show = self.app.screen
+
+            def back(sentence: str, into: ChangeRequest) -> bool:
+                if self.app.screen is not on_show:  # who went elsewhere meanwhile is not taken away from there
+                    return False
+                # The change request that was started for it is there now.
+                again = replace(held, into=Into(self.space, change_request=into), head=held.head or into.revision)
+                self._details(again, page_settings.refused(sentence, where) or {"": sentence})
+                return True
+
+            self._write(held, change, "change its details", said, draft, refused=back)
+
+        self.app.push_screen(form, decided)
 
     def _insert(self, held: Held) -> None:
         draft = Kept(self.app, f"title {self.space.space_id}")
@@ -213,13 +261,27 @@ class TreeEdit:
     # Sending
 
     def _write(
-        self, held: Held, change: ContentEdit, doing: str, said: str, draft: Kept | None = None, then: str = ""
+        self,
+        held: Held,
+        change: ContentEdit,
+        doing: str,
+        said: str,
+        draft: Kept | None = None,
+        then: str = "",
+        refused: Callable[[str, ChangeRequest], bool] | None = None,
     ) -> None:
-        """Send it, and say what became of it: `then` is what can be done next."""
-        self.app.background(self._written(held, change, doing, said, draft, then))
+        """Send it, and say what became of it: `then` is what can be done next. `refused` may show why it was refused."""
+        self.app.background(self._written(held, change, doing, said, draft, then, refused))
 
     async def _written(
-        self, held: Held, change: ContentEdit, doing: str, said: str, draft: Kept | None, then: str
+        self,
+        held: Held,
+        change: ContentEdit,
+        doing: str,
+        said: str,
+        draft: Kept | None,
+        then: str,
+        refused: Callable[[str, ChangeRequest], bool] | None,
     ) -> None:
         with meanwhile(self.app, f"Writing to {held.into.title}…"):
             change_request = await into_requests.started(self.app, held.into)
@@ -228,6 +290,8 @@ class TreeEdit:
             head = held.head or change_request.revision
             outcome = await edit(self.app.session.live, change_request.ref(self.space), head, (change,))
         named = f"#{change_request.number} {change_request.title}"
+        if outcome.kind == "refused" and refused is not None and refused(outcome.sentence, change_request):
+            return
         if outcome.kind != "sent":
             kept = f" {SAID}" if draft is not None else ""
             self.app.say(f"Couldn't {doing} in {named}: {outcome.sentence}{kept}", tone="failed")

@@ -1,0 +1,155 @@
+"""The form of what else a page has: slug, description, emoji or icon, and whether it is hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import PurePath
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, VerticalScroll
+from textual.widgets import Input, Static, TextArea
+
+from octavo.tui.screens.confirm import Confirm, Confirmed, Field
+from octavo.tui.screens.dialog import STYLES, Frame
+from octavo.tui.widgets.buttons import TextButton
+from octavo.tui.widgets.content import safe, safe_lines
+from octavo.tui.widgets.facts import Facts
+from octavo.tui.widgets.writing import Line, Writing
+from octavo.tui.writing.page_settings import NAMES, Values
+
+_HINTS = {
+    "slug": "empty: made of the title",
+    "description": "what readers see below the title",
+    "emoji": "one emoji, such as 🚀",
+    "icon": "the name of an icon, such as rocket",
+}
+_SHOWN, _HIDDEN = "no: it stands in the table of contents", "yes: only who has its address finds it"
+
+
+class PageForm(Confirm):
+    """One field below the other, each with what is wrong with it. None is the answer of leaving."""
+
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
+        STYLES / "dialog.tcss",
+        STYLES / "confirm.tcss",
+        STYLES / "page_form.tcss",
+    ]
+    HELP: ClassVar[str] = (
+        "tab goes to the next field, enter and ctrl+s send it, and esc leaves: what is written is there the next time. On "
+        "Hidden, enter and space turn it."
+    )
+
+    def __init__(
+        self,
+        title: str,
+        values: Values,
+        *,
+        intro: str,
+        wrong: Callable[[Values], Mapping[str, str]],
+        keep: Callable[[Values], None],
+        keep_now: Callable[[Values], None],
+        refused: Mapping[str, str],
+    ) -> None:
+        """`wrong` says what cannot be so, by field; `refused` what a server said of `values`; "" is of none of them."""
+        super().__init__(title, verb="Write it", intro=intro, foot="")
+        self._values, self._wrong, self._keep_values, self._keep_values_now = dict(values), wrong, keep, keep_now
+        self._refused = dict(refused)
+        self.answer: Values = {}
+        """What was written, once it is confirmed."""
+        # A draft is kept while one writes in any of them (`_keep`).
+        self._fields = {name: self._field_of(name, value) for name, value in values.items()}
+
+    def _field_of(self, name: str, value: str) -> Field:
+        lines = 3 if name == "description" else 1
+        return Field(NAMES[name], value, lines, placeholder=_HINTS.get(name, ""), keep=lambda written: self._keep())
+
+    def compose(self) -> ComposeResult:
+        with Frame() as frame:
+            frame.name_it(self._title, self._foot)
+            with VerticalScroll(classes="confirm--body", can_focus=False):
+                yield Static(safe_lines(self._intro), classes="confirm--intro")
+                yield Facts(())
+                yield Static("", classes="confirm--after")
+            for name, field in self._fields.items():
+                with Horizontal(classes="form--row"):
+                    yield Static(safe(field.label), classes="form--label")
+                    if name == "hidden":
+                        yield TextButton(_HIDDEN if field.value else _SHOWN, id=name)
+                    elif field.lines > 1:
+                        yield Writing(field.value, placeholder=field.placeholder, id=name)
+                    else:
+                        yield Line(field.value, placeholder=field.placeholder, id=name)
+                yield Static("", classes="form--wrong", id=f"wrong-{name}")
+            yield Static(classes="confirm--why")
+            yield Line(id="typed")
+            with Horizontal(classes="confirm--buttons"):
+                yield TextButton(self._cancel, id="no")
+                yield TextButton(self._verb, id="yes", classes="-primary")
+
+    @property
+    def begins_at(self) -> str:
+        return next(filter(None, self._refused), next(iter(self._fields)))
+
+    @property
+    def written(self) -> Values:
+        """What is written in the fields now."""
+        return {name: self._written_in(name) for name in self._fields}
+
+    def _written_in(self, name: str) -> str:
+        return self._values["hidden"] if name == "hidden" else super()._written_in(name)
+
+    @property
+    def _wrong_now(self) -> dict[str, str]:
+        return {**self._refused, **self._wrong(self.written)}
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if action == "yes" and self._ready and self._stands:
+            for name, sentence in self._wrong(self.written).items():
+                return f"{NAMES[name]}: {sentence}"
+        return super().why_not(action, parameters)
+
+    def _show_state(self) -> None:
+        super()._show_state()
+        wrong = self._wrong_now
+        for name in self._fields:
+            said = self.query_one(f"#wrong-{name}", Static)
+            said.update(safe(wrong.get(name, "")))
+            said.display = name in wrong
+        why = self.query_one(".confirm--why", Static)
+        why.update(safe_lines(wrong.get("", "")))
+        why.display = "" in wrong
+
+    @on(Input.Changed)
+    @on(TextArea.Changed)
+    def _edited(self, message: Input.Changed | TextArea.Changed) -> None:
+        name = message.control.id or ""
+        if name in self._refused and self._written_in(name) != self._values[name].strip():
+            del self._refused[name]  # it is not what was refused any more
+
+    @on(TextButton.Pressed, "#hidden")
+    def _turn(self, message: TextButton.Pressed) -> None:
+        message.prevent_default()  # it is no answer
+        self._values["hidden"] = "" if self._values["hidden"] else "yes"
+        message.button.words = _HIDDEN if self._values["hidden"] else _SHOWN
+        self._refused.pop("hidden", None)
+        self._keep()
+        self._show_state()
+
+    def _keep(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+        self._clock.kept()
+        self._keep_values(self.written)
+
+    def _keep_now(self) -> None:
+        self._keep_values_now(self.written)
+
+    def action_yes(self) -> None:
+        if not self._answered:
+            written = self.written
+            self._answered = True
+            self._keep_values(written)
+            self.answer = written
+            self.dismiss(Confirmed())

@@ -1,0 +1,91 @@
+"""What else a page has, in one form: slug, description, emoji or icon, hidden."""
+
+from __future__ import annotations
+
+from octavo.api import change_requests, content
+from octavo.api.content import Page
+from octavo.api.places import SpaceRef
+from octavo.tui.screens.page_form import PageForm
+from tests.journeys.stage import MARA, Run, Stage
+
+HARBOUR = SpaceRef(space_id="harbour-api")
+
+
+async def the_page(run: Run, number: int) -> Page:
+    """The page as the change request of this number has it."""
+    found = (await run.ask(change_requests.List(at=HARBOUR, status="draft"), MARA)).items
+    at = next(each for each in found if each.number == number).ref(HARBOUR)
+    tree = await run.ask(content.ListPages(at=at), MARA)
+    return next(page for page in tree.walk() if page.title == "Time and time zones")
+
+
+async def open_form(run: Run) -> None:
+    await run.press("/", *"time and", "enter", "M")
+    await run.see("Details", "slug, description, emoji or icon, hidden")
+    await run.press("down", "down", "enter")
+    await run.see("Write it into", "A new change request")
+    await run.type("a new change")
+    await run.press("enter")
+    await run.see("Details of Time and time zones", "Slug", "Description", "Emoji", "Icon", "Hidden")
+
+
+async def test_what_else_a_page_has_is_changed_in_one_form_and_put_back(stage: Stage) -> None:
+    async with stage.play(size=(80, 24)) as run:
+        await open_form(run)
+        await run.press("ctrl+u")
+        await run.type("two words")
+        await run.see("It is one step of an address")
+        await run.press("enter")
+        await run.hear("Slug: It is one step of an address")
+        await run.press("ctrl+u")
+        await run.type("quality-flags")
+        await run.see("Quality flags, which stands beside it")
+        await run.press("ctrl+u")
+        await run.type("time-zones")
+        await run.gone("It is one step of an address: letters, digits and h", "which stands beside it")
+        await run.press("tab")
+        await run.type("When a tide is. ")
+        await run.press("tab")
+        await run.type("🕰")
+        await run.see("A page has an emoji or an icon")
+        await run.press("escape")
+        await run.gone("Details of")
+        assert not run.gate.sent(content.Edit)
+        await run.quit()
+    async with stage.play(size=(80, 24)) as run:
+        await open_form(run)
+        await run.see("time-zones", "When a tide is. UTC in", "clock", "A page has an emoji or an icon")
+        await run.press("tab", "tab", "tab", "ctrl+u", "tab", "space")
+        await run.see("yes: only who has its address finds it")
+        run.platform.refuse_next(content.Edit, 400, "changes[0]: slug is taken. Nothing was changed.")
+        await run.press("ctrl+s")
+        await run.see("Details of Time and time zones", "slug is taken", "When a tide is.")
+        assert isinstance(run.app.screen, PageForm)
+        assert run.app.screen.focused is run.app.screen.query_one("#slug")
+        await run.press("end", *"-2")
+        await run.gone("slug is taken")
+        await run.press("ctrl+s")
+        await run.hear("Time and time zones has other details in #9 Describe Time and time zones.")
+        await run.see("time-zones-2", "When a tide is.")
+        page = await the_page(run, 9)
+        assert (page.slug, page.emoji, page.icon, page.hidden) == ("time-zones-2", "🕰", None, True)
+        assert (page.description or "").startswith("When a tide is. UTC in")
+        sent = run.gate.sent(content.Edit)[-1].changes[0]
+        assert sent.model_fields_set - {"operation", "page"} == {"slug", "description", "emoji", "icon", "hidden"}
+        await run.press("Q")
+        await run.see("Put Time and time zones back?")
+        await run.press("y")
+        await run.hear("Put back: Time and time zones")
+        page = await the_page(run, 9)
+        assert (page.slug, page.emoji, page.icon, page.hidden) == ("time", None, "clock", False)
+        assert (page.description or "").startswith("UTC in")
+        await run.see("Nothing is changed yet.")
+
+
+async def test_nothing_is_sent_that_was_not_changed_and_a_draft_is_gone_then(stage: Stage) -> None:
+    async with stage.play() as run:
+        await open_form(run)
+        await run.press("ctrl+s")
+        await run.hear("Nothing was changed, so nothing is sent.")
+        assert not run.gate.sent(content.Edit)
+        assert not run.gate.sent(change_requests.Create)
