@@ -213,3 +213,82 @@ def shaped(
                 over, after = of(result, sibling.name)
                 over.parts.insert(over.parts.index(after) + 1, it)
     return page
+
+
+@dataclass
+class Worked:
+    """Three texts, both sides of which were edited, grown, cut and put in another order."""
+
+    base: Part
+    sides: dict[Who, Part]
+    deleted: dict[Who, set[str]]
+    added: dict[Who, set[str]]
+
+    @property
+    def texts(self) -> tuple[str, str, str]:
+        return text(self.base), text(self.sides["main"]), text(self.sides["this"])
+
+    def must_say(self, wanted: Who) -> dict[str, list[str] | None]:
+        """What each part says when all is decided for one side, by name; None if it is gone. What may be either is left out:
+        what stood in something that one side deleted and the other edited."""
+        found: dict[str, list[str] | None] = {}
+        whole = {
+            each.name for part in self.base.walk() if part.parts for each in part.walk() if self._is_gone_whole(part)
+        }
+        for part in self.base.walk():
+            if part.kind not in SAID or part.name in whole:
+                continue
+            gone = [who for who in self.sides if part.name in self.deleted[who]]
+            if not gone:
+                found[part.name] = merged_words(self.base, self.sides, part.name, wanted)
+                continue
+            other: Who = "this" if gone == ["main"] else "main"
+            edited = len(gone) == 1 and of(self.sides[other], part.name)[1].words != part.words
+            found[part.name] = list(of(self.sides[other], part.name)[1].words) if edited and wanted == other else None
+        for name in self.added[wanted]:
+            found[name] = words_of(name)
+        return found
+
+    def _is_gone_whole(self, part: Part) -> bool:
+        return any(part.name in deleted for deleted in self.deleted.values())
+
+
+@st.composite
+def worked_on(draw: st.DrawFn) -> Worked:
+    """Both sides edit, delete, add and move, what they do of all kinds."""
+    making = Making(draw)
+    base = making.part("root")
+    page = Worked(
+        base, {"main": base.copy(), "this": base.copy()}, {"main": set(), "this": set()}, {"main": set(), "this": set()}
+    )
+    for who, side in page.sides.items():
+        for _ in range(draw(st.integers(0, 4))):
+            every = [each for each in side.walk() if each.kind in SAID and each.name.startswith("n")]
+            if not every:
+                break
+            part = draw(st.sampled_from(every))
+            above, _part = of(side, part.name)
+            what = draw(st.sampled_from(["edit", "edit", "delete", "add", "move", "cut"]))
+            if what == "edit":
+                part.words[draw(st.integers(1, len(part.words) - 1))] = f"{who}word"
+            elif what == "delete" and (len(above.parts) > 1 or above.kind == "root") and not part.parts:
+                above.parts.remove(part)
+                page.deleted[who].add(part.name)
+            elif what == "cut" and above.kind in ("hint", "table", "code", "list"):
+                over, _above = of(side, above.name)
+                over.parts.remove(above)
+                cut = {each.name for each in above.walk()}
+                page.deleted[who] |= cut
+                page.added[who] -= cut
+            elif what == "add":
+                making.count += 1
+                name = f"a{making.count}x"
+                above.parts.insert(above.parts.index(part) + 1, Part(part.kind, name, words_of(name)))
+                page.added[who].add(name)
+            elif what == "move" and part.kind == "paragraph":
+                homes = [each for each in side.walk() if each.kind in ("root", "hint", "tab")]
+                home = draw(st.sampled_from(homes))
+                if len(above.parts) > 1 or above.kind == "root":
+                    above.parts.remove(part)
+                    home.parts.insert(draw(st.integers(0, len(home.parts))), part)
+    return page

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from octavo.documents.merging.resolution import Choice, Side, names, resolved
 from octavo.documents.merging.three_way import parts
-from tests.documents.merge_model import Page, pages, text
+from tests.documents.merge_model import Page, Worked, pages, text, worked_on
 
 NAME = "#42"
 
@@ -22,9 +22,7 @@ def decided(page: Page, side: Side) -> str:
 def check(page: Page) -> None:
     for side in ("main", "this"):
         result = decided(page, side)
-        assert result == text(page.decided[side]), "\n~~~~\n".join(
-            [side, *page.texts, "got", result, "not", text(page.decided[side])]
-        )
+        assert result == text(page.decided[side])
         for name in re.findall(r"\b[na]\d+x\b", result):
             assert result.count(f"{name} ") <= 1
 
@@ -40,3 +38,29 @@ def test_a_decision_is_about_one_part_and_all_else_is_merged(page: Page) -> None
 @given(pages())
 def test_a_decision_is_about_one_part_at_length(page: Page) -> None:
     check(page)
+
+
+def check_parts(page: Worked) -> None:
+    found = parts(*page.texts)
+    for side in ("main", "this"):
+        result = resolved(found, {name: Choice(side) for name, _ in names(found)}, NAME)
+        said = " ".join(re.sub(r"[|]", " ", result).split())
+        for name, words in page.must_say(side).items():
+            shown = "\n~~~~\n".join([f"{name} for {side}", *page.texts, "got", result])
+            assert said.count(f"{name} ") == (words is not None), shown
+            assert words is None or " ".join(words) in said, shown
+        for name in page.added["main"] | page.added["this"]:
+            assert said.count(f"{name} ") <= 1
+
+
+@settings(max_examples=300, deadline=None)
+@given(worked_on())
+def test_every_part_is_there_once_as_it_was_decided(page: Worked) -> None:
+    check_parts(page)
+
+
+@pytest.mark.long
+@settings(max_examples=20_000, deadline=None)
+@given(worked_on())
+def test_every_part_is_there_once_as_it_was_decided_at_length(page: Worked) -> None:
+    check_parts(page)
