@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, note, settings
 
 from octavo.documents.merging.resolution import Choice, Side, names, resolved
 from octavo.documents.merging.three_way import parts
@@ -20,6 +20,7 @@ def decided(page: Page, side: Side) -> str:
 
 
 def check(page: Page) -> None:
+    note("\n~~~~\n".join(page.texts))
     for side in ("main", "this"):
         result = decided(page, side)
         assert result == text(page.decided[side])
@@ -34,6 +35,7 @@ def test_a_decision_is_about_one_part_and_all_else_is_merged(page: Page) -> None
 
 
 @pytest.mark.long
+@pytest.mark.timeout(3600)
 @settings(max_examples=20_000, deadline=None)
 @given(pages())
 def test_a_decision_is_about_one_part_at_length(page: Page) -> None:
@@ -60,6 +62,7 @@ def test_every_part_is_there_once_as_it_was_decided(page: Worked) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(3600)
 @settings(max_examples=20_000, deadline=None)
 @given(worked_on())
 def test_every_part_is_there_once_as_it_was_decided_at_length(page: Worked) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from octavo.documents.alignment import best_pairs, text_similarity
@@ -17,6 +17,7 @@ _LONG_ENOUGH = 10
 """Letters of what is known again in another place when it is the same."""
 _LONG_ENOUGH_EDITED = 24
 _MOST_PAIRS = 4000
+_MOST_IN_ORDER = 250_000
 _STAY = frozenset({"cell", "edge", "text", "tag", "row", "line"})
 """Known again only within what they belong to."""
 
@@ -83,8 +84,8 @@ class Matching:
         if old.kind == "row":
             return
         for ours, theirs in self._gaps(old, new):
-            for i, j in best_pairs(_worths(ours, theirs), len(theirs)):
-                self._enter(ours[i], theirs[j])
+            for was, now in _likely(ours, theirs):
+                self._enter(was, now)
         ours, theirs = self._children(old, new)
         self._moved(
             _similar_pairs(
@@ -177,7 +178,9 @@ def _cells(row: Segment) -> list[Segment]:
 
 def _columns(old: list[str], new: list[str]) -> list[tuple[int, int]]:
     """The place each column has now: by its name, or between those that have kept theirs."""
-    found = {i: new.index(name) for i, name in enumerate(old) if old.count(name) == new.count(name) == 1}
+    counts, others = Counter(old), Counter(new)
+    place = {name: j for j, name in enumerate(new)}
+    found = {i: place[name] for i, name in enumerate(old) if counts[name] == others[name] == 1}
     taken = set(found.values())
     left, free = ([i for i in range(len(old)) if i not in found], [j for j in range(len(new)) if j not in taken])
     if len(left) == len(free):
@@ -203,6 +206,18 @@ def _similar_pairs(old: Sequence[Segment], new: Sequence[Segment]) -> list[tuple
     found = [(_likeness(one, other), i, j) for i, one in enumerate(old) for j, other in enumerate(new)]
     found = sorted((each for each in found if each[0] >= _ALIKE_ELSEWHERE), key=lambda each: (-each[0], *each[1:]))
     return [(old[i], new[j]) for _, i, j in found]
+
+
+def _likely(old: list[Segment], new: list[Segment]) -> Iterator[tuple[Segment, Segment]]:
+    """The parts that are most alike, in the order of both."""
+    if len(old) * len(new) > _MOST_IN_ORDER:
+        i, j = len(old) // 2, len(new) // 2
+        if i and j:
+            yield from _likely(old[:i], new[:j])
+            yield from _likely(old[i:], new[j:])
+        return
+    for i, j in best_pairs(_worths(old, new), len(new)):
+        yield old[i], new[j]
 
 
 def _worths(old: Sequence[Segment], new: Sequence[Segment]) -> list[dict[int, float]]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TypeAlias
 
 from octavo.documents.alignment import text_similarity
 from octavo.documents.merging.lines import in_order
@@ -57,12 +59,17 @@ class Trio:
         return self.base is None and self.main is None
 
 
+Entry: TypeAlias = tuple[Trio, bool]
+"""A part, and whether this is the second place of what both sides moved."""
+
+
 class Placement:
     """The parts of a text on all sides, which of them there are after a merge, and where each stands."""
 
     def __init__(self, base: str | None, main: str, proposed: str) -> None:
         self.is_strict = base is None
         texts = segments(base or ""), segments(main), segments(proposed)
+        self._behinds: dict[Segment, Trio | None] = {}
         self.trios: dict[Segment, Trio] = {}
         """What each part of a side is on all of them."""
         self.above: dict[Segment, Segment] = {
@@ -87,7 +94,13 @@ class Placement:
             trio.number = number
         self._settle_presence()
         self._settle_homes()
-        self._orders: dict[Trio, list[tuple[Trio, bool]]] = {}
+        self._inside: defaultdict[Trio, list[Trio]] = defaultdict(list)
+        for trio in self._every:
+            if trio.home is not None:
+                self._inside[trio.home].append(trio)
+        self.twice: set[Trio] = set()
+        """What both sides moved, to different places, as far as orders were asked for."""
+        self._orders: dict[Trio, list[Entry]] = {}
 
     def _add(self, base: Segment | None, main: Segment | None, proposed: Segment | None) -> None:
         trio = Trio(base, main, proposed)
@@ -98,32 +111,29 @@ class Placement:
     def _added_by_both(self, matching: Matching, added: list[Segment]) -> dict[Segment, Segment]:
         """What both sides put there: the same anywhere, or something alike in the same place."""
         found: dict[Segment, Segment] = {}
+        homes: dict[Segment, object] = dict(self.trios)
         for each in added:
             other = matching.new.get(each)
             if other is None or other in self.trios:
                 continue
-            here, there = self._place(each, found), self._place(other, found)
-            is_known = each.size >= _KNOWN_ANYWHERE or (each.kind != "line" and here[0] == there[0])
-            is_same = is_known and each.key == other.key
-            is_beside = here == there and _are_one(each, other)
-            if self.is_strict or is_same or is_beside:
+            above, there = (homes.get(self.above[one], one) for one in (each, other))
+            is_known = each.size >= _KNOWN_ANYWHERE or (each.kind != "line" and above is there)
+            is_beside = above is there and self._behind(each) is self._behind(other) and each.role == other.role
+            if self.is_strict or (is_known and each.key == other.key) or (is_beside and _are_one(each, other)):
                 found[each] = other
+                homes[each] = homes[other] = each
         return found
 
-    def _place(self, each: Segment, both: dict[Segment, Segment]) -> tuple[object, ...]:
-        """Where something was put: what it is in, and what stands before it."""
-        above = self.above[each]
-        names: dict[Segment, object] = {one: number for number, one in enumerate(both)}
-        names.update((other, names[one]) for one, other in both.items())
-        before: object = None
-        for child in above.children or ():
-            if child is each:
-                break
-            if child in self.trios:
-                before = self.trios[child]
-            elif child in names:
-                before = names[child]
-        return (self.trios.get(above) or names.get(above, above), before, each.role)
+    def _behind(self, added: Segment) -> Trio | None:
+        """What was there before of what stands before something that was added."""
+        if added not in self._behinds:
+            last: Trio | None = None
+            for child in self.above[added].children or ():
+                if child in self.trios:
+                    last = self.trios[child]
+                else:
+                    self._behinds[child] = last
+        return self._behinds[added]
 
     # Which parts there are, and where
 
@@ -206,7 +216,7 @@ class Placement:
 
     # In which order
 
-    def order(self, parent: Trio) -> list[tuple[Trio, bool]]:
+    def order(self, parent: Trio) -> list[Entry]:
         """What stands in a part, and whether it is there a second time because both sides moved it elsewhere."""
         if parent in self._orders:
             return self._orders[parent]
@@ -228,18 +238,19 @@ class Placement:
             moved_there = everywhere - _stayed(before, there)
             moved = moved_there - moved_here
             both = moved_there & moved_here
-            twice |= {each for each in both if _before(each, here, both) is not _before(each, there, both)}
+            ours_before, theirs_before = _before(here, both), _before(there, both)
+            twice |= {each for each in both if ours_before[each] is not theirs_before[each]}
+        self.twice |= twice
         result = self._placed(mine, proposed, moved, moved_here, twice)
         placed = {each for each, _ in result}
-        lost = [each for each in self._every if each.home is parent and each not in placed and not each.any.role]
-        result += [(each, False) for each in lost]
+        result += [(each, False) for each in self._inside[parent] if each not in placed and not each.any.role]
         self._orders[parent] = result
         return result
 
     def _placed(
         self, mine: list[Trio], proposed: list[Trio], moved: set[Trio], moved_here: set[Trio], twice: set[Trio]
-    ) -> list[tuple[Trio, bool]]:
-        result: list[tuple[Trio, bool]] = []
+    ) -> list[Entry]:
+        standing: list[Trio] = []
         followers: defaultdict[Trio, list[Trio]] = defaultdict(list)
         last: Trio | None = None
         for each in mine:
@@ -248,33 +259,39 @@ class Placement:
                 continue
             last = each
             if each not in moved:
-                result.append((each, False))
-        standing = {each for each, _ in result}
-        below: tuple[Trio, bool] | None = None
-        for each in proposed:
-            entry = (each, each in twice)
-            if each not in standing or entry[1]:
-                anchor = below
-                if each.kind == "heading" and each.is_new_in_proposed and below is not None and below[0] in moved_here:
-                    anchor = self._last_unmoved(each, proposed, moved_here, result)
-                place = result.index(anchor) + 1 if anchor is not None else 0
-                while place < len(result) and result[place][0].is_new_in_main:
-                    place += 1
-                result[place:place] = [entry, *((one, False) for one in followers[each])]
-                below = entry
-            if each in standing and not entry[1]:
-                below = (each, False)
-        return result
+                standing.append(each)
+        fixed = set(standing)
+        behind: defaultdict[Trio | None, list[Entry]] = defaultdict(list)
+        below: Trio | None = None
+        unmoved: Trio | None = None
+        place = {each: number for number, each in enumerate(standing)}
+        for each, following in zip_longest(proposed, proposed[1:]):
+            is_second = each in twice
+            if each in fixed and not is_second:
+                below = each
+                unmoved = unmoved if each in moved_here else each
+                continue
+            if each.kind == "heading" and each.is_new_in_proposed:
+                below = unmoved  # a new section does not go with the one before it
+            is_of_list = following in fixed and following.kind == each.kind in ("item", "row")
+            if is_of_list and (below is None or below.kind != each.kind):
+                at = place[following]  # it goes with its list, not with what stood above that
+                below = standing[at - 1] if at else None
+            behind[below] += [(each, is_second), *((one, False) for one in followers[each])]
+        return _arranged(standing, behind)
 
-    @staticmethod
-    def _last_unmoved(
-        each: Trio, proposed: list[Trio], moved_here: set[Trio], result: list[tuple[Trio, bool]]
-    ) -> tuple[Trio, bool] | None:
-        """What stands before a new section and was not moved away by the other side."""
-        for one in reversed(proposed[: proposed.index(each)]):
-            if one not in moved_here and (one, False) in result:
-                return (one, False)
-        return None
+
+def _arranged(standing: list[Trio], behind: dict[Trio | None, list[Entry]]) -> list[Entry]:
+    """What stands, with what the other side put behind each, but after what is new there."""
+    result: list[Entry] = []
+    waiting = list(behind.get(None, ()))
+    for each in standing:
+        if not each.is_new_in_main:
+            result += waiting
+            waiting = []
+        result.append((each, False))
+        waiting += behind.get(each, ())
+    return result + waiting
 
 
 def _are_one(one: Segment, other: Segment) -> bool:
@@ -307,12 +324,12 @@ def _stayed(before: list[Trio], after: list[Trio]) -> set[Trio]:
     return found
 
 
-def _before(each: Trio, order: list[Trio], moved: set[Trio]) -> Trio | None:
-    """What stands before it of what nobody moved."""
-    found = None
-    for one in order:
-        if one is each:
-            break
-        if one not in moved:
-            found = one
+def _before(order: list[Trio], moved: set[Trio]) -> dict[Trio, Trio | None]:
+    """What stands before each part of what nobody moved."""
+    found: dict[Trio, Trio | None] = {}
+    last: Trio | None = None
+    for each in order:
+        found[each] = last
+        if each not in moved:
+            last = each
     return found

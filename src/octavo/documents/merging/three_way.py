@@ -8,7 +8,7 @@ from itertools import pairwise, zip_longest
 
 from octavo.documents.merging.conflict import Conflict, Leaf, Part, Undecided
 from octavo.documents.merging.lines import regions
-from octavo.documents.merging.placement import Placement, Trio
+from octavo.documents.merging.placement import Entry, Placement, Trio
 from octavo.documents.merging.segments import Segment, continues
 
 
@@ -117,9 +117,9 @@ class _Wording:
         ranked = sorted(found, key=lambda each: roles.index(found[each]))
         return list({found[each]: each for each in reversed(ranked)}.values())[::-1]
 
-    def _runs(self, order: list[tuple[Trio, bool]]) -> Iterator[list[tuple[Trio, bool]]]:
+    def _runs(self, order: list[Entry]) -> Iterator[list[Entry]]:
         """What is decided at once: each by itself, but what both sides put at the same place together."""
-        run: list[tuple[Trio, bool]] = []
+        run: list[Entry] = []
         for entry in order:
             each = entry[0]
             if run and not (each.is_new_in_proposed or (each.is_new_in_main and run[-1][0].is_new_in_main)):
@@ -133,7 +133,7 @@ class _Wording:
             yield [entry]
         yield from self._split(run)
 
-    def _split(self, run: list[tuple[Trio, bool]]) -> Iterator[list[tuple[Trio, bool]]]:
+    def _split(self, run: list[Entry]) -> Iterator[list[Entry]]:
         """A run as one where its parts exclude one another."""
         trios = [each for each, _ in run]
         are_both = any(each.is_new_in_main for each in trios) and any(each.is_new_in_proposed for each in trios)
@@ -154,14 +154,14 @@ class _Wording:
             for each in map(self._placement.trios.__getitem__, trio.any.walk())
         )
 
-    def _said(self, run: list[tuple[Trio, bool]], frame: tuple[str, str]) -> tuple[Trio | None, list[Leaf]]:
+    def _said(self, run: list[Entry], frame: tuple[str, str]) -> tuple[Trio | None, list[Leaf]]:
         (first, is_second) = run[0]
         if len(run) > 1 or (self._placement.is_strict and (first.is_new_in_main or first.is_new_in_proposed)):
             ours = "".join(each.any.source for each, _ in run if each.is_new_in_main)
             theirs = "".join(each.any.source for each, _ in run if each.is_new_in_proposed)
             base = None if self._placement.is_strict else ""
             return first, [Conflict(base, ours, theirs, first.kind, frame)]
-        is_moved = is_second or first.second_home is not None or self._stands_twice(first)
+        is_moved = is_second or first.second_home is not None or first in self._placement.twice
         if not is_moved:
             if self._is_divided(first):
                 return first, []
@@ -174,9 +174,6 @@ class _Wording:
         base = first.base.source if first.base is not None else ""
         sides = ("", other) if is_second else (text, "")
         return first, [Conflict(base, *sides, "moved", frame, moved_to=first.number, is_second=is_second)]
-
-    def _stands_twice(self, trio: Trio) -> bool:
-        return trio.home is not None and (trio, True) in self._placement.order(trio.home)
 
     def _frame(self, trio: Trio, heads: list[tuple[Trio | None, list[Leaf]]]) -> tuple[str, str]:
         """What makes a part of this readable alone."""
