@@ -97,7 +97,7 @@ async def test_what_the_server_says_of_a_refused_write_is_text(stage: Stage) -> 
         await run.hear(f"Couldn't resolve the thread: {SHOWN}")
         check(run, "d")
         await run.press("!", "j", "k")
-        await run.see("UNDER WAY", SHOWN)
+        await run.see("COULD NOT BE DONE", SHOWN)
         check(run, "!")
         await run.press("escape", "3", "enter", "A")
         await run.type(HOSTILE)

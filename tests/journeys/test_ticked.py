@@ -199,3 +199,36 @@ async def test_what_the_server_refuses_for_good_is_told_and_needs_nobody(stage: 
         await run.see("COULD NOT BE DONE", "You may only read here.", "resolve the thread  “")
         await run.press("*", "X")
         await run.gone("COULD NOT BE DONE")
+
+
+async def test_what_a_failing_server_does_to_many_settles_without_a_key(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.see("Open 76")
+        run.platform.refuse_next(comments.Update, 502, "Bad gateway.", times=20)
+        await run.press("v", *("j" for _ in range(7)), "v", "d")
+        await run.see("Open 68")
+        for _ in range(40):
+            await run.later(seconds=31)
+            assert "need you" not in run.text
+            if not run.app.session.outbox.entries:
+                break
+        assert not run.app.session.outbox.entries
+        await run.see("Open 68")
+        assert len(run.gate.sent(comments.Update)) == 28
+
+
+async def test_one_of_many_that_had_gone_out_is_undone_too_and_said(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.see("Open 76")
+        await run.press("v", "j", "j", "v")
+        run.gate.shut(comments.Update)
+        await run.press("d")
+        await run.see("Open 73")
+        await run.later(seconds=6)
+        await run.press("u")
+        await run.hear("Taken back: resolve the thread, all 3: one had gone out and is undone. It was just going out")
+        await run.see("Open 76")
+        run.gate.open()
+        await run.sent()
+        await run.see("Open 76")
+        assert [op.resolved for op in run.gate.sent(comments.Update)] == [True, False]

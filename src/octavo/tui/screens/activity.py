@@ -183,7 +183,7 @@ class ActivityScreen(Dialog[None]):
         match what:
             case Entry():
                 about = self._about(what)
-                said = f"{what.reason} {about[:1].upper()}{about[1:]}." if about and what.reason else what.reason
+                said = " ".join(filter(None, (what.reason, f"{about[:1].upper()}{about[1:]}." if about else "")))
             case KeptFile():
                 said = what.sentence
             case Asked():
