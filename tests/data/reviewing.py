@@ -18,6 +18,7 @@ from octavo.data.live import Live
 from octavo.data.outbox import Outbox, Queued
 from octavo.data.shelf import Shelf
 from octavo.data.state import State
+from octavo.documents.parse import parse
 from tests.data.posting import DEADLINE, SETTLE, Anew
 
 WORDS = (
@@ -27,6 +28,7 @@ WORDS = (
     "```suggestion\nHello, reader and writer.\n```",
     "- a list\n- of two",
 )
+NODE = next(block.key for block in parse("# Intro\n\nHello, reader.").walk() if block.kind == "paragraph")
 VERDICT = "Two things to mend."
 PLACE = "verdict"
 
@@ -46,7 +48,7 @@ async def main(folder: str, origin: str, space: str, change_request: str, revisi
 
     for number, words in enumerate(WORDS):
         if not is_known(f"c{number}"):
-            op = comments.Create(at=at, page="intro", body=Markdown(markdown=words))
+            op = comments.Create(at=at, page="intro", node=NODE, body=Markdown(markdown=words))
             await outbox.gather(Queued(op, "comment", f"c{number}"))
             print(f"held {number}", flush=True)
             await asyncio.sleep(0.05)

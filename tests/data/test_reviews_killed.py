@@ -10,13 +10,41 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
-from octavo.api import change_requests, content
+from octavo.api import change_requests, comments, content
+from octavo.api.places import ChangeRequestRef
+from octavo.api.text import Raw
+from octavo.client.client import Client
+from octavo.data.drafts import Drafts
+from octavo.data.live import Live
+from octavo.data.outbox import Outbox
+from octavo.data.shelf import Shelf
+from octavo.data.state import State
+from octavo.data.suggesting import Wording, apply
+from octavo.documents.suggesting import suggestions
 from octavo.server.app import Platform
 from tests.data.reviewing import VERDICT, WORDS
 from tests.data.test_kills import TOXICS, served
 from tests.fault_proxy import FaultProxy, Toxic
 from tests.server.asking import Ask, Clock, small_world, space_with
+
+
+async def _the_author_applies_it(platform: Platform, ask: Ask, at: ChangeRequestRef) -> None:
+    """What was suggested, found in the comments as the author gets them, is what the page says."""
+    found = (await ask(comments.List(at=at, format="markdown"))).items
+    ((thread, (wanted,)),) = [(each, those) for each in found if (those := suggestions(each.body.text))]
+    assert thread.target.node
+    client, state = Client("http://octavo.test", SecretStr("key-ada"), transport=platform), State(None, "ada")
+    live = Live(client, Shelf(None, "ada"), Outbox(client, state, Drafts(state)))
+    sent = await apply(live, at, (Wording("intro", thread.target.node.id, thread.target.revision, wanted.text),))
+    assert sent.kind == "done"
+    await live.close()
+    await client.aclose()
+    state.close()
+    page = await ask(content.GetAsWritten(at=at, page_id="intro"))
+    assert page.markdown == Raw("# Intro\n\nHello, reader and writer.")
+
 
 LONGEST_LIFE = 1.5
 """Seconds, for those that have nothing to ask."""
@@ -92,5 +120,6 @@ async def test_each_comment_is_sent_once_and_then_the_verdict(kills: int, seed: 
         ("changes-requested", "mia", revision)
     ]
     assert killed >= kills, "It was not killed often enough to mean anything"
+    await _the_author_applies_it(platform, ask, at)
     platform.close()
     platform.world.store.close()

@@ -154,8 +154,8 @@ _FOLDS: dict[str, Fold] = {
 
 def _opened(entry: Entry) -> int:
     """By how much a write changes the number of open comments."""
-    if entry.state == "failed":
-        return 0
+    if entry.state in ("failed", "gathered"):
+        return 0  # what is held for a review is seen by nobody else
     match entry.op:
         case comments.Create():
             return 1

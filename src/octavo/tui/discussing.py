@@ -56,6 +56,10 @@ class Discussing(View):
         """Whether the block the cursor is on is of the page as it was."""
         return False
 
+    def source_of(self, block: Block) -> str:
+        """How a block is written, where another wording of it can be suggested. Empty elsewhere."""
+        return ""
+
     @property
     def known_threads(self) -> tuple[Comment, ...]:
         """The threads on show."""
@@ -127,6 +131,7 @@ class Discussing(View):
                 node=node,
                 title=f"{page[1]}, as it was" if self.is_on_old_side else page[1],
                 excerpt=excerpt,
+                source=self.source_of(block) if block is not None else "",
                 quote=self.is_on_old_side,
             )
 

@@ -13,6 +13,7 @@ from octavo.api.comments import Comment, Reply
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.entry import Basis
+from octavo.documents.suggesting import fenced
 from octavo.tui.ages import plural
 from octavo.tui.allowing import not_allowed_with
 from octavo.tui.emoji import emoji
@@ -48,10 +49,19 @@ def _may(
 
 
 def start_thread(
-    app: Octavo, at: Discussion, *, page: str | None, node: str | None, title: str, excerpt: str, quote: bool = False
+    app: Octavo,
+    at: Discussion,
+    *,
+    page: str | None,
+    node: str | None,
+    title: str,
+    excerpt: str,
+    quote: bool = False,
+    source: str = "",
 ) -> None:
     """Write a comment on a block of a page, on a page, or on the whole place. `quote`: the comment begins with the words
-    it is about, because they no longer stand on the page."""
+    it is about, because they no longer stand on the page. `source`: how the block is written, so that
+    another wording can be suggested."""
     if not _may(app, at, "comment"):
         return
 
@@ -61,7 +71,10 @@ def start_thread(
         return comments.Create(at=at, body=Markdown(markdown=text), **target)
 
     place = f"comment {_where(at)} {page or ''} {node or ''}"
-    _compose(app, at, place, f"Comment on {title}", excerpt, send, doing="comment", said="Comment written", about=title)
+    named = f"Comment on {title}"
+    _compose(
+        app, at, place, named, excerpt, send, doing="comment", said="Comment written", about=title, source=source
+    )
 
 
 def reply(app: Octavo, at: Discussion, comment: Comment, *, resolve: bool = False) -> None:
@@ -230,6 +243,7 @@ def _compose(
     start: str = "",
     basis: Basis | None = None,
     after: Sequence[Queued] = (),
+    source: str = "",
 ) -> None:
     def written(text: str) -> None:
         app.queue(Queued(send(text), doing, place, basis, about), *after, said=said)
@@ -238,7 +252,7 @@ def _compose(
         app.writes.hold(Queued(send(text), doing, place, basis, about))
 
     can_hold = isinstance(at, ChangeRequestRef) and doing in ("comment", "reply") and not after
-    compose(app, at, place, title, excerpt, written, start=start, hold=hold if can_hold else None)
+    compose(app, at, place, title, excerpt, written, start=start, hold=hold if can_hold else None, source=source)
 
 
 def compose(
@@ -251,9 +265,10 @@ def compose(
     *,
     start: str = "",
     hold: Callable[[str], None] | None = None,
+    source: str = "",
 ) -> None:
     """Let a text be written about `excerpt`, then give it to `written`, or to `hold` when it is to go out with a review.
-    It is the draft of `place` until then, and begins as `start`."""
+    It is the draft of `place` until then, and begins as `start`. `source` is what a suggested wording begins with."""
     from octavo.tui.editing import About
     from octavo.tui.naming_people import People
     from octavo.tui.screens.composer import Composer
@@ -279,6 +294,7 @@ def compose(
         about=About(title, place, state.namespace),
         people=People(app, at),
         can_hold=hold is not None,
+        suggestion=fenced(source) if source else "",
     )
     app.push_screen(composer, closed)
 

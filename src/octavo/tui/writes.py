@@ -87,7 +87,7 @@ class Writes:
             except NotSaved as error:
                 app.say(f"Couldn't hold the {write.doing}: {error}", tone="failed")
                 return
-            self._final = ""
+            self._final, self._back = "", None
         number = len(app.session.outbox.gathered(entry.at))
         app.say(f"Held for your review: {plural(number, 'comment')}. a or A sends them, H shows them.")
 
@@ -106,7 +106,7 @@ class Writes:
             if sent.kind != "done":
                 app.say(f"Couldn't {doing}. {sent.sentence}", tone="failed")
                 return
-            self._final = ""
+            self._final, self._back = "", None
         held = app.settings.undo_seconds
         app.say(said, seconds=max(held, NOTICE_SECONDS), undo=held > 0)
         if then is not None and not app.ending:

@@ -53,7 +53,7 @@ class ThreadLine:
     def state(self) -> str:
         """What became of it, in a word or two."""
         if self.held:
-            return "nobody else sees it yet"
+            return "not sent yet"
         became = "review" if self.verdict else "open" if self.open else "resolved"
         return became + (", outdated" if self.outdated else "")
 

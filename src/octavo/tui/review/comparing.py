@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from typing import ClassVar
 
 from textual import on
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 from textual.worker import WorkType
@@ -21,7 +23,9 @@ from octavo.data.live import Snapshot
 from octavo.documents import links
 from octavo.documents.blocks import Block, Document
 from octavo.documents.changes import Diff
+from octavo.documents.suggesting import suggestions, written
 from octavo.tui import following_links
+from octavo.tui.allowing import not_allowed_in
 from octavo.tui.hanging import BothSides
 from octavo.tui.page.compared import Compared
 from octavo.tui.page.diff_view import DiffView
@@ -45,6 +49,18 @@ _NOTHING = Compared(Diff(()), _EMPTY, _EMPTY)
 class Comparing(Railed):
     """A view of a change request with the diff of one of its changes, in a DiffView. A change without a diff is told in
     `#words`, which is shown while the view has the class `-words`. A subclass says which change."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "percent_sign",
+            "apply_suggestions",
+            "Apply suggestions",
+            key_display="%",
+            show=False,
+            tooltip="Apply all suggestions of this page",
+            id="suggestion.apply_all",
+        ),
+    ]
 
     def __init__(self, change_request: ChangeRequest, space: SpaceRef) -> None:
         super().__init__()
@@ -224,6 +240,17 @@ class Comparing(Railed):
 
     # The threads in it
 
+    def _suggesting(self) -> list[Comment]:
+        """The open threads of the page that suggest another wording."""
+        return [each for each in self._page_threads() if each.is_open and suggestions(each.body.text)]
+
+    def action_apply_suggestions(self) -> None:
+        from octavo.tui.writing.suggesting import apply_all  # few threads suggest any
+
+        page = self.page_on_show
+        if page is not None:
+            apply_all(self.octavo, self.at, page[1], self._suggesting())
+
     def draw_threads(self) -> None:
         """Show the threads as they are now between the lines of the diff."""
         if (both := self._both_sides) is not None:
@@ -303,6 +330,12 @@ class Comparing(Railed):
     def is_on_old_side(self) -> bool:
         return self._documents is not None and self.view.side == "old"
 
+    def source_of(self, block: Block) -> str:
+        if self._documents is None or self.is_on_old_side:
+            return ""
+        new = self._documents[1]
+        return written(new.source, new.find(block.key) or block)
+
     def threads_on(self, block: Block) -> list[Comment]:
         if block.kind == "thread":
             return [thread for thread in self._page_threads() if thread.id == block.key]
@@ -316,6 +349,10 @@ class Comparing(Railed):
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         change = self.change_on_show if self.is_mounted else None
+        if action == "apply_suggestions":
+            if not self._suggesting():
+                return "No open thread of this page suggests another wording."
+            return not_allowed_in(self.octavo, self.at.space_id, "edit")
         if action == "comment" and change is not None:
             if self.is_comparing:
                 return f"{change.title} is still loading."

@@ -76,6 +76,7 @@ class Composer(Dialog[str | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s,ctrl+enter", "send", "Send", tooltip="Send it", id="composer.send", priority=True),
         Binding("ctrl+t", "hold", "Hold", tooltip="Hold it for the review: it is sent with your verdict", id="composer.hold", priority=True),
+        Binding("ctrl+g", "suggest", "Suggest", tooltip="Suggest another wording: puts in the source of the block", id="composer.suggest", priority=True),
         Binding("ctrl+e", "edit", "Editor", tooltip="Go on in your own editor", id="composer.edit", priority=True),
         Binding("ctrl+r", "preview", "Preview", tooltip="Show it as it will look, or write on", id="composer.preview", priority=True),
         Binding("at", "mention", "Name somebody", key_display="@", tooltip="At the start of a word: choose a person to name", id="composer.mention", priority=True),
@@ -99,13 +100,15 @@ class Composer(Dialog[str | None]):
         limit: int | None = None,
         people: Nameable | None = None,
         can_hold: bool = False,
+        suggestion: str = "",
     ) -> None:
         """`title` says what it answers, `quoted` is an excerpt of that. `draft` is what the text begins with.
 
         `preview` gives a widget that shows a text as it will look. `editing_folder` is where a file for the editor
         may be; without it there is no editor. `about` says what is in it. `limit` is the most characters that can be
         sent. `trouble` says why nothing can be saved, when nothing can: then nothing can be sent. `people` can be named
-        with `@`. `can_hold`: it may be held for a review instead of sent; then `is_held` says which.
+        with `@`. `can_hold`: it may be held for a review instead of sent; then `is_held` says which. `suggestion` is
+        what a suggested wording begins with.
         """
         super().__init__()
         self._title, self._quoted, self._verb, self._placeholder = title, quoted, verb, placeholder
@@ -113,7 +116,7 @@ class Composer(Dialog[str | None]):
         self._save_draft, self._save_draft_now, self._trouble = save_draft, save_draft_now, trouble
         self._preview, self._limit, self._people = preview, limit, people
         self._folder, self._about = editing_folder, about
-        self._can_hold = can_hold
+        self._can_hold, self._suggestion = can_hold, suggestion
         self.is_held = False
         """Whether the answer is held for the review, not sent."""
         self._under_way: str | None = None
@@ -237,7 +240,7 @@ class Composer(Dialog[str | None]):
             return False
         if action == "edit" and self._folder is None:
             return False
-        if action == "hold" and not self._can_hold:
+        if (action == "hold" and not self._can_hold) or (action == "suggest" and not self._suggestion):
             return False
         if action == "mention" and (self._people is None or not self.query(Writing) or not self.writing.has_focus):
             return False
@@ -247,7 +250,8 @@ class Composer(Dialog[str | None]):
         keys = [
             f"ctrl+s {self._verb}",
             "ctrl+t hold" if self._can_hold else "",
-            "ctrl+e editor" if self._folder is not None else "",
+            "ctrl+g suggest" if self._suggestion else "",
+            "ctrl+e editor" if self._folder is not None and not self._suggestion else "",
             # Where there is more to choose from, the key bar names the rest.
             "ctrl+r preview" if self._preview is not None and not self._can_hold else "",
             "@ name" if self._people is not None and not self._can_hold else "",
@@ -288,6 +292,16 @@ class Composer(Dialog[str | None]):
             self._sending = self.writing.read_only = True
             self._stop_timer()
             self.app.run_worker(self._send(self.text, self._save_draft(self.text)))
+
+    def action_suggest(self) -> None:
+        writing = self.writing
+        if writing.read_only:
+            return
+        row, column = writing.cursor_location
+        writing.insert(("\n" if column else "") + self._suggestion)
+        # To the end of the first line in the fence: there one begins to change it.
+        writing.move_cursor((row + bool(column) + 1, 0))
+        writing.focus()
 
     def action_hold(self) -> None:
         if not self._done and not self._sending:

@@ -19,6 +19,7 @@ from octavo.api.comments import Comment, Reply
 from octavo.api.operation import ListPage
 from octavo.api.places import Discussion
 from octavo.data.live import Snapshot
+from octavo.documents.suggesting import suggestions
 from octavo.tui import clipboard, talking
 from octavo.tui.ages import long_age, plural
 from octavo.tui.allowing import OF_A_THREAD, not_allowed_with
@@ -29,6 +30,7 @@ from octavo.tui.page.lines import Line, Piece, fit
 from octavo.tui.page.look import Look
 from octavo.tui.screen import Following
 from octavo.tui.scrolling import Scrolling
+from octavo.tui.widgets.suggested import Suggested
 
 if TYPE_CHECKING:
     from octavo.tui.app import Octavo
@@ -64,6 +66,7 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         Binding("d", "resolve", "Done", tooltip="Resolve the thread; reopen it when it is resolved", id="comment.resolve"),
         Binding("D", "reply_resolve", "Reply, done", show=False, tooltip="Reply, and resolve when the reply is sent", id="thread.reply_resolve"),
         Binding("plus", "react", "React", key_display="+", tooltip="React with an emoji; the same again takes it back", id="comment.react"),
+        Binding("a", "apply", "Apply", tooltip="Put the wording this message suggests into the page", id="suggestion.apply"),
         Binding("e", "edit", "Edit", tooltip="Edit this message of mine", id="comment.edit"),
         Binding("X", "delete", "Delete", show=False, tooltip="Delete this message", id="comment.delete"),
         Binding("y", "copy", "Copy", show=False, tooltip="Copy the text of this message", id="comment.copy"),
@@ -95,6 +98,7 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         self.not_for_this: Callable[[], str | None] = lambda: None
         """Why what the keys do is not for this thread alone now, in a sentence. A list beside it sets it."""
         self._look = Look()
+        self._suggested = Suggested(lambda: self.octavo, self._arrange)
 
     @property
     def octavo(self) -> Octavo:
@@ -220,9 +224,13 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
             who = f" by {message.resolved_by.name}" if message.resolved_by and not message.is_open else ""
             head.append(Piece(f" · {word}{who}", self._state_style()))
         lines = [Line(fit(head, width))]
-        document = parse(message.body.text or "(no words)")
-        for line in lay_out(document.blocks, max(16, width - indent - 2), look).lines:
-            lines.append(Line([Piece(" " * (indent + 2)), *line.pieces]))
+        room = max(16, width - indent - 2)
+        body: list[Line] | None = None
+        if self.comment is not None and self.at is not None:
+            body = self._suggested.lines(self.at, self.comment, message, room, look)
+        if body is None:
+            body = lay_out(parse(message.body.text or "(no words)").blocks, room, look).lines
+        lines += [Line([Piece(" " * (indent + 2)), *line.pieces]) for line in body]
         if message.reactions:
             said = "  ".join(f"{emoji(each.emoji)} {each.count}" for each in message.reactions)
             lines.append(Line([Piece(" " * (indent + 2)), Piece(said, look.muted)]))
@@ -289,6 +297,10 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
     # Acting
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        if action == "apply" and self.comment is not None and self.message is not None:
+            from octavo.tui.writing.suggesting import why_not_apply  # few messages suggest anything
+
+            return why_not_apply(self.octavo, self.at, self.comment, self.message)
         if action not in (*OF_A_THREAD, "copy"):
             return None
         message, comment = self.message, self.comment
@@ -349,6 +361,17 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
     def action_react(self) -> None:
         if self.at is not None and self.comment is not None and self.message is not None:
             talking.choose_reaction(self.octavo, self.at, self.comment, self.message)
+
+    def action_apply(self) -> None:
+        if self.at is not None and self.comment is not None and self.message is not None:
+            from octavo.tui.writing.suggesting import apply_one  # few messages suggest anything
+
+            apply_one(self.octavo, self.at, self.comment, self.message)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "apply" and (self.message is None or not suggestions(self.message.body.text)):
+            return False
+        return super().check_action(action, parameters)
 
     def action_edit(self) -> None:
         if self.at is not None and self.comment is not None and self.message is not None:

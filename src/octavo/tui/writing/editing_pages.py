@@ -75,6 +75,11 @@ class PageEdit:
         else:
             await self._open_anew()
 
+    async def open_with(self, change: Callable[[str], str]) -> None:
+        """Open the page as it is now with a `change` made to it, which is sent when the editor changes anything more."""
+        if self.change_request is not None:
+            await self._read(Into(self.space, change_request=self.change_request), change)
+
     async def _open_anew(self) -> None:
         if self.change_request is not None:
             await self._read(Into(self.space, change_request=self.change_request))
@@ -164,7 +169,7 @@ class PageEdit:
 
     # The editor
 
-    async def _read(self, into: Into) -> None:
+    async def _read(self, into: Into, change: Callable[[str], str] = lambda text: text) -> None:
         """Read the page as it is now, and open it."""
         try:
             with meanwhile(self.app, f"Opening {self.title}…"):
@@ -181,7 +186,7 @@ class PageEdit:
             where = into.title if into.change_request is not None else "this space"
             self.app.say(f"{self.title} is not in {where}, or has no text that can be edited.", tone="care")
             return
-        await self._edit(place, into, text)
+        await self._edit(place, into, Raw(change(text.text)))
 
     async def _head(self, into: Into) -> str | None:
         """Where it stands now."""

@@ -1,0 +1,131 @@
+"""Another wording of a block that a comment suggests: a fence in it with the word `suggestion`. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from octavo.documents.blocks import Block
+
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})[ \t]*(\S*)")
+_TICKS = re.compile(r"`+")
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A suggested wording, and where its fence stands in the comment: first line, and the line after its last."""
+
+    text: str
+    lines: tuple[int, int]
+
+
+def suggestions(comment: str) -> tuple[Suggestion, ...]:
+    """What a comment suggests. What stands in another fence is no suggestion."""
+    return tuple(_fences(comment.split("\n"))) if "suggestion" in comment else ()
+
+
+def _fences(lines: list[str]) -> Iterator[Suggestion]:
+    number = 0
+    while number < len(lines):
+        opening = _FENCE.match(lines[number])
+        if opening is None:
+            number += 1
+            continue
+        mark, first = opening[1], number
+        closing = re.compile(rf" {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t\r]*$")
+        number += 1
+        while number < len(lines) and not closing.match(lines[number]):
+            number += 1
+        if opening[2].lower() == "suggestion":
+            yield Suggestion("\n".join(lines[first + 1 : number]), (first, min(number + 1, len(lines))))
+        number += 1
+
+
+def fenced(source: str) -> str:
+    """`source` as a suggestion, in a fence that nothing in it ends."""
+    longest = max((len(each) for each in _TICKS.findall(source)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}suggestion\n{source}\n{fence}\n"
+
+
+def source_of(page: str, key: str) -> str | None:
+    """The lines of the block called `key`, as they are written. None where it is not there, or its lines are not known."""
+    blocks = _blocks(page)
+    return blocks[key][1] if key in blocks else None
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A page with a suggestion in it, or why it was not put in."""
+
+    kind: Literal["applied", "same", "changed"]
+    """`same`: the page says so already. `changed`: the block is not as it was when it was suggested, or gone."""
+    text: str
+
+
+def applied(page: str, key: str, was: str | None, wanted: str) -> Applied:
+    """`page` with `wanted` in the place of the block called `key`, which said `was` when that was suggested.
+
+    Nothing is written over that says anything else than `was`. Where it stands elsewhere by now, and only there, it is
+    found by its lines.
+    """
+    blocks = _blocks(page)
+    here = blocks.get(key)
+    if was is not None and (here is None or here[1] != was):
+        alike = {lines: said for lines, said in blocks.values() if said == was}
+        here = next(iter(alike.items())) if len(alike) == 1 else None
+    if here is None or was is None:
+        says_so = any(said == wanted.strip("\n") for _, said in blocks.values()) and wanted.strip() != ""
+        return Applied("same" if says_so else "changed", page)
+    if here[1] == wanted.strip("\n"):
+        return Applied("same", page)
+    (first, last), lines = here[0], page.split("\n")
+    end = "\r" if lines[first].endswith("\r") else ""
+    new = [line.removesuffix("\r") + end for line in wanted.split("\n")] if wanted.strip() else []
+    if not new:  # with it goes the blank line before the next
+        while last < len(lines) and not lines[last].strip():
+            last += 1
+    return Applied("applied", "\n".join([*lines[:first], *new, *lines[last:]]))
+
+
+def beside(page: str, key: str, wanted: str) -> str:
+    """`page` with `wanted` beside the block called `key`, between the marks of a conflict; at its end, where that is
+    gone."""
+    lines = page.split("\n")
+    (first, last), _ = _blocks(page).get(key, ((len(lines), len(lines)), ""))
+    marked = [
+        "<<<<<<< what stands there now",
+        *lines[first:last],
+        "=======",
+        *wanted.split("\n"),
+        ">>>>>>> what is suggested",
+    ]
+    return "\n".join([*lines[:first], *marked, *lines[last:]])
+
+
+def written(source: str, block: Block) -> str:
+    """The lines of a block of a page whose source is this."""
+    lines = source.split("\n")[block.lines[0] : block.lines[1]]
+    while lines and not lines[-1].strip():
+        lines.pop()
+    return "\n".join(lines)
+
+
+def _blocks(page: str) -> dict[str, tuple[tuple[int, int], str]]:
+    """The lines of each block, by its key, and what stands in them."""
+    from octavo.documents.parse import parse  # the parser takes 30 ms to load, and only who applies one needs it
+
+    document, lines = parse(page), page.split("\n")
+    if document.source.count("\n") + 1 != len(lines):
+        return {}  # it has ends of lines of its own kind: which line is which is not known
+    found = {}
+    for block in document.walk():
+        first, last = block.lines
+        while last > first and not lines[last - 1].strip():
+            last -= 1
+        if last > first:
+            found[block.key] = (first, last), "\n".join(line.removesuffix("\r") for line in lines[first:last])
+    return found

@@ -1,0 +1,99 @@
+"""A suggested wording in a thread: what the block says against what is suggested, word by word, as diffs show it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from octavo.api import content
+from octavo.api.comments import Comment, Reply
+from octavo.api.errors import ApiError
+from octavo.api.places import Discussion, RevisionRef
+from octavo.documents.suggesting import source_of, suggestions
+from octavo.tui.page.lines import Line, Piece
+from octavo.tui.page.look import Look
+
+if TYPE_CHECKING:
+    from octavo.tui.app import Octavo
+    from octavo.tui.page.compared import Compared
+
+Block = tuple[str, str, str]
+"""A page, a revision of it, and the key of a block there."""
+
+
+class Suggested:
+    """What threads suggest, compared with the blocks they hang on. `changed` is called when one more is read."""
+
+    def __init__(self, octavo: Callable[[], Octavo], changed: Callable[[], None]) -> None:
+        self._octavo, self._changed = octavo, changed
+        self._compared: dict[tuple[Block, str], Compared | None] = {}
+        """None: it is being read, or cannot be."""
+
+    def lines(
+        self, at: Discussion, thread: Comment, message: Comment | Reply, width: int, look: Look
+    ) -> list[Line] | None:
+        """A message with what it suggests. None where it suggests nothing, or it is not known for what."""
+        found = suggestions(message.body.text)
+        target = thread.target
+        if not found or target.page is None or target.node is None or target.revision is None:
+            return None
+        block = (target.page.id, target.revision, target.node.id)
+        if missing := [each.text for each in found if (block, each.text) not in self._compared]:
+            self._compared |= {(block, text): None for text in missing}
+            self._octavo().background(self._compare(at, block, missing))
+        from octavo.documents.parse import parse
+        from octavo.tui.page.layout import lay_out
+
+        out: list[Line] = []
+        written, start = message.body.text.split("\n"), 0
+
+        def words(end: int) -> None:
+            text = "\n".join(written[start:end])
+            if text.strip():
+                out.extend(lay_out(parse(text).blocks, width, look).lines)
+                out.append(Line([]))
+
+        for each in found:
+            compared = self._compared[block, each.text]
+            if compared is None:
+                return None
+            words(each.lines[0])
+            out += [Line([Piece("suggests", look.muted)]), *_set(compared, width, look), Line([])]
+            start = each.lines[1]
+        words(len(written))
+        return out[:-1]
+
+    async def _compare(self, at: Discussion, block: Block, wanted: list[str]) -> None:
+        from octavo.tui.page.compared import compare
+
+        page, revision, key = block
+        ref = RevisionRef(space_id=at.space_id, revision_id=revision)
+        try:
+            found = await self._octavo().session.live.known(content.GetPage(at=ref, page_id=page, format="markdown"))
+        except ApiError:
+            return  # what is suggested is shown as it was written
+        was = await asyncio.to_thread(source_of, found.markdown or "", key)
+        if was is None:
+            return
+        for text in wanted:
+            self._compared[block, text] = await asyncio.to_thread(compare, was, text)
+        self._changed()
+
+
+def _set(compared: Compared, width: int, look: Look) -> list[Line]:
+    """The lines of a diff of two wordings."""
+    from octavo.tui.page.change_lines import set_diff_unit
+    from octavo.tui.page.changing import changes, source_changes
+    from octavo.tui.page.diff_units import Unfolding
+    from octavo.tui.page.layout import set_block
+    from octavo.tui.page.setting import Folds, Setting
+    from octavo.tui.page.side_by_side import Room
+
+    found = changes(compared.diff, Unfolding(), {}) if not compared.diff.is_empty else source_changes(compared.hunks)
+    setting = Setting(look, Folds(), set_block, room=width)
+    room = Room.of(width, split=False)
+    lines = [line for unit in found.units if unit.kind != "title" for line in set_diff_unit(setting, unit, room)]
+    while lines and not "".join(piece.text for piece in lines[0].pieces).strip(" │┊"):
+        lines.pop(0)
+    return lines

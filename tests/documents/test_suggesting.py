@@ -1,0 +1,144 @@
+"""Suggested wordings: found in comments, and put into pages without touching anything else."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.documents.parse import parse
+from octavo.documents.suggesting import applied, fenced, source_of, suggestions
+
+PAGE = """# Time
+
+All times are in UTC.
+
+- one
+- two
+
+```python
+ticks = "```"
+```
+
+All times are in UTC.
+
+{% hint style="info" %}
+Mind the gap.
+{% endhint %}
+"""
+
+
+def key_of(page: str, words: str, kind: str = "") -> str:
+    return next(
+        each.key for each in parse(page).walk() if words in each.plain() and kind in ("", each.kind) and each.lines[1]
+    )
+
+
+TEXTS = st.text(st.sampled_from("a `~\n#<>-{%}|\\_*é😀=s"), max_size=60)
+
+
+@given(TEXTS, TEXTS, TEXTS)
+def test_whatever_is_suggested_comes_back_as_it_was(before: str, source: str, after: str) -> None:
+    before, after = (each.replace("`", "").replace("~", "") for each in (before, after))
+    comment = f"{before}\n{fenced(source)}{after}"
+    assert [each.text for each in suggestions(comment)] == [source]
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "No fence: suggestion",
+        "```python\nsuggestion\n```",
+        "````\n```suggestion\nnot one\n```\n````",
+        "    ```suggestion\n    x",
+    ],
+)
+def test_what_is_no_suggestion(comment: str) -> None:
+    assert suggestions(comment) == ()
+
+
+def test_several_in_one_comment_and_one_that_does_not_end() -> None:
+    found = suggestions("Better:\n\n```suggestion\none\n```\nor\n~~~ Suggestion\ntwo\n~~~\n```suggestion\nthree")
+    assert [each.text for each in found] == ["one", "two", "three"]
+    assert found[0].lines == (2, 5)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        "All times are in UTC+0.",
+        "<<<<<<< main\na\n=======\nb\n>>>>>>> x",
+        "````\n```\n````",
+        "{% hint %}",
+        "<details>",
+        "a\n\nb",
+        "| a |\n| - |",
+    ],
+)
+def test_only_the_lines_of_the_block_change(wanted: str) -> None:
+    key = key_of(PAGE, "All times")
+    done = applied(PAGE, key, source_of(PAGE, key), wanted)
+    assert done.kind == "applied"
+    assert done.text == PAGE.replace("All times are in UTC.", wanted, 1)
+
+
+def test_an_item_and_what_is_in_a_hint_are_their_lines() -> None:
+    item = key_of(PAGE, "two", "item")
+    assert source_of(PAGE, item) == "- two"
+    assert applied(PAGE, item, "- two", "- three").text == PAGE.replace("- two", "- three")
+    inside = key_of(PAGE, "Mind the gap.", "paragraph")
+    assert applied(PAGE, inside, "Mind the gap.", "Mind it.").text == PAGE.replace("Mind the gap.", "Mind it.")
+
+
+def test_nothing_is_written_over_what_changed_since() -> None:
+    key = key_of(PAGE, "Mind the gap.", "paragraph")
+    for now in (
+        PAGE.replace("Mind the gap.", "Mind the gaps."),
+        PAGE.replace("Mind the gap.", "Mind **the** gap."),
+        "# Time",
+    ):
+        done = applied(now, key, "Mind the gap.", "Mind it.")
+        assert (done.kind, done.text) == ("changed", now)
+
+
+def test_what_is_not_known_to_be_as_it_was_is_not_written_over() -> None:
+    key = key_of(PAGE, "Mind the gap.", "paragraph")
+    assert applied(PAGE, key, None, "Mind it.").kind == "changed"
+
+
+def test_what_stands_elsewhere_by_now_is_found_by_its_lines() -> None:
+    now = PAGE.replace("# Time\n\nAll times are in UTC.\n", "# Time\n")
+    second = key_of(PAGE, "All times") + "-2"
+    assert second in {each.key for each in parse(PAGE).walk()}
+    done = applied(now, second, "All times are in UTC.", "In UTC.")
+    assert done.text == now.replace("All times are in UTC.", "In UTC.")
+
+
+def test_it_says_so_already() -> None:
+    key = key_of(PAGE, "Mind the gap.", "paragraph")
+    now = applied(PAGE, key, "Mind the gap.", "Mind it.").text
+    assert applied(now, key, "Mind the gap.", "Mind it.").kind == "same"
+
+
+def test_lines_end_as_those_of_the_page() -> None:
+    page = PAGE.replace("\n", "\r\n")
+    key = key_of(page, "Mind the gap.", "paragraph")
+    done = applied(page, key, source_of(page, key), "Mind\nit.")
+    assert done.text == page.replace("Mind the gap.", "Mind\r\nit.")
+
+
+def test_nothing_suggested_takes_the_block_out() -> None:
+    key = key_of(PAGE, "two", "item")
+    assert applied(PAGE, key, "- two", "").text == PAGE.replace("- two\n\n", "")
+
+
+@given(TEXTS, TEXTS)
+def test_no_other_line_ever_changes(page: str, wanted: str) -> None:
+    for block in parse(page).walk():
+        was = source_of(page, block.key)
+        done = applied(page, block.key, was, wanted)
+        if done.kind == "applied":
+            assert was is not None
+            assert done.text.count("\n") - page.count("\n") <= wanted.count("\n")
+            kept = [line for line in page.split("\n") if line not in was.split("\n")]
+            assert all(line in done.text.split("\n") for line in kept if line.strip())

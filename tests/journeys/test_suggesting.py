@@ -1,0 +1,141 @@
+"""Another wording is suggested in a comment, and its author puts it into the page by one key."""
+
+from __future__ import annotations
+
+from octavo.api import change_requests, comments, content
+from octavo.api.bodies import Markdown
+from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.documents.parse import parse
+from octavo.documents.suggesting import fenced
+from tests.journeys.stage import MARA, Run, Stage
+from tests.journeys.test_reviewing import open_one
+
+HARBOUR = SpaceRef(space_id="harbour-api")
+TOMAS = "tomas-okafor"
+
+
+async def seven(run: Run) -> ChangeRequestRef:
+    listed = (await run.ask(change_requests.List(at=HARBOUR), MARA)).items
+    return next(each for each in listed if each.number == 7).ref(HARBOUR)
+
+
+async def the_page(run: Run, at: ChangeRequestRef) -> tuple[str, str]:
+    """The id and text of the page on times, as it is in the change request."""
+    pages = (await run.ask(content.ListPages(at=at), MARA)).walk()
+    page = next(each for each in pages if each.title == "Time and time zones")
+    text = (await run.ask(content.GetAsWritten(at=at, page_id=page.id), MARA)).markdown
+    assert text is not None
+    return page.id, text.text
+
+
+async def suggest(run: Run, at: ChangeRequestRef, words: str, wanted: str) -> None:
+    page, text = await the_page(run, at)
+    key = next(each.key for each in parse(text).walk() if words in each.plain() and each.kind == "paragraph")
+    body = Markdown(markdown=f"Shorter:\n\n{fenced(wanted)}")
+    await run.ask(comments.Create(at=at, page=page, node=key, body=body), TOMAS)
+
+
+async def write(run: Run, at: ChangeRequestRef, page: str, text: str) -> None:
+    change = content.UpdatePage(page=page, document=content.DocumentBody(markdown=text))
+    await run.ask(content.Edit(at=at, changes=(change,)), TOMAS)
+
+
+async def test_the_block_is_put_into_the_composer_to_be_changed(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await open_one(run, "refused")
+        await run.see("− All times")
+        await run.press("enter", "c")
+        await run.see("ctrl+g suggest")
+        await run.press("ctrl+g")
+        await run.see("```suggestion", "All times in requests and answers are UTC")
+        await run.press("S", "o", ":", "space")
+        await run.press("ctrl+s")
+        await run.sent()
+        (sent,) = run.gate.sent(comments.Create)
+        assert sent.body.markdown.startswith("```suggestion\nSo: All times in requests and answers are UTC")
+        assert sent.body.markdown.rstrip().endswith("\n```")
+        assert sent.node
+
+
+async def test_a_suggestion_is_seen_as_a_diff_applied_and_taken_back(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        at = await seven(run)
+        _, before = await the_page(run, at)
+        await suggest(run, at, "All times in requests", "All times are in UTC.")
+        await open_one(run, "refused")
+        await run.see("● 3 open")
+        await run.see("− All times")
+        await run.press("enter", "t", "enter")
+        await run.see(
+            "Shorter:", "suggests", "− All times in requests and answers", "+ All times are in UTC.", "a apply"
+        )
+        await run.press("a")
+        await run.hear("Applied to Time and time zones. d resolves the thread, D answers it first.")
+        _, after = await the_page(run, at)
+        lines = before.split("\n")
+        first = next(number for number, line in enumerate(lines) if line.startswith("All times in requests"))
+        last = next(number for number in range(first, len(lines)) if not lines[number].strip())
+        assert after == "\n".join([*lines[:first], "All times are in UTC.", *lines[last:]])
+        await run.press("a")
+        await run.hear("Time and time zones says so already: d resolves the thread.")
+        assert len(run.gate.sent(content.Edit)) == 1
+
+
+async def test_applied_by_mistake_it_is_taken_back_with_u(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        at = await seven(run)
+        _, before = await the_page(run, at)
+        await suggest(run, at, "All times in requests", "{% hint %}\n<<<<<<< x\n~~~")
+        await open_one(run, "refused")
+        await run.see("● 3 open")
+        await run.see("− All times")
+        await run.press("enter", "t", "enter")
+        await run.see("suggests")
+        await run.press("a")
+        await run.hear("Applied to Time and time zones.")
+        assert "<<<<<<< x" in (await the_page(run, at))[1]
+        await run.press("u")
+        await run.hear("Taken back: the page is as it was.")
+        assert (await the_page(run, at))[1] == before
+
+
+async def test_where_the_block_was_edited_since_nothing_is_written_and_the_editor_is_offered(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        at = await seven(run)
+        await suggest(run, at, "All times in requests", "All times are in UTC.")
+        page, text = await the_page(run, at)
+        now = text.replace("All times in requests", "All the times in requests")
+        await write(run, at, page, now)
+        await open_one(run, "refused")
+        await run.see("● 3 open")
+        await run.see("− All times")
+        await run.press("enter", "t", "enter")
+        await run.see("suggests")
+        await run.press("a")
+        await run.hear("Nothing is written: the block was edited since this was suggested, or is gone.")
+        await run.see("Settle it in Time and time zones?")
+        await run.press("n")
+        assert (await the_page(run, at))[1] == now
+        assert not run.gate.sent(content.Edit)
+
+
+async def test_all_suggestions_of_a_page_are_applied_at_once_and_each_is_told(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        at = await seven(run)
+        _, before = await the_page(run, at)
+        words = [each.plain() for each in parse(before).walk() if each.kind == "paragraph"]
+        await suggest(run, at, words[0], "All times are in UTC.")
+        await suggest(run, at, words[-1], "The end.")
+        await open_one(run, "refused")
+        await run.see("● 4 open")
+        await run.press("%")
+        await run.see("Apply 2 suggestions to Time and time zones?", "All times are in UTC.", "The end.")
+        await run.press("y")
+        await run.hear("2 of 2 suggestions applied.")
+        _, after = await the_page(run, at)
+        assert "All times are in UTC.\n" in after
+        assert "The end." in after
+        assert len(run.gate.sent(content.Edit)) == 1
+        await run.press("u")
+        await run.hear("Taken back: the page is as it was.")
+        assert (await the_page(run, at))[1] == before
