@@ -72,9 +72,7 @@ def start_thread(
 
     place = f"comment {_where(at)} {page or ''} {node or ''}"
     named = f"Comment on {title}"
-    _compose(
-        app, at, place, named, excerpt, send, doing="comment", said="Comment written", about=title, source=source
-    )
+    _compose(app, at, place, named, excerpt, send, doing="comment", said="Comment written", about=title, source=source)
 
 
 def reply(app: Octavo, at: Discussion, comment: Comment, *, resolve: bool = False) -> None:

@@ -29,8 +29,8 @@ def page_of(entry: Entry) -> str:
 def named(entry: Entry, titles: Mapping[str, str]) -> str:
     """What a held comment is about."""
     if hasattr(entry.op, "comment_id"):
-        return "Reply"
-    return titles.get(page_of(entry), "A page") if page_of(entry) else "The whole change request"
+        return f"Reply: {entry.about}" if entry.about else "Reply"
+    return titles.get(page_of(entry)) or entry.about or ("A page" if page_of(entry) else "The whole change request")
 
 
 def told(held: tuple[Entry, ...], titles: Mapping[str, str]) -> list[str]:
