@@ -21,9 +21,9 @@ from octavo.data.live import Live
 from octavo.data.outbox import Outbox
 from octavo.data.shelf import Shelf
 from octavo.data.state import State
-from octavo.data.suggesting import Wording, apply
 from octavo.documents.suggesting import suggestions
 from octavo.server.app import Platform
+from octavo.tui.writing.applying import Wording, apply
 from tests.data.reviewing import VERDICT, WORDS
 from tests.data.test_kills import TOXICS, served
 from tests.fault_proxy import FaultProxy, Toxic

@@ -85,7 +85,7 @@ async def test_a_verdict_with_its_comments_can_be_taken_back_while_it_waits(stag
         await run.press("ctrl+s")
         await run.hear("Approved #7, with 1 comment")
         await run.press("u")
-        await run.hear("Taken back: approve #7. Held again: comment.")
+        await run.hear("Taken back: approve #7. Held again: comment")
         await run.see("◌ 1 held")
         await run.press("a")
         await run.see("Clear now.")

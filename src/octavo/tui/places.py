@@ -12,6 +12,7 @@ from octavo.tui.page.diff_view import DiffView
 from octavo.tui.page.three_way import ThreeWay
 from octavo.tui.page.view import PageView
 from octavo.tui.panes import TwoPanes
+from octavo.tui.review.comparing import Comparing
 from octavo.tui.review.comparing_with import ComparingWith
 from octavo.tui.review.merging_several import MergeSeveralDialog
 from octavo.tui.review.proposing import Proposing
@@ -83,6 +84,7 @@ PLACES: tuple[type[DOMNode], ...] = (
     Proposing,
     MergeSeveralDialog,
     ChangeRequestScreen,
+    Comparing,
     ComparingWith,
     TakingBack,
     DiffView,

@@ -301,6 +301,11 @@ class Comparing(Railed):
             self._hanging_in = BothSides(self._documents)
         return self._hanging_in
 
+    @property
+    def _posted(self) -> list[Comment]:
+        """The threads others see too: none that are held for a review."""
+        return [thread for thread in self._threads if self.octavo.known.held(thread.id) is None]
+
     def _page_threads(self) -> tuple[Comment, ...]:
         change = self.change_on_show
         if change is not None and change.key == WHOLE:

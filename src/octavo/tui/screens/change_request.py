@@ -147,7 +147,7 @@ class ChangeRequestScreen(TakingBack, Proposing):
             return
         titles = {page.id: page.title or "Untitled" for root in self.after for page in root.walk()}
         also = discussed(self._threads, self.changed, titles)
-        counts = open_on(self._threads)
+        counts = open_on(self._posted)
         tight = self.has_class("-narrow")
         conflicting = self.conflicting | self.comparisons.undecided
         marks = Marks(self.marks.keys, self.marks.changed, counts, self.comparisons.sizes, conflicting, tight)
@@ -233,13 +233,12 @@ class ChangeRequestScreen(TakingBack, Proposing):
         if not self.is_mounted:
             return
         about, space = self._change_request, self.octavo.known.space(self._space.space_id)
-        still_open = sum(thread.is_open_thread for thread in self._threads)
+        still_open = sum(thread.is_open_thread for thread in self._posted)
         width = max(20, self.size.width)
         conflicts = len(self.conflicting), len(self.comparisons.undecided) if about.status in UNDECIDED else 0
         self._held = self.held_comments
-        still_open -= sum(self.octavo.known.held(thread.id) is not None for thread in self._threads)
-        title = space.title if space else ""
-        head = standing.head(about, title, self.reviews, still_open, width, *conflicts, len(self._held))
+        place = space.title if space else "", self.reviews, still_open, width
+        head = standing.head(about, *place, *conflicts, len(self._held))
         self._say("#head", head)
         said = standing.reviewers(about, self.reviews, self._requested, self._contributors, self._newer)
         self._say("#standing", said)

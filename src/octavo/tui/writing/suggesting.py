@@ -10,11 +10,11 @@ from octavo.api.comments import Comment, Reply
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.once import Sent
-from octavo.data.suggesting import Outcome, Wording, apply, take_back
 from octavo.documents.suggesting import beside, suggestions
 from octavo.tui.ages import plural
 from octavo.tui.allowing import not_allowed_in
 from octavo.tui.writes import Back
+from octavo.tui.writing.applying import Outcome, Wording, apply, take_back
 
 if TYPE_CHECKING:
     from octavo.tui.app import Octavo

@@ -13,9 +13,9 @@ from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
-from octavo.data.suggesting import Wording, apply, take_back
 from octavo.documents.parse import parse
 from octavo.documents.suggesting import fenced, suggestions
+from octavo.tui.writing.applying import Wording, apply, take_back
 from tests.data.sends import Gate
 from tests.data.test_deciding import edit, nap
 from tests.server.asking import Ask
