@@ -161,7 +161,7 @@ def _both(conflict: Conflict) -> str:
         return words
     ours, theirs = (segments(text).children or () for text in (main, proposed))
     if conflict.kind in ("row", "line"):
-        return _ended(main, conflict) + proposed if main != proposed else main
+        return main.rstrip("\n") + "\n" + proposed
     found: list[str] = []
     for stretch in stretches([each.key for each in ours], [each.key for each in theirs]):
         found += [each.source for each in ours[stretch.i1 : stretch.i2]]
