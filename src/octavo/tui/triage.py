@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from octavo.api.comments import Comment
 from octavo.api.places import Discussion
+from octavo.tui.ages import short_age
 from octavo.tui.naming_people import mention_of
 
 _MARKED = re.compile(r"(\*{1,2}|`)(?=\S)([^*`\n]{1,300})(?<=\S)\1")
@@ -105,6 +106,16 @@ def _known(threads: Sequence[Thread], now: datetime, me: str) -> list[Narrowing]
 def narrowed(threads: Iterable[Thread], by: Collection[Narrowing]) -> list[Thread]:
     """The threads for which all of `by` holds."""
     return [thread for thread in threads if all(each.holds(thread) for each in by)]
+
+
+def told_of_places(threads: Iterable[Thread]) -> dict[str, str]:
+    """What is told of each place: how many threads are there, and how old the oldest is."""
+    there: dict[str, list[Thread]] = {}
+    for thread in threads:
+        there.setdefault(thread.place, []).append(thread)
+    return {
+        place: f"{len(each)} · oldest {short_age(min(one.posted_at for one in each))}" for place, each in there.items()
+    }
 
 
 def names(markdown: str, me: str) -> bool:

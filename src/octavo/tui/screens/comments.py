@@ -181,7 +181,7 @@ class CommentsScreen(TwoPanes, BesideThread):
             for each in sections.sections
         )
         shown = triage.narrowed(self._of_section(), self._narrowing)
-        self._places = _headings_of(shown)
+        self._places = {place: Heading(place, said) for place, said in triage.told_of_places(shown).items()}
         self._say_what_is_empty()
         self.rows.show(shown)
         if not self._complete:
@@ -407,17 +407,6 @@ class CommentsScreen(TwoPanes, BesideThread):
     def action_copy(self) -> None:
         if not self._on_ticked("copy"):
             super().action_copy()
-
-
-def _headings_of(threads: Iterable[Thread]) -> dict[str, Heading]:
-    """The heading of each place: how many threads are there, and how old the oldest is."""
-    there: dict[str, list[Thread]] = {}
-    for thread in threads:
-        there.setdefault(thread.place, []).append(thread)
-    return {
-        place: Heading(place, f"{len(each)} · oldest {short_age(min(one.posted_at for one in each))}")
-        for place, each in there.items()
-    }
 
 
 SCREEN = CommentsScreen
