@@ -107,6 +107,8 @@ async def test_what_both_moved_stands_where_the_side_that_is_taken_has_it(stage:
         await contest.open()
         await contest.update()
         await run.see("0 of 1 decided", "moved by both")
+        await run.press("b")
+        await run.hear("It stands in one place: m leaves it where main has it")
         await run.press("t")
         shown = await contest.preview()
         await contest.send()
@@ -126,7 +128,7 @@ async def test_what_one_side_deleted_and_the_other_edited_shows_the_edit(stage: 
         await contest.texts(PAGE, sides["m"], sides["t"])
         await contest.open()
         await contest.update()
-        await run.see("conflict 1 of 1", "before dusk", "before noon", "nothing: deleted", "not decided")
+        await run.see("conflict 1 of 1  Stores", "before dusk", "before noon", "nothing: deleted", "not decided")
         await run.press(key)
         await run.see("becomes", "1 of 1 decided")
         shown = await contest.preview()
@@ -198,6 +200,29 @@ async def test_a_page_that_both_renamed_is_called_what_was_chosen(stage: Stage) 
         await contest.merge()
         assert (await contest.page("Storerooms")).id == stores.id
         assert await contest.text("Storerooms") == shown == PAGE.replace("# Stores", "# Storerooms")
+
+
+async def test_what_both_set_besides_the_text_is_no_part_of_the_text(stage: Stage) -> None:
+    async with stage.play() as run:
+        contest = Contest(run)
+        await contest.publish(new(PAGE), subject="Write down the stores")
+        stores = await contest.page("Stores")
+        await contest.propose(UpdatePage(page=stores.id, description="Where things are"))
+        number = contest.number
+        await contest.publish(UpdatePage(page=stores.id, description="What there is"))
+        contest.number = number
+        await contest.open()
+        await contest.update()
+        await run.see("what it is called and the like", "description: What there is", "description: Where things are")
+        assert "merged from" not in run.text
+        await run.press("b")
+        await run.hear("Here only one of the sides can be taken: m or t.")
+        await run.press("t")
+        assert await contest.preview() == PAGE
+        await contest.send()
+        await contest.merge()
+        assert (await contest.page("Stores")).description == "Where things are"
+        assert await contest.text("Stores") == PAGE
 
 
 async def test_two_pages_of_one_name_are_said_before_they_are_merged(stage: Stage) -> None:

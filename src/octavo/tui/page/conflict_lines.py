@@ -14,7 +14,7 @@ from octavo.documents.merging.resolution import Choice
 from octavo.tui.page.change_lines import set_diff_unit
 from octavo.tui.page.changing import changes
 from octavo.tui.page.compared import Compared
-from octavo.tui.page.contested import Shown, whole
+from octavo.tui.page.contested import FIELDS, Shown, whole
 from octavo.tui.page.diff_units import DiffUnit, Unfolding
 from octavo.tui.page.lines import Line, Piece, cut, fit, padded, width_of
 from octavo.tui.page.look import PLAIN, Look
@@ -35,6 +35,7 @@ _KINDS = {
     "line": "a line of code",
     "heading": "a heading",
     "moved": "moved by both",
+    FIELDS: "what it is called and the like",
 }
 """What a conflict is about, where that is not clear."""
 _COUNTED = re.compile(r"(\d+) unchanged (\w+)")
@@ -171,7 +172,9 @@ def _becomes(setting: Setting, shown: Shown, decided: Decided, width: int) -> li
     """The words that will be sent, those marked that are not as in main. Without a choice, how to choose."""
     look, choice = setting.look, decided.choice
     if choice is None:
-        ways = [("m", f"takes {decided.sides[0]}"), ("t", decided.sides[1]), ("b", "both"), ("e", "your own words")]
+        ways = [("m", f"takes {decided.sides[0]}"), ("t", decided.sides[1])]
+        ways += [("b", "both")] if shown.kind not in ("moved", FIELDS) else []
+        ways += [("e", "your own words")] if shown.kind != FIELDS else []
         said = [Piece("not decided: ", look.muted + Style(italic=True))]
         for key, what in ways:
             said += [Piece(key, look.accent + Style(bold=True)), Piece(f" {what}  ", look.muted)]

@@ -16,6 +16,8 @@ from octavo.tui.page.changing import changes
 from octavo.tui.page.compared import Compared, compare
 from octavo.tui.page.diff_units import DiffUnit, Unfolding
 
+FIELDS = "fields"
+"""The kind of a conflict about what a page is called and the like."""
 _SIDES: tuple[Side, ...] = ("main", "this", "both")
 
 
@@ -116,12 +118,17 @@ def _around(parts: Iterable[Part]) -> tuple[str, list[int]]:
     at: list[int] = []
     line = 0
     for piece in _leaves(parts):
-        text = chosen(piece, Choice("main")) if isinstance(piece, Conflict) else piece
+        text = _in_main(piece) if isinstance(piece, Conflict) else piece
         if isinstance(piece, Conflict):
-            at.append(line)
+            at.append(line if text else line - 1)  # where main has nothing, it stands before what follows
         said.append(text)
         line += text.count("\n")
     return "".join(said), at
+
+
+def _in_main(conflict: Conflict) -> str:
+    """What main says in a conflict's place: what the page is called stands there while it is undecided, and in no text."""
+    return "" if conflict.kind == FIELDS else chosen(conflict, Choice("main"))
 
 
 def _outcome(conflict: Conflict, choice: Choice) -> Compared:

@@ -21,6 +21,7 @@ from octavo.documents.merging.conflict import Conflict, Part, Undecided
 from octavo.documents.merging.resolution import Choice, names, parts_of_marked, resolved
 from octavo.documents.merging.three_way import parts
 from octavo.documents.trees import leading_heading
+from octavo.tui.page.contested import FIELDS
 from octavo.tui.review.shapes import Shape, shapes
 
 MOST_PAGES = 300
@@ -71,6 +72,10 @@ class Contested:
     def is_of_fields(self, name: str) -> bool:
         """Whether this conflict is about what the page is called: only one of the sides can be taken."""
         return bool(self.fields) and name == self.conflicts[0][0]
+
+    def is_moved(self, name: str) -> bool:
+        """Whether this is about where something stands: it stands in one place."""
+        return dict(self.conflicts)[name].kind == "moved"
 
     def text(self, choices: Mapping[str, Choice], name: str) -> str:
         """The text as it becomes, undecided conflicts between marks. It is what is shown, and what is sent."""
@@ -292,7 +297,7 @@ def _with_fields(page: Contested, fields: Mapping[str, Any]) -> Contested:
     main, mine = first.side("main"), first.side("proposed")
     lines = [line for side in (main, mine) for line in side.split("\n") if line.strip()]
     if lines and all(map(_FIELD_LINE.match, lines)):
-        one = Undecided((Conflict(None, main, mine, "fields"),))  # all of it is taken from one side
+        one = Undecided((Conflict(None, main, mine, FIELDS),))  # all of it is taken from one side
         return replace(page, fields=fields, parts=(one, *page.parts[1:]))
     says_title = leading_heading(mine) == fields.get("title") and set(fields) == {"title"}
     return replace(page, is_titled=says_title)

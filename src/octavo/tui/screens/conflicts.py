@@ -294,6 +294,8 @@ class ConflictsScreen(View):
         only_sides = isinstance(item, Shape) or (item is not None and item.is_of_fields(name))
         if only_sides and (action == "edit" or parameters == ("both",)):
             return "Here only one of the sides can be taken: m or t."
+        if isinstance(item, Contested) and parameters == ("both",) and item.is_moved(name):
+            return "It stands in one place: m leaves it where main has it, t puts it where this change request has it."
         return None
 
     def action_take(self, side: Side) -> None:

@@ -22,7 +22,7 @@ from octavo.tui.widgets.states import nothing
 class OutcomeView(DiffView):
     """A page that is not there yet: nothing can be said about it."""
 
-    FIRST_KEYS: ClassVar[tuple[str, ...]] = ("diff.next_hit", "diff.layout", "diff.unfold", "diff.source")
+    FIRST_KEYS: ClassVar[tuple[str, ...]] = ("diff.next_hit", "diff.unfold")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return False if action in ("comment", "thread") else super().check_action(action, parameters)
