@@ -25,6 +25,8 @@ _HINTS = {
     "emoji": "one emoji, such as 🚀",
     "icon": "the name of an icon, such as rocket",
 }
+_ROOMY = 32
+"""Rows of a terminal from which on a line is left free between fields."""
 _SHOWN, _HIDDEN = "no: it stands in the table of contents", "yes: only who has its address finds it"
 
 
@@ -87,6 +89,9 @@ class PageForm(Confirm):
             with Horizontal(classes="confirm--buttons"):
                 yield TextButton(self._cancel, id="no")
                 yield TextButton(self._verb, id="yes", classes="-primary")
+
+    def on_resize(self) -> None:
+        self.set_class(self.size.height >= _ROOMY, "-roomy")
 
     @property
     def begins_at(self) -> str:
