@@ -152,6 +152,10 @@ async def test_what_others_wrote_in_the_same_place_is_settled_side_by_side_also_
         await run.see("Settle it", "1 conflict with what others wrote")
         await run.press("enter")
         await run.see("1 of 1 decided", "✓ as in yours")
+        await run.press("p")
+        await run.see("AS IT WILL BE", "against what others wrote", "four questions")
+        await run.press("p")
+        await run.see("✓ as in yours")
         await run.press("ctrl+s")
         await run.hear("Welcome is written to #9 Ours.")
         raw = (await run.ask(GetAsWritten(at=at, page_id=page, format="markdown"), MARA)).markdown

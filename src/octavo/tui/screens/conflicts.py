@@ -200,6 +200,13 @@ class ConflictsScreen(View):
         number = self._of.number if self._of is not None else self._change_request.number
         return "main", f"#{number}" if number else "this"
 
+    @property
+    def against(self) -> str:
+        """What a page is compared with before it is sent."""
+        if self._of is not None:
+            return f"main as it was before #{self._of.number} was merged"
+        return "main" + (", which moved on since: U brings that in" if self._change_request.outdated else "")
+
     def _say_shape(self, shape: Shape) -> None:
         self.query_one("#said", Static).update(words_of(shape, self._choices.all.get(shape.name)))
 
@@ -343,7 +350,15 @@ class ConflictsScreen(View):
         about, text = self._change_request, self.text_of(page)
         where = f"Changes › #{about.number} {about.title} › Conflicts › {page.title} as it will be"
         self.app.push_screen(
-            OutcomeScreen(page.title, text, page.main, where, send=self.action_send, why_not_send=why_not_send)
+            OutcomeScreen(
+                page.title,
+                text,
+                page.main,
+                where,
+                against=self.against,
+                send=self.action_send,
+                why_not_send=why_not_send,
+            )
         )
 
     def action_read_on(self, step: int) -> None:

@@ -28,7 +28,7 @@ class OutcomeView(DiffView):
         return False if action in ("comment", "thread") else super().check_action(action, parameters)
 
     def empty_lines(self) -> list[Content]:
-        return nothing("The page stays as it is in main.", "esc goes back to the conflicts")
+        return nothing("Nothing is other than on the side it is compared with.", "esc goes back to the conflicts")
 
 
 class OutcomeScreen(View):
@@ -54,13 +54,15 @@ class OutcomeScreen(View):
         main: str | None,
         where: str,
         *,
+        against: str,
         send: Callable[[], None],
         why_not_send: Callable[[], str | None],
     ) -> None:
-        """`text` is what will be sent, `main` what main says where that is known. `where` is said in the status line."""
+        """`text` is what will be sent, `main` what it is compared with where that is known, and `against` what that is
+        called. `where` is said in the status line."""
         super().__init__()
         self._title, self._text, self._main, self._where = title, text, main, where
-        self._send, self._why_not_send = send, why_not_send
+        self._against, self._send, self._why_not_send = against, send, why_not_send
 
     def body(self) -> Iterable[Widget]:
         yield Static("", id="banner")
@@ -80,7 +82,7 @@ class OutcomeScreen(View):
         compared: Compared = await asyncio.to_thread(compare, safe_text(self._main or ""), safe_text(self._text))
         self.view.show(compared, title=self._title, key="outcome")
         why = self._why_not_send()
-        against = "against main" if self._main is not None else "whole: what main says is not known"
+        against = f"against {self._against}" if self._main is not None else "whole: what main says is not known"
         said = Content.assemble((" AS IT WILL BE ", "bold $primary"), f" {against} · ")
         self.query_one("#banner", Static).update(
             said + (Content.styled("ctrl+s sends it", "$success") if why is None else Content.styled(why, "$warning"))

@@ -52,6 +52,10 @@ class OwnConflictsScreen(ConflictsScreen):
     def sides(self) -> tuple[str, str]:
         return "theirs", "yours"
 
+    @property
+    def against(self) -> str:
+        return "what others wrote"
+
     async def found(self) -> Unsettled:
         """What is between marks in the draft. What both come from is read, and goes missing without a connection."""
         marked = Kept(self.octavo, self._place.name).text
