@@ -121,7 +121,7 @@ async def test_asking_for_a_review_of_a_draft_offers_to_mark_it_ready(stage: Sta
         await run.see("Who shall review #7?")
         await run.type("Tomás")
         await run.press("enter", "ctrl+s")
-        await run.see("Mark #7 Show what a refused time looks like ready for review?", "They are asked either way")
+        await run.see("Mark #7 Show what a refused time looks like ready for review?", "They are asked already")
         await run.press("y")
         await run.hear("#7 in Harbour API is ready for review")
         await run.see(" open ", "○ Tomás Okafor · asked")

@@ -43,6 +43,15 @@ class Thread:
         return bool(page and page.outdated)
 
     @property
+    def sign(self) -> tuple[str, str]:
+        """How it stands, as a sign and its style."""
+        if not self.comment.is_open:
+            return "✓", "$success"
+        if self.comment.is_verdict:
+            return "◐", "$octavo-muted"
+        return "○" if self.is_outdated else "●", "$octavo-note"
+
+    @property
     def posted_at(self) -> datetime:
         moment = self.comment.posted_at
         return _NEVER if moment is None else moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -55,7 +55,7 @@ def offer(app: Octavo, about: ChangeRequest) -> None:
         if answer is not None:
             mark(app, [about])
 
-    said = "It is a draft, which says that it is not finished. They are asked either way, and ~ marks it later."
+    said = "It is a draft, which says that it is not finished. They are asked already; ~ marks it ready later, too."
     app.push_screen(
         Confirm(
             f"Mark #{about.number} {about.title} ready for review?",

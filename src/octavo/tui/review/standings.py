@@ -58,6 +58,7 @@ class Standings:
         """Know of none: they are those of another organization."""
         for each in tuple(self._followed):
             self._leave(each)
+        self.stop_finding()
         self._found.clear()
 
     def of(self, about: ChangeRequest) -> Standing:

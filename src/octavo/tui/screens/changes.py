@@ -44,7 +44,7 @@ SIGNS = {
 }
 
 _OF_ONE = (
-    *("merge", "archive", "edit_meta", "comment_whole", "request_review", "mark_ready", "approve", "ask_changes"),
+    *("merge", "archive", "edit_meta", "comment_whole", "request_review", "approve", "ask_changes"),
     *("held", "withdraw", "undo_merge", "update_main", "resolve", "copy_name", "copy_address", "open_outside"),
 )
 """What is done to the change request under the cursor, and not to several."""
@@ -212,11 +212,18 @@ class ChangesScreen(TwoPanes, Proposing):
         self._looking = self.set_timer(ASK_AFTER, self._look)
 
     def _look(self) -> None:
+        if not self.is_current:
+            return  # nothing of it is seen
         rows = self.rows
         self.standings.look_at([rows.items[index] for index in rows.in_sight])
 
     def on_resize(self) -> None:
         self._look_soon()
+
+    def on_screen_resume(self) -> None:
+        if self.is_mounted:
+            self.rows.redraw()
+            self._look_soon()
 
     def _stands_otherwise(self, name: str) -> None:
         if not self.is_mounted:
@@ -262,9 +269,7 @@ class ChangesScreen(TwoPanes, Proposing):
         ticked = [each.id for each in self.ticked]
         if action in _OF_ONE and ticked not in ([], [self.rows.key]) and (action != "merge" or len(ticked) == 1):
             are = "change request is" if len(ticked) == 1 else "change requests are"
-            return (
-                f"{len(ticked)} {are} ticked, and this is for the one under the cursor. m merges several, esc unticks."
-            )
+            return f"{len(ticked)} {are} ticked, and this is for the one under the cursor. m and ~ are for several, esc unticks."
         if action != "merge" or len(self.ticked) < 2:
             return super().why_not(action, parameters)
         for each in self.ticked:

@@ -233,9 +233,6 @@ class CommentsScreen(TwoPanes, BesideThread):
 
     def _draw(self, thread: Thread) -> Row:
         comment = thread.comment
-        sign = ("✓", "$success") if not comment.is_open else ("○" if thread.is_outdated else "●", "$octavo-note")
-        if comment.is_open and comment.is_verdict:
-            sign = ("◐", "$octavo-muted")
         words = Content(triage.words_of(comment.body.text))
         if self._order != "place":
             words = Content.assemble((f"{thread.page}  ", "$octavo-muted"), words)
@@ -243,7 +240,7 @@ class CommentsScreen(TwoPanes, BesideThread):
         return Row(
             text=Content.assemble((comment.posted_by.name, "bold"), "  ", words),
             right=Content.styled(f"{age}{f' ↳{comment.replies}' if comment.replies else ''}", "$octavo-muted"),
-            sign=Content.styled(*sign),
+            sign=Content.styled(*thread.sign),
         )
 
     # Several

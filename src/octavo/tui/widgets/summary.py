@@ -173,7 +173,7 @@ class Summary(VerticalScroll, can_focus=False):
                 Content.assemble(
                     mark,
                     f"{review.reviewer.name} {word}",
-                    (" · stale, it was edited since" if stale else "", "$warning"),
+                    (" · stale" if stale else "", "$warning"),
                 )
             )
             if review.comment is not None and (words := words_of(review.comment.body.text)):
