@@ -37,6 +37,8 @@ def why_not_apply(app: Octavo, at: Discussion | None, thread: Comment, message: 
     found = suggestions(message.body.text)
     if not found:
         return "This message suggests no other wording."
+    if app.known.on_its_way(message.id) or app.known.on_its_way(thread.id):
+        return "This is not sent yet: the server says what it is about once it has it."
     if len(found) > 1:
         return "This message suggests several wordings of one block: choose one, and e edits the page."
     if not wordings(thread, message):
