@@ -6,7 +6,7 @@ import asyncio
 import gc
 import signal
 from collections.abc import Callable, Coroutine, Iterable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
@@ -21,6 +21,7 @@ from octavo.tui.crash import report_crash
 from octavo.tui.first_screen import HeldBack, OnceParsed
 from octavo.tui.known import Known
 from octavo.tui.session import Doors, Session
+from octavo.tui.trail import Trail
 from octavo.tui.warming import AFTER, warm_up
 from octavo.tui.wearing import Wearing
 from octavo.tui.widgets.notices import NoticeBoard, Tone
@@ -47,8 +48,16 @@ def _view(name: str) -> Callable[[], Screen[Any]]:
     return build
 
 
-_OF_A_SESSION = frozenset(("palette", "search", "view", "undo", "activity", "refresh_all"))
+_OF_A_SESSION = frozenset(("palette", "search", "view", "undo", "activity", "refresh_all", "go_back", "go_forward"))
 """What there is nothing to do with before one is signed in."""
+
+
+@runtime_checkable
+class Climbs(Protocol):
+    """A screen with something to go up to inside it."""
+
+    def go_up(self) -> bool:
+        """Go up one level. False at the top."""
 
 
 class Octavo(Wearing, HeldBack[int], Explaining[int]):
@@ -83,7 +92,9 @@ class Octavo(Wearing, HeldBack[int], Explaining[int]):
         Binding("u", "undo", "Undo", tooltip="Take back the last write, or stop it while it waits", id="write.undo", show=False),
         Binding("f2", "theme", "Theme", tooltip="Choose the colours; what the cursor is on is tried on", id="app.theme", show=False),
         Binding("exclamation_mark", "activity", "Activity", key_display="!", tooltip="Requests, errors and writes that wait", id="app.activity", show=False),
-        Binding("q", "quit_or_up", "Back or quit", tooltip="Go back; in a view: quit", id="app.back", show=False),
+        Binding("backspace,less_than_sign", "go_back", "Back", key_display="<", show=False, tooltip="Back to where I was, over all views", id="view.back"),
+        Binding("greater_than_sign", "go_forward", "Forward", key_display=">", show=False, tooltip="Forward again", id="view.forward"),
+        Binding("q", "quit_or_up", "Back or quit", tooltip="Go back to the list one came from; at the top of a view: quit", id="app.back", show=False),
         Binding("ctrl+q", "quit", "Quit", tooltip="Quit from anywhere", id="app.quit", show=False, priority=True),
         Binding("ctrl+z", "suspend_process", "Suspend", tooltip="Suspend to the shell", id="app.suspend", show=False),
     ]  # fmt: skip
@@ -113,6 +124,7 @@ class Octavo(Wearing, HeldBack[int], Explaining[int]):
             self.animation_level = "none"
         self.notices = NoticeBoard()
         self.writes = Writes(self)
+        self.trail = Trail(self)
         self.wanted_space: tuple[str, str | None, str] | None = None
         """A space, a page of it and a part of that, which the content view shows next."""
         self._session = session
@@ -153,6 +165,7 @@ class Octavo(Wearing, HeldBack[int], Explaining[int]):
 
     async def _end_session(self) -> None:
         self.known.leave()
+        self.trail.clear()
         if self._session is not None:
             await self.writes.deliver()
             await self._end_work()
@@ -287,6 +300,8 @@ class Octavo(Wearing, HeldBack[int], Explaining[int]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in _OF_A_SESSION and self._session is None:
             return False
+        if self.why_not(action, parameters) is not None:
+            return None
         return super().check_action(action, parameters)
 
     def action_undo(self) -> None:
@@ -301,6 +316,7 @@ class Octavo(Wearing, HeldBack[int], Explaining[int]):
             return
         if view == "organization":
             view = "home"
+        self.trail.leave(opened=False)
         if self.current_mode == view:
             while len(self.screen_stack) > 1:
                 self.pop_screen()
@@ -352,11 +368,43 @@ class Octavo(Wearing, HeldBack[int], Explaining[int]):
 
     # Endings
 
+    def push_screen(self, screen: Any, *more: Any, **also: Any) -> Any:
+        if isinstance(screen, Screen) and not screen.is_modal and self.screen_stack:
+            self.trail.leave()
+        return super().push_screen(screen, *more, **also)
+
+    def is_screen_installed(self, screen: Screen[Any] | str) -> bool:
+        return super().is_screen_installed(screen) or (isinstance(screen, Screen) and self.trail.holds(screen))
+
+    def leave_screen(self) -> None:
+        """Go back to where what is on show was opened from, or to what is below it."""
+        if not self.trail.up() and len(self.screen_stack) > 1:
+            self.pop_screen()
+
+    def action_go_back(self) -> None:
+        self.trail.back()
+
+    def action_go_forward(self) -> None:
+        self.trail.forward()
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        """Why a key that works everywhere cannot act, in a sentence."""
+        if action == "go_back" and not self.trail.has_behind:
+            return "There is nowhere to go back to: this is where you began."
+        if action == "go_forward" and not self.trail.has_ahead:
+            return "There is nothing ahead: you have not gone back from anywhere."
+        return None
+
     def action_quit_or_up(self) -> None:
+        screen = self.screen
+        if self.trail.up() or (isinstance(screen, Climbs) and screen.go_up()):
+            return
         if len(self.screen_stack) > 1:
             self.pop_screen()
         else:
-            self.background(self.action_quit())
+            from octavo.tui.leaving import quit_app
+
+            quit_app(self)
 
     async def action_quit(self) -> None:
         self._keep_picture()

@@ -95,6 +95,8 @@ class Known:
         session = self._session
         if session is None or (self.organization is not None and self.organization.id == organization.id):
             return
+        if self.organization is not None:
+            self._app.trail.clear()  # what is behind is in another organization
         self.organization = organization
         session.state.remember("organization", organization.id)
         if leave := self._leave.pop("spaces", None):

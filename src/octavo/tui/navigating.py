@@ -38,6 +38,7 @@ def open_change_request(app: Octavo, change_request: ChangeRequest, space: Space
     """Show a change request over the list of them."""
     from octavo.tui.screens.change_request import ChangeRequestScreen
 
+    app.trail.leave()
     # At once, and not behind: the next key is already for this screen.
     app.switch_mode("changes")
     while len(app.screen_stack) > 1:
@@ -54,6 +55,8 @@ def open_space(app: Octavo, space_id: str, page_id: str | None = None, anchor: s
         app.say(f"{where} has no space {space_id} that you may see: it may be in another, or gone.", tone="care")
         return
 
+    app.trail.leave()
+
     async def show() -> None:
         app.wanted_space = (space_id, page_id, anchor)
         if app.current_mode != "content":
@@ -69,6 +72,8 @@ def open_space(app: Octavo, space_id: str, page_id: str | None = None, anchor: s
 def open_collection(app: Octavo, collection_id: str) -> None:
     """Show a collection among the spaces."""
     from octavo.tui.screens.content import ContentScreen
+
+    app.trail.leave()
 
     async def show() -> None:
         if app.current_mode != "content":

@@ -27,6 +27,14 @@ class TwoPanes(View):
             return "There is no room beside the list: the terminal is too narrow."
         return super().why_not(action, parameters)
 
+    def go_up(self) -> bool:
+        """From beside the list to the list."""
+        if not self.query_one(self.PREVIEW).has_focus_within:
+            return False
+        self.remove_class("-only-preview")
+        self._go_to_what_is_shown()
+        return True
+
     def action_preview(self) -> None:
         self.remove_class("-only-preview")
         self.toggle_class("-no-preview")

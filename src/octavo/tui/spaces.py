@@ -88,4 +88,4 @@ class Spaces(View):
         wanted = self.octavo.wanted_space
         if wanted is not None and self.octavo.known.space(wanted[0]) is not None:
             self.octavo.wanted_space = None
-            self.show_space(wanted[0], wanted[1], wanted[2])
+            self.show_space(wanted[0], wanted[1], wanted[2], remember=False)

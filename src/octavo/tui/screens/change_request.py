@@ -409,8 +409,12 @@ class ChangeRequestScreen(TakingBack, Proposing):
             self.octavo, self.at, f"#{about.number} {about.title}", (page.id, change.title) if page and change else None
         )
 
+    def go_up(self) -> bool:
+        if self.focused is not self.view:
+            return False
+        self.page_tree.focus()
+        return True
+
     def action_up(self) -> None:
-        if self.focused is self.view:
-            self.page_tree.focus()
-        else:
-            self.app.pop_screen()
+        if not self.go_up():
+            self.octavo.leave_screen()

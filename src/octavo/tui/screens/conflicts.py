@@ -402,11 +402,15 @@ class ConflictsScreen(View):
         else:
             self.octavo.open_change_request(self._change_request, self._space)
 
+    def go_up(self) -> bool:
+        if not (self.view.has_focus):
+            return False
+        self.rows.focus()
+        return True
+
     def action_up(self) -> None:
-        if self.view.has_focus:
-            self.rows.focus()
-        else:
-            self.app.pop_screen()
+        if not self.go_up():
+            self.octavo.leave_screen()
 
 
 def _key_of(item: Contested | Shape) -> str:

@@ -140,7 +140,7 @@ class ContentScreen(AtHand, Travelling, CopiesLater):  # the first says what it 
         else:
             self.choose_nav("pages")
             if page_id is not None and (page := self.named(page_id)) is not None:
-                self.open_page(page.id, anchor=anchor)
+                self.open_page(page.id, anchor=anchor, remember=remember)
                 self.pages_tree.reveal(page.id)
                 self.view.focus()
 
@@ -382,13 +382,20 @@ class ContentScreen(AtHand, Travelling, CopiesLater):  # the first says what it 
         super().action_refresh()
         name_again(self)
 
-    def action_up(self) -> None:
+    def go_up(self) -> bool:
         if self.aside.has_focus_within:
             self.view.focus()
         elif self.focused is self.view:
+            self.remove_class("-zoomed")
             self.pages_tree.focus()
         elif self.focused is self.pages_tree:
             self.nav.choose("spaces", self.space, focus=True)
+        else:
+            return False
+        return True
+
+    def action_up(self) -> None:
+        self.go_up()
 
     def action_outline(self) -> None:
         beside = (self.has_class("-wide") or self.has_class("-huge")) != self.has_class("-aside")

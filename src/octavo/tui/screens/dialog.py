@@ -46,6 +46,8 @@ class Dialog(Explained, ModalScreen[ScreenResultType]):
 
     CONTEXT: ClassVar[str] = "dialogs"
     HELP: ClassVar[str] = ""
+    IS_LIST: ClassVar[bool] = False
+    """Whether one comes back to it from what was opened in it."""
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss"]
 
     def on_mount(self) -> None:

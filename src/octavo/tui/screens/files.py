@@ -258,8 +258,12 @@ class FilesScreen(View):
         choices = [Choice(key, words.capitalize()) for key, words in ORDERS.items()]
         self.app.push_screen(Picker("Sort files", choices, now=self._order), chosen)
 
+    def go_up(self) -> bool:
+        if self.focused is not self.uses:
+            return False
+        self.rows.focus()
+        return True
+
     def action_up(self) -> None:
-        if self.focused is self.uses:
-            self.rows.focus()
-        else:
-            self.app.pop_screen()
+        if not self.go_up():
+            self.octavo.leave_screen()

@@ -276,7 +276,7 @@ class LinksScreen(View):
         self.sections.go(step)
 
     def action_up(self) -> None:
-        self.app.pop_screen()
+        self.octavo.leave_screen()
 
 
 _NOTHING = {

@@ -313,8 +313,12 @@ class PageHistoryScreen(Discussing):
     def action_read_on(self, step: int) -> None:
         self.rows.action_move(step)
 
+    def go_up(self) -> bool:
+        if not (self.view.has_focus):
+            return False
+        self.rows.focus()
+        return True
+
     def action_up(self) -> None:
-        if self.view.has_focus:
-            self.rows.focus()
-        else:
-            self.app.pop_screen()
+        if not self.go_up():
+            self.octavo.leave_screen()

@@ -59,6 +59,7 @@ class SearchScreen(Dialog[None]):
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss", STYLES / "search.tcss"]
     CONTEXT: ClassVar[str] = "search"
+    IS_LIST: ClassVar[bool] = True
     HELP: ClassVar[str] = (
         "Type words; the last may be the beginning of one. Enter opens, tab searches this space only or all of them."
     )
@@ -274,7 +275,6 @@ class SearchScreen(Dialog[None]):
         hit = self.rows.item
         if hit is None:
             return
-        self.dismiss(None)
         if hit.kind == "change request":
             from octavo.api.places import ChangeRequestRef
 

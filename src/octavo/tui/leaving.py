@@ -1,0 +1,35 @@
+"""Quitting by the key that also goes back: not while something one wrote is not sent, unless one says so."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from octavo.tui.ages import plural
+
+if TYPE_CHECKING:
+    from octavo.tui.app import Octavo
+    from octavo.tui.screens.confirm import Confirmed
+
+MOST_NAMED = 5
+
+
+def quit_app(app: Octavo) -> None:
+    """Quit; ask before when something is not sent."""
+    entries = app.session.outbox.entries if app.has_session else ()
+    if not entries:
+        app.background(app.action_quit())
+        return
+    from octavo.tui.screens.confirm import Confirm
+
+    def decided(answer: Confirmed | None) -> None:
+        if answer is not None:
+            app.background(app.action_quit())
+
+    doing = Counter(entry.doing for entry in entries)
+    named = [each if times == 1 else f"{each}, {times} times" for each, times in doing.most_common(MOST_NAMED)]
+    more = f" · and {len(doing) - MOST_NAMED} more" if len(doing) > MOST_NAMED else ""
+    said = f"{' · '.join(named)}{more}"
+    after = "What waits is sent before Octavo ends, if it can be. The rest is kept, and goes on at the next start."
+    title = f"Quit? {plural(len(entries), 'thing is', 'things are')} not sent"
+    app.push_screen(Confirm(title, verb="Quit", intro=said, after=after), decided)

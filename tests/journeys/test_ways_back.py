@@ -1,0 +1,144 @@
+"""The way back: q leads to the list one came from, < retraces the way over all views, and only a top level quits."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.api import comments
+from tests.journeys.stage import Run, Stage
+
+
+def row(run: Run) -> str:
+    """The row under the cursor of the list on the left."""
+    return next(line.strip() for line in run.lines if line.startswith("▌"))
+
+
+async def on_a_thread(run: Run) -> str:
+    """Stand in the list of comments on a thread that is on a page of a space, and say which row that is."""
+    await run.see("Open 76")
+    await run.press("/", *"one in the afternoon", "enter")
+    return row(run)
+
+
+async def test_q_leads_from_a_thread_beside_the_list_back_to_its_row(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.see("Open 76")
+        await run.press("j", "j", "j")
+        here = row(run)
+        await run.press("enter")
+        assert not run.app.screen.query_one("#list").has_focus
+        await run.press("q")
+        assert run.app.screen.query_one("#list").has_focus
+        assert row(run) == here
+        assert run.app.return_value is None
+
+
+async def test_q_leads_from_a_page_that_was_opened_from_a_list_back_to_its_row(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.see("Open 76")
+        await run.press("j", "j", "j", "enter")
+        before = run.lines[3:-4]
+        await run.press("enter")
+        await run.until(lambda: run.app.current_mode == "content", "see the page")
+        await run.press("q")
+        await run.until(lambda: run.app.current_mode == "comments", "be back")
+        assert run.lines[3:-4] == before
+        await run.press("q", "q")
+        await run.until(lambda: run.app.return_value is not None, "quit at the top")
+
+
+async def test_q_leads_from_a_change_request_back_to_the_list_it_was_opened_from(stage: Stage) -> None:
+    async with stage.play(start="home") as run:
+        await run.see("Station register · Noor Haddad")
+        await run.press("]", "]", "j")
+        before = run.lines[3:-4]
+        await run.press("enter")
+        await run.see("0 of ")
+        await run.press("enter", "q")
+        assert run.app.current_mode == "changes", "from the diff to the pages"
+        await run.press("q")
+        await run.until(lambda: run.app.current_mode == "home", "be back")
+        assert run.lines[3:-4] == before
+
+
+async def test_q_leads_from_what_was_found_back_to_what_was_searched_for(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.see("Your first tide")
+        await run.press("s")
+        await run.type("battery")
+        await run.see("16 results")
+        await run.press("down", "down")
+        before = run.text
+        await run.press("enter")
+        await run.gone("16 results")
+        await run.press("q")
+        await run.see("16 results")
+        assert [line for line in run.lines if "▌" in line] == [line for line in before.splitlines() if "▌" in line]
+        await run.press("escape")
+        await run.gone("16 results")
+
+
+async def test_the_way_one_came_is_retraced_over_all_views(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("j", "j", "enter")
+        await run.see("› Quickstart")
+        await run.press("3", "/", *"refused", "enter", "enter")
+        await run.see("0 of 2 viewed")
+        await run.press("J", "enter")
+        await run.see("page 2 of 2")
+        await run.press("4")
+        await run.see("Open 76")
+        await run.press("<")
+        await run.see("page 2 of 2")
+        await run.press("<")
+        await run.see("1 of 7 match")
+        await run.press("<")
+        await run.see("› Quickstart")
+        await run.press("<")
+        await run.see("› Welcome")
+        await run.press("<")
+        await run.hear("There is nowhere to go back to: this is where you began.")
+        for words in ("› Quickstart", "1 of 7 match", "page 2 of 2", "Open 76"):
+            await run.press(">")
+            await run.see(words)
+        await run.press(">")
+        await run.hear("There is nothing ahead: you have not gone back from anywhere.")
+
+
+async def test_links_of_a_space_are_there_again_with_their_row(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.see("Your first tide")
+        await run.press("L", "]", "]")
+        await run.press("j", "j")
+        before = [line for line in run.lines if line.startswith("▌")]
+        await run.press("enter")
+        await run.until(lambda: len(run.app.screen_stack) == 1, "see the page")
+        await run.press("q")
+        await run.until(lambda: len(run.app.screen_stack) == 2, "be back")
+        assert [line for line in run.lines if line.startswith("▌")] == before
+        await run.press("escape")
+        await run.see("› Welcome")
+
+
+async def test_one_key_quits_only_when_all_is_sent(stage: Stage) -> None:
+    async with stage.play(start="comments") as run:
+        await run.see("Open 76")
+        await run.press("d")
+        await run.hear("Thread resolved")
+        await run.press("q")
+        await run.see("Quit? 1 thing is not sent", "resolve the thread")
+        await run.press("q", "escape")
+        assert run.app.return_value is None
+        await run.press("q", "y")
+        await run.until(lambda: run.app.return_value is not None, "quit")
+    assert len(run.gate.sent(comments.Update)) == 1
+
+
+@pytest.mark.parametrize("view", ["home", "content", "changes", "comments"])
+async def test_the_top_of_every_view_is_left_by_q(stage: Stage, view: str) -> None:
+    async with stage.play(start=view) as run:
+        for _ in range(3):
+            if run.app.return_value is None:
+                await run.pilot.press("q")
+                await run.pilot.pause()
+        await run.until(lambda: run.app.return_value is not None, "quit")
