@@ -6,7 +6,7 @@ import asyncio
 import gc
 import signal
 from collections.abc import Callable, Coroutine, Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
@@ -48,16 +48,8 @@ def _view(name: str) -> Callable[[], Screen[Any]]:
     return build
 
 
-_OF_A_SESSION = frozenset(("palette", "search", "view", "undo", "activity", "refresh_all", "go_back", "go_forward"))
+_OF_A_SESSION = frozenset(("palette", "search", "view", "undo", "activity", "refresh_all", "travel"))
 """What there is nothing to do with before one is signed in."""
-
-
-@runtime_checkable
-class Climbs(Protocol):
-    """A screen with something to go up to inside it."""
-
-    def go_up(self) -> bool:
-        """Go up one level. False at the top."""
 
 
 class Octavo(Wearing, HeldBack[int], Explaining[int]):
@@ -92,8 +84,8 @@ class Octavo(Wearing, HeldBack[int], Explaining[int]):
         Binding("u", "undo", "Undo", tooltip="Take back the last write, or stop it while it waits", id="write.undo", show=False),
         Binding("f2", "theme", "Theme", tooltip="Choose the colours; what the cursor is on is tried on", id="app.theme", show=False),
         Binding("exclamation_mark", "activity", "Activity", key_display="!", tooltip="Requests, errors and writes that wait", id="app.activity", show=False),
-        Binding("backspace,less_than_sign", "go_back", "Back", key_display="<", show=False, tooltip="Back to where I was, over all views", id="view.back"),
-        Binding("greater_than_sign", "go_forward", "Forward", key_display=">", show=False, tooltip="Forward again", id="view.forward"),
+        Binding("backspace,less_than_sign", "travel(-1)", "Back", key_display="<", show=False, tooltip="Back to where I was, over all views", id="view.back"),
+        Binding("greater_than_sign", "travel(1)", "Forward", key_display=">", show=False, tooltip="Forward again", id="view.forward"),
         Binding("q", "quit_or_up", "Back or quit", tooltip="Go back to the list one came from; at the top of a view: quit", id="app.back", show=False),
         Binding("ctrl+q", "quit", "Quit", tooltip="Quit from anywhere", id="app.quit", show=False, priority=True),
         Binding("ctrl+z", "suspend_process", "Suspend", tooltip="Suspend to the shell", id="app.suspend", show=False),
@@ -300,9 +292,7 @@ class Octavo(Wearing, HeldBack[int], Explaining[int]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in _OF_A_SESSION and self._session is None:
             return False
-        if self.why_not(action, parameters) is not None:
-            return None
-        return super().check_action(action, parameters)
+        return None if self.why_not(action, parameters) else super().check_action(action, parameters)
 
     def action_undo(self) -> None:
         if self._session is not None:
@@ -376,35 +366,16 @@ class Octavo(Wearing, HeldBack[int], Explaining[int]):
     def is_screen_installed(self, screen: Screen[Any] | str) -> bool:
         return super().is_screen_installed(screen) or (isinstance(screen, Screen) and self.trail.holds(screen))
 
-    def leave_screen(self) -> None:
-        """Go back to where what is on show was opened from, or to what is below it."""
-        if not self.trail.up() and len(self.screen_stack) > 1:
-            self.pop_screen()
-
-    def action_go_back(self) -> None:
-        self.trail.back()
-
-    def action_go_forward(self) -> None:
-        self.trail.forward()
-
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        """Why a key that works everywhere cannot act, in a sentence."""
-        if action == "go_back" and not self.trail.has_behind:
-            return "There is nowhere to go back to: this is where you began."
-        if action == "go_forward" and not self.trail.has_ahead:
-            return "There is nothing ahead: you have not gone back from anywhere."
-        return None
+        return self.trail.why_not(parameters[0]) if action == "travel" else None
+
+    def action_travel(self, step: int) -> None:
+        self.trail.travel(step)
 
     def action_quit_or_up(self) -> None:
-        screen = self.screen
-        if self.trail.up() or (isinstance(screen, Climbs) and screen.go_up()):
-            return
-        if len(self.screen_stack) > 1:
-            self.pop_screen()
-        else:
-            from octavo.tui.leaving import quit_app
+        from octavo.tui.leaving import quit_or_up
 
-            quit_app(self)
+        quit_or_up(self)
 
     async def action_quit(self) -> None:
         self._keep_picture()

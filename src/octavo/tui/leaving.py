@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from octavo.tui.ages import plural
+from octavo.tui.screen import View
 
 if TYPE_CHECKING:
     from octavo.tui.app import Octavo
@@ -14,7 +15,18 @@ if TYPE_CHECKING:
 MOST_NAMED = 5
 
 
-def quit_app(app: Octavo) -> None:
+def quit_or_up(app: Octavo) -> None:
+    """Go back to the list one came from, or up in the view; quit at its top."""
+    screen = app.screen
+    if app.trail.up() or (isinstance(screen, View) and screen.go_up()):
+        return
+    if len(app.screen_stack) > 1:
+        app.pop_screen()
+    else:
+        _quit(app)
+
+
+def _quit(app: Octavo) -> None:
     """Quit; ask before when something is not sent."""
     entries = app.session.outbox.entries if app.has_session else ()
     if not entries:

@@ -221,6 +221,20 @@ class View(Explained, Screen[None]):
     def on_unmount(self) -> None:
         self.following.stop()
 
+    def go_up(self) -> bool:
+        """Go up one level inside this view, such as from a page to the list it is in. False at its top."""
+        return False
+
+    def climb(self, to: Widget, when: bool) -> bool:
+        """Go up to a pane, when one is below it. Whether one was."""
+        if when:
+            to.focus()
+        return when
+
+    def action_up(self) -> None:
+        if not self.go_up():
+            self.octavo.trail.leave_screen()
+
     def action_refresh(self) -> None:
         """Ask again for everything on show. What is shown stays until the answers are here."""
         for op in dict.fromkeys((*self.octavo.known.ops, *self.following.ops())):

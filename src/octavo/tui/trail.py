@@ -72,15 +72,20 @@ class Trail:
         while len(self._app.screen_stack) > 1 and self._app.screen.is_modal:
             self._app.pop_screen()
 
-    def back(self) -> None:
-        """Go where one was before."""
-        self._skip_here()
-        if self._behind:
-            self._travel(self._behind, self._ahead)
+    def why_not(self, step: object) -> str | None:
+        """Why one cannot `travel` that way, in a sentence."""
+        if step == -1 and not self.has_behind:
+            return "There is nowhere to go back to: this is where you began."
+        if step == 1 and not self.has_ahead:
+            return "There is nothing ahead: you have not gone back from anywhere."
+        return None
 
-    def forward(self) -> None:
-        """Go where one came back from."""
-        if self._ahead:
+    def travel(self, step: int) -> None:
+        """Go where one was before, or with 1 where one came back from."""
+        self._skip_here()
+        if step < 0 and self._behind:
+            self._travel(self._behind, self._ahead)
+        elif step > 0 and self._ahead:
             self._travel(self._ahead, self._behind)
 
     def up(self) -> bool:
@@ -91,8 +96,13 @@ class Trail:
             return False
         if (last.stop.mode, last.stop.over) == (here.mode, here.over):
             return False  # from one page to another: that is no list
-        self.back()
+        self.travel(-1)
         return True
+
+    def leave_screen(self) -> None:
+        """Go back to where what is on show was opened from, or to what is below it."""
+        if not self.up() and len(self._app.screen_stack) > 1:
+            self._app.pop_screen()
 
     def clear(self) -> None:
         """One never was anywhere."""

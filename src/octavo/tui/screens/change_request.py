@@ -410,11 +410,4 @@ class ChangeRequestScreen(TakingBack, Proposing):
         )
 
     def go_up(self) -> bool:
-        if self.focused is not self.view:
-            return False
-        self.page_tree.focus()
-        return True
-
-    def action_up(self) -> None:
-        if not self.go_up():
-            self.octavo.leave_screen()
+        return self.climb(self.page_tree, when=self.focused is self.view)

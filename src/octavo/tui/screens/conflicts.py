@@ -403,14 +403,7 @@ class ConflictsScreen(View):
             self.octavo.open_change_request(self._change_request, self._space)
 
     def go_up(self) -> bool:
-        if not (self.view.has_focus):
-            return False
-        self.rows.focus()
-        return True
-
-    def action_up(self) -> None:
-        if not self.go_up():
-            self.octavo.leave_screen()
+        return self.climb(self.rows, when=self.view.has_focus)
 
 
 def _key_of(item: Contested | Shape) -> str:

@@ -384,18 +384,11 @@ class ContentScreen(AtHand, Travelling, CopiesLater):  # the first says what it 
 
     def go_up(self) -> bool:
         if self.aside.has_focus_within:
-            self.view.focus()
-        elif self.focused is self.view:
-            self.remove_class("-zoomed")
-            self.pages_tree.focus()
-        elif self.focused is self.pages_tree:
+            return self.climb(self.view, when=True)
+        if self.focused is self.pages_tree:
             self.nav.choose("spaces", self.space, focus=True)
-        else:
-            return False
-        return True
-
-    def action_up(self) -> None:
-        self.go_up()
+            return True
+        return self.climb(self.pages_tree, when=self.focused is self.view)
 
     def action_outline(self) -> None:
         beside = (self.has_class("-wide") or self.has_class("-huge")) != self.has_class("-aside")

@@ -259,11 +259,4 @@ class FilesScreen(View):
         self.app.push_screen(Picker("Sort files", choices, now=self._order), chosen)
 
     def go_up(self) -> bool:
-        if self.focused is not self.uses:
-            return False
-        self.rows.focus()
-        return True
-
-    def action_up(self) -> None:
-        if not self.go_up():
-            self.octavo.leave_screen()
+        return self.climb(self.rows, when=self.focused is self.uses)

@@ -275,9 +275,6 @@ class LinksScreen(View):
     def action_section(self, step: int) -> None:
         self.sections.go(step)
 
-    def action_up(self) -> None:
-        self.octavo.leave_screen()
-
 
 _NOTHING = {
     "broken": "No link of this space is broken.",

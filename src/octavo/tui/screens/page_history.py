@@ -314,11 +314,4 @@ class PageHistoryScreen(Discussing):
         self.rows.action_move(step)
 
     def go_up(self) -> bool:
-        if not (self.view.has_focus):
-            return False
-        self.rows.focus()
-        return True
-
-    def action_up(self) -> None:
-        if not self.go_up():
-            self.octavo.leave_screen()
+        return self.climb(self.rows, when=self.view.has_focus)
