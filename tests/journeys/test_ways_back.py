@@ -5,19 +5,13 @@ from __future__ import annotations
 import pytest
 
 from octavo.api import comments
+from octavo.tui.widgets.rows import Rows
 from tests.journeys.stage import Run, Stage
 
 
 def row(run: Run) -> str:
     """The row under the cursor of the list on the left."""
     return next(line.strip() for line in run.lines if line.startswith("▌"))
-
-
-async def on_a_thread(run: Run) -> str:
-    """Stand in the list of comments on a thread that is on a page of a space, and say which row that is."""
-    await run.see("Open 72")
-    await run.press("/", *"one in the afternoon", "enter")
-    return row(run)
 
 
 async def test_q_leads_from_a_thread_beside_the_list_back_to_its_row(stage: Stage) -> None:
@@ -51,14 +45,16 @@ async def test_q_leads_from_a_change_request_back_to_the_list_it_was_opened_from
     async with stage.play(start="home") as run:
         await run.see("OPEN CHANGE REQUESTS")
         await run.press("]", "]", "j")
-        before = run.lines[3:-4]
+        rows = run.app.screen.query_one("#changes", Rows)
+        before = rows.key
         await run.press("enter")
         await run.see("0 of ")
         await run.press("enter", "q")
         assert run.app.current_mode == "changes", "from the diff to the pages"
         await run.press("q")
         await run.until(lambda: run.app.current_mode == "home", "be back")
-        assert run.lines[3:-4] == before
+        assert rows.has_focus
+        assert rows.key == before
 
 
 async def test_q_leads_from_what_was_found_back_to_what_was_searched_for(stage: Stage) -> None:
