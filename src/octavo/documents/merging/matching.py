@@ -37,8 +37,10 @@ class Matching:
         old, new = self._roots
         self._equal(old, new)
         self._moved(_equal_pairs(*self._unmatched(_LONG_ENOUGH)))
-        self._alike(old, new)
+        # Who is sure of a pair goes first: what looks a little like what stands in its place now may stand elsewhere.
+        self._alike(old, new, _ALIKE_ELSEWHERE)
         self._moved(_similar_pairs(*self._unmatched(_LONG_ENOUGH_EDITED)))
+        self._alike(old, new, 0.0)
         self._left(old, new)
         for table in list(self.new):
             if table.kind in ("table", "html_table"):
@@ -79,12 +81,12 @@ class Matching:
         left = [each for each in ours if each not in self.new and each.size]
         self._moved(_equal_pairs(left, [each for each in theirs if each not in self.old]))
 
-    def _alike(self, old: Segment, new: Segment) -> None:
+    def _alike(self, old: Segment, new: Segment, least: float) -> None:
         """Pair what stayed in its place and was edited, and go on within it."""
         if old.kind == "row":
             return
         for ours, theirs in self._gaps(old, new):
-            for was, now in _likely(ours, theirs):
+            for was, now in _likely(ours, theirs, least):
                 self._enter(was, now)
         ours, theirs = self._children(old, new)
         self._moved(
@@ -96,7 +98,7 @@ class Matching:
         for one in old.children or ():
             other = self.new.get(one)
             if other is not None and one.children is not None and one.key != other.key:
-                self._alike(one, other)
+                self._alike(one, other, least)
 
     def _left(self, old: Segment, new: Segment) -> None:
         """Pair what is left in the same place: what stands there now is what it became."""
@@ -125,7 +127,7 @@ class Matching:
                 self._same(old, new)
             else:
                 self._enter(old, new)
-                self._alike(old, new)
+                self._alike(old, new, _ALIKE_ELSEWHERE)
 
     def _cells_of(self, old: Segment, new: Segment) -> None:
         """Pair the cells of the rows that are the same: those in the same column."""
@@ -208,19 +210,19 @@ def _similar_pairs(old: Sequence[Segment], new: Sequence[Segment]) -> list[tuple
     return [(old[i], new[j]) for _, i, j in found]
 
 
-def _likely(old: list[Segment], new: list[Segment]) -> Iterator[tuple[Segment, Segment]]:
+def _likely(old: list[Segment], new: list[Segment], least: float) -> Iterator[tuple[Segment, Segment]]:
     """The parts that are most alike, in the order of both."""
     if len(old) * len(new) > _MOST_IN_ORDER:
         i, j = len(old) // 2, len(new) // 2
         if i and j:
-            yield from _likely(old[:i], new[:j])
-            yield from _likely(old[i:], new[j:])
+            yield from _likely(old[:i], new[:j], least)
+            yield from _likely(old[i:], new[j:], least)
         return
-    for i, j in best_pairs(_worths(old, new), len(new)):
+    for i, j in best_pairs(_worths(old, new, least), len(new)):
         yield old[i], new[j]
 
 
-def _worths(old: Sequence[Segment], new: Sequence[Segment]) -> list[dict[int, float]]:
+def _worths(old: Sequence[Segment], new: Sequence[Segment], least: float) -> list[dict[int, float]]:
     """What it is worth to take two for the same, where they are alike."""
     reach = len(new) if len(old) * len(new) <= _MOST_PAIRS else max(4, _MOST_PAIRS // (2 * len(old)))
     found: list[dict[int, float]] = []
@@ -228,7 +230,7 @@ def _worths(old: Sequence[Segment], new: Sequence[Segment]) -> list[dict[int, fl
         middle = i * len(new) // len(old)
         row: dict[int, float] = {}
         for j in range(max(0, middle - reach), min(len(new), middle + reach + 1)):
-            if alike := _likeness(one, new[j]):
+            if (alike := _likeness(one, new[j])) > least:
                 row[j] = alike**2 * (1 + min(one.size, 200) / 400)
         found.append(row)
     return found

@@ -278,15 +278,15 @@ class Placement:
                 at = place[following]  # it goes with its list, not with what stood above that
                 below = standing[at - 1] if at else None
             behind[below] += [(each, is_second), *((one, False) for one in followers[each])]
-        return _arranged(standing, behind)
+        return _arranged(standing, behind, moved_here)
 
 
-def _arranged(standing: list[Trio], behind: dict[Trio | None, list[Entry]]) -> list[Entry]:
-    """What stands, with what the other side put behind each, but after what is new there."""
+def _arranged(standing: list[Trio], behind: dict[Trio | None, list[Entry]], moved_here: set[Trio]) -> list[Entry]:
+    """What stands, with what the other side put behind each, but after what the primary content put there."""
     result: list[Entry] = []
     waiting = list(behind.get(None, ()))
     for each in standing:
-        if not each.is_new_in_main:
+        if not each.is_new_in_main and each not in moved_here:
             result += waiting
             waiting = []
         result.append((each, False))

@@ -287,10 +287,12 @@ class _Wording:
                 continue
             if not pieces:
                 continue
-            if self._stood_so(one, other):
-                continue
             firsts = _beginnings(following) or [other.any.source]
-            pieces[-1] = _spaced(pieces[-1], firsts, is_block=not {one.kind, other.kind} <= {"row", "line", "tag"})
+            is_line = {one.kind, other.kind} <= {"row", "line", "tag"}
+            if not self._stood_so(one, other):
+                pieces[-1] = _spaced(pieces[-1], firsts, is_block=not is_line)
+            elif any(side.source.endswith("\n") for side in (one.main, one.proposed) if side is not None):
+                pieces[-1] = _spaced(pieces[-1], firsts, is_block=False)
         return found
 
     def _stood_so(self, one: Trio, other: Trio) -> bool:
