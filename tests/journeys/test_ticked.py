@@ -10,7 +10,7 @@ from tests.journeys.stage import Run, Stage
 
 async def three_ticked(run: Run) -> list[str]:
     """Tick the first three threads and leave the cursor on the sixth. Answers what the three are called."""
-    await run.see("Open 76")
+    await run.see("Open 72")
     await run.press("v", "j", "j", "v", "j", "j", "j")
     await run.see("3 ticked")
     rows = run.app.screen.rows  # type: ignore[attr-defined]  # it is the list of threads
@@ -57,7 +57,7 @@ async def test_a_reply_to_several_that_is_taken_back_is_there_again_for_all_of_t
 
 async def test_a_reply_begun_for_one_thread_outlives_one_to_several(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
-        await run.see("Open 76")
+        await run.see("Open 72")
         await run.press("c")
         await run.type("Half a thought")
         await run.press("escape")
@@ -95,11 +95,11 @@ async def test_what_is_done_one_by_one_says_so_while_others_are_ticked(stage: St
 
 async def test_after_many_are_done_the_cursor_is_on_the_next_that_is_left(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
-        await run.see("Open 76")
+        await run.see("Open 72")
         rows = run.app.screen.rows  # type: ignore[attr-defined]  # it is the list of threads
         order = [each.comment.id for each in rows.items]
         await run.press("j", "j", "v", *("j" for _ in range(7)), "v", "d")
-        await run.see("Open 68")
+        await run.see("Open 64")
         assert under_cursor(run) == order[10]
         await run.sent()
         assert under_cursor(run) == order[10]
@@ -107,15 +107,15 @@ async def test_after_many_are_done_the_cursor_is_on_the_next_that_is_left(stage:
 
 async def test_undo_goes_back_to_what_came_back(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
-        await run.see("Open 76")
+        await run.see("Open 72")
         first = under_cursor(run)
         await run.press("v", "j", "j", "v", "d")
-        await run.see("Open 73")
+        await run.see("Open 69")
         await run.press("G", "2")
         await run.see("Your first tide")
         await run.press("u")
         await run.hear("Taken back: resolve the thread, all 3.")
-        await run.see("Open 76")
+        await run.see("Open 72")
         assert under_cursor(run) == first
         await run.press("d")
         await run.sent()
@@ -186,13 +186,13 @@ async def test_many_writes_are_discarded_at_once_and_their_words_stay(stage: Sta
 
 async def test_what_the_server_refuses_for_good_is_told_and_needs_nobody(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
-        await run.see("Open 76")
+        await run.see("Open 72")
         await run.press("v", "j", "j", "v")
         run.platform.refuse_next(comments.Update, 403, "You may only read here.", times=3)
         await run.press("d")
         await run.later(seconds=6)
         await run.hear("Couldn't resolve the thread: You may only read here.")
-        await run.see("Open 76")
+        await run.see("Open 72")
         assert "need you" not in run.text
         assert "waiting" not in run.text
         await run.press("!")
@@ -203,32 +203,32 @@ async def test_what_the_server_refuses_for_good_is_told_and_needs_nobody(stage: 
 
 async def test_what_a_failing_server_does_to_many_settles_without_a_key(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
-        await run.see("Open 76")
+        await run.see("Open 72")
         run.platform.refuse_next(comments.Update, 502, "Bad gateway.", times=20)
         await run.press("v", *("j" for _ in range(7)), "v", "d")
-        await run.see("Open 68")
+        await run.see("Open 64")
         for _ in range(40):
             await run.later(seconds=31)
             assert "need you" not in run.text
             if not run.app.session.outbox.entries:
                 break
         assert not run.app.session.outbox.entries
-        await run.see("Open 68")
+        await run.see("Open 64")
         assert len(run.gate.sent(comments.Update)) == 28
 
 
 async def test_one_of_many_that_had_gone_out_is_undone_too_and_said(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
-        await run.see("Open 76")
+        await run.see("Open 72")
         await run.press("v", "j", "j", "v")
         run.gate.shut(comments.Update)
         await run.press("d")
-        await run.see("Open 73")
+        await run.see("Open 69")
         await run.later(seconds=6)
         await run.press("u")
         await run.hear("Taken back: resolve the thread, all 3: one had gone out and is undone. It was just going out")
-        await run.see("Open 76")
+        await run.see("Open 72")
         run.gate.open()
         await run.sent()
-        await run.see("Open 76")
+        await run.see("Open 72")
         assert [op.resolved for op in run.gate.sent(comments.Update)] == [True, False]
