@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from octavo.documents.blocks import Block
 
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})[ \t]*(\S*)")
+_END = "\n"
 _TICKS = re.compile(r"`+")
 
 
@@ -78,7 +79,8 @@ def applied(page: str, key: str, was: str | None, wanted: str) -> Applied:
         alike = {lines: said for lines, said in blocks.values() if said == was}
         here = next(iter(alike.items())) if len(alike) == 1 else None
     if here is None or was is None:
-        says_so = any(said == wanted.strip("\n") for _, said in blocks.values()) and wanted.strip() != ""
+        # By its lines: what is suggested may hold a tag that takes in all that follows, and is no block of its own then.
+        says_so = wanted.strip() != "" and f"\n{wanted.strip(_END)}\n" in f"\n{page}\n".replace("\r\n", _END)
         return Applied("same" if says_so else "changed", page)
     if here[1] == wanted.strip("\n"):
         return Applied("same", page)

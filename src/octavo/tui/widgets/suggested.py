@@ -10,7 +10,7 @@ from octavo.api import content
 from octavo.api.comments import Comment, Reply
 from octavo.api.errors import ApiError
 from octavo.api.places import Discussion, RevisionRef
-from octavo.documents.suggesting import source_of, suggestions
+from octavo.documents.suggesting import applied, source_of, suggestions
 from octavo.tui.page.lines import Line, Piece
 from octavo.tui.page.look import Look
 
@@ -29,6 +29,30 @@ class Suggested:
         self._octavo, self._changed = octavo, changed
         self._compared: dict[tuple[Block, str], Compared | None] = {}
         """None: it is being read, or cannot be."""
+        self._was: dict[Block, str] = {}
+        self._page = ""
+        """What the page of the thread says now, where that is known."""
+        self._fates: dict[tuple[Block, str], str] = {}
+        """What would become of a wording that is put into the page as it is now; empty while that is not known."""
+
+    def page_says(self, text: str) -> None:
+        """The page of the thread says something else now."""
+        if text != self._page:
+            self._page = text
+            self._fates.clear()
+            self._changed()
+
+    def _fate(self, block: Block, text: str) -> str:
+        if (block, text) not in self._fates and self._page and block in self._was:
+            self._fates[block, text] = ""
+            self._octavo().background(self._judge(block, text, self._page))
+        return self._fates.get((block, text), "")
+
+    async def _judge(self, block: Block, text: str, page: str) -> None:
+        done = await asyncio.to_thread(applied, page, block[2], self._was[block], text)
+        if page == self._page:
+            self._fates[block, text] = done.kind
+            self._changed()
 
     def lines(
         self, at: Discussion, thread: Comment, message: Comment | Reply, width: int, look: Look
@@ -59,7 +83,13 @@ class Suggested:
             if compared is None:
                 return None
             words(each.lines[0])
-            out += [Line([Piece("suggests", look.muted)]), *_set(compared, width, look), Line([])]
+            out += [Line([Piece("suggests", look.muted)]), *_set(compared, width, look)]
+            fate = self._fate(block, each.text)
+            if fate == "same":
+                out.append(Line([Piece(f"{look.glyphs.yes} applied: the page says so", look.success)]))
+            elif fate == "changed":
+                out.append(Line([Piece("the block was edited since, or is gone", look.warning)]))
+            out.append(Line([]))
             start = each.lines[1]
         words(len(written))
         return out[:-1]
@@ -76,6 +106,7 @@ class Suggested:
         was = await asyncio.to_thread(source_of, found.markdown or "", key)
         if was is None:
             return
+        self._was[block] = was
         for text in wanted:
             self._compared[block, text] = await asyncio.to_thread(compare, was, text)
         self._changed()

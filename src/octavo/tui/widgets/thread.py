@@ -14,10 +14,11 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
-from octavo.api import comments
+from octavo.api import comments, content
 from octavo.api.comments import Comment, Reply
+from octavo.api.content import Page
 from octavo.api.operation import ListPage
-from octavo.api.places import Discussion
+from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.live import Snapshot
 from octavo.documents.suggesting import suggestions
 from octavo.tui import clipboard, talking
@@ -124,6 +125,12 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         else:
             op = comments.ListReplies(at=at, comment_id=comment.id, format="markdown", limit=200)
             self._following.follow("replies", op, self._show_replies)
+        page = comment.target.page
+        if page is not None and isinstance(at, ChangeRequestRef) and suggestions(comment.body.text):
+            now = content.GetPage(at=at, page_id=page.id, format="markdown")
+            self._following.follow("page", now, self._show_page)
+        else:
+            self._following.follow("page", None)
         self._arrange()
 
     def ask_again(self) -> None:
@@ -140,6 +147,10 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
     def _show_replies(self, snapshot: Snapshot[ListPage[Reply]]) -> None:
         self._replies = snapshot
         self._arrange()
+
+    def _show_page(self, snapshot: Snapshot[Page]) -> None:
+        if snapshot.value is not None:
+            self._suggested.page_says(snapshot.value.markdown or "")
 
     def on_unmount(self) -> None:
         self._following.stop()
