@@ -97,6 +97,7 @@ elif way == "wrote":
 
 def edit(running: Terminal) -> None:
     """Open the editor, and leave it."""
+    running.settle(limit=5.0)  # a key between two programs may be nobody's
     running.write(b"e")
     running.wait_for("the editor is open")
     running.write(b"\r")
