@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from octavo.documents.conflicts import markers
 from octavo.documents.parse import parse
-from octavo.documents.suggesting import applied, fenced, source_of, suggestions
+from octavo.documents.suggesting import applied, beside, fenced, source_of, suggestions, written
 
 PAGE = """# Time
 
@@ -142,3 +143,17 @@ def test_no_other_line_ever_changes(page: str, wanted: str) -> None:
             assert done.text.count("\n") - page.count("\n") <= wanted.count("\n")
             kept = [line for line in page.split("\n") if line not in was.split("\n")]
             assert all(line in done.text.split("\n") for line in kept if line.strip())
+
+
+def test_both_stand_between_marks_where_the_block_is_or_at_the_end() -> None:
+    key = key_of(PAGE, "Mind the gap.", "paragraph")
+    both = "<<<<<<< what stands there now\nMind the gap.\n=======\nMind it.\n>>>>>>> what is suggested"
+    assert beside(PAGE, key, "Mind it.") == PAGE.replace("Mind the gap.", both)
+    assert beside("# Time", key, "Mind it.") == f"# Time\n{both.replace(f'{chr(10)}Mind the gap.', '')}"
+    assert len(markers(beside(PAGE, key, "Mind it."))) == 1
+
+
+def test_what_is_put_into_the_composer_is_what_is_looked_for_in_the_page() -> None:
+    document = parse(PAGE)
+    for block in document.walk():
+        assert written(document.source, block) == source_of(PAGE, block.key)
