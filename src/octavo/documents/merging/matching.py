@@ -18,6 +18,12 @@ _LONG_ENOUGH = 10
 _LONG_ENOUGH_EDITED = 24
 _MOST_PAIRS = 4000
 _MOST_IN_ORDER = 250_000
+_LONGEST = 4000
+"""Characters that are compared."""
+_MANY_WORDS = 5
+_SHORT = 16
+_ALIKE_SHORT, _ALIKE_BESIDE = 0.8, 0.5
+"""How alike few letters must be: those of other words are half alike."""
 _STAY = frozenset({"cell", "edge", "text", "tag", "row", "line"})
 """Known again only within what they belong to."""
 
@@ -42,6 +48,7 @@ class Matching:
         self._moved(_similar_pairs(*self._unmatched(_LONG_ENOUGH_EDITED)))
         self._alike(old, new, 0.0)
         self._left(old, new)
+        self._alike(old, new, 0.0, short=_ALIKE_BESIDE)
         for table in list(self.new):
             if table.kind in ("table", "html_table"):
                 self._cells_of(table, self.new[table])
@@ -81,12 +88,12 @@ class Matching:
         left = [each for each in ours if each not in self.new and each.size]
         self._moved(_equal_pairs(left, [each for each in theirs if each not in self.old]))
 
-    def _alike(self, old: Segment, new: Segment, least: float) -> None:
+    def _alike(self, old: Segment, new: Segment, least: float, short: float = _ALIKE_SHORT) -> None:
         """Pair what stayed in its place and was edited, and go on within it."""
         if old.kind == "row":
             return
         for ours, theirs in self._gaps(old, new):
-            for was, now in _likely(ours, theirs, least):
+            for was, now in _likely(ours, theirs, least, short):
                 self._enter(was, now)
         ours, theirs = self._children(old, new)
         self._moved(
@@ -98,7 +105,7 @@ class Matching:
         for one in old.children or ():
             other = self.new.get(one)
             if other is not None and one.children is not None and one.key != other.key:
-                self._alike(one, other, least)
+                self._alike(one, other, least, short)
 
     def _left(self, old: Segment, new: Segment) -> None:
         """Pair what is left in the same place: what stands there now is what it became."""
@@ -210,19 +217,19 @@ def _similar_pairs(old: Sequence[Segment], new: Sequence[Segment]) -> list[tuple
     return [(old[i], new[j]) for _, i, j in found]
 
 
-def _likely(old: list[Segment], new: list[Segment], least: float) -> Iterator[tuple[Segment, Segment]]:
+def _likely(old: list[Segment], new: list[Segment], least: float, short: float) -> Iterator[tuple[Segment, Segment]]:
     """The parts that are most alike, in the order of both."""
     if len(old) * len(new) > _MOST_IN_ORDER:
         i, j = len(old) // 2, len(new) // 2
         if i and j:
-            yield from _likely(old[:i], new[:j], least)
-            yield from _likely(old[i:], new[j:], least)
+            yield from _likely(old[:i], new[:j], least, short)
+            yield from _likely(old[i:], new[j:], least, short)
         return
-    for i, j in best_pairs(_worths(old, new, least), len(new)):
+    for i, j in best_pairs(_worths(old, new, least, short), len(new)):
         yield old[i], new[j]
 
 
-def _worths(old: Sequence[Segment], new: Sequence[Segment], least: float) -> list[dict[int, float]]:
+def _worths(old: Sequence[Segment], new: Sequence[Segment], least: float, short: float) -> list[dict[int, float]]:
     """What it is worth to take two for the same, where they are alike."""
     reach = len(new) if len(old) * len(new) <= _MOST_PAIRS else max(4, _MOST_PAIRS // (2 * len(old)))
     found: list[dict[int, float]] = []
@@ -230,19 +237,34 @@ def _worths(old: Sequence[Segment], new: Sequence[Segment], least: float) -> lis
         middle = i * len(new) // len(old)
         row: dict[int, float] = {}
         for j in range(max(0, middle - reach), min(len(new), middle + reach + 1)):
-            if (alike := _likeness(one, new[j])) > least:
+            if (alike := _likeness(one, new[j], short)) > least:
                 row[j] = alike**2 * (1 + min(one.size, 200) / 400)
         found.append(row)
     return found
 
 
-def _likeness(old: Segment, new: Segment) -> float:
+def _similarity(old: str, new: str, short: float) -> float:
+    """How many words two texts share; for short ones and those without blanks, how many letters. Letters of two long texts
+    are alike by chance."""
+    # Loaded when there is something to compare: most pages are read, not compared.
+    from rapidfuzz.distance import Indel
+
+    sides = old[:_LONGEST].replace(",", " ").split(), new[:_LONGEST].replace(",", " ").split()
+    if min(map(len, sides)) >= _MANY_WORDS:
+        return Indel.normalized_similarity(*sides)
+    alike = text_similarity(old, new, 0.1)
+    if any(side and all(word in other for word in side) for side, other in (sides, sides[::-1])):
+        alike = max(alike, _ALIKE_SHORT)  # words were added to it, or taken away
+    return alike if max(len(old), len(new)) > _SHORT or alike >= short else 0.0
+
+
+def _likeness(old: Segment, new: Segment, short: float = _ALIKE_SHORT) -> float:
     """How alike two parts of the same place are; 0 when they are not the same one, edited."""
     kinds = {old.kind, new.kind}
     if len(kinds) > 1 and kinds != {"paragraph", "heading"}:
         return 0.0
     least = _ALIKE.get(old.kind, 0.4)
-    alike = text_similarity(old.words, new.words, 0.1)
+    alike = _similarity(old.words, new.words, short)
     if old.kind == "row" and (cells := _cells(old)) and (others := _cells(new)):
         if cells[0].key == others[0].key and cells[0].key:
             alike = min(1.0, alike + 0.4)

@@ -202,10 +202,14 @@ class _Wording:
                 if side is not None and self._placement.follows(side, following_side, trio)
             ]
             if following is not None and following.is_contested and each.main and each.proposed:
-                afters = each.main.after, each.proposed.after
-                self._afters[each] = min(afters, key=_blanks)
-                least = _blanks(self._afters[each])
-                self._befores[following] = tuple("\n" * (_blanks(after) - least) for after in afters)
+                in_main = following.main is not None
+                stays, goes = (each.main, each.proposed) if in_main else (each.proposed, each.main)
+                self._afters[each] = goes.after
+                if self._placement.follows(stays, following.main or following.proposed, trio):
+                    afters = each.main.after, each.proposed.after
+                    self._afters[each] = min(afters, key=_blanks)
+                    least = _blanks(self._afters[each])
+                    self._befores[following] = tuple("\n" * (_blanks(after) - least) for after in afters)
             elif len(sides) == 1:
                 self._afters[each] = sides[0].after
 
