@@ -159,6 +159,8 @@ class _Wording:
         if len(run) > 1 or (self._placement.is_strict and (first.is_new_in_main or first.is_new_in_proposed)):
             ours = "".join(each.any.source for each, _ in run if each.is_new_in_main)
             theirs = "".join(each.any.source for each, _ in run if each.is_new_in_proposed)
+            if ours == theirs:
+                return first, [ours]
             base = None if self._placement.is_strict else ""
             return first, [Conflict(base, ours, theirs, first.kind, frame)]
         is_moved = is_second or first.second_home is not None or first in self._placement.twice
