@@ -161,7 +161,8 @@ def _both(conflict: Conflict) -> str:
         return words
     ours, theirs = (segments(text).children or () for text in (main, proposed))
     if conflict.kind in ("row", "line"):
-        return main.rstrip("\n") + "\n" + proposed
+        between = "" if conflict.kind == "row" and main.lstrip().startswith("<") else "\n"
+        return main.rstrip("\n") + between + proposed
     found: list[str] = []
     for stretch in stretches([each.key for each in ours], [each.key for each in theirs]):
         found += [each.source for each in ours[stretch.i1 : stretch.i2]]

@@ -295,10 +295,12 @@ class _Wording:
                 continue
             firsts = _beginnings(following) or [other.any.source]
             is_line = {one.kind, other.kind} <= {"row", "line", "tag"}
-            if not self._stood_so(one, other):
-                pieces[-1] = _spaced(pieces[-1], firsts, is_block=not is_line)
-            elif any(side.source.endswith("\n") for side in (one.main, one.proposed) if side is not None):
-                pieces[-1] = _spaced(pieces[-1], firsts, is_block=False)
+            sides = [side for trio in (one, other) for side in (trio.main, trio.proposed) if side is not None]
+            if is_line and not any(side.source.endswith("\n") for side in sides):
+                continue  # rows of a table that is on one line
+            is_new = not self._stood_so(one, other)
+            if is_new or any(side.source.endswith("\n") for side in (one.main, one.proposed) if side is not None):
+                pieces[-1] = _spaced(pieces[-1], firsts, is_block=is_new and not is_line)
         return found
 
     def _stood_so(self, one: Trio, other: Trio) -> bool:
