@@ -179,6 +179,8 @@ async def test_many_writes_are_discarded_at_once_and_their_words_stay(stage: Sta
         await run.press("ctrl+s")
         await run.later(seconds=6)
         await run.press("!", "*", "X")
+        await run.see("Discard 3 writes?", "stays as a draft")
+        await run.press("y")
         await run.gone("NEED YOU")
         await run.press("escape", "g", "c")
         await run.see("Reply to Yuki Tanabe", "Done.")
@@ -197,7 +199,7 @@ async def test_what_the_server_refuses_for_good_is_told_and_needs_nobody(stage: 
         assert "waiting" not in run.text
         await run.press("!")
         await run.see("COULD NOT BE DONE", "You may only read here.", "resolve the thread  “")
-        await run.press("*", "X")
+        await run.press("*", "X", "y")
         await run.gone("COULD NOT BE DONE")
 
 

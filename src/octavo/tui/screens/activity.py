@@ -25,6 +25,7 @@ from octavo.tui.widgets.rows import Column, Heading, Row, Rows
 
 if TYPE_CHECKING:
     from octavo.tui.app import Octavo
+    from octavo.tui.screens.confirm import Confirmed
 
 Line = tuple[str, Entry | KeptFile | Asked]
 STATES = {
@@ -38,6 +39,8 @@ STATES = {
 _HEADINGS: dict[type, str] = {KeptFile: "TEXTS FROM YOUR EDITOR", Asked: "REQUESTS"}
 _OF_WRITES = ("NEED YOU", "COULD NOT BE DONE: NOTHING IS LEFT TO DECIDE", "UNDER WAY: NOTHING TO DO")
 """What writes stand under, those a person must decide first."""
+_MOST_NAMED = 5
+"""Writes that are named before they are discarded."""
 
 
 class ActivityScreen(Dialog[None]):
@@ -212,9 +215,23 @@ class ActivityScreen(Dialog[None]):
 
     def action_discard(self) -> None:
         if chosen := self.chosen:
-            self._do("discard", "", chosen, self.octavo.session.outbox.discard)
+            self._ask_to_discard(chosen)
         elif (file := self.file) is not None:
             kept_files.throw_away(self.octavo, file)
+
+    def _ask_to_discard(self, chosen: Sequence[Entry]) -> None:
+        from octavo.tui.screens.confirm import Confirm
+
+        def decided(answer: Confirmed | None) -> None:
+            if answer is not None:
+                self._do("discard", "", chosen, self.octavo.session.outbox.discard)
+
+        several = len(chosen) > 1
+        named = "\n".join(f"{each.doing}  {self._about(each)}".rstrip() for each in chosen[:_MOST_NAMED])
+        more = f"\nand {len(chosen) - _MOST_NAMED} more" if len(chosen) > _MOST_NAMED else ""
+        title = f"Discard {len(chosen)} writes?" if several else "Discard this write?"
+        after = f"{'They are' if several else 'It is'} not sent any more. What you wrote stays as a draft."
+        self.app.push_screen(Confirm(title, verb="Discard", intro=named + more, after=after), decided)
 
     def _do(self, verb: str, how: str, chosen: Sequence[Entry], step: Callable[[str], Awaitable[None]]) -> None:
         """Do it with one after the other: what was done stays done when the disk refuses the next."""
