@@ -106,7 +106,8 @@ class _Wording:
         for run in self._runs(order):
             found.append(self._said(run, frame))
         found += [(each, self._flat(each)) for each in tails]
-        return self._kept_apart(found)
+        # The rows of an HTML table may all be on one line.
+        return found if trio.kind == "html_table" else self._kept_apart(found)
 
     def _roles(self, trio: Trio, roles: Sequence[str]) -> list[Trio]:
         found: dict[Trio, str] = {}
@@ -295,9 +296,6 @@ class _Wording:
                 continue
             firsts = _beginnings(following) or [other.any.source]
             is_line = {one.kind, other.kind} <= {"row", "line", "tag"}
-            sides = [side for trio in (one, other) for side in (trio.main, trio.proposed) if side is not None]
-            if is_line and not any(side.source.endswith("\n") for side in sides):
-                continue  # rows of a table that is on one line
             is_new = not self._stood_so(one, other)
             if is_new or any(side.source.endswith("\n") for side in (one.main, one.proposed) if side is not None):
                 pieces[-1] = _spaced(pieces[-1], firsts, is_block=is_new and not is_line)
