@@ -248,7 +248,16 @@ class Worked:
         what stood in something that one side deleted and the other edited."""
         found: dict[str, list[str] | None] = {}
         whole = {
-            each.name for part in self.base.walk() if part.parts for each in part.walk() if self._is_gone_whole(part)
+            each.name
+            for tree in (self.base, *self.sides.values())
+            for part in tree.walk()
+            if any(part.name in deleted for deleted in self.deleted.values())
+            for each in part.walk()
+            if each is not part
+        } | {
+            part.name
+            for part in self.base.walk()
+            if part.parts and any(part.name in deleted for deleted in self.deleted.values())
         }
         for part in self.base.walk():
             if part.kind not in SAID or part.name in whole:
@@ -263,9 +272,6 @@ class Worked:
         for name in self.added[wanted]:
             found[name] = words_of(name)
         return found
-
-    def _is_gone_whole(self, part: Part) -> bool:
-        return any(part.name in deleted for deleted in self.deleted.values())
 
 
 @st.composite
