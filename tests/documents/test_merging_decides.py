@@ -11,7 +11,7 @@ from hypothesis import given, note, settings
 from octavo.documents.merging.resolution import Choice, Side, names, resolved
 from octavo.documents.merging.segments import segments
 from octavo.documents.merging.three_way import parts
-from tests.documents.merge_model import Page, Worked, pages, text, worked_on
+from tests.documents.merge_model import Page, Worked, pages, text, words_of, worked_on
 
 NAME = "#42"
 
@@ -72,3 +72,33 @@ def test_every_part_is_there_once_as_it_was_decided(page: Worked) -> None:
 @given(worked_on())
 def test_every_part_is_there_once_as_it_was_decided_at_length(page: Worked) -> None:
     check_parts(page)
+
+
+def each_way(base: str, main: str, this: str) -> list[str]:
+    """What comes of three texts with each side chosen, and of the same with the sides changed."""
+    results = []
+    for texts in ((base, main, this), (base, this, main)):
+        found = parts(*texts)
+        results += [
+            resolved(found, {name: Choice(side) for name, _ in names(found)}, NAME) for side in ("main", "this")
+        ]
+    return results
+
+
+def test_an_item_that_one_side_deleted_stays_in_its_list_when_something_moved_behind_that() -> None:
+    first, items, last = (
+        "What comes first is long.\n",
+        "* apples from the south\n* pears from the north\n",
+        "* plums, red",
+    )
+    edited = f"{items}{last} and blue\n"
+    kept, gone = f"{edited}\n{first}", f"{items}\n{first}"
+    assert each_way(f"{first}\n{items}{last}\n", f"{first}\n{edited}", gone) == [kept, gone, gone, kept]
+
+
+def test_a_code_block_that_one_side_wrote_anew_and_the_other_went_on_with_is_one() -> None:
+    before, more, other = (f"    {' '.join(words_of(name))}\n" for name in ("n3x", "n45x", "n5x"))
+    base, extended, anew = (f"```text\n{lines}```\n" for lines in (before, before + more, other))
+    for result in each_way(base, extended, anew):
+        assert result.count("```text") == 1
+        assert (more in result) != (result == anew)

@@ -24,6 +24,9 @@ _MANY_WORDS = 5
 _SHORT = 16
 _ALIKE_SHORT, _ALIKE_BESIDE = 0.8, 0.5
 """How alike few letters must be: those of other words are half alike."""
+_ALIKE_ALONE = 0.2
+"""How alike the only two of a kind must be that are left and may stand in different places."""
+_ENCLOSING = ("code", "table", "html_table", "container")
 _STAY = frozenset({"cell", "edge", "text", "tag", "row", "line"})
 """Known again only within what they belong to."""
 
@@ -114,12 +117,30 @@ class Matching:
         for ours, theirs in self._gaps(old, new):
             if len(ours) == len(theirs) and [each.kind for each in ours] == [each.kind for each in theirs]:
                 for was, now in zip(ours, theirs, strict=True):
-                    if was.children is None or was.kind == "item":
+                    # Of two rows that are not alike, cells of one would stand beside cells of the other.
+                    if was.kind != "row" and _opening(was) == _opening(now):
                         self._enter(was, now)
+            else:
+                self._only_ones(ours, theirs, 0.0)
+        left, came = self._children(old, new)
+        self._only_ones(
+            [each for each in left if each not in self.new],
+            [each for each in came if each not in self.old],
+            _ALIKE_ALONE,
+        )
         for one in old.children or ():
             other = self.new.get(one)
             if other is not None and one.children is not None and one.key != other.key:
                 self._left(one, other)
+
+    def _only_ones(self, old: list[Segment], new: list[Segment], least: float) -> None:
+        """Pair the table, code block or pair of tags that is the only one of its kind on both sides."""
+        for kind in _ENCLOSING:
+            was, now = ([each for each in side if each.kind == kind] for side in (old, new))
+            if not (len(was) == len(now) == 1 and _opening(was[0]) == _opening(now[0])):
+                continue
+            if _similarity(was[0].words, now[0].words, _ALIKE_SHORT) >= least:
+                self._enter(was[0], now[0])
 
     def _enter(self, old: Segment, new: Segment) -> None:
         self._pair(old, new)
@@ -179,6 +200,11 @@ class Matching:
     @staticmethod
     def _may_move(each: Segment, paired: Mapping[Segment, Segment], least: int) -> bool:
         return each not in paired and each.kind not in _STAY and not each.role and each.size >= least
+
+
+def _opening(part: Segment) -> list[str]:
+    """What a pair of tags is: the name of it. Nothing for other parts."""
+    return part.children[0].text.split()[:2] if part.kind == "container" and part.children else []
 
 
 def _cells(row: Segment) -> list[Segment]:

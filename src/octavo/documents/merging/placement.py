@@ -20,6 +20,8 @@ _KNOWN_ANYWHERE = 10
 """Letters of what both sides added that is the same wherever they put it."""
 _MOST_WEIGHED = 400
 _HEADING = 200
+_SIDE_BY_SIDE = ("item", "row")
+"""What forms one list or table with others of its kind beside it."""
 _ALIKE = 0.75
 """How alike rows or items are that exclude one another."""
 
@@ -273,7 +275,7 @@ class Placement:
                 continue
             if each.kind == "heading" and each.is_new_in_proposed:
                 below = unmoved  # a new section does not go with the one before it
-            is_of_list = following in fixed and following.kind == each.kind in ("item", "row")
+            is_of_list = following in fixed and following.kind == each.kind in _SIDE_BY_SIDE
             if is_of_list and (below is None or below.kind != each.kind):
                 at = place[following]  # it goes with its list, not with what stood above that
                 below = standing[at - 1] if at else None
@@ -282,11 +284,19 @@ class Placement:
 
 
 def _arranged(standing: list[Trio], behind: dict[Trio | None, list[Entry]], moved_here: set[Trio]) -> list[Entry]:
-    """What stands, with what the other side put behind each, but after what the primary content put there."""
+    """What stands, with what the other side put behind each, but after what the primary content put there. Nothing else
+    comes between the items of a list."""
     result: list[Entry] = []
     waiting = list(behind.get(None, ()))
     for each in standing:
-        if not each.is_new_in_main and each not in moved_here:
+        last = result[-1][0].kind if result else ""
+        if last in _SIDE_BY_SIDE and each.kind != last:
+            while waiting and waiting[0][0].kind == last:
+                result.append(waiting.pop(0))
+        goes_on = (
+            each.is_contested and each.kind == last in _SIDE_BY_SIDE and all(one.kind != last for one, _ in waiting)
+        )
+        if not (each.is_new_in_main or each in moved_here or goes_on):
             result += waiting
             waiting = []
         result.append((each, False))
@@ -296,7 +306,7 @@ def _arranged(standing: list[Trio], behind: dict[Trio | None, list[Entry]], move
 
 def _are_one(one: Segment, other: Segment) -> bool:
     """Whether two parts that were put at the same place can only be one: rows and items can stand side by side."""
-    if one.kind not in ("row", "item") or one.key == other.key:
+    if one.kind not in _SIDE_BY_SIDE or one.key == other.key:
         return True
     names = [next((leaf.key for leaf in each.leaves() if leaf.kind in ("cell", "text")), "") for each in (one, other)]
     return names[0] == names[1] != "" or text_similarity(one.words, other.words) >= _ALIKE
