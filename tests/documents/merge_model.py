@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Literal
 
 from hypothesis import note
@@ -28,8 +29,13 @@ SYLLABLES = ["ba", "ce", "di", "fo", "gu", "ka", "le", "mi", "no", "pu", "ra", "
 
 def words_of(name: str) -> list[str]:
     """Words that no other part has by chance: what is alike is the same part."""
+    return list(_words_of(name))
+
+
+@cache
+def _words_of(name: str) -> tuple[str, ...]:
     chance = random.Random(name)
-    return [name, *("".join(chance.sample(SYLLABLES, 3)) for _ in range(chance.randint(5, 8)))]
+    return (name, *("".join(chance.sample(SYLLABLES, 3)) for _ in range(chance.randint(5, 8))))
 
 
 @dataclass(eq=False)
@@ -42,7 +48,10 @@ class Part:
     parts: list[Part] = field(default_factory=list)
 
     def walk(self) -> list[Part]:
-        return [self, *(each for part in self.parts for each in part.walk())]
+        found = [self]
+        for part in self.parts:
+            found += part.walk()
+        return found
 
     def copy(self) -> Part:
         return Part(self.kind, self.name, list(self.words), [part.copy() for part in self.parts])
@@ -137,7 +146,11 @@ class Making:
 
 def of(page: Part, name: str) -> tuple[Part, Part]:
     """A part by its name, and what it is in."""
-    return next((above, each) for above in page.walk() for each in above.parts if each.name == name)
+    for above in page.walk():
+        for each in above.parts:
+            if each.name == name:
+                return above, each
+    raise LookupError(name)
 
 
 @st.composite

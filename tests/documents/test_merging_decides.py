@@ -47,15 +47,18 @@ def test_a_decision_is_about_one_part_at_length(page: Page) -> None:
     check(page)
 
 
+def shown(name: str, side: Side, page: Worked, result: str) -> str:
+    return "\n~~~~\n".join([f"{name} for {side}", *page.texts, "got", result])
+
+
 def check_parts(page: Worked) -> None:
     found = parts(*page.texts)
     for side in ("main", "this"):
         result = resolved(found, {name: Choice(side) for name, _ in names(found)}, NAME)
         said = " ".join(re.sub(r"[|]|<[^>]*>", " ", result).split())
         for name, words in page.must_say(side).items():
-            shown = "\n~~~~\n".join([f"{name} for {side}", *page.texts, "got", result])
-            assert said.count(f"{name} ") == (words is not None), shown
-            assert words is None or " ".join(words) in said, shown
+            assert said.count(f"{name} ") == (words is not None), shown(name, side, page, result)
+            assert words is None or " ".join(words) in said, shown(name, side, page, result)
         for name in page.added["main"] | page.added["this"]:
             assert said.count(f"{name} ") <= 1
 
