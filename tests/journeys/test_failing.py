@@ -5,9 +5,14 @@ from typing import Any
 import pytest
 
 from octavo.api import change_requests, comments, content, organizations, reviews, spaces
-from octavo.api.operation import Operation
+from octavo.api.operation import ListPage, Operation
+from octavo.api.places import SpaceRef
+from octavo.data.live import Snapshot
 from octavo.server.app import Platform
+from octavo.tui.screen import View
 from tests.journeys.stage import Run, Stage
+
+HARBOUR_API = SpaceRef(space_id="harbour-api")
 
 
 async def on_quickstart(run: Run) -> None:
@@ -174,3 +179,20 @@ async def test_the_frame_says_that_what_is_asked_fails_until_it_does_not(stage: 
         run.accept()
         await run.press("r")
         await run.see("From nothing to a water level", "● live")
+
+
+async def test_a_list_that_cannot_be_read_on_is_asked_again_only_by_a_person(stage: Stage) -> None:
+    async with stage.play() as run:
+        op = comments.List(at=HARBOUR_API, limit=2)
+        errors: list[str] = []
+
+        def show(snapshot: Snapshot[ListPage[comments.Comment]]) -> None:
+            if snapshot.value is not None and not run.platform._refusals[comments.List]:
+                run.platform.refuse_next(comments.List, 403, "Not the rest.", times=1000)
+            errors.append(str(snapshot.error or ""))
+
+        assert isinstance(run.app.screen, View)
+        run.app.screen.follow_whole("all of them", op, show)
+        await run.settle()
+        assert errors[-1] == "Not the rest."
+        assert [each.page is None for each in run.gate.sent(comments.List) if each.limit == 2] == [True, False]

@@ -251,13 +251,14 @@ class Live:
         return None, *await self._further(answer, answer.value, answer.pages)
 
     async def _further(self, answer: Answer, value: ListPage[Any], pages: int) -> tuple[ListPage[Any], int]:
-        """Read on until as many pages are there as are wanted. Empty ones do not count."""
+        """Read on until as many pages are there as are wanted. Those without anything new do not count."""
         cursors: set[str] = set()
         empty = 0
-        while value.next is not None and (pages < answer.wanted or not value.items) and empty < EMPTY_PAGES:
+        while value.next is not None and (pages < answer.wanted or not value.items):
             cursor = value.next.page
-            if cursor in cursors:
-                raise PaginationError("The list repeats itself, so the rest of it cannot be loaded. Refresh it.")
+            if cursor in cursors or empty == EMPTY_PAGES:
+                how = "repeats itself" if cursor in cursors else "goes on without anything new"
+                raise PaginationError(f"The list {how}, so the rest of it cannot be loaded. Refresh it.")
             cursors.add(cursor)
             before = len(value.items)
             value = _joined(value, await self.send(answer.op.model_copy(update={"page": cursor})))
