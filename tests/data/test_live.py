@@ -300,12 +300,13 @@ class TestPages:
         assert isinstance(screen.now.error, PaginationError)
         assert [each.id for each in screen.now.value.items] == ["docs"]
 
-
     async def test_a_list_that_goes_on_without_anything_is_not_asked_for_ever(
         self, shelf: Shelf, outbox: ByHand
     ) -> None:
         op = spaces.List(at=OrganizationRef(organization_id="acme"))
-        empty = {str(number): ListPage[Space](next=Next(page=str(number + 1))) for number in range(50)}
+        empty: dict[str | None, ListPage[Space]] = {
+            str(number): ListPage[Space](next=Next(page=str(number + 1))) for number in range(50)
+        }
         screen = Screen()
         live = Live(Book({**empty, None: empty["0"]}), shelf, outbox)
         live.watch(op, screen)

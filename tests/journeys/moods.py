@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import uvicorn
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from octavo.server.app import Platform
 
@@ -63,6 +65,30 @@ class Moody:
         await self.platform(scope, receive, send)
 
 
+@dataclass
+class Altered:
+    """An ASGI application: the platform, with `change` made in place to its answers at paths that match `where`."""
+
+    platform: Platform
+    where: str
+    change: Callable[[Any], None]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not re.fullmatch(self.where, scope["path"]):
+            return await self.platform(scope, receive, send)
+        answer: list[Message] = []
+
+        async def keep(message: Message) -> None:
+            answer.append(message)
+
+        await self.platform(scope, receive, keep)
+        start, body = answer[0], json.loads(b"".join(each.get("body", b"") for each in answer[1:]))
+        self.change(body)
+        headers = [each for each in start["headers"] if each[0].lower() != b"content-length"]
+        await send({**start, "headers": headers})
+        await send({"type": "http.response.body", "body": json.dumps(body).encode()})
+
+
 async def _swallowed(message: Message) -> None:
     """Where an answer goes that nobody gets."""
 
@@ -75,12 +101,19 @@ async def _whole(receive: Receive) -> None:
 
 
 @asynccontextmanager
-async def serving(moody: Moody) -> AsyncIterator[str]:
+async def serving(application: ASGIApp) -> AsyncIterator[str]:
     """Serve it on a free port of this machine: its origin."""
-    config = uvicorn.Config(moody, http="h11", ws="none", lifespan="off", log_config=None, timeout_graceful_shutdown=1)
+    config = uvicorn.Config(
+        application, http="h11", ws="none", lifespan="off", log_config=None, timeout_graceful_shutdown=1
+    )
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         running = asyncio.create_task(server._serve(sockets=[listener]))
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         server.should_exit = server.force_exit = True
         await running
+
+
+def altered(where: str, change: Callable[[Any], None]) -> Callable[[Platform], AbstractAsyncContextManager[str]]:
+    """What a stage plays over to hear the platform's answers with a `change`."""
+    return lambda platform: serving(Altered(platform, where, change))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from octavo.api import change_requests
 from octavo.api.places import SpaceRef
+from tests.journeys.moods import altered
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_reviewing import go_to, open_one
 
@@ -48,6 +51,24 @@ async def test_what_is_ready_is_taken_back_to_draft_on_its_own_screen(stage: Sta
         await run.hear("#7 in Harbour API is ready for review")
         await run.see(" open ")
         assert await status_of(run, 7) == "open"
+
+
+async def test_a_change_request_whose_space_the_server_does_not_name_is_marked_where_that_is_known(
+    stage: Stage,
+) -> None:
+    def forget(answer: Any) -> None:
+        for each in answer.get("items", [answer]):
+            if "items" not in answer or each["number"] == 7:
+                each["space"] = None
+
+    async with stage.play(start="changes", over=altered(r".*/change-requests(/[^/]+)?", forget)) as run:
+        await go_to(run, "refused")
+        await run.press("~")
+        await run.hear("The server does not say which space #7 is of")
+        await run.press("escape")
+        await run.press("]", "enter")
+        await run.press("~")
+        await run.hear("is ready for review")
 
 
 async def test_what_somebody_else_did_meanwhile_is_not_taken_back(stage: Stage) -> None:

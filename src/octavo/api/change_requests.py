@@ -54,6 +54,10 @@ class ChangeRequest(Model):
         """The primary revision it is compared with (documents.md 4.0)."""
         return self.revision_merged_ancestor or self.revision_initial
 
+    def within(self, space: SpaceRef) -> "ChangeRequest":
+        """The same as one of `space`, where the server does not say of which it is."""
+        return self if self.space is not None else self.model_copy(update={"space": space.space_id})
+
     def ref(self, space: SpaceRef) -> ChangeRequestRef:
         return ChangeRequestRef(space_id=self.space or space.space_id, change_request_id=self.id)
 

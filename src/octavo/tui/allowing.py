@@ -34,6 +34,11 @@ def not_allowed_in(app: Octavo, space_id: str, right: str) -> str | None:
     return None
 
 
+def in_no_space(change_request: ChangeRequest) -> str:
+    """Why nothing can be done with one of which the server does not say where it is, in a sentence."""
+    return f"The server does not say which space #{change_request.number} is of, so it cannot be opened from a list of all."
+
+
 def not_allowed_with(
     app: Octavo, at: Discussion, deed: str, thread: Comment | None = None, message: Comment | Reply | None = None
 ) -> str | None:
@@ -99,8 +104,10 @@ class Allowing(View):
         """Why what takes this right, and a change request in one of `states`, cannot be done: a sentence. Without
         `states` any will do."""
         change_request, ref = self.change_request, self.space_ref
-        if change_request is None or ref is None:
+        if change_request is None:
             return "There is no change request here."
+        if ref is None:
+            return in_no_space(change_request)
         if states and change_request.status not in states:
             return f"#{change_request.number} is {change_request.status}: this is for those that are {' or '.join(states)}."
         return self.not_allowed_in(ref, right)

@@ -64,7 +64,7 @@ class Comparing(Railed):
 
     def __init__(self, change_request: ChangeRequest, space: SpaceRef) -> None:
         super().__init__()
-        self._change_request = change_request
+        self._change_request = change_request.within(space)
         self._space = space
         self.at: ChangeRequestRef = change_request.ref(space)
         self._threads: tuple[Comment, ...] = ()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.places import SpaceRef
 from octavo.tui.ages import plural
+from octavo.tui.allowing import in_no_space
 
 if TYPE_CHECKING:
     from octavo.data.once import Sent
@@ -28,7 +29,9 @@ def why_not(view: Allowing, several: Sequence[ChangeRequest]) -> str | None:
         if each.status not in ("draft", "open"):
             instead = _INSTEAD.get(each.status, "that is for those that are draft or open")
             return f"#{each.number} is {each.status}, so it is neither ready nor a draft: {instead}."
-        if why := view.not_allowed_in(SpaceRef(space_id=each.space or ""), "edit"):
+        if each.space is None:
+            return in_no_space(each)
+        if why := view.not_allowed_in(SpaceRef(space_id=each.space), "edit"):
             return why
     if view.octavo.has_session and not view.live.marks_drafts:
         from octavo.data.deciding import NO_DRAFTS
@@ -89,7 +92,9 @@ async def _mark(app: Octavo, several: Sequence[ChangeRequest]) -> Sent[tuple[Cha
     done: list[ChangeRequest] = []
     left: list[str] = []
     for each in several:
-        sent = await set_ready(app.session.live, each.ref(SpaceRef(space_id=each.space or "")), each)
+        if each.space is None:
+            continue  # it had one when it was marked
+        sent = await set_ready(app.session.live, each.ref(SpaceRef(space_id=each.space)), each)
         if sent.kind == "done" and sent.answer is not None:
             done.append(sent.answer.model_copy(update={"space": each.space}))
         else:

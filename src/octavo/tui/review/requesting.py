@@ -50,10 +50,7 @@ class Requesting(Allowing):
     @property
     def at_hand_together(self) -> Sequence[ChangeRequest]:
         """Those a key acts on that is for several."""
-        about, space = self.change_request, self.space_ref
-        if about is None or space is None:
-            return []
-        return [about if about.space else about.model_copy(update={"space": space.space_id})]
+        return [self.change_request] if self.change_request is not None else []
 
     def action_mark_ready(self) -> None:
         readiness.mark(self.octavo, self.at_hand_together)

@@ -131,8 +131,8 @@ class ChangeRequestScreen(TakingBack, Proposing):
     def _show_change_request(self, snapshot: Snapshot[ChangeRequest]) -> None:
         if snapshot.value is None:
             return
-        before, self._change_request = self._change_request, snapshot.value
-        after = snapshot.value
+        before, after = self._change_request, snapshot.value.within(self._space)
+        self._change_request = after
         if (before.revision, before.base, before.status) != (after.revision, after.base, after.status):
             self._newer.clear()
             self._take_up_marks()

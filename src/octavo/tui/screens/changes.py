@@ -19,7 +19,7 @@ from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.data.live import Snapshot
 from octavo.tui.ages import plural, short_age
-from octavo.tui.allowing import NEVER_DELETED, UNDECIDED
+from octavo.tui.allowing import NEVER_DELETED, UNDECIDED, in_no_space
 from octavo.tui.panes import TwoPanes
 from octavo.tui.review import listing, standing
 from octavo.tui.review.listing import Only
@@ -274,7 +274,7 @@ class ChangesScreen(TwoPanes, Proposing):
             return super().why_not(action, parameters)
         for each in self.ticked:
             if each.space is None:
-                return f"The server does not say which space #{each.number} is of: open it, and merge it there."
+                return in_no_space(each)
             name = f"#{each.number} in {self._space_of(each)}"
             if each.status not in UNDECIDED:
                 return f"{name} is {each.status}: this is for those that are {' or '.join(UNDECIDED)}. x unticks it."
@@ -346,6 +346,8 @@ class ChangesScreen(TwoPanes, Proposing):
         space = self.space_ref
         if self.change_request is not None and space is not None:
             self.octavo.open_change_request(self.change_request, space)
+        elif self.change_request is not None:
+            self.octavo.explain(in_no_space(self.change_request))
 
     def action_refresh(self) -> None:
         self.standings.ask_again()

@@ -24,6 +24,7 @@ from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.tui.addressed import Addressed
 from octavo.tui.ages import short_age
+from octavo.tui.allowing import in_no_space
 from octavo.tui.emoji import emoji
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Column, Row, Rows
@@ -298,7 +299,11 @@ class HomeScreen(Addressed):
     @on(Lines.Chosen, "#changes")
     def _open_change_request(self) -> None:
         seat, change_request = self.organizations.item, self.changes.item
-        if seat is not None and change_request is not None and change_request.space is not None:
+        if seat is None or change_request is None:
+            return
+        if change_request.space is None:
+            self.octavo.explain(in_no_space(change_request))
+        else:
             self.octavo.known.choose(seat.organization)
             self.octavo.open_change_request(change_request, SpaceRef(space_id=change_request.space))
 
