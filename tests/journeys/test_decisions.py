@@ -144,7 +144,7 @@ async def test_items_and_lines_are_decided_each_for_itself(stage: Stage) -> None
     async with stage.play(size=(200, 60)) as run:
         contest = Contest(run)
         main = PAGE.replace("Herring", "Herring, salted").replace("count --all", "count --all --cold")
-        main = main.replace("* Ice", "* Ice, crushed")
+        main = main.replace("* Ice", "* Ice, crushed").replace("label --new", "label --old")
         mine = PAGE.replace("Herring", "Herring, fresh").replace("count --all", "count --each")
         mine = mine.replace("Sprat", "Sprat, smoked")
         await contest.texts(PAGE, main, mine)
@@ -152,14 +152,15 @@ async def test_items_and_lines_are_decided_each_for_itself(stage: Stage) -> None
         await contest.update()
         await run.see("conflict 1 of 2 · an item", "conflict 2 of 2 · a line of code", "• Herring, salted")
         await run.see(f"merged from #{contest.number}", "Sprat, smoked")
-        await run.press("t", "down")
-        await run.press("tab", "n", "b")
+        assert not [line for line in run.lines if "* " in line], "items of lists are no code"
+        await run.press("b", "down")
+        await run.press("tab", "n", "t")
         await run.see("2 of 2 decided")
         shown = await contest.preview()
         await contest.send()
         await contest.merge()
-        wanted = main.replace("Herring, salted", "Herring, fresh").replace("Sprat", "Sprat, smoked")
-        wanted = wanted.replace("count --all --cold", "count --all --cold\ncount --each")
+        wanted = main.replace("* Herring, salted", "* Herring, salted\n    * Herring, fresh")
+        wanted = wanted.replace("Sprat", "Sprat, smoked").replace("count --all --cold", "count --each")
         assert await contest.text("Stores") == shown == wanted
 
 

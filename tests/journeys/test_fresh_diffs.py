@@ -137,6 +137,9 @@ async def test_own_moves_and_a_rename_are_shown_one_after_the_other(stage: Stage
             await run.hear("Time and time zones is moved in #9")
             await run.see(f"Concepts → {title}")
             await run.later(seconds=60)
+        await proposal.edit(UpdatePage(page=proposal.ids["Time and time zones"], title="Time"))
+        await run.press("r")
+        await run.see("Concepts → Guides", "page title: Time and time zones → Time")
 
 
 async def test_what_is_found_out_on_the_way_to_a_dialog_is_on_show_behind_it(stage: Stage) -> None:
