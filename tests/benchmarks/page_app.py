@@ -72,13 +72,13 @@ class Probed(PageApp):
         self.run_worker(self._read())
 
     async def _probe(self) -> None:
-        at, spent = time.perf_counter(), _worked()
+        at, spent = time.perf_counter(), worked()
         while True:
             await asyncio.sleep(PROBE)
-            now, worked = time.perf_counter(), _worked()
+            now, by_now = time.perf_counter(), worked()
             # Others may have had the processor meanwhile: that is no fault of the app.
-            self.stalls.append(min(now - at - PROBE, worked - spent))
-            at, spent = now, worked
+            self.stalls.append(min(now - at - PROBE, by_now - spent))
+            at, spent = now, by_now
 
     async def _read(self) -> None:
         found: dict[str, Any] = {}
@@ -107,7 +107,7 @@ class Probed(PageApp):
         self.exit()
 
 
-def _worked() -> float:
+def worked() -> float:
     """The processor time of the event loop, and of what it waits for: a page is read in a thread of its own."""
     names = {thread.ident for thread in threading.enumerate() if thread.name == "octavo-reading"}
     readers = [time.clock_gettime(time.pthread_getcpuclockid(ident)) for ident in names if ident is not None]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from octavo.documents.blocks import Block, Document
-from octavo.tui.page.layout import units
+from octavo.tui.page.cutting import Cutting
+from octavo.tui.page.layout import Unit
 from octavo.tui.page.lines import Line
 from octavo.tui.page.opening import Here, Opening
 from octavo.tui.page.setting import trail
@@ -53,10 +54,12 @@ class Arriving(Opening):
     """Whether what is being read takes the place of what is on show once it is all read."""
     _markdown = ""
     """What is being read, as it came."""
+    _cutting = page_cut = Cutting()
+    """The units of what is being read, and of the page on show."""
     _to_end: Here | None = None
     """Where one was when one went to the end of a page that was not all read."""
-    _left: list[Block | list[Line]] | None = None
-    """The blocks and lines of pages that were left and are not let go yet: to let go of a long page takes long."""
+    _left: list[Block | Unit | list[Line]] | None = None
+    """The blocks, units and lines of pages that were left and are not let go yet: to let go of a long page takes long."""
 
     is_latest = True
     """Whether the page on show is the latest: while it is not, what is nowhere on it may be on the one that comes."""
@@ -64,7 +67,11 @@ class Arriving(Opening):
 
     # What a subclass says
 
-    def _show(self, document: Document, head: Head, key: str, *, whole: bool) -> None:
+    def _show(self, document: Document, head: Head, key: str, cutting: Cutting, *, whole: bool) -> None:
+        raise NotImplementedError
+
+    def top_blocks(self, blocks: Sequence[Block], head: Head, *, whole: bool) -> list[Block]:
+        """The blocks of a page below its title."""
         raise NotImplementedError
 
     def source_known(self) -> None:
@@ -95,12 +102,14 @@ class Arriving(Opening):
             if not reading.blocks:
                 reading.read(FIRST, BLOCKS)  # a frame of nothing takes longer than to wait for something to show
             self._read_to_place(reading, key)
-        if reading.is_done:
-            self._show(reading.document, head, key, whole=True)
+        self._cutting = Cutting(self.top_blocks(reading.blocks, head, whole=reading.is_done))
+        is_cut = self._cutting.cut(FIRST)
+        if reading.is_done and is_cut:
+            self._show(reading.document, head, key, self._cutting, whole=True)
             self.all_read(reading.document)
             return
         if not is_on_show:
-            self._show(reading.document, head, key, whole=False)
+            self._show(reading.document, head, key, self._cutting, whole=False)
         self._reading, self._arriving, self._shown = reading, (head, key), len(reading.blocks)
         self._replaces, self._markdown = is_on_show, markdown
         self.refine_soon()
@@ -129,7 +138,7 @@ class Arriving(Opening):
     def leave(self) -> None:
         """The page on show is not shown any more."""
         if self.document is not None:
-            self._left = [*(self._left or ()), *self.document.blocks, *self.galley.kept]
+            self._left = [*(self._left or ()), *self.document.blocks, *self.galley.kept, *self.page_cut.units]
         self._anchors = None
 
     def _let_go(self, seconds: float) -> bool:
@@ -155,28 +164,39 @@ class Arriving(Opening):
             return super().work(seconds) and self._let_go(until - time.perf_counter())
         self.paint_ahead(seconds)
         left = until - time.perf_counter()
-        if left > 0 and reading.read(left) and time.perf_counter() > until + ALONE / 2:
+        if left > 0 and self._cutting.is_done and reading.read(left) and time.perf_counter() > until + ALONE / 2:
             return False  # it was a long block: to show it is work for another time
-        if self._grows and len(reading.blocks) > self._shown:
-            self._grow(reading)
-        if reading.is_done:
+        self._take(reading)
+        if (left := until - time.perf_counter()) > 0:
+            self._cutting.cut(left)
+        if self._grows:
+            self._grow()
+        if reading.is_done and self._cutting.is_done:
             self._end_reading(reading)
         return False
 
-    def _grow(self, reading: Reading) -> None:
-        """Put what was read since below what is on show."""
-        if self.shows_source:
-            return  # which is known already
+    def _take(self, reading: Reading) -> None:
+        """Let what was read since be cut."""
         known, self._shown = self._shown, len(reading.blocks)
-        if not known or not len(self.galley):
+        if not known and self._shown:
+            self._cutting.add(self.top_blocks(reading.blocks, self._arriving[0], whole=reading.is_done))
+        else:
+            self._cutting.add(reading.blocks[known:])
+        if self._coming_back is not None and _has(reading.blocks[known:], self._coming_back[1].block):
+            self._place_is_read = True
+
+    def _grow(self) -> None:
+        """Put what was cut since below what is on show."""
+        known = len(self.galley)
+        if self.shows_source or known == len(self._cutting.units):
+            return  # it is known already
+        if not known:
             self.reset()
             return
         was = self.galley.total
-        self.galley.extend(units(reading.blocks[known:], reading.blocks[known - 1]))
-        if self._coming_back is not None:
-            self._place_is_read = self._place_is_read or _has(reading.blocks[known:], self._coming_back[1].block)
-            if self._place_is_read:
-                self.go_back()
+        self.galley.extend(self._cutting.units[known:])
+        if self._coming_back is not None and self._place_is_read:
+            self.go_back()
         if was < self.scroll_offset.y + self.size.height:
             self._sync()
             self.repaint()
@@ -186,11 +206,14 @@ class Arriving(Opening):
     def _end_reading(self, reading: Reading) -> None:
         self._reading, self._markdown = None, ""
         if self._replaces:
-            self._show(reading.document, *self._arriving, whole=True)
+            self._show(reading.document, *self._arriving, self._cutting, whole=True)
         else:
             self.document, self.is_whole = reading.document, True
             if self.shows_source:
                 self.source_known()
+            elif not self.top_blocks(reading.document.blocks, self._arriving[0], whole=True):
+                self.page_cut = Cutting()  # its title says all there is
+                self.reset()
             elif not len(self.galley):
                 self.reset()
             self._sync()
@@ -199,12 +222,13 @@ class Arriving(Opening):
             self.action_scroll_edge(1)
         self.all_read(reading.document)
 
-    def blocks_so_far(self) -> tuple[Block, ...]:
-        """The blocks of the page on show, as far as it is read."""
+    def units_so_far(self) -> list[Unit]:
+        """The units of the page on show, as far as it is read."""
         if self._grows and self._reading is not None:
             self.document = self._reading.document
-            self._shown = len(self.document.blocks)
-        return self.document.blocks if self.document is not None else ()
+        else:
+            self.page_cut.cut()
+        return self.page_cut.units
 
     # What is asked for before it is read
 

@@ -10,6 +10,7 @@ from octavo.tui.page.lines import Line, Piece, Spot, box
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.media import file_name
 from octavo.tui.page.setting import Setting
+from octavo.tui.page.slices import whole_of
 from octavo.tui.page.tables import cell_pieces, columns_of
 from octavo.tui.page.wrap import wrap, wrap_items
 
@@ -21,7 +22,7 @@ def cards(setting: Setting, block: Block, width: int) -> list[Line]:
     """Cards side by side, as many as have room."""
     look = setting.look
     room = max(width, min(setting.wide(width), _WIDEST))
-    most = min(2 if block.attrs.get("size") == "large" else 3, len(block.children) or 1)
+    most = min(2 if block.attrs.get("size") == "large" else 3, len(whole_of(block).children) or 1)
     count = max(1, min(most, (room + 1) // (_NARROWEST + 1)))
     if room > width and (width + 1) // (_NARROWEST + 1) >= count:
         room = width
@@ -37,7 +38,7 @@ def cards(setting: Setting, block: Block, width: int) -> list[Line]:
             pieces: list[Piece] = []
             for line in row:
                 pieces += [*([Piece(" ", PLAIN, None, True)] if pieces else []), *line.pieces]
-            parts = (Part(at * (wide + 1), at * (wide + 1) + wide, card) for at, card in enumerate(group))
+            parts = (Part(at * (wide + 1), at * (wide + 1) + wide, whole_of(card)) for at, card in enumerate(group))
             out.append(Apart(pieces, None, None, tuple(parts)))
     return out
 

@@ -13,7 +13,7 @@ from octavo.documents.source_diff import Hunk
 from octavo.tui.page.change_context import Placed, folded, name_of, naming
 from octavo.tui.page.compared import Compared
 from octavo.tui.page.diff_units import Changes, DiffUnit, Unfolding, cut
-from octavo.tui.page.slices import slices
+from octavo.tui.page.slices import is_long
 from octavo.tui.page.threads import ThreadLine
 
 _MOST_EXCHANGED = 8
@@ -94,7 +94,7 @@ def _exchanged(entries: Sequence[Entry]) -> list[Entry | _Exchange]:
 
 
 def _is_exchanged(entry: Entry) -> bool:
-    return isinstance(entry, (Added, Removed)) and len(slices(entry.block)) == 1
+    return isinstance(entry, (Added, Removed)) and not is_long(entry.block)
 
 
 _Parents = tuple[Block | None, Block | None]
@@ -221,7 +221,7 @@ class _Writer:
     def _replaced(self, section: Restructured) -> None:
         """All that went and all that came: one change, each block a unit, beside one another a few at a time."""
         gone, come = list(section.old), list(section.new)
-        is_short = all(len(slices(block)) == 1 for block in (*gone, *come))
+        is_short = not any(map(is_long, (*gone, *come)))
         while self._side_by_side and is_short and gone and come:
             pair = tuple(gone[:_MOST_EXCHANGED]), tuple(come[:_MOST_EXCHANGED])
             self._put(DiffUnit("exchange", come[0], gone=pair[0], come=pair[1]))

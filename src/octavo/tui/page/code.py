@@ -10,6 +10,7 @@ from octavo.tui.page.inline import raised
 from octavo.tui.page.lines import Line, Piece, Spot, box, cells, cut, off_side, steady, width_of
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
+from octavo.tui.page.slices import begins, cut_of, ends, whole_of
 from octavo.tui.page.wrap import wrap
 
 FOLDED_LINES = 10
@@ -19,19 +20,23 @@ WIDEST = 100
 
 def code(setting: Setting, block: Block, width: int) -> list[Line]:
     """A block of code."""
-    look, attrs = setting.look, block.attrs
+    look, attrs, cut_at = setting.look, block.attrs, cut_of(block)
     rows = steady(block.text).expandtabs(4).split("\n")
-    shown, fold = len(rows), None
-    if attrs.get("expandable") and len(rows) > FOLDED_LINES + 2:
-        is_open = setting.folds.is_open(block)
-        shown = len(rows) if is_open else FOLDED_LINES
+    first = cut_at.start if cut_at is not None else 0
+    count, longest = (len(rows), 0) if cut_at is None else setting.known(cut_at.whole, 0, _shape)
+    fold = None
+    if attrs.get("expandable") and count > FOLDED_LINES + 2:
         fold = Spot("fold", block.key)
-    gutter = len(str(len(rows))) + 1 if attrs.get("numbers") else 0
-    wraps = bool(attrs.get("wrap")) and not setting.whole_code
-    longest = max(cells(row) for row in rows[:shown])
-    notes = {int(line): _note(str(label), look) for line, label in attrs.get("notes") or ()}
-    if notes:
-        longest = max(longest, *(cells(rows[line]) + cells(note.text) for line, note in notes.items() if line < shown))
+        rows = rows if setting.folds.is_open(block) else rows[: max(0, FOLDED_LINES - first)]
+        if not rows:
+            return []
+    hidden = count - FOLDED_LINES if fold is not None and not setting.folds.is_open(block) else 0
+    gutter = len(str(count)) + 1 if attrs.get("numbers") else 0
+    # A row that is cut is too long to be moved about in.
+    wraps = (bool(attrs.get("wrap")) and not setting.whole_code) or (cut_at is not None and cut_at.is_part)
+    notes = {int(line) - first: _note(str(label), look) for line, label in attrs.get("notes") or ()}
+    noted = (cells(rows[line]) + cells(note.text) for line, note in notes.items() if 0 <= line < len(rows))
+    longest = 0 if wraps else max(longest, *map(cells, rows), *noted)
     full = width
     if not wraps and setting.wide(width) > width:
         widest = setting.room if setting.whole_code else min(setting.room, max(width, WIDEST))
@@ -44,16 +49,18 @@ def code(setting: Setting, block: Block, width: int) -> list[Line]:
     if tokens is not None and "\t" in block.text:
         tokens = _without_tabs(tokens)
     marked = frozenset(attrs.get("highlighted") or ())
+    is_within = cut_at is not None and cut_at.is_within
     lines: list[Line] = []
-    for number, row in enumerate(rows[:shown]):
+    for number, row in enumerate(rows, first):
         pieces = _coloured(tokens[number], look) if tokens and number < len(tokens) else [Piece(row, look.text)]
-        if number in notes:
-            pieces.append(notes[number])
+        if number - first in notes:
+            pieces.append(notes[number - first])
         parts = wrapped(pieces, inner, look) if wraps else [cut(pieces, pan, pan + inner) if over else pieces]
         for index, part in enumerate(parts):
             before = []
             if gutter:
-                mark = str(number + 1).rjust(gutter - 1) + " " if index == 0 else " " * gutter
+                begun = index == 0 and not (is_within and number == first)
+                mark = str(number + 1).rjust(gutter - 1) + " " if begun else " " * gutter
                 before.append(Piece(mark, look.muted, None, True))
             line = Line(before + part)
             if number in marked:
@@ -69,9 +76,17 @@ def code(setting: Setting, block: Block, width: int) -> list[Line]:
         look,
         title=title,
         right=right,
-        foot=_foot(fold, len(rows) - shown, over, pan, look, full - 8),
+        foot=_foot(fold, hidden, over, pan, look, full - 8),
         ground=look.surface,
+        edges=(begins(block), ends(block) or bool(hidden)),
     )
+
+
+def _shape(block: Block) -> tuple[int, int]:
+    """How many rows code has, and the cells of the longest, as far as that is soon known: those of letters that take two
+    cells are looked at when they are set."""
+    rows = block.text.expandtabs(4).split("\n")
+    return len(rows), max(map(len, rows))
 
 
 def _note(label: str, look: Look) -> Piece:
@@ -97,12 +112,14 @@ def tokens_of(setting: Setting, block: Block) -> Tokens | None:
     """The lines of a block of code in tokens. None where there are no colours, or they are not known yet."""
     if setting.look.mono or setting.sources is None or setting.sources.tokens is None:
         return None
-    code = code_of(str(block.attrs.get("language") or ""), block.text)
+    code = code_of(str(block.attrs.get("language") or ""), whole_of(block).text)
     return setting.sources.tokens.get(code) if code is not None else None
 
 
 def _title(block: Block, look: Look) -> list[Piece]:
     title = str(block.attrs.get("title") or "")
+    if not begins(block):
+        return []
     if block.attrs.get("source"):
         title = "Shown as its source: too big or too deep to be set"
     return [Piece(" ".join(title.split()), look.strong)] if title.strip() else []
@@ -169,13 +186,22 @@ def prompt(setting: Setting, block: Block, width: int) -> list[Line]:
     sign = glyphs.opened if is_open else glyphs.closed
     head = Line([Piece(f"{sign} ", look.accent, Spot("fold", block.key), True), Piece(what, look.strong)])
     if not is_open:
-        return [head]
-    text = "\n".join(child.text for child in block.children).expandtabs(4)
+        return [head] if begins(block) else []
+    cut_at = cut_of(block)
+    text = (block.text or "\n".join(child.text for child in block.children)).expandtabs(4)
     rows = [Line(part) for row in text.split("\n") for part in wrap([Piece(row, look.text)], width - 4)]
     if block.attrs.get("expanded", "partial") == "partial" and block.key not in setting.folds.opened:
-        more = len(rows) - FOLDED_LINES
+        if not begins(block):
+            return []
+        below = setting.known(cut_at.whole, 0, _rows_of) - text.count("\n") - 1 if cut_at is not None else 0
+        more = len(rows) - FOLDED_LINES + below
         if more > 0:
             words = f"{glyphs.closed} {more} more lines"
             foot = [Piece(words, look.accent, Spot("fold", block.key), True)]
             return [head, *box(rows[:FOLDED_LINES], width, look, foot=foot, ground=look.surface)]
-    return [head, *box(rows, width, look, ground=look.surface)]
+    body = box(rows, width, look, ground=look.surface, edges=(begins(block), ends(block)))
+    return [head, *body] if begins(block) else body
+
+
+def _rows_of(block: Block) -> int:
+    return sum(child.text.count("\n") + 1 for child in block.children)

@@ -16,10 +16,9 @@ from octavo.tui.page import code
 from octavo.tui.page.lines import Line, Piece, box, cells, cut, off_side
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
+from octavo.tui.page.slices import DRAWN, cut_of, whole_of
 from octavo.tui.page.wrap import wrap
 
-LONGEST = 6_000
-"""Characters of a source that is drawn."""
 SECONDS, MEMORY, MOST = 1.0, 512 << 20, 1 << 20
 """What drawing may take: time, bytes of memory, bytes of drawings."""
 TALLEST, WIDEST = 400, 2_000
@@ -55,15 +54,15 @@ class Drawn:
 
 def diagram(setting: Setting, block: Block, width: int) -> list[Line]:
     """A diagram in its box; its source while there is no drawing."""
-    text = block.text or str(dict(block.attrs.get("arguments") or {}).get("content") or "")
+    text = whole_of(block).text or str(dict(block.attrs.get("arguments") or {}).get("content") or "")
     title, source = read(text)
     problem = undrawable(source)
     drawn = Drawn(problem=problem) if problem else _found(setting, source)
     title = str(block.attrs.get("title") or "").strip() or title
     if drawn is not None and drawn.drawings:
         return _drawing(setting, block, drawn.drawings, title, width)
-    attrs = {"language": "mermaid", "title": title}
-    shown = code.code(setting, Block("code", attrs, text=text, lines=block.lines, key=block.key), width)
+    attrs = {"language": "mermaid", "title": title, "cut": cut_of(block)}
+    shown = code.code(setting, Block("code", attrs, text=block.text or text, lines=block.lines, key=block.key), width)
     if drawn is None:
         return shown
     why = wrap([Piece(f"Not drawn: {drawn.problem}", setting.look.muted, None, True)], width - 2)
@@ -73,7 +72,7 @@ def diagram(setting: Setting, block: Block, width: int) -> list[Line]:
 def read(text: str) -> tuple[str, str]:
     """The title of a diagram, and what of its source is drawn: settings and remarks are not."""
     title = ""
-    if len(text) > 4 * LONGEST:
+    if len(text) > 4 * DRAWN:
         return title, text
     if front := _FRONT_MATTER.match(text):
         named = _TITLE.search(front[1] or "")
@@ -87,8 +86,8 @@ def undrawable(source: str) -> str:
     """Why a source is not drawn at all; nothing when that may be tried."""
     if not source:
         return "it is empty."
-    if len(source) > LONGEST:
-        return f"its source is longer than {LONGEST:,} characters."
+    if len(source) > DRAWN:
+        return f"its source is longer than {DRAWN:,} characters."
     kind = _KIND.match(source)
     if kind is None or not kind[0].startswith(KINDS):
         return f"“{source.split(maxsplit=1)[0][:30]}” begins no kind of diagram that is known here."

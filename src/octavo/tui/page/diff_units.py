@@ -106,15 +106,19 @@ def cut(unit: DiffUnit) -> list[DiffUnit]:
     """A unit in slices; only the unit when it is not long."""
     match unit.entry:
         case None if unit.kind == "block" and unit.block is not None:
-            olds = slices(unit.old) if unit.old is not None else []
+            olds = list(slices(unit.old)) if unit.old is not None else []
             return [
                 replace(each, block=piece, old=olds[at] if at < len(olds) else None)
-                for at, (each, piece) in enumerate(_numbered(unit, slices(unit.block)))
+                for at, (each, piece) in enumerate(_numbered(unit, list(slices(unit.block))))
             ]
         case Added(block=block):
-            return [replace(each, block=piece, entry=Added(piece)) for each, piece in _numbered(unit, slices(block))]
+            return [
+                replace(each, block=piece, entry=Added(piece)) for each, piece in _numbered(unit, list(slices(block)))
+            ]
         case Removed(block=block):
-            return [replace(each, block=piece, entry=Removed(piece)) for each, piece in _numbered(unit, slices(block))]
+            return [
+                replace(each, block=piece, entry=Removed(piece)) for each, piece in _numbered(unit, list(slices(block)))
+            ]
         case Changed() | Moved() as entry:
             return [replace(each, entry=piece) for each, piece in _numbered(unit, _entries(entry))]
     return [unit]

@@ -14,6 +14,7 @@ from octavo.tui.page.lines import Line, Piece, Spot, box, padded, width_of
 from octavo.tui.page.look import PLAIN
 from octavo.tui.page.media import file_name, host_of
 from octavo.tui.page.setting import Setting
+from octavo.tui.page.slices import begins, whole_of
 from octavo.tui.page.wrap import wrap
 
 WIDEST, NARROWEST, BESIDE = 64, 24, 28
@@ -31,19 +32,21 @@ _LENGTH = re.compile(r"\s*(\d{1,5})(?:\.\d*)?\s*(px|%)?\s*")
 def figure(setting: Setting, block: Block, width: int) -> list[Line]:
     """Images in their frames."""
     pictures = [child for child in block.children if child.kind == "image"]
-    beside = min(len(pictures), 3, (width + GAP) // (BESIDE + GAP))
+    beside = min(len(whole_of(block).children), 3, (width + GAP) // (BESIDE + GAP))
     align = str(block.attrs.get("align") or "")
+    out: list[Line] = []
     if beside < 2:
-        out: list[Line] = []
         for picture in pictures:
-            out += [*([Line([])] if out else []), *_aligned(image(setting, picture, width), align, width)]
+            out += [
+                *([Line([])] if out or not begins(block) else []),
+                *_aligned(image(setting, picture, width), align, width),
+            ]
         return out
     wide = (width - GAP * (beside - 1)) // beside
-    out = []
     for start in range(0, len(pictures), beside):
         row = pictures[start : start + beside]
         tallest = max(len(_inside(setting, picture, wide, None)) for picture in row)
-        out += [Line([])] if out else []
+        out += [Line([])] if out or not begins(block) else []
         out += _side_by_side([_framed(setting, picture, wide, tallest) for picture in row], wide)
     return out
 

@@ -44,6 +44,8 @@ def hint(setting: Setting, block: Block, width: int) -> list[Line]:
     tinted, setting.tinted = setting.tinted, True
     body = setting.flow(children, inner, above=cut.above if cut is not None else None)
     setting.tinted = tinted
+    if tinted:  # what it stands in lays all of it on its ground
+        return [line.behind(bar) for line in [*head, *body]]
     out = []
     for line in [*head, *body]:
         out.append(Line([*bar, *padded(on(look.surface, line.pieces), width - 2, look.surface)], line.block))
@@ -131,6 +133,8 @@ def columns(setting: Setting, block: Block, width: int) -> list[Line]:
     count = len(block.children)
     if not count:
         return []
+    if cut_of(block) is not None:  # beside one another they would all be set at once
+        return setting.flow([child for column in block.children for child in column.children], width)
     room = max(width, min(setting.wide(width), 100))
     shares = [float(column.attrs.get("width") or 0) for column in block.children]
     rest = max(0.0, 100 - sum(shares)) / max(1, shares.count(0.0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from octavo.documents.blocks import Block
@@ -19,7 +19,7 @@ from octavo.tui.page.lines import Hot, Line, hots_of, squeezed
 from octavo.tui.page.look import Look
 from octavo.tui.page.page_parts import too_big
 from octavo.tui.page.setting import NARROWEST, Folds, Setting, gap
-from octavo.tui.page.slices import cut_of, slices
+from octavo.tui.page.slices import begins, cut_of, ends, is_diagram, slices
 
 
 def _interface(setting: Setting, block: Block, width: int) -> list[Line]:
@@ -32,13 +32,6 @@ def _diagram(setting: Setting, block: Block, width: int) -> list[Line]:
     from octavo.tui.page import diagrams  # few pages have any
 
     return diagrams.diagram(setting, block, width)
-
-
-def _is_diagram(block: Block) -> bool:
-    """Whether a block is a diagram of a kind that may be drawn."""
-    if block.kind == "code":
-        return str(block.attrs.get("language") or "").strip().lower() == "mermaid"
-    return block.kind == "integration" and str(block.attrs.get("name") or "").lstrip("@") == "mermaid/diagram"
 
 
 def _record(setting: Setting, block: Block, width: int) -> list[Line]:
@@ -108,7 +101,7 @@ class Layout(NamedTuple):
 
 def set_block(setting: Setting, block: Block, width: int) -> list[Line]:
     """The lines of one block; of a kind nobody knows, all that it holds in a box with its name."""
-    setter = _diagram if _is_diagram(block) else _SETTERS.get(block.kind)
+    setter = _diagram if begins(block) and is_diagram(block) else _SETTERS.get(block.kind)
     if setter is None:
         setter = media.unknown if block.kind == "unknown" or not block.children else _children
     width = max(width, NARROWEST)
@@ -129,21 +122,18 @@ def _children(setting: Setting, block: Block, width: int) -> list[Line]:
     return setting.flow(block.children, width)
 
 
-def units(blocks: Iterable[Block], before: Block | None = None) -> list[Unit]:
-    """Blocks of the top level of a page as units, with the blank lines between them; `before`: the block above them."""
-    out: list[Unit] = []
+def units(blocks: Iterable[Block], before: Block | None = None) -> Iterator[Unit]:
+    """Blocks of the top level of a page as units, with the blank lines between them; `before`: the block above them. They
+    are cut as they are asked for."""
     for block in blocks:
         if (parts := too_big(block)) is not None:
-            out += units(parts, before)
+            yield from units(parts, before)
             continue
         space = 0 if before is None or block.kind == "source" else gap(before, block)
         before = block
-        parts = slices(block)
-        if len(parts) == 1:
-            out.append(Unit(block, space))
-        else:
-            out += [Unit(block, space if part is parts[0] else 0, part) for part in parts]
-    return out
+        for part in slices(block):
+            yield Unit(block, space, part if part is not block else None)
+            space = 0
 
 
 def set_unit(setting: Setting, unit: Unit, width: int) -> list[Line]:
@@ -158,8 +148,9 @@ def guess(unit: Unit, width: int) -> int:
     if block.runs and not block.children:
         length = sum([len(run.text) for run in block.runs])
         return unit.gap + length // max(width, 1) + 1 + (block.kind == "heading" and block.attrs.get("level", 2) <= 2)
-    if block.kind == "code":
-        return unit.gap + block.text.count("\n") + 3
+    if block.kind in ("code", "prompt", "math") and block.text:
+        wrapped = len(block.text) // max(width, 1) if block.attrs.get("wrap") or "\n" not in block.text else 0
+        return unit.gap + max(wrapped, block.text.count("\n")) + 1 + begins(block) + ends(block)
     if block.kind == "expandable" and not block.attrs.get("open"):
         return unit.gap + (unit.part is None or bool(block.runs))
     if block.kind == "tabs" and block.children:

@@ -183,9 +183,10 @@ def box(
     foot: Sequence[Piece] = (),
     border: Style | None = None,
     ground: Style = PLAIN,
+    edges: tuple[bool, bool] = (True, True),
 ) -> list[Line]:
     """A rounded box, `width` cells wide, around lines of at most `width` - 4 cells. `title` and `right` stand in its
-    upper border, `foot` at the right of its lower one."""
+    upper border, `foot` at the right of its lower one. `edges`: whether it has these, or is a slice of one."""
     glyphs = look.glyphs
     edge = ground + (look.line if border is None else border)
     inner = width - 4
@@ -207,14 +208,13 @@ def box(
 
     side = Piece(glyphs.down, edge, None, True)
     gap = Piece(" ", ground, None, True)
-    out = [edged(glyphs.top_left, glyphs.top_right, title, right)]
+    out = [edged(glyphs.top_left, glyphs.top_right, title, right)] if edges[0] else []
     for line in lines:
         body = padded(on(ground, line.pieces) if ground else line.pieces, inner, ground)
         framed = line.behind([side, gap])
         framed.pieces = [side, gap, *body, gap, side]
         out.append(framed)
-    out.append(edged(glyphs.bottom_left, glyphs.bottom_right, (), foot))
-    return out
+    return [*out, edged(glyphs.bottom_left, glyphs.bottom_right, (), foot)] if edges[1] else out
 
 
 def off_side(left: int, right: int, glyphs: Glyphs) -> str:

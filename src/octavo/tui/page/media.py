@@ -14,6 +14,7 @@ from octavo.tui.page.addresses import Leads, leads
 from octavo.tui.page.lines import Line, Piece, Spot, box, cells, fit, on, padded, width_of
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
+from octavo.tui.page.slices import begins, ends
 from octavo.tui.page.wrap import wrap
 
 
@@ -145,17 +146,21 @@ def include(setting: Setting, block: Block, width: int) -> list[Line]:
 def integration(setting: Setting, block: Block, width: int) -> list[Line]:
     """A block that an integration draws: its name, and what was given to it."""
     look, name = setting.look, str(block.attrs.get("name") or "integration")
+    if not begins(block) and not block.text:
+        return setting.flow_in(block, width)
     left = [Piece(f"{look.glyphs.diamond} ", look.muted, None, True), Piece(name, look.strong)]
     arguments = dict(block.attrs.get("arguments") or {})
     url = next((str(value) for key, value in arguments.items() if key in ("url", "src", "href")), "")
-    out = [bar(setting, left, [Piece("integration", look.muted, None, True)], width)]
-    out += _arguments(arguments, look, width)
-    if url and leads(url) is Leads.OUTSIDE:
+    out = []
+    if begins(block):
+        out += [bar(setting, left, [Piece("integration", look.muted, None, True)], width)]
+        out += _arguments(arguments, look, width)
+    if url and leads(url) is Leads.OUTSIDE and begins(block):
         spot = Spot("link", url)
         out.append(Line(fit([Piece("   ", PLAIN, None, True), Piece(url, look.link, spot)], width, look.glyphs.more)))
     if block.text:
-        rows = [Line(part) for row in block.text.split("\n")[:40] for part in wrap([Piece(row, look.text)], width - 4)]
-        out += box(rows, width, look, ground=look.panel)
+        rows = [Line(part) for row in block.text.split("\n") for part in wrap([Piece(row, look.text)], width - 4)]
+        out += box(rows, width, look, ground=look.panel, edges=(begins(block), ends(block)))
     return out + setting.flow(block.children, width)
 
 
@@ -163,13 +168,18 @@ def unknown(setting: Setting, block: Block, width: int) -> list[Line]:
     """A block nobody knows: its name, what it was given, and all it holds."""
     look = setting.look
     name = str(block.attrs.get("name") or block.kind)
-    rows = _arguments(dict(block.attrs.get("arguments") or {}), look, width - 4)
+    rows = _arguments(dict(block.attrs.get("arguments") or {}), look, width - 4) if begins(block) else []
     if block.text:
         rows += [Line(part) for row in block.text.split("\n") for part in wrap([Piece(row, look.text)], width - 4)]
     rows += setting.words(block.runs, width - 4) if block.runs else []
-    rows += setting.flow(block.children, width - 4)
+    rows += setting.flow_in(block, width - 4)
     return box(
-        rows, width, look, title=[Piece(name, look.strong)], right=[Piece("unknown block", look.muted, None, True)]
+        rows,
+        width,
+        look,
+        title=[Piece(name, look.strong)],
+        right=[Piece("unknown block", look.muted, None, True)],
+        edges=(begins(block), ends(block)),
     )
 
 

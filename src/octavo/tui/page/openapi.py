@@ -14,6 +14,7 @@ from octavo.tui.page.describing import Laid, Wanted
 from octavo.tui.page.lines import Line, Piece, Spot, fit, indented, on, padded, width_of
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
+from octavo.tui.page.slices import begins
 from octavo.tui.page.sources import Sources
 from octavo.tui.page.wrap import wrap
 
@@ -36,6 +37,8 @@ def method_style(method: str, look: Look) -> Style:
 
 def openapi(setting: Setting, block: Block, width: int) -> list[Line]:
     """A part of a specification: its summary in a line, all of it when that is opened; else why there is no more."""
+    if not begins(block):
+        return setting.flow_in(block, width)
     look, attrs = setting.look, block.attrs
     spec = str(attrs.get("spec") or "")
     source = str(attrs.get("src") or "")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from rich.style import Style
 
 from octavo.documents.blocks import Block
@@ -11,6 +9,7 @@ from octavo.tui.page.lines import Line, Piece, box, indented
 from octavo.tui.page.look import PLAIN
 from octavo.tui.page.openapi import method_style
 from octavo.tui.page.setting import Setting
+from octavo.tui.page.slices import begins, cut_of, ends
 from octavo.tui.page.wrap import wrap
 
 
@@ -22,39 +21,52 @@ def api_method(setting: Setting, block: Block, width: int) -> list[Line]:
     title = [Piece(method, method_style(method, look)), Piece("  "), Piece(address, look.strong)]
     inner = width - 4
     rows: list[Line] = []
-    if summary := str(attrs.get("summary") or ""):
+    if (summary := str(attrs.get("summary") or "")) and begins(block):
         rows += [Line(line) for line in wrap([Piece(summary, look.strong)], inner)]
-    rows += parts(setting, block.children, inner)
-    return box(rows, width, look, title=title)
+    rows += parts(setting, block, inner)
+    return box(rows, width, look, title=title, edges=(begins(block), ends(block)))
 
 
-def parts(setting: Setting, children: Sequence[Block], width: int) -> list[Line]:
+def parts(setting: Setting, block: Block, width: int) -> list[Line]:
     """Sections, parameters and answers, each group below its name."""
-    look = setting.look
+    look, cut = setting.look, cut_of(block)
     out: list[Line] = []
-    group = ""
-    for child in children:
-        kind = child.kind
-        if kind == "api-section":
-            name = str(child.attrs.get("name") or "")
-            body = parts(setting, child.children, width)
-            label = "" if name in ("", "description") or not body else name.replace("-", " ")
-        elif kind == "api-parameter":
-            place = str(child.attrs.get("in") or "")
-            label = f"{place} parameters".strip()
-            body = _parameter(setting, child, width)
-        elif kind == "api-response":
-            label, body = "answers", _response(setting, child, width)
-        else:
-            label, body = "", setting.flow([child], width)
+    goes_on = cut is not None and not cut.is_first
+    above = (cut.above or block.children[0]) if goes_on and cut is not None else None
+    group = _label(above) if above is not None else ""
+    for child in block.children:
+        label = _label(child)
+        match child.kind:
+            case "api-section":
+                body = parts(setting, child, width)
+                label = label if body else ""
+            case "api-parameter":
+                body = _parameter(setting, child, width)
+            case "api-response":
+                body = _response(setting, child, width)
+            case _:
+                body = setting.flow([child], width)
         if not body:
             continue
-        if label != group or not label:
-            out += [Line([])] if out else []
+        if begins(child) and (label != group or not label):
+            out += [Line([])] if out or goes_on else []
             out += [Line([Piece(label.upper(), look.muted + Style(bold=True), None, True)])] if label else []
         group = label
         out += body
     return out
+
+
+def _label(child: Block) -> str:
+    """The name of the group that a part of an operation belongs to."""
+    match child.kind:
+        case "api-section":
+            name = str(child.attrs.get("name") or "")
+            return "" if name in ("", "description") else name.replace("-", " ")
+        case "api-parameter":
+            return f"{child.attrs.get('in') or ''} parameters".strip()
+        case "api-response":
+            return "answers"
+    return ""
 
 
 def _parameter(setting: Setting, block: Block, width: int) -> list[Line]:
@@ -81,7 +93,7 @@ def _response(setting: Setting, block: Block, width: int) -> list[Line]:
 
 
 def _entry(setting: Setting, head: list[Piece], block: Block, width: int) -> list[Line]:
-    body = setting.flow(block.children, width - 4)
-    lines = [Line(line) for line in wrap(head, width - 2)]
+    body = setting.flow_in(block, width - 4)
+    lines = [Line(line) for line in wrap(head, width - 2)] if begins(block) else []
     blank = [Piece("  ", PLAIN, None, True)]
     return [*indented(lines, blank, [*blank, *blank]), *indented(body, [*blank, *blank], [*blank, *blank])]

@@ -11,7 +11,7 @@ from octavo.tui.page.inline import raised
 from octavo.tui.page.lines import Line, Piece, indented, padded, rule
 from octavo.tui.page.look import PLAIN
 from octavo.tui.page.setting import Setting
-from octavo.tui.page.slices import cut_of, whole_of
+from octavo.tui.page.slices import begins, cut_of, ends, whole_of
 from octavo.tui.page.wrap import wrap
 
 _RIGHT_TO_LEFT = (("\u0590", "\u08ff"), ("\ufb1d", "\ufdff"), ("\ufe70", "\ufefc"))
@@ -48,7 +48,7 @@ def heading(setting: Setting, block: Block, width: int) -> list[Line]:
     """A heading, with a rule below the first two levels: across the page for the second, else as long as the words."""
     look, level = setting.look, int(block.attrs.get("level", 2))
     lines = _aligned(setting.words(block.runs, width, look.heading(level)), block, width)
-    if level <= 2 and setting.ruled:
+    if level <= 2 and setting.ruled and ends(block):
         across = width if level == 2 and setting.depth == 0 else max((line.width for line in lines), default=0)
         lines.append(rule(across, look, look.glyphs.double if level == 1 else None))
     return lines
@@ -86,7 +86,7 @@ def list_of(setting: Setting, block: Block, width: int) -> list[Line]:
     first += cut.start if cut is not None else 0
     level = setting.list_depth
     bullet = glyphs.bullets[level % len(glyphs.bullets)]
-    loose = is_loose(block)
+    loose = setting.known(whole, 0, is_loose)
     margin = 1 if level == 0 else 0
     out: list[Line] = []
     setting.list_depth = level + 1
@@ -161,7 +161,7 @@ def math(setting: Setting, block: Block, width: int) -> list[Line]:
     from octavo.tui.page.maths import in_one_line
 
     look = setting.look
-    stacked = None if look.ascii else formula(block.text, width - 4)
+    stacked = None if look.ascii or cut_of(block) is not None else formula(block.text, width - 4)
     if stacked is not None:
         return [Line([Piece("    ", PLAIN, None, True), Piece(row, look.text)]) for row in stacked]
     rows = [row for row in re.split(r"\\\\(?:\[[^\]]*\])?", block.text) if row.strip()]
@@ -181,8 +181,9 @@ def footnotes(setting: Setting, block: Block, width: int) -> list[Line]:
     for number, note in enumerate(block.children, 1 + (cut.start if cut is not None else 0)):
         label = str(note.attrs.get("label") or number)
         mark = f"[{label}] " if look.ascii or not label.isdigit() else raised(label) + " "
-        body = setting.flow(note.children, width - len(mark)) or [Line([])]
-        out += indented(body, [Piece(mark, look.accent, None, True)], [Piece(" " * len(mark), PLAIN, None, True)])
+        body = setting.flow_in(note, width - len(mark)) or [Line([])]
+        blank = [Piece(" " * len(mark), PLAIN, None, True)]
+        out += indented(body, [Piece(mark, look.accent, None, True)] if begins(note) else blank, blank)
     return out
 
 
@@ -190,11 +191,12 @@ def conflict(setting: Setting, block: Block, width: int) -> list[Line]:
     """Both sides of a passage that two people changed, each behind its name."""
     look, glyphs = setting.look, setting.look.glyphs
     bar = [Piece(glyphs.bar + " ", look.error, None, True)]
-    out = [Line([Piece(f"{glyphs.no} Conflict", look.error + look.strong, None, True)])]
+    out = [Line([Piece(f"{glyphs.no} Conflict", look.error + look.strong, None, True)])] if begins(block) else []
     for side in block.children:
         name = str(side.attrs.get("name") or "other side")
-        out.append(Line([Piece(f"{glyphs.across * 2} {name} ", look.error, None, True)]))
-        out += setting.flow(side.children, width - 2)
+        if begins(side):
+            out.append(Line([Piece(f"{glyphs.across * 2} {name} ", look.error, None, True)]))
+        out += setting.flow_in(side, width - 2)
     return indented(out, bar, bar)
 
 
@@ -207,7 +209,9 @@ def condition(setting: Setting, block: Block, width: int) -> list[Line]:
     if block.attrs.get("expression"):
         label.append(Piece(str(block.attrs["expression"]), look.code))
     rest = [child for child in block.children if child.kind != "else"]
-    out = indented([Line(label), *setting.flow(rest, width - 2)], rail, rail)
+    cut = cut_of(block)
+    body = setting.flow(rest, width - 2, above=cut.above if cut is not None else None)
+    out = indented([Line(label), *body] if begins(block) else body, rail, rail)
     for child in block.children:
         out += condition(setting, child, width) if child.kind == "else" else []
     return out

@@ -7,8 +7,10 @@ from itertools import zip_longest
 from octavo.documents.blocks import Block, Column, Document, Run, words
 from octavo.tui.page.lines import Line, Piece, cells
 from octavo.tui.page.look import PLAIN
+from octavo.tui.page.placing import placed
 from octavo.tui.page.setting import Setting
-from octavo.tui.page.tables import cell_pieces, placed, select_labels
+from octavo.tui.page.slices import cut_of
+from octavo.tui.page.tables import cell_pieces, select_labels
 from octavo.tui.page.wrap import wrap, wrap_items
 
 _LABEL = 24
@@ -36,7 +38,9 @@ def record_of(table: Block, row: Block) -> Document:
 def record(setting: Setting, block: Block, width: int) -> list[Line]:
     """The fields of a row: their names, and beside or below them their values."""
     look = setting.look
-    columns: tuple[Column, ...] = block.attrs["columns"]
+    cut, columns = cut_of(block), block.attrs["columns"]
+    if cut is not None:
+        columns = columns[cut.start : cut.start + len(block.children)]
     names = [" ".join(words(column.title).split()) for column in columns]
     beside = min(_LABEL, max(map(cells, names), default=0))
     if width < 2 * beside or width < 40:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich.style import Style
 
@@ -19,6 +19,8 @@ from octavo.tui.page.wrap import wrap
 if TYPE_CHECKING:
     from octavo.tui.page.sources import Sources
     from octavo.tui.page.targets import Targets
+
+T = TypeVar("T")
 
 NARROWEST = 16
 """No block is set narrower than this, in cells, however deep it stands."""
@@ -122,7 +124,7 @@ class Setting:
     list_depth: int = 0
     sources: Sources | None = None
     shapes: dict[tuple[int, int], Any] = field(default_factory=dict)
-    """How wide the columns of tables are that are set in slices, by the identity of the table and its room."""
+    """What all slices of a block have in common, by the identity of that and its room."""
 
     def flow(
         self, blocks: Iterable[Block], width: int, *, tight: bool = False, above: Block | None = None
@@ -155,6 +157,13 @@ class Setting:
     def inline(self, runs: Iterable[Run], style: Style | None = None) -> list[Piece]:
         """Runs as pieces, links called by what they lead to."""
         return inline(runs, self.look, style, self.targets)
+
+    def known(self, whole: Block, room: int, find: Callable[[Block], T]) -> T:
+        """What `find` says of a block that is set in slices: it is asked once."""
+        if (id(whole), room) not in self.shapes:
+            self.shapes[id(whole), room] = find(whole)
+        found: T = self.shapes[id(whole), room]
+        return found
 
     @property
     def targets(self) -> Targets | None:

@@ -16,15 +16,16 @@ from octavo.documents.blocks import Block, Column, words
 from octavo.tui.page.inline import inline, unbroken
 from octavo.tui.page.lines import Line, Piece, Spot, cells, cut, fit, off_side, on, padded
 from octavo.tui.page.look import PLAIN, Look
+from octavo.tui.page.placing import MOST_COLUMNS, placed
 from octavo.tui.page.setting import Setting
-from octavo.tui.page.slices import cut_of, letters, whole_of
+from octavo.tui.page.slices import cut_of, leveled, shortened, weight, whole_of
 from octavo.tui.page.wrap import wrap_items
 
 if TYPE_CHECKING:
     from octavo.tui.page.targets import Targets
 
 GAP = 3
-NARROW, MOST_COLUMNS, MOST_CELLS = 10, 200, 20_000
+NARROW, MOST_CELLS = 10, 20_000
 _LONG_WORD = 16
 """Cells from which on a word is rather broken than the table moved."""
 _COMFORTS = ((16, 24), (12, 18))
@@ -105,29 +106,6 @@ def select_labels(cell: Block, column: Column) -> list[str]:
     """What is chosen in a cell of a select, as people read it."""
     ids = (part.strip() for part in words(cell.runs).split(","))
     return [" ".join(column.options.get(each, each).split()) for each in ids if each]
-
-
-def placed(rows: Sequence[Block]) -> list[list[Block | None]]:
-    """The cells of rows by their columns. What is beside or below a merged cell is None. One merged over more columns than
-    any row has cells in ends with the last of those."""
-    if not any("colspan" in cell.attrs or "rowspan" in cell.attrs for row in rows for cell in row.children):
-        return [list(row.children) for row in rows]
-    out: list[list[Block | None]] = []
-    taken: list[int] = []
-    for row in rows:
-        line: list[Block | None] = []
-        for cell in row.children:
-            while len(line) < len(taken) and taken[len(line)]:
-                line.append(None)
-            wide = min(int(cell.attrs.get("colspan", 1)), MOST_COLUMNS)
-            taken += [0] * (len(line) + wide - len(taken))
-            taken[len(line) : len(line) + wide] = [int(cell.attrs.get("rowspan", 1))] * wide
-            line += [cell, *[None] * (wide - 1)]
-        taken = [max(0, rows_left - 1) for rows_left in taken]
-        out.append(line)
-    # `colspan="100"` is how people write "all the way across".
-    count = max([at + 1 for line in out for at, cell in enumerate(line) if cell is not None], default=0)
-    return [line[:count] for line in out]
 
 
 def read(block: Block, look: Look, targets: Targets | None = None) -> Callable[[int], Grid]:
@@ -260,8 +238,7 @@ def table(setting: Setting, block: Block, width: int) -> list[Line]:
         set_table, airy = _shaped(setting, block, width, room)
     else:
         set_table = read(block, look, setting.targets)(room - 2)
-        shape, airy = setting.shapes.get((id(whole), width)) or _shaped(setting, telling(whole), width, room)
-        setting.shapes[id(whole), width] = (shape, airy)
+        shape, airy = setting.known(whole, width, lambda block: _shaped(setting, telling(block), width, room))
         set_table.widths = shape.widths
         set_table.head = set_table.head if cut_at.is_first else []
     full = max(width, min(set_table.width + 2, room))
@@ -284,8 +261,8 @@ def table(setting: Setting, block: Block, width: int) -> list[Line]:
         if striped and index % 2:
             lines = [padded(on(look.surface, line), across + 2, look.surface) for line in lines]
         elif airy and not striped and index:
-            out.append(Line(hair, out[-1].block if out else row_block))
-        out += [Line(line, row_block) for line in lines]
+            out.append(Line(hair, out[-1].block if out else whole_of(row_block)))
+        out += [Line(line, whole_of(row_block)) for line in lines]
     if set_table.cut_rows:
         said = f"{glyphs.more} {set_table.cut_rows} more rows in the source"
         out.append(Line([blank, Piece(said, look.muted, None, True)], block))
@@ -308,21 +285,23 @@ def _shaped(setting: Setting, block: Block, width: int, room: int) -> tuple[Grid
 
 def telling(block: Block) -> Block:
     """A long table with only those of its rows that say how wide its columns are: the longest of each, and the first."""
+    block = leveled(block)
     by_column: list[list[tuple[int, int]]] = []
     for place, row in enumerate(block.children):
-        for at, cell in enumerate(row.children):
+        for at, cell in enumerate(row.children[:MOST_COLUMNS]):
             if at == len(by_column):
                 by_column.append([])
             by_column[at].append((sum([len(run.text) for run in cell.runs]), place))
-    longest = [nlargest(_LONGEST_ROWS, lengths) for lengths in by_column[:MOST_COLUMNS]]
-    told = {places[0][1] for places in longest if places}
-    left = _LETTERS - sum(letters(block.children[place]) for place in told)
+    longest = [nlargest(_LONGEST_ROWS, lengths) for lengths in by_column]
+    told: dict[int, Block] = {}
+    left: float = _LETTERS
+    first = [places[0][1] for places in longest if places]
     rest = [place for ranked in zip_longest(*longest) for _, place in filter(None, ranked)]
-    for place in (*rest, *range(min(_FIRST_ROWS, len(block.children)))):
-        if place not in told and left > 0:
-            told.add(place)
-            left -= letters(block.children[place])
-    return block._replace(children=tuple(block.children[place] for place in sorted(told)))
+    for place in (*first, *rest, *range(min(_FIRST_ROWS, len(block.children)))):
+        if place not in told and (left > 0 or not told):
+            told[place] = shortened(block.children[place])
+            left -= weight(told[place], _LETTERS)
+    return block._replace(children=tuple(told[place] for place in sorted(told)))
 
 
 def _wraps(row: list[list[Piece]], widths: list[int]) -> bool:

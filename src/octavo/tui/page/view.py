@@ -12,8 +12,9 @@ from textual.message import Message
 from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Block, Document, Run, words
-from octavo.tui.page.arriving import STILL, Arriving, Wanted
+from octavo.tui.page.arriving import STILL, Arriving, Head, Wanted
 from octavo.tui.page.cursor_pane import Bring, Stop
+from octavo.tui.page.cutting import Cutting
 from octavo.tui.page.finding import Find, Finder
 from octavo.tui.page.galley import Galley
 from octavo.tui.page.layout import Unit, guess, set_block, set_unit, units
@@ -65,7 +66,8 @@ class PageView(Tabling, Arriving):
         self.folds = Folds()
         self._source_of: Block | None = None
         """The block whose source the cursor is on."""
-        self._head: tuple[str, str] = ("", "")
+        self._head: Head = ("", "")
+        self.page_cut = Cutting()
         self._measure = 0
         self.sources = Sources()
         """Where what does not stand in the text of the page comes from: give others before a page is shown."""
@@ -94,7 +96,8 @@ class PageView(Tabling, Arriving):
     ) -> None:
         """Show a page. While `key` is the same, the place and what is opened are kept."""
         self.stop_reading()
-        self._show(document, (safe_line(title), safe_text(description or "")), key, whole=True)
+        head = (safe_line(title), safe_text(description or ""))
+        self._show(document, head, key, Cutting(self.top_blocks(document.blocks, head, whole=True)), whole=True)
         self._look_for_wanted()
         if threads is not None:
             self.set_threads(threads)
@@ -117,7 +120,7 @@ class PageView(Tabling, Arriving):
         self.tell()
         self.post_message(self.Loaded())
 
-    def _show(self, document: Document, head: tuple[str, str], key: str, *, whole: bool) -> None:
+    def _show(self, document: Document, head: Head, key: str, cutting: Cutting, *, whole: bool) -> None:
         same = key == self.key and self.document is not None
         if same and document is self.document and head == self._head and self._failure is None:
             return
@@ -128,7 +131,7 @@ class PageView(Tabling, Arriving):
             self._left_standing = None
             self.stop_copying()
             self.leave()
-        self.document, self._head, self.is_whole = document, head, whole
+        self.document, self._head, self.is_whole, self.page_cut = document, head, whole, cutting
         if not same:
             self.key, self.folds, self.cursor, self.shows_source = key, Folds(), None, False
             self._marked = ThreadMarks()
@@ -160,7 +163,7 @@ class PageView(Tabling, Arriving):
         self._coming_back = self._left_standing = None
         here = self._here()
         block = next((heading.block for heading in document.headings if heading.anchor == wanted), None)
-        if block is not None and block is self._left_out(document):
+        if block is not None and block is _left_out(document.blocks, self._head):
             self._go_to_top()
             found = True
         elif block is not None and self._grows:
@@ -206,6 +209,7 @@ class PageView(Tabling, Arriving):
         self.stop_copying()
         self.leave()
         self.document, self.key, self._marked = None, "", ThreadMarks()
+        self.page_cut = Cutting()
         self._wanted = self._left_standing = None
         self.reset()
 
@@ -227,27 +231,16 @@ class PageView(Tabling, Arriving):
         self.measure = measure
         self._margins: dict[int, int] = {}
         set_one = self.completed(lambda unit: set_unit(setting, unit, measure))
-        return Galley(units(self._blocks()), lambda unit: guess(unit, measure), set_one)
+        return Galley(self._units(), lambda unit: guess(unit, measure), set_one)
 
-    def _page_blocks(self, document: Document) -> list[Block]:
-        title, description = self._head
-        blocks = list(self.blocks_so_far())
-        if not blocks:
+    def top_blocks(self, blocks: Sequence[Block], head: Head, *, whole: bool) -> list[Block]:
+        title, description = head
+        if not blocks or not title:
+            return list(blocks)
+        rest = blocks[1:] if blocks[0] is _left_out(blocks, head) else blocks
+        if not rest and not description and whole:
             return []
-        if title:
-            if blocks[0] is self._left_out(self.document or document):  # what was read since may be all there is
-                del blocks[0]
-                if not blocks and not description and self.is_whole:
-                    return []
-            blocks.insert(0, Block("page-title", runs=(Run(title),), text=description))
-        return blocks
-
-    def _left_out(self, document: Document) -> Block | None:
-        """The first heading, when it says no more than the title above it."""
-        first = next(iter(document.blocks), None)
-        if first is None or first.kind != "heading" or first.attrs.get("level") != 1 or not self._head[0]:
-            return None
-        return first if same_title(words(first.runs), self._head[0]) else None
+        return [Block("page-title", runs=(Run(title),), text=description), *rest]
 
     def unit_of(self, near: int, key: str) -> int:
         for unit in sorted(range(len(self.galley)), key=lambda unit: abs(unit - near)) if key else ():
@@ -351,7 +344,7 @@ class PageView(Tabling, Arriving):
 
     def _unit_with(self, line: int) -> tuple[int, int]:
         """Which unit will have a line of the source, and the first line of that unit."""
-        spans = [(unit.part or unit.block).lines for unit in units(self._blocks())]
+        spans = [(unit.part or unit.block).lines for unit in self._units()]
         return next(((index, first) for index, (first, end) in enumerate(spans) if end > line), (0, 0))
 
     def source_known(self) -> None:
@@ -369,12 +362,20 @@ class PageView(Tabling, Arriving):
                 self.put_cursor(self.stops_of(unit)[0], bring="third")
                 return
 
-    def _blocks(self) -> list[Block]:
+    def _units(self) -> list[Unit]:
         if self.document is None:
             return []
-        if self.shows_source:
-            return source_blocks(self.document.source, self.document.blocks, self._source_of)
-        return self._page_blocks(self.document)
+        if not self.shows_source:
+            return self.units_so_far()
+        return list(units(source_blocks(self.document.source, self.document.blocks, self._source_of)))
 
     def wide_at(self, stop: Stop) -> Iterable[Block]:
         return (stop[3],)
+
+
+def _left_out(blocks: Sequence[Block], head: Head) -> Block | None:
+    """The first heading, when it says no more than the title above it."""
+    first = blocks[0] if blocks else None
+    if first is None or first.kind != "heading" or first.attrs.get("level") != 1 or not head[0]:
+        return None
+    return first if same_title(words(first.runs), head[0]) else None
