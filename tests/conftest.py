@@ -1,8 +1,10 @@
-"""Makes a run of the suite shorter by what it would only repeat: waits, style sheets, looks for garbage.
+"""Makes a run of the suite shorter by what it would only repeat, or do for nobody to see.
 
 Textual's pilot waits for the app in steps of 5 ms instead of 20: such waits were a third of a run. The style sheets of
-widgets are parsed once, not again for each of the hundreds of apps. What was imported and collected before the first
-test is no garbage as long as tests run, and not looked through for it.
+widgets are parsed once, not again for each of the hundreds of apps. Widgets draw what has changed, as they do for a
+terminal; that is not cut into what a terminal is sent, since Textual throws this away where there is none (apps that
+have one are programs of their own here, and what a test looks at is drawn and cut for it). What was imported and
+collected before the first test is no garbage as long as tests run, and not looked through for it.
 """
 
 from __future__ import annotations
@@ -10,9 +12,13 @@ from __future__ import annotations
 import gc
 
 from textual import _wait
+from textual._compositor import Compositor
+from textual._context import visible_screen_stack
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.css.types import CSSLocation
+from textual.geometry import Region
+from textual.screen import Screen
 
 _wait.SLEEP_GRANULARITY = 0.005
 _wait.SLEEP_IDLE = 0.001
@@ -36,6 +42,21 @@ def _parsed_once(
 
 
 Stylesheet._parse_rules = _parsed_once  # type: ignore[assignment, method-assign]  # of a library, for all of its apps
+
+
+def _drawn(
+    compositor: Compositor, full: bool = False, screen_stack: list[Screen[object]] | None = None, simplify: bool = False
+) -> None:
+    visible_screen_stack.set(screen_stack or [])
+    screen, changed = compositor.size.region, compositor._dirty_regions.copy()
+    compositor._dirty_regions.clear()
+    if full or changed:
+        seen = screen if full else Region.from_union(changed).intersection(screen)
+        for _ in compositor._get_renders(seen):
+            pass
+
+
+Compositor.render_update = _drawn  # type: ignore[assignment]  # of a library, for all of its apps
 
 
 def pytest_collection_finish() -> None:
