@@ -105,3 +105,13 @@ def test_a_code_block_that_one_side_wrote_anew_and_the_other_went_on_with_is_one
     for result in each_way(base, extended, anew):
         assert result.count("```text") == 1
         assert (more in result) != (result == anew)
+
+
+def test_a_tag_has_no_blank_line_behind_it_that_nobody_wrote() -> None:
+    first, edited, last = "What comes first.\n\n", "The second sentence.\n\n", "What comes last.\n"
+    base, cut, changed = (
+        f'{{% hint style="info" %}}\n{inner}{{% endhint %}}\n'
+        for inner in (first + edited + last, last, first + edited.replace("second", "third") + last)
+    )
+    both = base.replace(first, "").replace("second", "third")
+    assert each_way(base, cut, changed) == [cut, both, both, cut]

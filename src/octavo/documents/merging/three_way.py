@@ -295,7 +295,7 @@ class _Wording:
             if not pieces:
                 continue
             firsts = _beginnings(following) or [other.any.source]
-            is_line = {one.kind, other.kind} <= {"row", "line", "tag"}
+            is_line = {one.kind, other.kind} <= {"row", "line", "tag"} or _is_tag(one, "head") or _is_tag(other, "tail")
             is_new = not self._stood_so(one, other)
             if is_new or any(side.source.endswith("\n") for side in (one.main, one.proposed) if side is not None):
                 pieces[-1] = _spaced(pieces[-1], firsts, is_block=is_new and not is_line)
@@ -311,6 +311,11 @@ class _Wording:
             and self._placement.follows(mine, theirs, self._placement.trios[self._placement.above[mine]])
             for mine, theirs in ((one.main, other.main), (one.proposed, other.proposed))
         )
+
+
+def _is_tag(trio: Trio, role: str) -> bool:
+    """Whether it is the tag of the platform that opens or closes a container: nothing runs into that."""
+    return trio.any.role == role and trio.any.text.startswith("{%")
 
 
 def _framed(piece: Leaf, frame: tuple[str, str]) -> Leaf:
