@@ -35,6 +35,8 @@ async def test_comments_are_held_listed_changed_dropped_and_sent_with_the_verdic
         await hold(run, "And why.")
         await hold(run, "A third.")
         await run.see("◌ 3 held")
+        await run.press("4")
+        await run.see("Open 72", "4 Comments 72", "75 of 75  3 held")
         await run.later(seconds=3000)
         assert not run.gate.sent(comments.Create)
         await run.quit()

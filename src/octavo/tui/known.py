@@ -146,7 +146,7 @@ class Known:
         `counted` says how many the server counts, where that is not known here."""
         if said.next is not None:
             return
-        open_ones = [each for each in said.items if each.is_open]
+        open_ones = [each for each in said.items if each.is_open and not self._is_only_here(each.id)]
         verdicts = sum(each.is_verdict for each in open_ones)
         undecided = [each for items in self._said_in.values() for each in items]
         counted = next((each.comments for each in undecided if each.id == change_request), counted)
@@ -218,6 +218,11 @@ class Known:
         """The message that is held for a review under this name, if it is one."""
         entry = self._entry(message_id)
         return entry if entry is not None and entry.state == "gathered" else None
+
+    def _is_only_here(self, message_id: str) -> bool:
+        """Whether a message is held for a review, or was refused: the server counts neither."""
+        entry = self._entry(message_id)
+        return entry is not None and entry.state in ("gathered", "failed")
 
     def _entry(self, message_id: str) -> Entry | None:
         entries = self._session.outbox.entries if self._session is not None else ()

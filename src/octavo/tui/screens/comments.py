@@ -22,6 +22,7 @@ from octavo.data.live import Snapshot
 from octavo.tui import ages, several_threads, triage
 from octavo.tui.ages import plural, short_age
 from octavo.tui.beside_thread import BesideThread
+from octavo.tui.known import HELD
 from octavo.tui.panes import TwoPanes
 from octavo.tui.triage import Narrowing, Thread
 from octavo.tui.widgets.lines import Lines
@@ -176,8 +177,10 @@ class CommentsScreen(TwoPanes, BesideThread):
 
     def _draw_list(self) -> None:
         threads, sections = self._threads(), self.query_one(Sections)
+        held = {entry.pending_id for entry in self.octavo.session.outbox.entries if entry.state == "gathered"}
+        posted = [thread for thread in threads if thread.comment.id not in held]
         sections.sections = tuple(
-            Section(each.key, each.name, sum(triage.belongs(thread, each.key, self._me) for thread in threads))
+            Section(each.key, each.name, sum(triage.belongs(thread, each.key, self._me) for thread in posted))
             for each in sections.sections
         )
         shown = triage.narrowed(self._of_section(), self._narrowing)
@@ -240,7 +243,7 @@ class CommentsScreen(TwoPanes, BesideThread):
         return Row(
             text=Content.assemble((comment.posted_by.name, "bold"), "  ", words),
             right=Content.styled(f"{age}{f' ↳{comment.replies}' if comment.replies else ''}", "$octavo-muted"),
-            sign=Content.styled(*thread.sign),
+            sign=Content.styled("◌", "$octavo-note") if age == HELD else Content.styled(*thread.sign),
         )
 
     # Several
