@@ -108,8 +108,6 @@ class Command:
     """What the place it belongs to is called."""
     action: str
     enabled: bool
-    reason: str | None
-    """Why it is not enabled, if it is not."""
     shown: bool
     """Whether the key bar may show it."""
     group: Binding.Group | None
@@ -121,9 +119,21 @@ class Command:
         """The first of its keys."""
         return self.keys[0]
 
+    @property
+    def reason(self) -> str | None:
+        """Why it is not enabled, if it is not. Found out when it is asked: the key bar, made anew with every step, never does."""
+        if self.enabled:
+            return None
+        return why_not(self.node.app, self.action, self.node) or "That is not possible now."
+
 
 def active_commands(screen: Screen[Any]) -> list[Command]:
     """What can be done on `screen` from what has focus there: nearest place first, in the order of the bindings."""
+    return [_command(screen.app, active, keys) for active, keys in _active(screen)]
+
+
+def _active(screen: Screen[Any]) -> list[tuple[ActiveBinding, list[str]]]:
+    """The bindings of `active_commands`, each with all its keys as they are shown."""
     found: dict[tuple[int, str], tuple[ActiveBinding, list[str]]] = {}
     for active in screen.active_bindings.values():
         if active.binding.id is None:
@@ -132,20 +142,19 @@ def active_commands(screen: Screen[Any]) -> list[Command]:
         name = key_name(active.binding.key)
         if name not in entry[1]:
             entry[1].append(name)
-    return [_command(screen.app, active, tuple(keys)) for active, keys in found.values()]
+    return list(found.values())
 
 
-def _command(app: App[Any], active: ActiveBinding, keys: tuple[str, ...]) -> Command:
+def _command(app: App[Any], active: ActiveBinding, keys: list[str]) -> Command:
     node, binding, enabled, tooltip = active
     return Command(
         id=binding.id or "",
-        keys=keys,
+        keys=tuple(keys),
         title=_called(node, binding) or binding.description,
         help=tooltip or binding.description,
         context=context_of(type(node)),
         action=binding.action,
         enabled=enabled,
-        reason=None if enabled else why_not(app, binding.action, node) or "That is not possible now.",
         shown=binding.show,
         group=binding.group,
         node=node,
@@ -170,9 +179,10 @@ def key_bar(screen: Screen[Any]) -> list[Command]:
     focused: DOMNode | None = screen.focused
     wanted: list[str] = [*getattr(focused, "KEYBAR", ()), *getattr(screen, "KEYBAR", ())]
     once: dict[tuple[int, str], Command] = {}
-    for command in active_commands(screen):
-        if (command.shown or command.id in wanted) and named.isdisjoint(command.keys):
-            once.setdefault((id(command.node), command.action), command)
+    for active, keys in _active(screen):
+        node, binding = active.node, active.binding
+        if (binding.show or binding.id in wanted) and named.isdisjoint(keys) and (id(node), binding.action) not in once:
+            once[id(node), binding.action] = _command(screen.app, active, keys)
     shown = list(once.values())
     first = next((command.id for command in shown if command.node is focused), None)
     around = focused.ancestors if focused is not None else [screen]
