@@ -299,10 +299,15 @@ def compose(
 
 def name(comment: Comment) -> str:
     """What a thread is called where it is not on show: its first words, and the page it is on."""
-    words, page = words_of(comment.body.text), comment.target.page
-    said = f"“{words if len(words) <= _NAME else words[: _NAME - 1].rstrip() + '…'}”"
+    said, page = first_words(comment.body.text), comment.target.page
     title = (page.title or page.path) if page is not None else ""
     return f"{said} on {title}" if title else said
+
+
+def first_words(text: str) -> str:
+    """How a text begins, in quotes: as much as a row has room for."""
+    words = words_of(text)
+    return f"“{words if len(words) <= _NAME else words[: _NAME - 1].rstrip() + '…'}”"
 
 
 def place_of_reply(at: Discussion, comment: Comment) -> str:

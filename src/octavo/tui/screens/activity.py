@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
+from octavo.api import comments
 from octavo.data.entry import Entry
 from octavo.data.state import NotSaved
 from octavo.tui import kept_files
@@ -19,6 +20,7 @@ from octavo.tui.ages import short_age
 from octavo.tui.kept_files import KeptFile
 from octavo.tui.screens.dialog import STYLES, Dialog, Frame
 from octavo.tui.session import Asked
+from octavo.tui.talking import first_words
 from octavo.tui.widgets.keybar import KeyBar
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Column, Heading, Row, Rows
@@ -153,9 +155,11 @@ class ActivityScreen(Dialog[None]):
         )
 
     def _about(self, entry: Entry) -> str:
-        """The thread and page it is done to, or at least the space."""
+        """The thread and page it is done to, and the space. A new thread is called by its words."""
         space = self.octavo.known.space(getattr(entry.at, "space_id", ""))
-        return entry.about or (f"in {space.title}" if space is not None else "")
+        begins = isinstance(entry.op, comments.Create) and entry.about
+        about = f"{first_words(entry.words)} on {entry.about}" if begins else entry.about
+        return " ".join(filter(None, (about, f"in {space.title}" if space is not None else "")))
 
     @property
     def chosen(self) -> list[Entry]:
