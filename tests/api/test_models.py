@@ -6,13 +6,13 @@ import json
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from octavo.api.bodies import is_plain, paragraphs, plain
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.content import Page, PageTree, Revision
-from octavo.api.operation import ListPage
+from octavo.api.operation import ListPage, read
 from octavo.api.spaces import Space
 from octavo.api.users import User
 
@@ -38,7 +38,7 @@ def test_a_target_reduced_to_ids_is_survived() -> None:
 
 def test_one_bad_item_does_not_hide_the_others() -> None:
     items: list[Any] = [COMMENT, {**COMMENT, "id": "../x"}, {"id": 3}, "nonsense", {**COMMENT, "id": "k2"}]
-    page = ListPage[Comment].model_validate_json(json.dumps({"items": items, "next": {"page": "c"}}))
+    page = read(TypeAdapter(ListPage[Comment]), json.dumps({"items": items, "next": {"page": "c"}}).encode())
     assert [comment.id for comment in page.items] == ["k1", "k2"]
     assert page.unreadable == 3
     assert page.next is not None
@@ -58,7 +58,7 @@ def test_a_page_of_a_list_changes_by_value() -> None:
 
 def test_git_may_be_named_two_ways() -> None:
     for name in ("createdByPlatform", "createdByGitBook"):
-        revision = Revision.model_validate({"id": "r", "git": {"oid": "1", name: True}})
+        revision = Revision.model_validate({"id": "r", "pages": [], "git": {"oid": "1", name: True}})
         assert revision.git is not None
         assert revision.git.created_by_platform is True
 

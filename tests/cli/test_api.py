@@ -154,7 +154,7 @@ def test_a_value_may_be_json(signed_in: Octavo) -> None:
         (("comments.List", "spaceId=s", "limit=many"), "limit must be a whole number."),
         (("comments.List", "spaceId=s", "limit=1001"), "limit may be at most 1000."),
         (("collections.Update", "collectionId=c", "title:=null"), "title cannot be null. Leave it out"),
-        (("comments.List", "spaceId=../admin"), "spaceId must be an identifier: 1 to 128 letters"),
+        (("comments.List", "spaceId=../admin"), "spaceId must be an identifier: text of at most 256 letters"),
         (("comments.Create", "spaceId=s", "body:={broken"), "must be followed by JSON"),
         (("comments.List", "spaceId"), "is not KEY=VALUE"),
     ],

@@ -244,7 +244,7 @@ async def test_what_the_server_says_is_made_safe(connect: Connect) -> None:
 
 
 async def test_an_answer_that_is_not_as_promised_is_an_error_too(connect: Connect) -> None:
-    bodies = [b"", b"null", b"[]", b"<html>", b'{"displayName":"no id"}', b'{"id":NaN}', b'{"id":"\\ud800"}']
+    bodies = [b"", b"null", b"[]", b"<html>", b'{"displayName":"no id"}', b'{"id":NaN}']
     bodies += [b"[" * 100_000, b'\xef\xbb\xbf{"id":"x"}', b'{"id":' + b"9" * 1_000_000 + b"}", b'{"id":"x"']
     for body in bodies:
         async with Peer(always(reply(200, body=body))) as peer:

@@ -286,10 +286,10 @@ class TestPages:
     async def test_an_empty_page_is_not_the_end_and_a_circle_is(self, shelf: Shelf, outbox: ByHand) -> None:
         op = spaces.List(at=OrganizationRef(organization_id="acme"))
         book = {
-            None: ListPage[Space](next=Next(page="b")),
-            "b": ListPage[Space](next=Next(page="c")),
+            None: ListPage[Space](items=(), next=Next(page="b")),
+            "b": ListPage[Space](items=(), next=Next(page="c")),
             "c": ListPage[Space](items=(Space(id="docs"),), next=Next(page="d")),
-            "d": ListPage[Space](next=Next(page="c")),
+            "d": ListPage[Space](items=(), next=Next(page="c")),
         }
         screen = Screen()
         live = Live(Book(book), shelf, outbox)
@@ -341,3 +341,32 @@ async def test_a_long_answer_is_decoded_behind(
     await later.settled()
     assert len(screen.now.value.pages) == 2000
     shelf.close()
+
+
+async def test_how_much_of_an_answer_could_not_be_read_is_told_and_what_never_changes_is_asked_again(
+    shelf: Shelf, outbox: ByHand
+) -> None:
+    in_part = {"unreadable": 2}
+    told: list[tuple[str, int]] = []
+    there = RevisionRef(space_id="docs", revision_id="r")
+    pages: dict[str | None, Any] = {None: content.PageTree(pages=()).model_copy(update=in_part)}
+    live = Live(Book(pages), shelf, outbox)
+    live.left_out = lambda op, unreadable: told.append((type(op).__name__, unreadable))
+    now, then = content.ListPages(at=SpaceRef(space_id="docs")), content.ListPages(at=there)
+    await live.refresh(now)
+    await live.refresh(then)
+    assert told == [("ListPages", 2), ("ListPages", 2)]
+    shelf.flush()
+    assert shelf.get(now) is not None
+    assert shelf.get(then) is None
+
+
+async def test_a_list_that_cannot_be_followed_on_says_so_beside_what_came(shelf: Shelf, outbox: ByHand) -> None:
+    op, screen = spaces.List(at=OrganizationRef(organization_id="acme")), Screen()
+    live = Live(Book({None: ListPage[Space](items=(Space(id="docs"),), next=Next(page=""))}), shelf, outbox)
+    live.watch(op, screen)
+    await live.settled()
+    assert screen.now.error is None
+    await live.more(op)
+    assert [each.id for each in screen.now.value.items] == ["docs"]
+    assert str(screen.now.error).startswith("How the list goes on cannot be read")

@@ -31,7 +31,10 @@ def _sentence(model: type[BaseModel], body: dict[str, Any]) -> str:
             "position.before must have one of these as its 'type': 'space', 'collection'.",
         ),
         ({"position": {"after": 7}}, "position.after must be an object."),
-        ({"parent": "a/b"}, "parent must be an identifier: 1 to 128 letters, digits, - or _."),
+        (
+            {"parent": "a/b"},
+            "parent must be an identifier: text of at most 256 letters without / or control characters.",
+        ),
     ],
 )
 def test_the_field_is_named_by_its_path(body: dict[str, Any], sentence: str) -> None:

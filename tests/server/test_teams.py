@@ -102,7 +102,7 @@ async def test_several_members_change_at_once(ask: Ask) -> None:
 
 async def test_what_is_wrong_in_a_change_of_several_is_named(ask: Ask) -> None:
     team = await _make(ask)
-    answer = await ask.http("PUT", f"/v1/orgs/acme/teams/{team.id}/members", json={"add": ["a b"]})
+    answer = await ask.http("PUT", f"/v1/orgs/acme/teams/{team.id}/members", json={"add": ["a/b"]})
     assert (answer.status_code, answer.json()["error"]["message"][:7]) == (400, "add[0] ")
     body = {"memberships": {"mia": {"role": "king"}}}
     answer = await ask.http("PUT", f"/v1/orgs/acme/teams/{team.id}/members", json=body)

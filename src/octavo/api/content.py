@@ -69,7 +69,7 @@ class Page(Model):
 class PageTree(Model):
     """The root pages of a tree."""
 
-    pages: tuple[Page, ...] = ()
+    pages: tuple[Page, ...]
 
     def walk(self) -> Iterator[Page]:
         """All pages, in the order of the tree."""
@@ -133,7 +133,7 @@ class Revision(Model):
     id: Id
     type: Annotated[SafeLine, Known("edits", "merge", "rollback", "update", "computed")] = ""
     parents: tuple[Id, ...] = ()
-    pages: tuple[Page, ...] = ()
+    pages: tuple[Page, ...]
     files: tuple[File, ...] = ()
     reusable_contents: tuple[ReusableContent, ...] = ()
     variables: SafeJson | None = None
@@ -186,7 +186,7 @@ class Change(Model):
             "reusable_content_edited",
             "reusable_content_deleted",
         ),
-    ]
+    ] = ""
     page: PageReference | None = None
     file: FileReference | None = None
     reusable_content: SafeJson | None = None
@@ -198,7 +198,7 @@ class Change(Model):
 class Changes(Model):
     """What differs. `more` is how many changes `limit` left out."""
 
-    changes: tuple[Change, ...] = ()
+    changes: tuple[Change, ...]
     merged_from: SafeJson | None = None
     more: int = 0
 

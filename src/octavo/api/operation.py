@@ -16,16 +16,15 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
 
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
-    ModelWrapValidatorHandler,
     TypeAdapter,
     ValidationError,
-    model_validator,
 )
 from pydantic.alias_generators import to_camel
 
@@ -58,6 +57,8 @@ class Model(BaseModel):
         allow_inf_nan=False,
         extra="ignore",
     )
+    unreadable: ClassVar[int] = 0
+    """How much of an answer could not be read and is left out of it."""
 
 
 class Tagged(Model):
@@ -70,9 +71,16 @@ class Tagged(Model):
 
 
 class Next(Model):
-    """How to ask for the page that follows."""
+    """How to ask for the page that follows. With an empty `page` there is one, and no way to ask for it."""
 
     page: str = Field(max_length=4096)
+
+
+def _following(value: Any) -> Any:
+    """A list that goes on in a way that cannot be read has not come to its end."""
+    page = value.get("page") if isinstance(value, dict) else None
+    readable = value is None or isinstance(value, Next) or (isinstance(page, str) and len(page) <= 4096)
+    return value if readable else Next(page="")
 
 
 class BrokenLinks(Model):
@@ -92,30 +100,11 @@ class LinkStats(Model):
 class ListPage(Model, Generic[T]):
     """One page of a list (2.5). The end of the list is a page without `next`, never an empty page."""
 
-    items: tuple[T, ...] = ()
-    next: Next | None = None
+    items: tuple[T, ...]
+    next: Annotated[Next | None, BeforeValidator(_following)] = None
     count: int | None = None
     stats: LinkStats | None = None
     """What the whole list comes to. Only lists of links say it (4.13)."""
-    unreadable: int = 0
-    """How many items of this page could not be read and are left out."""
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _skip_unreadable(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        try:
-            return handler(value)
-        except ValidationError:
-            if not (isinstance(value, dict) and isinstance(value.get("items"), list)):
-                raise
-        readable = []
-        for item in value["items"]:
-            try:
-                handler({"items": [item]})
-            except ValidationError:
-                continue
-            readable.append(item)
-        return handler({**value, "items": readable, "unreadable": len(value["items"]) - len(readable)})
 
     def without(self, item_id: str) -> Self:
         """The same page without the item called `item_id`."""
@@ -245,6 +234,16 @@ class Spec:
     def codec(self) -> TypeAdapter[Any]:
         """The answer, to JSON and back."""
         return TypeAdapter(self.answer)
+
+
+def read(codec: TypeAdapter[T], body: bytes) -> T:
+    """The answer that `body` is, without what cannot be read of it. Raises ValueError when that is all."""
+    try:
+        return codec.validate_json(body)
+    except ValidationError as wrong:
+        from octavo.api.reading import read_in_part  # few servers make it necessary
+
+        return read_in_part(codec, body, wrong)
 
 
 SPECS: dict[type[Operation[Any]], Spec] = {}

@@ -8,7 +8,7 @@ from pydantic import AliasChoices, Field
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import OrganizationRef
 from octavo.api.roles import Role, RoleName
-from octavo.api.text import Domain, Id, Known, Label, RawJson, SafeJson, SafeLine, SafeText, UserId, WebAddress
+from octavo.api.text import Domain, Id, Known, Label, RawJson, SafeJson, SafeLine, SafeText, WebAddress
 from octavo.api.users import User
 
 
@@ -60,7 +60,7 @@ class Member(Model):
     """A person of an organization (4.15). `role` is None for a guest."""
 
     object: Literal["member"] = "member"
-    id: SafeLine
+    id: Id
     role: RoleName | None = None
     user: User
     disabled: bool = False
@@ -136,26 +136,26 @@ class ListMembers(InOrganization, Listing[Member], get="/members"):
 class GetMember(InOrganization, Operation[Member], get="/members/{user_id}"):
     """One member."""
 
-    user_id: UserId
+    user_id: Id
 
 
 class UpdateMember(InOrganization, Operation[Member], patch="/members/{user_id}", nullable=("role",)):
     """Change the role of a member. None makes a guest of them."""
 
-    user_id: UserId
+    user_id: Id
     role: Role | None = None
 
 
 class DeleteMember(InOrganization, Operation[None], delete="/members/{user_id}"):
     """Remove a member, with the roles they were given and from their teams. Everybody may leave."""
 
-    user_id: UserId
+    user_id: Id
 
 
 class EnrollMember(InOrganization, Operation[Member], post="/members/{user_id}/sso", success=200):
     """Let a member sign on through the organization's provider."""
 
-    user_id: UserId
+    user_id: Id
 
 
 class Ping(InOrganization, Operation[Seen], post="/ping", success=200):

@@ -9,7 +9,7 @@ from octavo.api.places import OrganizationRef, Shared
 from octavo.api.roles import Role, RoleName
 from octavo.api.spaces import Space
 from octavo.api.teams import Team
-from octavo.api.text import Id, UserId
+from octavo.api.text import Id
 from octavo.api.users import User
 
 
@@ -43,7 +43,7 @@ class Grant(AtShared, Operation[None], post="/permissions", success=204, nullabl
 
     role: Role | None
     teams: Annotated[tuple[Id, ...], Field(min_length=1)] | None = None
-    users: Annotated[tuple[UserId, ...], Field(min_length=1)] | None = None
+    users: Annotated[tuple[Id, ...], Field(min_length=1)] | None = None
 
 
 class ListUsers(AtShared, Listing[UserPermission], get="/permissions/users"):
@@ -53,14 +53,14 @@ class ListUsers(AtShared, Listing[UserPermission], get="/permissions/users"):
 class UpdateUser(AtShared, Operation[None], patch="/permissions/users/{user_id}", success=204, nullable=("role",)):
     """Change the role a person was given here. None takes it back."""
 
-    user_id: UserId
+    user_id: Id
     role: Role | None = None
 
 
 class DeleteUser(AtShared, Operation[None], delete="/permissions/users/{user_id}"):
     """Take back the role a person was given here."""
 
-    user_id: UserId
+    user_id: Id
 
 
 class ListTeams(AtShared, Listing[TeamPermission], get="/permissions/teams"):
@@ -91,5 +91,5 @@ class ListOfMember(Listing[SpacePermission], get="/members/{user_id}/spaces"):
     """Spaces a member can see, by default the newest first, with the role they have there."""
 
     at: OrganizationRef
-    user_id: UserId
+    user_id: Id
     order: Literal["asc", "desc"] = "desc"

@@ -7,7 +7,7 @@ from octavo.api.bodies import Format, Markdown
 from octavo.api.comments import Comment
 from octavo.api.operation import Listing, Model, Operation
 from octavo.api.places import ChangeRequestRef
-from octavo.api.text import Id, Known, RawJson, SafeLine, UserId
+from octavo.api.text import Id, Known, RawJson, SafeLine
 from octavo.api.users import Author, User
 
 
@@ -78,7 +78,7 @@ class Request(
 ):
     """Ask people for a review."""
 
-    users: tuple[UserId, ...]
+    users: tuple[Id, ...]
     subject: str | None = None
     description: RawJson | None = None
 
@@ -86,4 +86,4 @@ class Request(
 class Withdraw(InChangeRequest, Operation[None], delete="/requested-reviewers/{user_id}"):
     """Take back a request for review."""
 
-    user_id: UserId
+    user_id: Id

@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from octavo.api.operation import Listing, Model, Operation, Tagged, Urls
 from octavo.api.places import SiteRef
@@ -49,10 +49,16 @@ class SiteSection(Model):
     urls: Urls = Field(default_factory=Urls)
 
 
+def _other(kind: str) -> str:
+    if kind in ("site-section", "site-section-group", "site-space"):
+        raise ValueError("it is of a kind of its own")
+    return kind
+
+
 class OtherPart(Model):
     """A part of a site of a kind that came later, such as a link that leads elsewhere."""
 
-    object: SafeLine = ""
+    object: Annotated[SafeLine, AfterValidator(_other)] = ""
     id: SafeLine = ""
     title: SafeLine = ""
 

@@ -8,7 +8,7 @@ from pydantic import Field
 from octavo.api.operation import Listing, Model, Operation
 from octavo.api.organizations import Member
 from octavo.api.places import OrganizationRef
-from octavo.api.text import Email, Id, Known, SafeLine, UserId
+from octavo.api.text import Email, Id, Known, SafeLine
 
 Title = Annotated[str, Field(min_length=1, max_length=64)]
 
@@ -79,7 +79,7 @@ class InOrganization(Model):
 class List(InOrganization, Listing[Team], get="/teams"):
     """Teams of an organization."""
 
-    owner: UserId | None = None
+    owner: Id | None = None
     """Only those this member can manage."""
     title: str | None = None
     """Part of the title, in upper or lower case."""
@@ -89,7 +89,7 @@ class Create(InOrganization, Operation[Team], put="/teams", success=201):
     """Make a team. An administrator who counts themselves among its members owns it."""
 
     title: Title
-    members: tuple[UserId, ...] | None = None
+    members: tuple[Id, ...] | None = None
 
 
 class Get(InOrganization, Operation[Team], get="/teams/{team_id}"):
@@ -121,10 +121,10 @@ class UpdateMembers(InOrganization, Operation[None], put="/teams/{team_id}/membe
     """Change several members of a team at once: first those to remove, then those to add, then what they are."""
 
     team_id: Id
-    add: tuple[UserId | Email, ...] | None = None
+    add: tuple[Id | Email, ...] | None = None
     """Ids or e-mail addresses of members of the organization."""
-    remove: tuple[UserId | Email, ...] | None = None
-    memberships: dict[UserId, NewMembership] | None = None
+    remove: tuple[Id | Email, ...] | None = None
+    memberships: dict[Id, NewMembership] | None = None
     """What members are in the team, by id. Those who are not in it yet are added."""
 
 
@@ -132,7 +132,7 @@ class AddMember(InOrganization, Operation[None], put="/teams/{team_id}/members/{
     """Add a member to a team, or change what they are in it."""
 
     team_id: Id
-    user_id: UserId
+    user_id: Id
     role: TeamRole | None = None
     """Left out: what they are in it, or a plain member."""
 
@@ -141,12 +141,12 @@ class DeleteMember(InOrganization, Operation[None], delete="/teams/{team_id}/mem
     """Remove a member from a team. Everybody may leave one."""
 
     team_id: Id
-    user_id: UserId
+    user_id: Id
 
 
 class ListOfMember(InOrganization, Listing[TeamOfMember], get="/members/{user_id}/teams"):
     """Teams a member is in."""
 
-    user_id: UserId
+    user_id: Id
     title: str | None = None
     """Part of the title, in upper or lower case."""

@@ -37,7 +37,13 @@ class Raw:
     text: str
 
 
-RawText = Annotated[Raw, BeforeValidator(Raw)]
+def _raw(value: Any) -> Raw:
+    if not isinstance(value, str):
+        raise ValueError("it is no text")
+    return Raw(value)
+
+
+RawText = Annotated[Raw, BeforeValidator(_raw)]
 """Text that travels back as it came: what `SafeText` makes of it has other characters."""
 
 RawJson = dict[str, Any]
@@ -62,16 +68,17 @@ def formed(pattern: str, words: str, *, least: int | None = None, most: int | No
     return StringConstraints(pattern=pattern, min_length=least, max_length=most)
 
 
-Id = Annotated[str, formed(r"^[A-Za-z0-9_-]{1,128}$", "an identifier: 1 to 128 letters, digits, - or _")]
-"""An identifier that may stand in a path (C11)."""
-
-UserId = Annotated[
+_ID = r"[^/\x00-\x1f\x7f-\x9f]"
+Id = Annotated[
     str,
     formed(
-        r"^[A-Za-z0-9_-][A-Za-z0-9_:@.+-]{0,127}$", "the identifier of a person: 1 to 128 letters, digits or -_:@.+"
+        # Not `.` and not `..`: however they are written in a path, they mean another place.
+        rf"^(?:\.{{3}}|\.{{0,2}}[^./\x00-\x1f\x7f-\x9f]){_ID}*$",
+        "an identifier: text of at most 256 letters without / or control characters",
+        most=256,
     ),
 ]
-"""The identifier of a person or an agent, which may hold a colon."""
+"""An identifier. It is percent-encoded where it stands in a path (C11)."""
 
 Email = Annotated[str, formed(r"^[^@/\s]+@[^@/\s]+\.[^@/\s]+$", "an e-mail address: ada@example.com", most=320)]
 """An e-mail address, as written."""

@@ -5,13 +5,14 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from octavo.api.operation import Model, Operation, Urls
-from octavo.api.text import SafeLine, UserId
+from octavo.api.safety import line
+from octavo.api.text import Id, SafeLine
 
 
 class User(Model):
     """A person, or an agent, as they appear inside other resources (4.1)."""
 
-    id: SafeLine
+    id: Id
     display_name: SafeLine = ""
     email: SafeLine | None = None
     photo_url: SafeLine | None = Field(None, alias="photoURL")
@@ -20,11 +21,12 @@ class User(Model):
     @property
     def name(self) -> str:
         """What to call them."""
-        return self.display_name or self.email or self.id
+        return self.display_name or self.email or line(self.id)
 
 
 def _unknown(value: Any) -> Any:
-    return User(id="", display_name="Unknown") if value is None else value
+    nobody = value is None or (isinstance(value, dict) and value.get("id") == "")
+    return User.model_construct(id="", display_name="Unknown") if nobody else value
 
 
 Author = Annotated[User, BeforeValidator(_unknown), Field(default=None, validate_default=True)]
@@ -38,4 +40,4 @@ class Me(Operation[User], get="/user"):
 class Get(Operation[User], get="/users/{user_id}"):
     """A person by id."""
 
-    user_id: UserId
+    user_id: Id

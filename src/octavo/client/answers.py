@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
 from octavo.api.errors import BadResponse
-from octavo.api.operation import ListPage, Spec
+from octavo.api.operation import ListPage, Spec, read
+from octavo.api.reading import json_of
 from octavo.client.aside import aside
 from octavo.client.body import LIST_CAP, PAGE_CAP
 
@@ -37,10 +38,12 @@ async def read_as(spec: Spec, body: bytes | None, host: str) -> Any:
         raise BadResponse(f"{host} answered {spec.name} without content. Refresh to see what came of it.")
     try:
         if len(body) > ASIDE:
-            return await aside(lambda: spec.codec.validate_json(body))
-        return spec.codec.validate_json(body)
+            return await aside(lambda: read(spec.codec, body))
+        return read(spec.codec, body)
     except ValidationError as error:
         raise BadResponse(_unreadable(error, spec, host)) from None
+    except ValueError:
+        raise BadResponse(_not_json(host)) from None
 
 
 async def parsed(body: bytes, host: str) -> Any:
@@ -49,8 +52,8 @@ async def parsed(body: bytes, host: str) -> Any:
         return None
     try:
         if len(body) > ASIDE:
-            return await aside(lambda: from_json(body, allow_inf_nan=False))
-        return from_json(body, allow_inf_nan=False)
+            return await aside(lambda: json_of(body))
+        return json_of(body)
     except ValueError:
         raise BadResponse(_not_json(host)) from None
 
@@ -79,8 +82,6 @@ def raw_identity(item: Any) -> str:
 
 def _unreadable(error: ValidationError, spec: Spec, host: str) -> str:
     first = error.errors(include_input=False, include_context=False, include_url=False)[0]
-    if first["type"] == "json_invalid":
-        return _not_json(host)
     where = ".".join(map(str, first["loc"]))
     return f"The answer of {host} to {spec.name} cannot be read ({where}: {first['msg']}). A newer Octavo may read it."
 

@@ -112,7 +112,7 @@ class Client:
 
     async def pages(self, op: Listing[Item]) -> AsyncGenerator[ListPage[Item], None]:
         """The pages of a list, without items that came before."""
-        last: ListPage[Item] = ListPage()
+        last: ListPage[Item] = ListPage(items=())
 
         async def fetch(cursor: str | None) -> tuple[tuple[Item, ...], str | None]:
             nonlocal last

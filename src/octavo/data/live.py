@@ -53,6 +53,8 @@ class Live:
         """False once the server was found to edit content, but not to put a page back as it was."""
         self.marks_drafts = True
         """False once the server said that it has no operation to mark a change request ready, or a draft."""
+        self.left_out: Callable[[Operation[Any], int], None] = _nobody
+        """Called with how much of an answer could not be read."""
         self._shelf = shelf
         self._now = now
         self._answers: OrderedDict[str, Answer] = OrderedDict()
@@ -227,8 +229,12 @@ class Live:
         else:
             if ticket == answer.asked:
                 answer.accept(value, pages, self._now(), answer.mark if extend else mark)
-                if first is not None:
+                unreadable = getattr(value, "unreadable", 0)
+                if first is not None and not (unreadable and immutable(answer.op)):
+                    # What never changes is asked again at the next start: a newer Octavo may read what this one cannot.
                     self._shelf.put(answer.op, first)
+                if unreadable:
+                    self.left_out(answer.op, unreadable)
             self.outbox.online()
             return value
         finally:
@@ -240,7 +246,7 @@ class Live:
     async def _read(self, answer: Answer) -> tuple[Any, Any, int]:
         """The first page, all pages wanted as one, and how many they are."""
         if _is_pending(answer.op):
-            return None, ListPage() if isinstance(answer.op, Listing) else None, 1
+            return None, ListPage(items=()) if isinstance(answer.op, Listing) else None, 1
         first = value = await self.send(answer.op)
         pages = 1
         if isinstance(answer.op, Listing):
@@ -256,6 +262,8 @@ class Live:
         empty = 0
         while value.next is not None and (pages < answer.wanted or not value.items):
             cursor = value.next.page
+            if not cursor:
+                raise PaginationError("How the list goes on cannot be read, so the rest of it is left out. Refresh it.")
             if cursor in cursors or empty == EMPTY_PAGES:
                 how = "repeats itself" if cursor in cursors else "goes on without anything new"
                 raise PaginationError(f"The list {how}, so the rest of it cannot be loaded. Refresh it.")
@@ -384,6 +392,10 @@ def _joined(page: ListPage[Any], further: ListPage[Any]) -> ListPage[Any]:
     return page.model_copy(
         update={"items": items, "next": further.next, "unreadable": page.unreadable + further.unreadable}
     )
+
+
+def _nobody(op: Operation[Any], unreadable: int) -> None:
+    """Nobody asked to be told."""
 
 
 def _is_pending(op: Operation[Any]) -> bool:

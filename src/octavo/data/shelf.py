@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from octavo.api.operation import SPECS, Operation
+from octavo.api.operation import SPECS, Operation, read
 from octavo.api.wire import encode
 from octavo.data.database import (
     Writer,
@@ -84,7 +84,7 @@ class Shelf:
     def decoded(self, op: Operation[Any], body: bytes, kept_at: datetime) -> tuple[Any, datetime] | None:
         """What `body` says, or None when it cannot be read: then it is forgotten."""
         try:
-            return SPECS[type(op)].codec.validate_json(body), kept_at
+            return read(SPECS[type(op)].codec, body), kept_at
         except ValueError:
             url = encode(op).url
             self._later("DELETE FROM answers WHERE namespace = ? AND url = ?", lambda: (self._namespace, url))

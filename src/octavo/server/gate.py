@@ -78,6 +78,11 @@ def _change_request(world: World, at: ChangeRequestRef) -> str:
     if world.store.find(f"{collection}/{at.change_request_id}"):
         return at.change_request_id
     number = at.change_request_id
-    if number.isdecimal() and len(number) < 10 and (found := world.store.first(collection, "number", int(number))):
+    if (
+        number.isascii()
+        and number.isdecimal()
+        and len(number) < 10
+        and (found := world.store.first(collection, "number", int(number)))
+    ):
         return str(found["id"])
     raise Missing(f"{collection}/{number}")

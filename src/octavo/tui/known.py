@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.signal import Signal
 
-from octavo.api.operation import ListPage, Operation
+from octavo.api.operation import SPECS, ListPage, Operation
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef
@@ -66,6 +66,7 @@ class Known:
         self._told = {entry.id for entry in session.outbox.entries if _is_news(entry)}
         self._leave["outbox"] = session.outbox.watch(self._writes_changed)
         session.outbox.on_done(self._write_done)
+        session.live.left_out = self._tell_unreadable
         self._leave["me"] = session.live.watch(Me(), self._show_me)
         self._leave["organizations"] = session.live.watch(ListOrganizations(), self._show_organizations)
 
@@ -271,14 +272,15 @@ class Known:
             self._told.add(outbox.paused)
             self._app.say(outbox.paused, tone="failed")
 
-    def tell_unreadable(self, items: int) -> None:
-        """Say, once for each number of them, that items of a list are left out."""
-        if (key := f"unreadable {items}") not in self._told:
+    def _tell_unreadable(self, op: Operation[Any], parts: int) -> None:
+        """Say, once for each number of them, that parts of answers are left out."""
+        area = SPECS[type(op)].name.partition(".")[0].replace("_", " ")
+        if (key := f"unreadable {area} {parts}") not in self._told:
             self._told.add(key)
-            them = plural(items, "item")
             self._app.say(
-                f"{them} could not be read and {'is' if items == 1 else 'are'} not shown: the server "
-                "sent them in a form Octavo does not know. A newer Octavo may.",
+                f"{plural(parts, 'part')} of an answer about {area} could not be read and "
+                f"{'is' if parts == 1 else 'are'} left out: the server sent it in a form Octavo does not know. "
+                "A newer Octavo may.",
                 tone="care",
             )
 
@@ -303,8 +305,6 @@ class Known:
 
     def _show_spaces(self, snapshot: Snapshot[ListPage[Space]]) -> None:
         self.spaces = snapshot
-        if snapshot.value is not None and snapshot.value.unreadable:
-            self.tell_unreadable(snapshot.value.unreadable)
         self.spaces_changed.publish(None)
         self._frame()
 

@@ -62,8 +62,6 @@ class Following:
         if self._octavo().ending:
             return  # there is nothing left to show it in
         self._octavo().known.look_at_link()
-        if isinstance(snapshot.value, ListPage) and snapshot.value.unreadable:
-            self._octavo().known.tell_unreadable(snapshot.value.unreadable)
         show(snapshot)
 
     def follow_whole(

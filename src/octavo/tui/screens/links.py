@@ -85,7 +85,7 @@ class LinksScreen(View):
         self._places: dict[str, list[Place]] = {}
         self._tree: PageTree | None = None
         self._trails: dict[str, str] = {}
-        self._ground = Ground(PageTree(), space.ref)
+        self._ground = Ground(PageTree(pages=()), space.ref)
 
     def body(self) -> Iterable[Widget]:
         rows: Rows[Place] = Rows(

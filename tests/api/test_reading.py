@@ -1,0 +1,241 @@
+"""What cannot be read of an answer is left out and counted, at every depth; the rest of it is read as if it were alone."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+
+from octavo.api import content, sites
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.comments import Comment
+from octavo.api.content import PageTree
+from octavo.api.operation import ListPage, load, read
+from octavo.api.places import SpaceRef
+from octavo.api.site_structure import SectionGroup, SiteSection, SiteStructure
+from octavo.api.spaces import Space
+from octavo.api.text import SafeJson
+from octavo.api.wire import decode, encode
+
+Path = tuple[int | str, ...]
+
+DEEP = 4
+"""How deep the values are that are made of a schema. Trees go on without end."""
+
+
+def read_as(kind: Any, value: Any) -> Any:
+    return read(TypeAdapter(kind), json.dumps(value).encode())
+
+
+@cache
+def answers() -> dict[str, TypeAdapter[Any]]:
+    """Everything an operation may answer that is of a known shape, by its name."""
+    kinds = {str(spec.answer): spec.answer for spec in load().values()}
+    return {name: TypeAdapter(kind) for name, kind in kinds.items() if kind not in (None, type(None), SafeJson)}
+
+
+@cache
+def whole(name: str) -> Any:
+    """An answer with every field there is."""
+    schema = answers()[name].json_schema(by_alias=True)
+    return next(_made(schema, schema.get("$defs", {}), DEEP, iter(range(10**6))))
+
+
+def _made(schema: Any, shared: Any, deep: int, numbers: Iterator[int]) -> Iterator[Any]:
+    """The values a schema has: one, or none where it would go too deep."""
+    if "$ref" in schema:
+        if deep > 0:
+            yield from _made(shared[schema["$ref"].rpartition("/")[2]], shared, deep - 1, numbers)
+    elif choices := schema.get("anyOf") or schema.get("oneOf"):
+        for choice in choices:
+            yield from _made(choice, shared, deep, numbers)
+    elif "const" in schema or "enum" in schema:
+        yield schema["const"] if "const" in schema else schema["enum"][0]
+    elif schema.get("type") == "object" and "properties" not in schema:
+        yield {"named": next(_made(schema.get("additionalProperties") or {}, shared, deep, numbers))}
+    elif schema.get("type") == "object":
+        fields = {
+            each: next(_made(inside, shared, deep, numbers), None) for each, inside in schema["properties"].items()
+        }
+        if all(fields[each] is not None for each in schema.get("required", ())):
+            yield {each: value for each, value in fields.items() if value is not None}
+    elif schema.get("type") == "array":
+        yield [item for _ in range(2) for item in _made(schema["items"], shared, deep, numbers)]
+    elif schema.get("type") == "string":
+        yield "2026-01-02T03:04:05Z" if schema.get("format") == "date-time" else f"t{next(numbers)}"
+    elif schema.get("type") != "null":
+        yield {"integer": 7, "number": 1.5, "boolean": True}.get(schema.get("type", ""), {"any": ["thing"]})
+
+
+def nodes(value: Any, path: Path = ()) -> Iterator[Path]:
+    yield path
+    for part, inside in (
+        value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ())
+    ):
+        yield from nodes(inside, (*path, part))
+
+
+def changed(value: Any, path: Path, *to: Any) -> Any:
+    """`value` with something else at `path`; without anything there when there is nothing else."""
+    if not path:
+        return to[0]
+    value = copy.deepcopy(value)
+    holder = value
+    for part in path[:-1]:
+        holder = holder[part]
+    if to:
+        holder[path[-1]] = to[0]
+    else:
+        del holder[path[-1]]
+    return value
+
+
+def strictly(codec: TypeAdapter[Any], value: Any) -> Any:
+    """What it is, and None if anything of it cannot be read."""
+    try:
+        return codec.validate_json(json.dumps(value))
+    except ValidationError:
+        return None
+
+
+odd: st.SearchStrategy[Any] = st.sampled_from(
+    [None, True, -1, 2.5, 10**30, "", "a/b", "..", "a\nb", "x" * 5000, [], {}, {"?": [[]]}]
+)
+
+
+@settings(max_examples=500, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_one_odd_value_costs_no_more_than_the_least_thing_that_it_is_needed_for(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(sorted(answers())))
+    codec, value = answers()[name], whole(name)
+    path, instead = data.draw(st.sampled_from(list(nodes(value)))), data.draw(odd)
+    mutated = changed(value, path, instead)
+    if (as_it_is := strictly(codec, mutated)) is not None:
+        assert read(codec, json.dumps(mutated).encode()) == as_it_is
+        return
+    without = (strictly(codec, changed(value, path[:end])) for end in range(len(path), 0, -1))
+    if (expected := next((each for each in without if each is not None), None)) is None:
+        with pytest.raises(ValidationError):
+            read(codec, json.dumps(mutated).encode())
+        return
+    answer = read(codec, json.dumps(mutated).encode())
+    assert answer == expected
+    is_left_out_by_saying_so = instead is None and expected == strictly(codec, changed(value, path))
+    assert answer.unreadable == (0 if is_left_out_by_saying_so and isinstance(path[-1], str) else 1)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_any_number_of_odd_values_leave_what_can_be_read(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(sorted(each for each in answers() if "ListPage" in each)))
+    value = {**whole(name), "items": [*whole(name)["items"], 5]}
+    for _ in range(data.draw(st.integers(1, 6))):
+        path = data.draw(st.sampled_from([each for each in nodes(value["items"][0]) if each]))
+        value["items"][0] = changed(value["items"][0], path, data.draw(odd))
+    answer = read(answers()[name], json.dumps(value).encode())
+    assert answer.items[-1] == strictly(answers()[name], whole(name)).items[-1]
+    assert answer.unreadable >= 1
+
+
+def test_a_fraction_for_a_count_costs_the_count() -> None:
+    items = [{"id": "a", "number": 7, "comments": 2.5}, {"id": "b", "comments": 3}]
+    page = read_as(ListPage[ChangeRequest], {"items": items, "count": 1.5})
+    assert [(each.id, each.number, each.comments) for each in page.items] == [("a", 7, 0), ("b", 0, 3)]
+    assert (page.count, page.unreadable) == (None, 2)
+
+
+def test_one_page_that_is_none_costs_no_other_page_of_the_tree() -> None:
+    below = [{"id": "in/out", "title": "?"}, {"id": "b", "title": 7, "pages": ["?", {"id": "c"}]}]
+    tree = read_as(PageTree, {"pages": [{"id": "Ünü sual", "pages": below}, {"id": "d", "hidden": "perhaps"}]})
+    assert [page.id for page in tree.walk()] == ["Ünü sual", "b", "c", "d"]
+    assert tree.unreadable == 4
+
+
+def test_an_origin_given_as_ids_costs_the_origin() -> None:
+    people = [
+        {"permission": "edit", "user": {"id": f"u{n}"}, "origin": {"type": "space", "space": "s"}} for n in range(54)
+    ]
+    page = read_as(ListPage[sites.SitePermission], {"items": people})
+    assert (len(page.items), page.items[0].origin.type, page.items[0].origin.space) == (54, "space", None)
+    assert page.unreadable == 54
+
+
+def test_what_is_said_to_be_nothing_is_not_counted() -> None:
+    page = read_as(ListPage[Space], {"items": [{"id": "a", "title": None, "comments": None}], "count": None})
+    assert (page.items[0].title, page.unreadable) == ("", 0)
+
+
+def test_a_list_without_its_items_is_no_empty_list() -> None:
+    others: list[Any] = [{"id": "a"}, {"items": "none"}, {"items": None}, {"error": {"code": 5}}, [], "none", 5]
+    for value in others:
+        with pytest.raises(ValidationError):
+            read_as(ListPage[Comment], value)
+    for kind in (content.PageTree, content.Changes, content.Revision):
+        with pytest.raises(ValidationError):
+            read_as(kind, {"id": "r", "pages": {"items": []}, "changes": 5})
+
+
+def test_a_list_that_goes_on_in_a_way_that_cannot_be_read_is_not_at_its_end() -> None:
+    for following in (5, "c", {"page": 5}, {}, {"page": "x" * 5000}):
+        page = read_as(ListPage[Space], {"items": [{"id": "a"}], "next": following})
+        assert page.next is not None
+        assert page.next.page == ""
+    assert read_as(ListPage[Space], {"items": [], "next": None}).next is None
+
+
+def test_of_several_shapes_a_value_is_read_as_the_one_it_says_it_has() -> None:
+    section = {"object": "site-section", "id": "s", "title": 5, "siteSpaces": [{"id": "a", "space": {"id": 3}}, 7]}
+    group = {
+        "object": "site-section-group",
+        "id": "g",
+        "children": [{**section, "object": "new kind", "title": "N"}, 5],
+    }
+    structure = read_as(SiteStructure, {"structure": [section, group, {"object": [], "id": "x"}]})
+    assert isinstance(structure.structure[0], SiteSection)
+    assert [each.id for each in structure.structure[0].site_spaces] == ["a"]
+    assert isinstance(structure.structure[1], SectionGroup)
+    assert [each.title for each in structure.structure[1].children] == ["N"]
+    assert structure.unreadable == 5
+    edited = read_as(ListPage[content.Edited], {"items": [{"object": "updated_page", "page": {"id": 5}}]})
+    assert edited.items[0].page is None
+
+
+def test_half_a_character_is_told_from_what_only_looks_like_one() -> None:
+    body = rb'{"items": [{"id": "a", "title": "\ud83d\ude00 \ud83d \\ud83d \"\udc00\ud83d\ud83d\ude00"}]}'
+    assert read(TypeAdapter(ListPage[Space]), body).items[0].title == '😀 \ufffd \\ud83d "\ufffd\ufffd😀'
+
+
+@pytest.mark.parametrize(
+    "name", ["x", "a:b", "a b", "ünï", "?x#y", "%2F", "...", "..a", ".a.", "-_", "日本", "x" * 256, "\u202e"]
+)
+def test_an_id_may_be_any_text_and_leads_where_it_says(name: str) -> None:
+    assert read_as(Space, {"id": name}).id == name
+    op = content.GetPage(at=SpaceRef(space_id=name), page_id=name, format="markdown")
+    request = encode(op)
+    assert request.url.isascii()
+    assert request.url.count("/") == len(["", "v1", "spaces", "{}", "content", "page", "{}"]) - 1
+    assert decode(request) == op
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "a/b", "/", "../admin", "a/../../b", "a\nb", "\x00", "\x7f", "\x85", "x" * 257]
+)
+def test_what_could_lead_elsewhere_is_no_id(name: str) -> None:
+    with pytest.raises(ValidationError):
+        read_as(Space, {"id": name})
+    with pytest.raises(ValidationError):
+        SpaceRef(space_id=name)
+
+
+def test_who_is_not_named_is_somebody_unknown_also_when_it_was_kept() -> None:
+    kept = read_as(Comment, {"id": "k", "postedBy": None}).model_dump_json(by_alias=True, exclude_unset=True)
+    again = read(TypeAdapter(Comment), kept.encode())
+    assert (again.posted_by.name, again.unreadable) == ("Unknown", 0)
+    assert read_as(Comment, {"id": "k", "postedBy": 5}).posted_by.name == "Unknown"
