@@ -305,7 +305,7 @@ class TestPages:
     ) -> None:
         op = spaces.List(at=OrganizationRef(organization_id="acme"))
         empty: dict[str | None, ListPage[Space]] = {
-            str(number): ListPage[Space](next=Next(page=str(number + 1))) for number in range(50)
+            str(number): ListPage[Space](items=(), next=Next(page=str(number + 1))) for number in range(50)
         }
         screen = Screen()
         live = Live(Book({**empty, None: empty["0"]}), shelf, outbox)

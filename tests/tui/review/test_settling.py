@@ -183,13 +183,14 @@ def test_what_no_edit_can_change_is_said_in_words() -> None:
     three = [
         content.Revision(
             id=f"r{number}",
+            pages=(),
             variables={"limit": number},
             files=(content.File(id="f1", name="map.png", size=number),),
             reusable_contents=(content.ReusableContent(id="c1", title="Foot", document=f"d{number}"),),
         )
         for number in range(3)
     ]
-    found, _ = shapes((three[0], three[1], three[2]), content.PageTree())
+    found, _ = shapes((three[0], three[1], three[2]), content.PageTree(pages=()))
     said = {shape.title: shape.said for shape in found}
     assert said.keys() == {"limit", "map.png", "Foot"}
     assert not any(shape.can_choose for shape in found)
