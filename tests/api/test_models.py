@@ -112,6 +112,13 @@ def test_the_words_of_a_document() -> None:
     assert plain(None) == plain("nonsense") == plain({"nodes": "no"}) == ""
 
 
+@pytest.mark.parametrize("leaves", [7, True, "ab", {"text": "a"}, [None, {"text": None}, {"text": ["a"]}, "a"]])
+def test_leaves_of_no_known_form_have_no_words(leaves: Any) -> None:
+    paragraph = {"object": "block", "type": "paragraph", "nodes": [{"object": "text", "leaves": leaves}]}
+    assert plain({"nodes": [paragraph]}) == ""
+    assert not is_plain({"nodes": [paragraph]})
+
+
 def test_a_user_is_called_something() -> None:
     assert User.model_validate({"id": "u", "displayName": ""}).name == "u"
 

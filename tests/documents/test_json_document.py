@@ -133,6 +133,12 @@ def test_no_document_is_too_broken(broken: Any) -> None:
     read_document({"nodes": [broken]})
 
 
+@pytest.mark.parametrize("tags", [7, True, {"a": 1}])
+def test_tags_of_no_known_form_are_none(tags: Any) -> None:
+    read = read_document(document(block("updates", block("update", paragraph("x"), tags=tags))))
+    assert [each.attrs["tags"] for each in read.walk() if each.kind == "update"] == [()]
+
+
 ROUND_TRIPS = {"marks", "divider", "lists", "tasks", "quote", "hint", "math", "expandable", "tabs"}
 ROUND_TRIPS |= {"stepper", "condition", "embed", "file", "content reference", "line break"}
 

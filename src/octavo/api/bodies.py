@@ -57,19 +57,25 @@ def is_plain(document: Any) -> bool:
 def _is_plain_paragraph(node: Any) -> bool:
     if not isinstance(node, dict) or node.get("type") != "paragraph" or not isinstance(node.get("nodes"), list):
         return False
-    leaves = [leaf for text in node["nodes"] if isinstance(text, dict) for leaf in text.get("leaves") or (None,)]
-    return all(
-        isinstance(leaf, dict) and not leaf.get("marks") and "\n" not in str(leaf.get("text", "")) for leaf in leaves
-    )
+    leaves = [leaf for text in node["nodes"] for leaf in _leaves(text) or (None,)]
+    return all(isinstance(leaf, dict) and not leaf.get("marks") and "\n" not in _words(leaf) for leaf in leaves)
+
+
+def _leaves(text: Any) -> list[Any]:
+    leaves = text.get("leaves") if isinstance(text, dict) else None
+    return leaves if isinstance(leaves, list) else []
+
+
+def _words(leaf: Any) -> str:
+    words = leaf.get("text") if isinstance(leaf, dict) else None
+    return words if isinstance(words, str) else ""
 
 
 def _collect(node: Any, lines: list[str], depth: int) -> None:
     if not isinstance(node, dict) or depth > 100:
         return
     if node.get("object") == "text":
-        leaves = node.get("leaves")
-        words = "".join(str(leaf.get("text", "")) for leaf in leaves if isinstance(leaf, dict)) if leaves else ""
-        lines[-1:] = [(lines[-1] if lines else "") + words]
+        lines[-1:] = [(lines[-1] if lines else "") + "".join(map(_words, _leaves(node)))]
         return
     if node.get("object") == "block":
         lines.append("")

@@ -290,7 +290,8 @@ def _updates(node: _Node) -> Draft:
 
 def _update(node: _Node) -> Draft:
     tags = node.data.get("tags")
-    names = tags.split(",") if isinstance(tags, str) else [plain(each) for each in tags or () if plain(each)]
+    listed = tags if isinstance(tags, list) else ()
+    names = tags.split(",") if isinstance(tags, str) else [plain(each) for each in listed if plain(each)]
     return Draft("update", {"date": node.text("date"), "tags": tuple(name.strip() for name in names)}, node.blocks())
 
 

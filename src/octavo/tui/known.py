@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -304,6 +305,11 @@ class Known:
         self._frame()
 
     def _show_spaces(self, snapshot: Snapshot[ListPage[Space]]) -> None:
+        if snapshot.value is not None and self.organization is not None:
+            # Not every server says of a space what it was asked for.
+            within = {"organization": self.organization.id}
+            items = (each if each.organization else each.model_copy(update=within) for each in snapshot.value.items)
+            snapshot = replace(snapshot, value=snapshot.value.model_copy(update={"items": tuple(items)}))
         self.spaces = snapshot
         self.spaces_changed.publish(None)
         self._frame()

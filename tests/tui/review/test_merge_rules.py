@@ -8,10 +8,11 @@ from typing import Any, TypeAlias
 import pytest
 
 from octavo.api import change_requests, organizations, reviews, spaces
+from octavo.api.change_requests import ChangeRequest
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef
 from octavo.server.app import Platform
-from octavo.tui.review.merge_rules import Case, facts, inherits, rules_for
+from octavo.tui.review.merge_rules import Case, Rules, facts, inherits, rules_for
 from octavo.tui.widgets.facts import Fact
 from tests.server.asking import Ask, Clock, Refusal, small_world
 from tests.server.writing import ACME, Desk, insert, update
@@ -215,3 +216,10 @@ async def test_what_cannot_be_told_here_is_left_to_the_server(
     head, line = await foreseen(desk, at)
     assert (head.mark, head.text, line.mark) == ("care", "0 of 1 met, of the space", "care")
     assert said in str(line.text)
+
+
+@pytest.mark.parametrize("kind", [["a moon"], {"a": "moon"}, 7, None])
+def test_a_rule_of_no_known_form_is_left_to_the_server(kind: Any) -> None:
+    head, line = facts(Rules(({"rule": kind},)), Case(ChangeRequest(id="k1"), (), "ada", {}))
+    assert (head.mark, line.mark) == ("care", "care")
+    assert "the server decides" in str(line.text)

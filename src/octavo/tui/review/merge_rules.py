@@ -106,12 +106,12 @@ class Case:
 
     def unsure(self, rule: Mapping[str, Any]) -> str:
         """Why it cannot be told from here whether a rule is met. Empty when it can."""
-        kind = rule.get("rule")
+        kind = str(rule.get("rule"))
         if kind == "require_author_to_merge" and (self._author is None or self.me is None):
             return "only its author may merge it: the server decides"
         if kind in _KNOWN:
             return ""
-        return _UNDECIDED.get(str(kind), f"{line(str(kind))}: the server decides")
+        return _UNDECIDED.get(kind, f"{line(kind)}: the server decides")
 
     @property
     def _author(self) -> str | None:

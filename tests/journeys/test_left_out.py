@@ -1,0 +1,17 @@
+"""What a server leaves out of its answers is done without, or known from what was asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.journeys.moods import altered
+from tests.journeys.stage import Stage
+
+
+async def test_spaces_that_do_not_say_of_which_organization_they_are_are_of_the_one_asked(stage: Stage) -> None:
+    def forget(answer: Any) -> None:
+        for each in answer["items"]:
+            each["organization"] = None
+
+    async with stage.play(over=altered("/v1/orgs/[^/]+/spaces", forget)) as run:
+        await run.see("Harbour API › Welcome", "how deep is the water now")
