@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import socket
 import struct
 from collections.abc import Callable, Iterable
@@ -23,6 +24,7 @@ Kind = Literal[
     "hole_up",  # the request goes nowhere and the connection stays open
     "hole_down",  # the answer never comes and the connection stays open
     "flip",  # one bit of the answer is wrong, in byte `after`
+    "hold",  # reset at once; the request reaches the server after `seconds`, whatever became of who sent it
 ]
 TOXICS: tuple[Kind, ...] = Kind.__args__  # type: ignore[attr-defined]  # a Literal has them
 
@@ -52,7 +54,9 @@ class FaultProxy:
         self._upstream = (host, port)
         self._script = list(script)
         self._otherwise = otherwise
+        self._more = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._holding: set[asyncio.Task[None]] = set()
 
     @property
     def origin(self) -> str:
@@ -65,13 +69,16 @@ class FaultProxy:
 
     async def __aexit__(self, *exception: object) -> None:
         self._server.close()
-        for task in list(self._tasks):
+        tasks = (*self._tasks, *self._holding)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         toxic = self._script.pop(0) if self._script else self._otherwise()
         self.log.append(toxic.kind)
+        self._more.set()
+        self._more = asyncio.Event()
         task = asyncio.get_running_loop().create_task(self._carry(toxic, reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -85,6 +92,8 @@ class FaultProxy:
                 return
             if toxic.kind == "late":
                 await asyncio.sleep(toxic.seconds)
+            if toxic.kind == "hold":
+                return await self._hold(toxic, reader, writer)
             if toxic.kind == "hole_up":
                 await asyncio.Event().wait()
             from_server, upstream = await asyncio.open_connection(*self._upstream)
@@ -104,6 +113,40 @@ class FaultProxy:
             writer.close()
             if upstream is not None:
                 upstream.close()
+
+    async def _hold(self, toxic: Toxic, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        request = await _whole(reader)
+        _reset(writer)
+        if request is not None:
+            task = asyncio.get_running_loop().create_task(self._deliver(toxic.seconds, request))
+            self._holding.add(task)
+            task.add_done_callback(self._holding.discard)
+
+    async def _deliver(self, seconds: float, request: bytes) -> None:
+        await asyncio.sleep(seconds)
+        from_server, upstream = await asyncio.open_connection(*self._upstream)
+        upstream.write(request)
+        await from_server.readline()  # the server has acted once it answers
+        upstream.close()
+
+    async def taken(self, number: int) -> None:
+        """So many connections were taken."""
+        while len(self.log) < number:
+            await self._more.wait()
+
+    async def delivered(self) -> None:
+        """Nothing is held back any more."""
+        await asyncio.gather(*self._holding)
+
+
+async def _whole(reader: asyncio.StreamReader) -> bytes | None:
+    """A request with its body, or None where it ended before."""
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = re.search(rb"(?i)\r\ncontent-length: *([0-9]+)", head)
+        return head + (await reader.readexactly(int(length[1])) if length else b"")
+    except asyncio.IncompleteReadError:
+        return None
 
 
 async def _up(toxic: Toxic, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,6 +1,6 @@
-"""Posts comments through the outbox until it is killed or has nothing left to post.
+"""Posts comments through the outbox until it is killed or nothing is left, or nothing but what a person must decide.
 
-python -m tests.data.posting FOLDER ORIGIN SPACE HOW_MANY
+python -m tests.data.posting FOLDER ORIGIN SPACES WHO HOW_MANY [decides]
 """
 
 from __future__ import annotations
@@ -24,11 +24,22 @@ from octavo.data.state import State
 T = TypeVar("T")
 
 DEADLINE, SETTLE = 0.5, 0.5
+PAGES = 11
 
 
-def words(number: int) -> str:
-    """What the comment of this number says: every fifth says the same."""
-    return "LGTM" if number % 5 == 0 else f"Comment {number}"
+def words(who: str, number: int) -> str:
+    """What the comment of this number says: every fifth says the same, whoever writes it."""
+    return "LGTM" if number % 5 == 0 else f"Comment {who}.{number}"
+
+
+def page(number: int) -> str:
+    """The page it is about: those that say the same stand on the same."""
+    return "p0" if number % 5 == 0 else f"p{number % PAGES}"
+
+
+def space(number: int, spaces: list[str]) -> str:
+    """The space it is in: most are in the first."""
+    return spaces[0 if number % 3 else -1]
 
 
 class Anew:
@@ -45,7 +56,7 @@ class Anew:
             await client.aclose()
 
 
-async def main(folder: str, origin: str, space: str, how_many: str) -> None:
+async def main(folder: str, origin: str, spaces: str, who: str, how_many: str, decides: str = "") -> None:
     state = State(Path(folder), "mia")
     drafts = Drafts(state)
     outbox = Outbox(
@@ -53,20 +64,19 @@ async def main(folder: str, origin: str, space: str, how_many: str) -> None:
     )
     outbox.start()
     print("ready", flush=True)
-    at = SpaceRef(space_id=space)
     for number in range(int(how_many)):
-        known = state.rows("SELECT 1 FROM outbox WHERE json_extract(record, '$.place') = ?", f"c{number}")
-        known += state.rows("SELECT 1 FROM sent WHERE json_extract(record, '$.place') = ?", f"c{number}")
+        place = f"{who}.{number}"
+        known = state.rows("SELECT 1 FROM outbox WHERE json_extract(record, '$.place') = ?", place)
+        known += state.rows("SELECT 1 FROM sent WHERE json_extract(record, '$.place') = ?", place)
         if not known:
-            await drafts.save(f"c{number}", words(number))
-            await outbox.add(
-                comments.Create(at=at, body=Markdown(markdown=words(number))), doing="comment", place=f"c{number}"
-            )
+            at, body = SpaceRef(space_id=space(number, spaces.split(","))), Markdown(markdown=words(who, number))
+            await drafts.save(place, body.markdown)
+            await outbox.add(comments.Create(at=at, page=page(number), body=body), doing="comment", place=place)
             print(f"done {number}", flush=True)
             await asyncio.sleep(0.02)
-    while outbox.entries:
+    while any(decides or not entry.asks for entry in outbox.entries):
         for entry in outbox.entries:
-            if entry.asks:
+            if decides and entry.asks:
                 await outbox.retry(entry.id)
         await asyncio.sleep(0.05)
     await outbox.close()

@@ -16,6 +16,7 @@ from octavo.data.state import State
 from octavo.server.gate import answer
 from octavo.server.store import Missing
 from octavo.server.world import Refused, World
+from tests.server.asking import Clock
 
 T = TypeVar("T")
 
@@ -86,54 +87,72 @@ class Gate:
 
 
 class Line:
-    """A bad line to the platform: the next write, or the next read, meets the fault that was asked for."""
+    """A bad line to the platform: the next write, or the next read, meets the fault that was asked for.
 
-    def __init__(self, world: World, now: Callable[[], datetime]) -> None:
+    not sent         it never leaves
+    lost request     it is gone
+    lost answer      it arrives
+    late 20          it arrives after so many seconds, and its answer never comes
+    stalled 20       the same, after the machine stood still for so long before it left
+    slow 20          the answer says what was so when it was asked for, and comes after so many seconds
+
+    With `killed ` before it the process ends there.
+    """
+
+    def __init__(self, world: World, clock: Clock) -> None:
         self._world = world
-        self._now = now
+        self._clock = clock
         self.write_fault = ""
         self.read_fault = ""
         self.is_late = False
         """Whether what arrives now was on its way for long."""
         self._late: list[tuple[datetime, Operation[Any]]] = []
 
+    @property
+    def under_way(self) -> list[Operation[Any]]:
+        """What arrives some time, though nobody waits for it any more."""
+        return [op for _, op in self._late]
+
     def arrive(self) -> None:
         """Let what is late arrive, if its time has come."""
-        for each in [each for each in self._late if each[0] <= self._now()]:
+        for each in [each for each in self._late if each[0] <= self._clock()]:
             self._late.remove(each)
             self.is_late = True
-            self._apply(each[1])
+            self.apply(each[1])
             self.is_late = False
-
-    def late(self, when: datetime, op: Operation[Any]) -> None:
-        self._late.append((when, op))
 
     async def __call__(self, op: Operation[T]) -> T:
         await asyncio.sleep(0)
         self.arrive()
-        is_read = SPECS[type(op)].method == "GET"
-        if is_read:
+        if SPECS[type(op)].method == "GET":
             fault, self.read_fault = self.read_fault, ""
         else:
             fault, self.write_fault = self.write_fault, ""
-        if fault == "not sent":
-            raise NotSent("Can't reach the server.")
-        if fault == "lost request":
-            raise Lost("The connection broke.")
-        if fault == "killed before":
+        killed, fault = fault.startswith("killed"), fault.removeprefix("killed ")
+        what, _, seconds = fault.partition(" ")
+        match what:
+            case "":
+                result: T = self.apply(op)
+                return result
+            case "slow":
+                slow: T = self.apply(op)
+                self._clock.forward(seconds=float(seconds))
+                self.arrive()
+                return slow
+            case "not":
+                raise NotSent("Can't reach the server.")
+            case "stalled" | "late":
+                if what == "stalled":
+                    self._clock.forward(seconds=float(seconds))
+                self._late.append((self._clock() + timedelta(seconds=float(seconds)), op))
+            case "lost" if seconds == "answer":
+                self.apply(op)
+        if killed:
             raise Killed
-        if fault.startswith("late "):
-            self.late(self._now() + timedelta(seconds=float(fault.split()[1])), op)
-            raise Lost("The connection broke.")
-        result: T = self._apply(op)
-        if fault == "lost answer":
-            raise Lost("The connection broke.")
-        if fault == "killed after":
-            raise Killed
-        return result
+        raise Lost("The connection broke.")
 
-    def _apply(self, op: Operation[Any]) -> Any:
-
+    def apply(self, op: Operation[Any]) -> Any:
+        """Let the platform do it."""
         try:
             said = answer(op, self._world)
         except Refused as no:

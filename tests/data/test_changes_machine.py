@@ -23,7 +23,7 @@ from octavo.server.app import Platform
 from octavo.server.store import Json
 from tests.data.conftest import MIA, ByHand
 from tests.data.sends import Killed, Line
-from tests.data.test_outbox_machine import READ_FAULTS, SETTLE, TIMEOUT, WRITE_FAULTS
+from tests.data.test_outbox_machine import BOUNDED, READ_FAULTS, SETTLE, TIMEOUT
 from tests.server.asking import Ask, Clock, small_world, space_with
 
 R = TypeVar("R")
@@ -39,11 +39,11 @@ class Watched(Line):
         super().__init__(machine.world.asked_by("mia"), machine.clock)
         self._machine = machine
 
-    def _apply(self, op: Operation[Any]) -> Any:
+    def apply(self, op: Operation[Any]) -> Any:
         if not isinstance(op, comments.Update):
-            return super()._apply(op)
+            return super().apply(op)
         before = self._machine.there(op.comment_id)
-        answer = super()._apply(op)
+        answer = super().apply(op)
         self._machine.arrived(op, before, self._machine.there(op.comment_id))
         return answer
 
@@ -153,7 +153,7 @@ class Changes(RuleBasedStateMachine):
 
     @rule(
         seconds=st.sampled_from([0, 2, 6, 25, 61]),
-        write_fault=st.sampled_from(WRITE_FAULTS),
+        write_fault=st.sampled_from(BOUNDED),
         read_fault=st.sampled_from(READ_FAULTS),
         steps=st.integers(1, 9),
     )
@@ -173,7 +173,7 @@ class Changes(RuleBasedStateMachine):
     @rule(
         which=st.integers(0, THREADS - 1),
         what=st.sampled_from(["resolve", "reopen", "edit"]),
-        fault=st.sampled_from(WRITE_FAULTS),
+        fault=st.sampled_from(BOUNDED),
         how=st.sampled_from(["answer and flip", "edit elsewhere", "edit back"]),
     )
     def change_while_others_do(self, which: int, what: str, fault: str, how: str) -> None:

@@ -26,10 +26,10 @@ from octavo.api.errors import (
     Unauthorized,
     rejected,
 )
-from octavo.api.places import SpaceRef
+from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data import entry as steps
-from octavo.data.driver import verdict
-from octavo.data.entry import STATES, Entry, Misplaced, State, next_up, replaces
+from octavo.data.delivering import verdict
+from octavo.data.entry import LIFETIME, LOOKS, PATIENCE, STATES, Entry, Misplaced, State, next_up, replaces, waits_for
 from tests.server.asking import START
 
 HERE = SpaceRef(space_id="docs")
@@ -40,7 +40,11 @@ NEW = Entry(id="e1", op=OP, doing="comment", created_at=START, asked_at=START)
 
 def entry(state: State, **changes: Any) -> Entry:
     """An entry as it is in this state."""
-    times: dict[str, Any] = {"held": {"held_until": LATER}, "queued": {"due_at": START}, "unknown": {"due_at": LATER}}
+    times: dict[str, Any] = {
+        "held": {"held_until": LATER},
+        "queued": {"due_at": START},
+        "unknown": {"due_at": LATER, "settles_at": LATER},
+    }
     return replace(NEW, state=state, **{**times.get(state, {}), **changes})
 
 
@@ -57,9 +61,9 @@ STEPS: dict[str, tuple[Callable[[Entry], Entry], dict[str, str]]] = {
         lambda each: steps.refused(each, "No."),
         {"queued": "failed", "sending": "failed", "unknown": "failed"},
     ),
-    "lost": (lambda each: steps.lost(each, LATER, "?"), {"sending": "unknown"}),
+    "lost": (lambda each: steps.lost(each, START, LATER, "?"), {"sending": "unknown"}),
     "unread": (lambda each: steps.unread(each, LATER, "?"), {"unknown": "unknown"}),
-    "absent": (lambda each: steps.absent(each, START), {"unknown": "queued"}),
+    "absent": (lambda each: steps.absent(each, START), {"unknown": "unknown"}),
     "retried": (
         lambda each: steps.retried(each, START),
         {"gathered": "queued", "held": "queued", "queued": "queued", "unknown": "unknown", "failed": "queued"},
@@ -82,38 +86,113 @@ def test_there_is_no_way_out_of_done() -> None:
     assert not any("done" in leads for _, leads in STEPS.values())
 
 
-def test_after_two_rounds_a_person_is_asked() -> None:
-    once = steps.absent(entry("unknown"), START)
-    again = steps.lost(steps.started(once, OP, START), LATER, "?")
-    twice = steps.absent(again, LATER)
-    assert (once.state, twice.state, twice.asks) == ("queued", "unknown", True)
-    assert "Retry" in twice.reason
-    assert steps.absent(steps.retried(twice, LATER), LATER).state == "queued"
+def test_what_would_be_there_twice_is_never_sent_again_unasked() -> None:
+    settling = entry("unknown")
+    absent = steps.absent(settling, LATER)
+    assert (settling.asks, absent.state, absent.asks) == (False, "unknown", True)
+    assert "send this again" in absent.reason
+    assert absent.due_at
+    assert absent.due_at > LATER, "it is looked for all the same"
+    again = steps.retried(absent, LATER)
+    assert (again.state, again.rounds) == ("queued", 1), "that it was lost once is remembered"
+    assert not steps.lost(steps.started(again, OP, LATER), LATER, LATER, "?").asks
+
+
+def test_what_only_says_how_it_shall_be_is_sent_again_unasked() -> None:
+    wish = comments.Update(at=HERE, comment_id="c", resolved=True)
+    absent = steps.absent(replace(entry("unknown"), op=wish), LATER)
+    assert (absent.state, absent.due_at, absent.asks) == ("queued", LATER, False)
+
+
+def test_it_is_looked_for_less_and_less_often_and_not_for_ever() -> None:
+    lost, now, pauses = entry("unknown"), START, []
+    while lost.due_at is not None:
+        lost = steps.absent(lost, now)
+        pauses.append(((lost.due_at or now) - now).total_seconds())
+        now = lost.due_at or now
+    assert pauses[:3] == [1, 2, 4]
+    assert (max(pauses), now - START >= LIFETIME) == (300, True)
+    assert lost.asks
 
 
 def test_a_retry_does_not_look_before_the_server_can_have_acted() -> None:
     assert steps.retried(entry("unknown"), START).due_at == LATER
-    assert steps.retried(entry("unknown", due_at=None), LATER).due_at == LATER
+    assert steps.retried(entry("unknown", due_at=None, settles_at=None), LATER).due_at == LATER
 
 
 def test_the_oldest_that_is_due_comes_first() -> None:
-    early, late = entry("queued"), replace(entry("queued"), id="e2", op=_on("usage"))
+    elsewhere = comments.Create(at=SpaceRef(space_id="other"), body=OP.body)
+    early, late = entry("queued"), replace(entry("queued"), id="e2", op=elsewhere)
     assert next_up((early, late), START) == early
+    assert next_up((early, late), START, busy={early.place_of_order}) == late
     assert next_up((replace(early, due_at=LATER), late), START) == late
     assert next_up((replace(early, due_at=LATER), late), START, quiet=True) is None
 
 
 @pytest.mark.parametrize("state", ["held", "queued", "sending", "unknown"])
-def test_what_is_under_way_is_not_overtaken_on_its_target(state: State) -> None:
-    before, after = entry(state, due_at=LATER), replace(entry("queued"), id="e2")
+@pytest.mark.parametrize("page", ["intro", "usage"])
+def test_what_is_under_way_is_not_overtaken_in_its_place(state: State, page: str) -> None:
+    before, after = entry(state, due_at=LATER), replace(entry("queued"), id="e2", op=_on(page))
     assert next_up((before, after), START) is None
-    assert next_up((before, replace(after, op=_on("usage"))), START) is not None
+    assert waits_for(after, (before, after)) == before
+    elsewhere = replace(after, op=comments.Create(at=SpaceRef(space_id="other"), body=OP.body))
+    request = ChangeRequestRef(space_id="docs", change_request_id="c1")
+    in_a_request = replace(after, op=comments.Create(at=request, body=OP.body))
+    assert next_up((before, elsewhere), START) == elsewhere
+    assert next_up((before, in_a_request), START) == in_a_request
 
 
-@pytest.mark.parametrize("state", ["held", "unknown", "failed"])
+@pytest.mark.parametrize("state", ["gathered", "held", "unknown", "failed"])
 def test_what_waits_for_a_person_stands_in_nobodys_way(state: State) -> None:
-    before, after = entry(state, held_until=None, due_at=None), replace(entry("queued"), id="e2")
+    before = entry(state, held_until=None, due_at=None, settles_at=None, rounds=LOOKS)
+    after = replace(entry("queued"), id="e2")
     assert next_up((before, after), START) == after
+
+
+def test_what_is_in_doubt_has_a_moment_before_others_go_first() -> None:
+    doubted, after = steps.absent(entry("unknown"), START), replace(entry("queued"), id="e2")
+    now = START
+    while next_up((doubted, after), now) != after:
+        now = doubted.due_at or now
+        assert next_up((doubted, after), now) == doubted
+        doubted = steps.absent(doubted, now)
+    assert (now - START).total_seconds() == 15
+    again = steps.retried(doubted, now)
+    assert next_up((again, after), now) == again
+    lost = steps.lost(steps.started(again, OP, now), LATER, LATER, "?")
+    assert next_up((lost, after), now) is None
+
+
+def test_what_needs_one_that_waits_for_a_person_stands_in_nobodys_way_either() -> None:
+    asked = replace(entry("unknown", settles_at=None, rounds=LOOKS), review="r")
+    reply = replace(entry("queued"), id="e2", op=_reply(asked.pending_id))
+    of_review = replace(entry("queued"), id="e3", review="r")
+    after = replace(entry("queued"), id="e4")
+    entries = (asked, reply, of_review, after)
+    assert next_up(entries, START) == after
+    assert [waits_for(each, entries) for each in entries] == [None, asked, asked, None]
+
+
+def test_what_is_in_trouble_of_its_own_holds_up_no_more_than_its_thread() -> None:
+    before = replace(entry("queued"), op=comments.Update(at=HERE, comment_id="c", resolved=True))
+    after, same = replace(entry("queued"), id="e2"), replace(entry("queued"), id="e3", op=_reply("c"))
+    for _ in range(PATIENCE):
+        assert next_up((before, after), START) in (before, None)
+        before = steps.postponed(before, LATER, "No.", own=True)
+    assert next_up((before, after), START) == after
+    assert next_up((before, same), START) is None
+    lost = replace(before, state="unknown", put_off=0, settles_at=LATER)
+    assert next_up((lost, after), START) == after
+    assert next_up((lost, same), START) is None
+    absent = steps.absent(lost, LATER)
+    assert next_up((replace(absent, due_at=LATER), after), START) == after
+    assert next_up((replace(absent, due_at=LATER), same), START) is None
+
+
+def test_what_is_lost_is_looked_for_though_another_of_its_place_is_under_way() -> None:
+    before, lost = entry("queued", due_at=LATER), replace(entry("unknown"), id="e2", due_at=START)
+    assert next_up((before, lost), START) == lost
+    assert next_up((before, lost), START, busy={lost.place_of_order}) is None
 
 
 def test_a_thread_resolved_and_reopened_before_it_left_is_asked_for_once() -> None:
@@ -132,9 +211,9 @@ def test_a_thread_resolved_and_reopened_before_it_left_is_asked_for_once() -> No
 
 def test_a_reply_waits_for_its_thread_unless_that_failed() -> None:
     thread = entry("unknown", due_at=LATER)
-    op = comments.CreateReply(at=HERE, comment_id=thread.pending_id, body=Markdown(markdown="And more"))
-    reply = replace(entry("queued"), id="e2", op=op)
-    for waiting in (thread, replace(thread, state="queued"), replace(thread, due_at=None)):
+    reply = replace(entry("queued"), id="e2", op=_reply(thread.pending_id))
+    doubted = replace(thread, settles_at=None, rounds=LOOKS)
+    for waiting in (thread, replace(thread, state="queued"), doubted):
         assert next_up((waiting, reply), START) is None
     assert next_up((replace(thread, state="failed"), reply), START) == reply
     assert next_up((reply,), START) == reply
@@ -165,3 +244,7 @@ def test_what_an_error_means_for_a_write(error: ApiError, travelled: str, asking
 
 def _on(page: str) -> comments.Create:
     return comments.Create(at=HERE, page=page, body=Markdown(markdown="Hello"))
+
+
+def _reply(thread: str) -> comments.CreateReply:
+    return comments.CreateReply(at=HERE, comment_id=thread, body=Markdown(markdown="And more"))

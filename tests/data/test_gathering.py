@@ -99,7 +99,7 @@ async def test_a_comment_whose_answer_is_lost_holds_up_the_others_and_the_verdic
             raise Lost("The connection broke.")
         return answer
 
-    outbox._driver._send = lossy  # type: ignore[assignment]  # answers like the client
+    outbox._driver.delivery._send = lossy  # type: ignore[assignment]  # answers like the client
     await outbox.run_dry()
     assert (await posted(ask, at), await verdicts(ask, at)) == (["One"], [])
     clock.forward(seconds=61)

@@ -1,21 +1,24 @@
-"""Comments posted by a process that is killed again and again, through a proxy that loses requests and answers."""
+"""Comments posted by processes that are killed again and again, through a proxy that loses requests and answers, and
+holds requests back until long after those who sent them were killed and have looked what became of them."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import socket
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
 import uvicorn
 
+from octavo.data.state import State
 from octavo.server.app import Platform
-from tests.data.posting import words
+from tests.data.posting import PAGES, words
 from tests.fault_proxy import FaultProxy, Toxic
 from tests.server.asking import Ask, Clock, small_world, space_with
 
@@ -29,6 +32,9 @@ TOXICS = (
     Toxic("hole_down"),
     Toxic("late", seconds=0.7),
 )
+LONGEST_LIFE = 3.0
+"""Seconds, for those that have nothing to ask."""
+HELD_BACK = tuple(Toxic("hold", seconds=seconds) for seconds in (0.4, 1.5, 5.0))
 
 
 @asynccontextmanager
@@ -43,56 +49,97 @@ async def served(platform: Platform) -> AsyncIterator[int]:
         await serving
 
 
-async def _post(
-    folder: Path, proxy: FaultProxy, space: str, how_many: int, kill_after: float | None
-) -> tuple[bool, int]:
-    """Whether it finished, and how many comments were acknowledged to be on disk."""
-    arguments = (str(folder), proxy.origin, space, str(how_many))
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.data.posting", *arguments, stdout=asyncio.subprocess.PIPE
-    )
-    assert process.stdout
-    assert await process.stdout.readline() == b"ready\n"
-    if kill_after is not None:
-        await asyncio.sleep(kill_after)
-        if process.returncode is None:
-            process.kill()
-    said = (await process.stdout.read()).decode().split("\n")
-    await process.wait()
-    return "finished" in said, sum(line.startswith("done ") for line in said)
+class _Posting:
+    """Where comments are posted from, and how many were acknowledged to be on disk."""
+
+    def __init__(self, folder: Path, proxy: FaultProxy, spaces: list[str], how_many: int) -> None:
+        self.acknowledged = self.kills = 0
+        self._proxy = proxy
+        self._arguments = (str(folder), proxy.origin, ",".join(spaces))
+        self._how_many = str(how_many)
+
+    async def live(self, who: int, life: int | None, decides: str = "", moment: float = 0.0) -> bool:
+        """Whether it finished before it was killed: `life` requests, by whomever, and a `moment` after it began."""
+        arguments = (*self._arguments, str(who), self._how_many, decides)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "tests.data.posting", *arguments, stdout=asyncio.subprocess.PIPE
+        )
+        assert process.stdout
+        assert await process.stdout.readline() == b"ready\n"
+        if life is not None:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._proxy.taken(len(self._proxy.log) + life), LONGEST_LIFE)
+            await asyncio.sleep(moment)
+            if process.returncode is None:
+                process.kill()
+        said = (await process.stdout.read()).decode().split("\n")
+        await process.wait()
+        self.acknowledged += sum(line.startswith("done ") for line in said)
+        self.kills += "finished" not in said
+        return "finished" in said
+
+
+def _asked(folder: Path) -> set[str]:
+    """The places of those that were looked for in vain: a person was asked about them."""
+    state = State(folder, "mia")
+    records = [json.loads(record) for (record,) in state.rows("SELECT record FROM sent")]
+    state.close()
+    return {each["place"] for each in records if each["rounds"]}
+
+
+def _overtaken(arrived: list[str]) -> list[tuple[str, str]]:
+    """Those that arrived after one that was written later in the same instance, and the last such one."""
+    found, last = [], {"0": -1, "1": -1}
+    for each in arrived:
+        who, number = each.removeprefix("Comment ").split(".")
+        if int(number) < last[who]:
+            found.append((f"{who}.{number}", f"{who}.{last[who]}"))
+        last[who] = max(last[who], int(number))
+    return found
 
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("instances", [1, 2])
-async def test_nothing_is_lost_and_nothing_is_doubled(instances: int, tmp_path: Path) -> None:
-    platform = Platform(small_world(Clock()))
-    space = (await space_with(Ask(platform), intro="# Intro")).id
-    chance, kills, how_many = random.Random(11), 0, 60
-    acknowledged = 0
+@pytest.mark.parametrize("seed", range(20))
+async def test_nothing_is_lost_or_doubled_or_overtakes(seed: int, tmp_path: Path) -> None:
+    platform, chance = Platform(small_world(Clock())), random.Random(seed)
+    instances, how_many = 1 + (seed > 3), 40
+    pages = {f"p{number}": f"# Page {number}" for number in range(PAGES)}
+    spaces = [(await space_with(Ask(platform), **pages)).id for _ in range(2)]
+
+    held_back = 0.4
 
     def toxic() -> Toxic:
-        return chance.choice(TOXICS) if chance.random() < 0.4 else Toxic()
+        if chance.random() >= 0.4:
+            return Toxic()
+        return chance.choice(HELD_BACK if chance.random() < held_back else TOXICS)
 
     async with served(platform) as port, FaultProxy("127.0.0.1", port, otherwise=toxic) as proxy:
-        while kills < 30:
-            lives = [chance.uniform(0.1, 0.9) for _ in range(instances)]
-            # Only the first one writes; the others are there to drive as well.
-            counts = [how_many if number == 0 else 0 for number in range(instances)]
-            ends = await asyncio.gather(
-                *(_post(tmp_path, proxy, space, count, life) for count, life in zip(counts, lives, strict=True))
+        posting, everybody = _Posting(tmp_path, proxy, spaces, how_many), range(instances)
+        while posting.kills < 12:
+            lives = [(chance.randint(0, 12), chance.uniform(0.0, 0.05)) for _ in everybody]
+            await asyncio.gather(
+                *(posting.live(who, life, moment=moment) for who, (life, moment) in zip(everybody, lives, strict=True))
             )
-            kills += sum(not finished for finished, _ in ends)
-            acknowledged += sum(count for _, count in ends)
-            if all(finished for finished, _ in ends):
-                break
-        finished, last = await _post(tmp_path, proxy, space, how_many, None)
-    assert finished
-    there = Counter(comment["body"]["markdown"] for comment in platform.world.store.all(f"/spaces/{space}/comments"))
-    wanted = Counter(words(number) for number in range(how_many))
-    print(f"{kills} kills, {acknowledged + last} acknowledged, {len(proxy.log)} connections: {Counter(proxy.log)}")
+        # Who is asked decides when nothing is held back any more: nobody else can tell.
+        await proxy.delivered()
+        held_back = 0.0
+        assert all(await asyncio.gather(*(posting.live(who, None, "decides") for who in everybody)))
+    wanted = Counter(words(str(who), number) for who in everybody for number in range(how_many))
+    asked, there, overtaken = _asked(tmp_path), Counter[str](), []
+    for each in spaces:
+        arrived = [comment["body"]["markdown"] for comment in platform.world.store.all(f"/spaces/{each}/comments")]
+        there += Counter(arrived)
+        overtaken += _overtaken([words for words in arrived if words != "LGTM"])
+    unasked = [pair for pair in overtaken if pair[0] not in asked]
+    print(
+        f"{instances} instances, {posting.kills} kills, {posting.acknowledged} acknowledged, {len(proxy.log)} requests,"
+        f" {len(proxy.log) - proxy.log.count('ok')} spoiled, {proxy.log.count('hold')} held back: {len(asked)} asked,"
+        f" {(there - wanted).total()} doubled, {(wanted - there).total()} lost,"
+        f" {len(overtaken)} overtaken, {len(unasked)} of them unasked"
+    )
     assert there - wanted == Counter(), "doubled"
     assert wanted - there == Counter(), "lost"
-    assert kills >= 30, "It was not killed often enough to mean anything"
+    assert unasked == [], "overtaken"
     platform.close()
     platform.world.store.close()

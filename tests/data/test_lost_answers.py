@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -12,10 +13,13 @@ from octavo.api.errors import Lost
 from octavo.api.operation import SPECS, Operation
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
+from octavo.data.outbox import Outbox
+from octavo.data.state import State
+from octavo.server.app import Platform
 from tests.data.conftest import MIA, ByHand
 from tests.data.sends import Gate
 from tests.data.test_outbox import comment, deliver, texts, thread
-from tests.server.asking import Ask, Clock
+from tests.server.asking import Ask, Clock, space_with
 
 
 async def test_what_may_have_arrived_cannot_be_taken_back(
@@ -32,7 +36,7 @@ async def test_what_may_have_arrived_cannot_be_taken_back(
 
 
 @pytest.mark.parametrize("answered", [True, False])
-async def test_a_lost_answer_is_read_back_before_anything_is_sent_again(
+async def test_what_was_lost_is_looked_for_and_not_sent_again_unasked(
     answered: bool, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     await thread(ask, here, "Hello", user="mia")
@@ -47,8 +51,13 @@ async def test_a_lost_answer_is_read_back_before_anything_is_sent_again(
     assert len(lossy.writes) == 1, "Nothing is looked for while the server may still act"
     clock.forward(seconds=1)
     await again.run_dry()
-    assert again.entries == ()
-    assert len(lossy.writes) == (1 if answered else 2)
+    assert [each.asks for each in again.entries] == ([] if answered else [True])
+    assert len(lossy.writes) == 1
+    for each in again.entries:
+        assert "It may still arrive" in each.reason
+        await again.retry(each.id)
+        await again.run_dry()
+    assert (again.entries, len(lossy.writes)) == ((), 1 if answered else 2)
     assert [each.strip() for each in await texts(ask, here)] == ["Hello", "Hello"]
     await again.close()
 
@@ -57,14 +66,17 @@ async def test_a_lost_answer_is_read_back_before_anything_is_sent_again(
 async def test_a_reply_waits_until_its_comment_is_found_or_sent_again(
     answered: bool, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
-    again = ByHand(Lossy(gate, applied=answered), outbox.state, Drafts(outbox.state), me=MIA)
+    again = ByHand(Lossy(gate, applied=answered, times=1), outbox.state, Drafts(outbox.state), me=MIA)
     first = await again.add(comment(here), doing="comment")
     answer = comments.CreateReply(at=here, comment_id=first.pending_id, body=Markdown(markdown="And more"))
     await again.add(answer, doing="reply")
     await deliver(again, clock)
     assert [each.state for each in again.entries] == ["unknown", "queued"]
-    for _ in range(3):
-        clock.forward(seconds=61)
+    clock.forward(seconds=61)
+    await again.run_dry()
+    assert [each.asks for each in again.entries] == ([] if answered else [True, False])
+    for each in again.entries[:1]:
+        await again.retry(each.id)
         await again.run_dry()
     (posted,) = (await ask(comments.List(at=here))).items
     assert (again.entries, posted.replies) == ((), 1)
@@ -88,24 +100,80 @@ async def test_identical_texts_on_purpose_are_two_comments(
     await again.close()
 
 
-async def test_after_two_lost_rounds_it_stops_and_asks(
-    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, drafts: Drafts
+async def test_what_arrives_after_a_person_was_asked_settles_by_itself(
+    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
-    lossy = Lossy(gate, applied=False, times=2)
-    again = ByHand(lossy, outbox.state, drafts, me=MIA)
-    entry = await again.add(comment(here), doing="comment", place="a")
+    lossy = Lossy(gate, applied=False)
+    again = ByHand(lossy, outbox.state, Drafts(outbox.state), me=MIA)
+    await again.add(comment(here), doing="comment")
     await deliver(again, clock)
-    for _ in range(4):
-        clock.forward(seconds=60)
-        await again.run_dry()
-    assert again.entries[0].asks
-    assert again.entries[0].state == "unknown"
-    assert len(lossy.writes) == 2
+    clock.forward(minutes=2)
+    await again.run_dry()
+    assert [each.asks for each in again.entries] == [True]
+    await gate(lossy.writes[0])
+    clock.forward(minutes=5)
+    await again.run_dry()
+    assert (again.entries, len(lossy.writes), await texts(ask, here)) == ((), 1, ["Hello"])
+    await again.close()
+
+
+async def test_what_arrives_just_before_it_is_sent_again_is_not_sent(
+    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
+) -> None:
+    lossy = Lossy(gate, applied=False)
+    again = ByHand(lossy, outbox.state, Drafts(outbox.state), me=MIA)
+    entry = await again.add(comment(here), doing="comment")
+    await deliver(again, clock)
+    clock.forward(minutes=2)
+    await again.run_dry()
+    await gate(lossy.writes[0])
     await again.retry(entry.id)
     await again.run_dry()
-    assert again.entries == ()
-    assert await texts(ask, here) == ["Hello"]
+    assert (again.entries, len(lossy.writes), await texts(ask, here)) == ((), 1, ["Hello"])
     await again.close()
+
+
+@pytest.mark.parametrize("status", [403, 404])
+async def test_what_cannot_be_looked_for_did_not_fail(
+    status: int, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, platform: Platform, drafts: Drafts
+) -> None:
+    lossy = Lossy(gate, applied=True)
+    again = ByHand(lossy, outbox.state, drafts, me=MIA)
+    await again.add(comment(here), doing="comment", place="a")
+    await deliver(again, clock)
+    for _ in range(2):
+        platform.refuse_next(comments.List, status, "Not for you.")
+        clock.forward(minutes=1)
+        await again.run_dry()
+    [left] = again.entries
+    assert (left.state, left.asks, drafts.get("a")) == ("unknown", True, None)
+    assert left.reason.startswith("It is not known whether it arrived. Not for you.")
+    clock.forward(minutes=1)
+    await again.run_dry()
+    assert (again.entries, len(lossy.writes)) == ((), 1)
+    await again.close()
+
+
+async def test_a_place_that_does_not_answer_keeps_no_other_waiting(
+    here: SpaceRef, gate: Gate, ask: Ask, state: State, drafts: Drafts
+) -> None:
+    other, never = (await space_with(ask, "Elsewhere", intro="# Intro")).ref, asyncio.Event()
+
+    async def holes(op: Operation[Any]) -> Any:
+        if getattr(op, "at", None) == here:
+            await never.wait()
+        return await gate(op)
+
+    outbox = Outbox(holes, state, drafts, me=MIA, undo_seconds=0.0)
+    there = asyncio.Event()
+    outbox.watch(lambda: there.set() if len(outbox.entries) == 2 else None)
+    for place in (here, here, other):
+        there.clear()
+        await outbox.add(comment(place), doing="comment")
+    await there.wait()
+    assert [each.at for each in outbox.entries] == [here, here]
+    assert await texts(ask, other) == ["Hello"]
+    await outbox.close(within=0.0)
 
 
 @pytest.mark.parametrize("answered", [True, False])

@@ -1,4 +1,5 @@
-"""Whatever happens to writes, in whatever order: each is applied exactly once, or is still there to be seen."""
+"""Whatever happens to writes, in whatever order: each is applied exactly once, or is still there to be seen, and none
+overtakes another of the same place unless a person was asked about that one."""
 
 from __future__ import annotations
 
@@ -26,6 +27,7 @@ from octavo.data.drafts import Drafts
 from octavo.data.outbox import Queued
 from octavo.data.state import State
 from octavo.server.app import Platform
+from octavo.server.world import World
 from tests.data.conftest import MIA, ByHand
 from tests.data.sends import Killed, Line
 from tests.server.asking import Ask, Clock, small_world, space_with
@@ -33,10 +35,28 @@ from tests.server.asking import Ask, Clock, small_world, space_with
 R = TypeVar("R")
 
 TIMEOUT, SETTLE = 30.0, 30.0
-WRITE_FAULTS = ["", "not sent", "lost request", "lost answer", "killed before", "killed after", "late 20", "late 59"]
-READ_FAULTS = ["", "", "", "not sent", "lost answer", "killed after"]
+BOUNDED = ["", "not sent", "lost request", "lost answer", "late 20", "late 59", "stalled 40"]
+BOUNDED += ["killed lost request", "killed lost answer", "killed late 20"]
+"""What may happen to a write on a line that holds nothing back for longer than it settles."""
+UNBOUNDED = [*BOUNDED, "late 300", "killed late 300"]
+READ_FAULTS = ["", "", "", "not sent", "lost answer", "killed lost answer", "slow 25"]
 TEXTS = ["LGTM", "Why?", "- one\n- two"]
-WRITES = st.tuples(st.sampled_from(TEXTS), st.sampled_from(["reply", "page", "space"]))
+WHERE = ["reply", "intro", "usage", "space", "other space"]
+WRITES = st.tuples(st.sampled_from([*TEXTS, "Note"]), st.sampled_from(WHERE))
+
+
+class Arrivals(Line):
+    """A line that knows in which order what was written arrived in each space."""
+
+    def __init__(self, world: World, clock: Clock) -> None:
+        super().__init__(world, clock)
+        self.arrived: dict[str, list[str]] = {}
+
+    def apply(self, op: Operation[Any]) -> Any:
+        answer = super().apply(op)
+        if isinstance(op, comments.Create | comments.CreateReply):
+            self.arrived.setdefault(getattr(op.at, "space_id", ""), []).append(op.body.markdown)
+        return answer
 
 
 class Writes(RuleBasedStateMachine):
@@ -49,9 +69,15 @@ class Writes(RuleBasedStateMachine):
         self.world = small_world(self.clock)
         self.platform = Platform(self.world)
         self.ask = Ask(self.platform)
-        self.line = Line(self.world.asked_by("mia"), self.clock)
+        self.line = Arrivals(self.world.asked_by("mia"), self.clock)
         self.state = State(None, "mia", now=self.clock)
         self.added: Counter[str] = Counter()
+        self.dared: Counter[str] = Counter()
+        """What a person sent again though it was still on its way: nobody could tell."""
+        self.notes: dict[str, str] = {}
+        """The entry of each text that is there once, in the order they were written."""
+        self.asked: set[str] = set()
+        """The entries that waited for a person at some time, and those that wait for a verdict."""
         self.taken_back: Counter[str] = Counter()
         self.elsewhere: Counter[str] = Counter()
 
@@ -60,7 +86,8 @@ class Writes(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        self.here = self.run(space_with(self.ask, intro="# Intro")).ref
+        self.here = self.run(space_with(self.ask, intro="# Intro", usage="# Usage")).ref
+        self.other = self.run(space_with(self.ask, intro="# Intro")).ref
         self.thread = self.run(self.ask(comments.Create(at=self.here, body=Markdown(markdown="A thread"))))
         self.instances = [self.start(), self.start()]
 
@@ -86,15 +113,21 @@ class Writes(RuleBasedStateMachine):
         self.run(self.instances[which].let_go(self.here))
 
     def one_more(self, which: int, words: str, where: str) -> None:
+        if words == "Note":
+            words = f"Note {len(self.notes)}"
         body = Markdown(markdown=words)
         ops: dict[str, Operation[Any]] = {
             "reply": comments.CreateReply(at=self.here, comment_id=self.thread.id, body=body),
-            "page": comments.Create(at=self.here, page="intro", body=body),
+            "intro": comments.Create(at=self.here, page="intro", body=body),
+            "usage": comments.Create(at=self.here, page="usage", body=body),
             "space": comments.Create(at=self.here, body=body),
+            "other space": comments.Create(at=self.other, body=body),
         }
         entry = self.run(self.instances[which].add(ops[where], doing="comment", place=f"place {self.added.total()}"))
         assert self.find(entry.id), "It is on disk when add returns"
         self.added[words] += 1
+        if words.startswith("Note"):
+            self.notes[words] = entry.id
 
     def wait(self, seconds: int) -> None:
         self.clock.forward(seconds=seconds)
@@ -102,7 +135,7 @@ class Writes(RuleBasedStateMachine):
 
     @rule(
         seconds=st.sampled_from([0, 5, 25, 61]),
-        write_fault=st.sampled_from(WRITE_FAULTS),
+        write_fault=st.sampled_from(UNBOUNDED),
         read_fault=st.sampled_from(READ_FAULTS),
         steps=st.integers(1, 12),
     )
@@ -115,10 +148,11 @@ class Writes(RuleBasedStateMachine):
                     self.run(self.instances[which].step())
                 except Killed:
                     self.crash(which)
+                self.see_who_is_asked(which)
 
     send_more = send  # most of what happens is sending
 
-    @precondition(lambda self: not any(each.state in ("sending", "unknown") for each in self.instances[0].entries))
+    @precondition(lambda self: not any(each.tries and each.state != "failed" for each in self.instances[0].entries))
     @rule(words=st.sampled_from(TEXTS))
     def say_the_same_elsewhere(self, words: str) -> None:
         self.run(self.ask(comments.Create(at=self.here, body=Markdown(markdown=words)), "mia"))
@@ -145,25 +179,42 @@ class Writes(RuleBasedStateMachine):
     @precondition(lambda self: any(entry.asks for entry in self.instances[0].entries))
     @rule(which=st.integers(0, 1))
     def retry(self, which: int) -> None:
-        self.instances[which]._pending.reload()
+        self.see_who_is_asked(which)
         for entry in self.instances[which].entries:
             if entry.asks:
+                self.dared[entry.words] += sum(op == entry.op for op in self.line.under_way)
                 self.run(self.instances[which].retry(entry.id))
+
+    def see_who_is_asked(self, which: int) -> None:
+        self.instances[which]._pending.reload()
+        self.asked |= {entry.id for entry in self.instances[which].entries if entry.asks}
 
     @invariant()
     def nothing_is_doubled_and_nothing_is_lost(self) -> None:
         if not hasattr(self, "instances"):
             return
         there, waiting = self.there(), self.waiting()
-        for words in TEXTS:
+        for words in self.added | self.elsewhere:
             wanted = self.added[words] - self.taken_back[words] + self.elsewhere[words]
-            assert there[words] <= wanted, f"{words!r} is there {there[words]} times, and was written {wanted} times"
+            most = wanted + self.dared[words]
+            assert there[words] <= most, f"{words!r} is there {there[words]} times, and was written {wanted} times"
             assert there[words] + waiting[words] >= wanted, f"{words!r} is lost"
+
+    @invariant()
+    def nothing_overtakes_in_its_place(self) -> None:
+        order = list(self.notes)
+        for arrived in self.line.arrived.values():
+            numbers = [order.index(words) for words in dict.fromkeys(arrived) if words in self.notes]
+            for place, number in enumerate(numbers):
+                assert number == max(numbers[: place + 1]) or self.notes[order[number]] in self.asked, (
+                    f"{order[number]} arrived after {order[max(numbers[: place + 1])]}"
+                )
 
     def teardown(self) -> None:
         if hasattr(self, "instances"):
             self.come_to_rest()
-            assert self.there() == self.added - self.taken_back + self.elsewhere
+            wanted = self.added - self.taken_back + self.elsewhere
+            assert wanted <= self.there() <= wanted + self.dared
         self.runner.close()
         self.state.close()
         self.platform.close()
@@ -173,8 +224,9 @@ class Writes(RuleBasedStateMachine):
         self.line.write_fault = self.line.read_fault = ""
         for _ in range(400):
             for which in (0, 1):
-                self.instances[which]._pending.reload()
-                self.retry_all(which)
+                self.see_who_is_asked(which)
+                if not self.line.under_way:
+                    self.retry_all(which)
                 while self.run(self.instances[which].step()) == 0:
                     pass
             if not self.waiting():
@@ -190,9 +242,9 @@ class Writes(RuleBasedStateMachine):
 
     def there(self) -> Counter[str]:
         """What the platform has of Mia."""
-        path = f"/spaces/{self.here.space_id}/comments"
+        path, other = (f"/spaces/{each.space_id}/comments" for each in (self.here, self.other))
         store = self.world.store
-        documents = [*store.all(path), *store.all(f"{path}/{self.thread.id}/replies")]
+        documents = [*store.all(path), *store.all(f"{path}/{self.thread.id}/replies"), *store.all(other)]
         return Counter(each["body"]["markdown"] for each in documents if each["postedBy"] == "mia")
 
     def waiting(self) -> Counter[str]:

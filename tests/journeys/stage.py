@@ -202,15 +202,8 @@ class Run:
             return True
         if not held_back and any(not worker.is_finished for worker in self.app.workers):
             return True
-        now = session.state.now()
-        return (
-            not session.outbox.paused
-            and not held_back
-            and any(
-                entry.state == "sending" or (entry.state == "queued" and (entry.due_at or now) <= now)
-                for entry in session.outbox.entries
-            )
-        )
+        outbox = session.outbox
+        return not held_back and any(outbox._is_moving(entry) for entry in outbox.entries)
 
     async def see(self, *words: str) -> None:
         """Wait until each of `words` is on the screen."""

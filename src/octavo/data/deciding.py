@@ -12,8 +12,7 @@ from octavo.api.change_requests import ChangeRequest, MergeResult
 from octavo.api.errors import ApiError, NotFound
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.reviews import RequestedReviewer, RequestedReviewers, Review
-from octavo.data.driver import is_reviewing
-from octavo.data.entry import Basis, Entry
+from octavo.data.entry import Basis, Entry, is_reviewing
 from octavo.data.live import Live
 from octavo.data.once import Once, Sent, Sleep, send_once
 from octavo.data.outbox import Queued

@@ -3,11 +3,18 @@
     held ── released ──> queued ── started ──> sending ── confirmed ──> done
      ^  ─── parked ─────   │ ^                 │  │  └─── refused ───> failed
      └─────────────────────┘ └─── postponed ───┘  └─── lost ─────────> unknown
-                             └─── absent ───────────────────────────────┘ └── confirmed ──> done
+                             └─── absent, or retried ───────────────────┘ └── confirmed ──> done
 
-`sending` is on disk before the first byte leaves. A write whose answer was lost is `unknown`: it is read back
-before anything is sent again. What would be there twice if it was sent twice waits for a person after two rounds of
-that. What only says how something shall be is sent until it is so, unless somebody else changed it meanwhile.
+`sending` is on disk before the first byte leaves. A write whose answer was lost is `unknown`: it is looked for, at
+least until the server has acted on it, if it ever does. What only says how something shall be is then sent again until
+it is so, unless somebody else changed it meanwhile. What would be there twice if it was sent twice is never sent again
+unasked: the interface has no key that would tell the server that it is the same, and a request may be held up on its
+way for any time. A person is asked, and it is looked for all the same: what arrives after all settles by itself.
+
+Writes to one place, the content of a space or of a change request, go out in the order they were written; other places
+do not wait for them. What waits for a person for longer than a moment, or is in trouble of its own, holds up only what
+needs it: replies to the thread it makes, changes of the same thread, and the rest of its review. So does a change of a
+thread whose answer was lost: nobody sees the order of changes of two threads.
 
 What is written for a review is `gathered`: it stays until it is let go with the verdict, is then held and sent like
 any other, after all that was written before it for the same review, and is gathered again when that is taken back.
@@ -15,20 +22,27 @@ any other, after all that was written before it for the same review, and is gath
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from itertools import takewhile
+from functools import cached_property
 from typing import Any, Literal
 
 from octavo.api.operation import Operation, Ref
 
 State = Literal["gathered", "held", "queued", "sending", "unknown", "failed", "done"]
 STATES: tuple[State, ...] = ("gathered", "held", "queued", "sending", "unknown", "failed", "done")
-ROUNDS = 2
-"""How often a lost write that makes something is looked for and sent again before a person is asked."""
 LONGEST_ROUND = timedelta(minutes=5)
-"""The longest pause before a lost write that may be repeated is sent again."""
+"""The longest pause before what was looked for in vain is looked for, or sent, again."""
+PATIENCE = 5
+"""How often a write may be put off, for reasons of its own, before others of its place go first."""
+LOOKS = 5
+"""How often a write in doubt is looked for in vain before others of its place go first: a quarter of a minute."""
+IN_DOUBT = (
+    "Its answer was lost, and the server does not have it. It may still arrive: then this settles by itself. What you "
+    "wrote after it waits a moment for you, then it goes out first. Look there, then send this again, or discard it to "
+    "keep its text as a draft."
+)
 LIFETIME = timedelta(hours=24)
 """What waited longer is not sent without asking."""
 
@@ -82,10 +96,15 @@ class Entry:
     held_until: datetime | None = None
     """When it leaves by itself. None: when it is asked to."""
     due_at: datetime | None = None
-    """Queued: not before. Unknown: when it is looked for; None once a person is asked."""
+    """Queued: not before. Unknown: when it is looked for; None once that has no use any more."""
     started_at: datetime | None = None
+    settles_at: datetime | None = None
+    """Unknown: when the server has acted on it, if it ever does. None: that time is over, and it was not there."""
     tries: int = 0
     rounds: int = 0
+    """How often it was looked for in vain, after that time."""
+    put_off: int = 0
+    """How often it could not be sent, or looked for, though the server answers others."""
     baseline: tuple[str, ...] = ()
     """What was there already before it was first sent: ids; of what is changed, what others' changes show in."""
     since: datetime | None = None
@@ -133,14 +152,33 @@ class Entry:
         return (
             (self.state == "failed" and (self.words != "" or self.makes or self.contested))
             or (self.state == "held" and self.held_until is None)
-            or (self.state == "unknown" and self.due_at is None)
+            or (self.state == "unknown" and self.makes and self.settles_at is None)
         )
 
     @property
+    def is_on_its_way(self) -> bool:
+        """Whether it may be there without anybody doing anything more."""
+        return self.state == "unknown" or not self.asks
+
+    @cached_property
+    def place_of_order(self) -> str:
+        """Where order matters: the content of a space, or of a change request."""
+        return self.at.model_dump_json()
+
+    @property
+    def holds_up(self) -> bool:
+        """Whether what was written after it in the same place waits for it."""
+        if self.state == "unknown" or self.rounds:
+            under_way = self.makes and self.rounds < LOOKS
+        else:
+            under_way = self.state in ("queued", "sending") or (self.state == "held" and not self.asks)
+        return under_way and self.put_off < PATIENCE
+
+    @cached_property
     def target(self) -> tuple[str, str]:
         """What it acts on. One at a time is under way for each target, in the order they were written."""
         within = getattr(self.op, "comment_id", "") or f"page {getattr(self.op, 'page', None)}"
-        return self.at.model_dump_json(), within
+        return self.place_of_order, within
 
 
 class Misplaced(Exception):
@@ -200,9 +238,10 @@ def confirmed(entry: Entry, remote: str = "", *, needless: bool = False) -> Entr
     return replace(entry, state="done", due_at=None, reason="", remote=remote, needless=needless)
 
 
-def postponed(entry: Entry, due_at: datetime, reason: str) -> Entry:
-    """It did not reach the server, or the server asked to wait."""
-    return replace(_only(entry, "queued", "sending"), state="queued", due_at=due_at, reason=reason)
+def postponed(entry: Entry, due_at: datetime, reason: str, *, own: bool = False) -> Entry:
+    """It did not reach the server, or the server asked to wait. `own`: the server answers others."""
+    entry = _only(entry, "queued", "sending")
+    return replace(entry, state="queued", due_at=due_at, reason=reason, put_off=entry.put_off + own)
 
 
 def refused(entry: Entry, reason: str, *, contested: bool = False) -> Entry:
@@ -211,28 +250,26 @@ def refused(entry: Entry, reason: str, *, contested: bool = False) -> Entry:
     return replace(entry, state="failed", due_at=None, reason=reason, contested=contested)
 
 
-def lost(entry: Entry, due_at: datetime, reason: str) -> Entry:
-    """Nobody knows whether the server did it. By `due_at` it has, if it ever does."""
-    return replace(_only(entry, "sending"), state="unknown", due_at=due_at, reason=reason)
+def lost(entry: Entry, due_at: datetime, settles_at: datetime, reason: str) -> Entry:
+    """Nobody knows whether the server did it. By `settles_at` it has, if it ever does."""
+    return replace(_only(entry, "sending"), state="unknown", due_at=due_at, settles_at=settles_at, reason=reason)
 
 
-def unread(entry: Entry, due_at: datetime, reason: str) -> Entry:
-    """Looking for it did not work."""
-    return replace(_only(entry, "unknown"), due_at=due_at, reason=reason)
-
-
-def absent(entry: Entry, now: datetime) -> Entry:
-    """It was looked for and is not there: once more, and after that a person is asked about what would be there twice."""
+def unread(entry: Entry, due_at: datetime, reason: str, *, own: bool = False) -> Entry:
+    """Looking for it told nothing yet. `own`: it could not be looked for, though the server answers others."""
     entry = _only(entry, "unknown")
-    if not entry.makes:
-        pause = timedelta(seconds=2.0 ** min(entry.rounds, 20)) if entry.rounds else timedelta()
-        return replace(
-            entry, state="queued", rounds=entry.rounds + 1, due_at=now + min(pause, LONGEST_ROUND), reason=""
-        )
-    if entry.rounds + 1 >= ROUNDS:
-        reason = "Its answer was lost twice, and the server does not have it. Retry, or discard it to keep the text."
-        return replace(entry, rounds=entry.rounds + 1, due_at=None, reason=reason)
-    return replace(entry, state="queued", rounds=entry.rounds + 1, due_at=now, reason="")
+    return replace(entry, due_at=due_at, reason=entry.reason if entry.asks else reason, put_off=entry.put_off + own)
+
+
+def absent(entry: Entry, now: datetime, reason: str = IN_DOUBT) -> Entry:
+    """It was looked for and is not there: a person is asked about what would be there twice, all else is sent again."""
+    entry = _only(entry, "unknown")
+    pause = min(timedelta(seconds=2.0 ** min(entry.rounds, 20)), LONGEST_ROUND)
+    entry = replace(entry, rounds=entry.rounds + 1, settles_at=None)
+    if entry.makes:
+        due = now + pause if now - entry.asked_at < LIFETIME else None
+        return replace(entry, due_at=due, reason=reason)
+    return replace(entry, state="queued", due_at=now + pause if entry.rounds > 1 else now, reason="")
 
 
 def retried(entry: Entry, now: datetime) -> Entry:
@@ -240,15 +277,19 @@ def retried(entry: Entry, now: datetime) -> Entry:
     entry = _only(entry, "gathered", "held", "queued", "unknown", "failed")
     if entry.contested and not entry.makes:
         entry = replace(entry, basis=Basis(), baseline=(), contested=False)
-    if entry.state == "unknown":
+    entry = replace(entry, asked_at=now, rounds=min(entry.rounds, entry.makes), put_off=0)
+    if entry.state == "unknown" and not entry.asks:
         # One that still settles is not looked for any earlier.
-        return replace(entry, asked_at=now, rounds=0, due_at=max(now, entry.due_at or now))
-    return replace(entry, state="queued", asked_at=now, held_until=None, due_at=now, rounds=0, reason="")
+        return replace(entry, due_at=max(now, entry.due_at or now))
+    return replace(entry, state="queued", held_until=None, due_at=now, reason="")
 
 
-def next_up(entries: tuple[Entry, ...], now: datetime, *, quiet: bool = False) -> Entry | None:
-    """The entry something is to be done about now. `quiet`: nothing may be sent or asked for."""
-    return next(_due(entries, now, quiet=quiet), None)
+def next_up(
+    entries: tuple[Entry, ...], now: datetime, *, quiet: bool = False, busy: Collection[str] = ()
+) -> Entry | None:
+    """The entry something is to be done about now. `quiet`: nothing may be sent or asked for. `busy`: the places where
+    something is being done."""
+    return next(_due(entries, now, quiet=quiet, busy=busy), None)
 
 
 def wakes_at(entries: tuple[Entry, ...], now: datetime) -> datetime | None:
@@ -272,43 +313,55 @@ def replaces(later: Entry, earlier: Entry) -> bool:
     )
 
 
-def waits_for_another(entry: Entry, entries: tuple[Entry, ...]) -> bool:
-    """Whether nothing is done about `entry` before another is done: one that replaces it, makes its thread, or was
-    written before it for the same review."""
-    return _replaced(entry, entries) or _thread_is_pending(entry, entries) or _is_not_its_turn(entry, entries)
+def waits_for(entry: Entry, entries: tuple[Entry, ...]) -> Entry | None:
+    """The write that is done, or given up, before `entry` is sent. None when it waits for no other."""
+    return next((other for each, other in _waiting(entries) if each.id == entry.id), None)
 
 
-def _due(entries: tuple[Entry, ...], now: datetime, *, quiet: bool) -> Iterator[Entry]:
+def is_reviewing(entries: Iterable[Entry], at: Ref) -> bool:
+    """Whether a verdict on `at` is on its way, after its comments."""
+    return any(entry.at == at and entry.is_verdict and entry.is_on_its_way for entry in entries)
+
+
+def _due(entries: tuple[Entry, ...], now: datetime, *, quiet: bool, busy: Collection[str]) -> Iterator[Entry]:
     # First of all, so that what is released together is seen together.
     yield from (each for each in entries if each.state == "held" and each.held_until and each.held_until <= now)
     if quiet:
         return
-    busy: set[tuple[str, str]] = set()
-    for entry in entries:
-        if _replaced(entry, entries) or _is_not_its_turn(entry, entries):
-            continue
-        ready = entry.state in ("queued", "unknown") and entry.due_at is not None and entry.due_at <= now
-        if ready and entry.target not in busy and not _thread_is_pending(entry, entries):
+    for entry, other in _waiting(entries):
+        ready = entry.state == "unknown" or (entry.state == "queued" and other is None)
+        if ready and entry.due_at is not None and entry.due_at <= now and entry.place_of_order not in busy:
             yield entry
-        if not entry.asks and entry.state not in ("gathered", "failed"):
-            busy.add(entry.target)
 
 
-def _replaced(entry: Entry, entries: tuple[Entry, ...]) -> bool:
-    later = entries[[each.id for each in entries].index(entry.id) + 1 :]
-    return any(replaces(each, entry) for each in later)
-
-
-def _thread_is_pending(entry: Entry, entries: tuple[Entry, ...]) -> bool:
-    thread = getattr(entry.op, "comment_id", "")
-    return any(each.pending_id == thread and each.state != "failed" for each in entries)
-
-
-def _is_not_its_turn(entry: Entry, entries: tuple[Entry, ...]) -> bool:
-    if not entry.review:
-        return False
-    before = takewhile(lambda each: each.id != entry.id, entries)
-    return any(each.review == entry.review and each.state != "failed" for each in before)
+def _waiting(entries: tuple[Entry, ...]) -> Iterator[tuple[Entry, Entry | None]]:
+    """Each entry, and which one it waits for."""
+    going = (each for each in entries if each.state in ("queued", "sending", "unknown"))
+    last_wish = {each.target: each for each in going if _only_resolves(each.op)}
+    threads: dict[str, Entry] = {}
+    reviews: dict[str, Entry] = {}
+    targets: dict[tuple[str, str], Entry] = {}
+    places: dict[str, Entry] = {}
+    stuck: set[str] = set()
+    """Those that wait for a person, and those that need one of them: nobody else waits for them."""
+    for entry in entries:
+        needed = threads.get(getattr(entry.op, "comment_id", "")) or reviews.get(entry.review)
+        wish = last_wish.get(entry.target)
+        instead = wish if wish is not None and wish.id != entry.id and replaces(wish, entry) else None
+        yield entry, needed or instead or targets.get(entry.target) or places.get(entry.place_of_order)
+        if entry.state == "failed":
+            continue
+        threads[entry.pending_id] = entry
+        if entry.review:
+            reviews.setdefault(entry.review, entry)
+        if needed is not None and needed.id in stuck:
+            stuck.add(entry.id)
+        elif entry.holds_up and instead is None:
+            places.setdefault(entry.place_of_order, entry)
+        elif entry.asks or entry.state == "gathered":
+            stuck.add(entry.id)
+        elif instead is None:
+            targets.setdefault(entry.target, entry)
 
 
 def _only_resolves(op: Operation[Any]) -> bool:

@@ -17,7 +17,7 @@ from octavo.data.entry import Basis, Entry, Misplaced
 SENT_DAYS, SENT_ROWS = 30, 500
 """How long, and how many, writes are kept after they were sent."""
 
-_TIMES = ("created_at", "asked_at", "held_until", "due_at", "started_at", "since")
+_TIMES = ("created_at", "asked_at", "held_until", "due_at", "started_at", "settles_at", "since")
 
 
 def records(db: sqlite3.Connection, namespace: str) -> list[tuple[str, str]]:

@@ -24,7 +24,7 @@ from octavo.data.entry import (
     released,
     retried,
     reworded,
-    waits_for_another,
+    waits_for,
 )
 from octavo.data.pending import Also, Pending
 from octavo.data.sending import Send
@@ -82,16 +82,16 @@ class Outbox:
     @property
     def me(self) -> User | None:
         """Whose writes they are, once it is known."""
-        return self._driver.me
+        return self._driver.delivery.me
 
     @me.setter
     def me(self, me: User | None) -> None:
-        self._driver.me = me
+        self._driver.delivery.me = me
 
     @property
     def paused(self) -> str:
         """Why nothing is sent at all, as a sentence. Empty when all is well."""
-        return self._driver.paused
+        return self._driver.connection.paused
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
         """Call `watcher` after each change. Returns the way out."""
@@ -233,7 +233,7 @@ class Outbox:
         due = entry.due_at is None or entry.due_at <= self._now()
         if entry.state != "queued":
             return entry.state == "sending"
-        return due and not self.paused and not waits_for_another(entry, self.entries)
+        return due and not self._driver.connection.is_quiet and waits_for(entry, self.entries) is None
 
     async def close(self, within: float = 2.0) -> None:
         """What is held is queued, and nothing more is sent. A request under way gets `within` seconds to finish."""
@@ -314,7 +314,7 @@ class Outbox:
     def _ended(self, task: asyncio.Task[None]) -> None:
         """A fault of ours stops the sending: it is shown, and raised by `close`."""
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._driver.paused = (
+            self._driver.connection.paused = (
                 f"Nothing is sent any more: Octavo has a fault ({type(error).__name__}). Start it again."
             )
             self._pending.tell()

@@ -94,7 +94,7 @@ class Pending:
                 if (entry := self._decoded(entry_id, record))
             ]
             if any(
-                type(each.op) is type(new.op) and each.target == new.target and not each.asks
+                type(each.op) is type(new.op) and each.target == new.target and each.is_on_its_way
                 for each in here
                 for new in then
             ):

@@ -47,8 +47,8 @@ async def prepare(
     match op:
         case comments.Create():
             async for items in _newest(send, op):
-                # The newest are enough to tell what comes after them.
-                return _ready(items)
+                if items:  # the newest are enough to tell what comes after them
+                    return _ready(items)
             return Ready()
         case comments.CreateReply():
             return _ready([item async for items in _replies(send, op) for item in items])

@@ -77,6 +77,8 @@ def _not_there_yet(app: Octavo, message_id: str) -> str | None:
     """Why nothing can be done with a message the server does not have, in a sentence."""
     if app.known.on_its_way(message_id) == "not sent":
         return "This was not sent. ! says why, sends it again or discards it."
+    if app.known.on_its_way(message_id) == "in doubt":
+        return "Nobody can tell whether this was sent. ! says why, sends it again or discards it."
     if message_id.startswith("pending-"):
         return "This is on its way to the server. u takes it back while it waits."
     return None

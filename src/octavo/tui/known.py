@@ -231,10 +231,11 @@ class Known:
         return next((each for each in entries if each.pending_id == message_id), None)
 
     def on_its_way(self, message_id: str) -> str:
-        """`sending`, `not sent` when the server refused it, or `held` for a review. Empty for what the server has."""
+        """`sending`, `not sent` when the server refused it, `in doubt` when nobody can tell, or `held` for a review.
+        Empty for what the server has."""
         entry = self._entry(message_id)
         if entry is not None and entry.asks:
-            return "not sent"
+            return "in doubt" if entry.state == "unknown" else "not sent"
         if entry is not None and entry.state == "gathered":
             return HELD
         return "sending" if entry is not None or message_id.startswith("pending-") else ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 
 from octavo.api.errors import ApiError
-from octavo.data.driver import is_reviewing
+from octavo.data.entry import is_reviewing
 from octavo.tui import kept
 from octavo.tui.ages import plural
 from octavo.tui.allowing import UNDECIDED, Allowing

@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from octavo.api import comments
-from octavo.data.entry import Entry
+from octavo.data.entry import Entry, waits_for
 from octavo.data.state import NotSaved
 from octavo.tui import kept_files
 from octavo.tui.ages import short_age
@@ -133,9 +133,10 @@ class ActivityScreen(Dialog[None]):
         what = line[1]
         if isinstance(what, Entry):
             style = "$error" if what.asks else "$warning" if what.state != "failed" else "$octavo-muted"
+            state = "in doubt" if what.asks and what.state == "unknown" else STATES.get(what.state, what.state)
             return Row(
                 cells=(
-                    Content.styled(STATES.get(what.state, what.state), style),
+                    Content.styled(state, style),
                     Content.assemble(what.doing, (f"  {self._about(what)}", "$octavo-muted")),
                     "",
                     short_age(what.created_at),
@@ -160,6 +161,14 @@ class ActivityScreen(Dialog[None]):
         begins = isinstance(entry.op, comments.Create) and entry.about
         about = f"{first_words(entry.words)} on {entry.about}" if begins else entry.about
         return " ".join(filter(None, (about, f"in {space.title}" if space is not None else "")))
+
+    def _waits_for(self, entry: Entry) -> str:
+        """Which write goes first, in a sentence. Empty when it waits for none."""
+        first = waits_for(entry, self.octavo.session.outbox.entries) if entry.state == "queued" else None
+        if first is None:
+            return ""
+        named = f"{first.doing} · {about}" if (about := self._about(first)) else first.doing
+        return f"Goes out after what was written before it: {named}."
 
     @property
     def chosen(self) -> list[Entry]:
@@ -190,7 +199,12 @@ class ActivityScreen(Dialog[None]):
         match what:
             case Entry():
                 about = self._about(what)
-                said = " ".join(filter(None, (what.reason, f"{about[:1].upper()}{about[1:]}." if about else "")))
+                said = " ".join(
+                    filter(
+                        None,
+                        (what.reason or self._waits_for(what), f"{about[:1].upper()}{about[1:]}." if about else ""),
+                    )
+                )
             case KeptFile():
                 said = what.sentence
             case Asked():
@@ -235,6 +249,8 @@ class ActivityScreen(Dialog[None]):
         more = f"\nand {len(chosen) - _MOST_NAMED} more" if len(chosen) > _MOST_NAMED else ""
         title = f"Discard {len(chosen)} writes?" if several else "Discard this write?"
         after = f"{'They are' if several else 'It is'} not sent any more. What you wrote stays as a draft."
+        if any(each.state == "unknown" for each in chosen):
+            after += " What is in doubt, or looked for, may arrive all the same."
         self.app.push_screen(Confirm(title, verb="Discard", intro=named + more, after=after), decided)
 
     def _do(self, verb: str, how: str, chosen: Sequence[Entry], step: Callable[[str], Awaitable[None]]) -> None:
