@@ -32,9 +32,10 @@ TOXICS = (
     Toxic("hole_down"),
     Toxic("late", seconds=0.7),
 )
+KILLS = 24
 LONGEST_LIFE = 3.0
 """Seconds, for those that have nothing to ask."""
-HELD_BACK = tuple(Toxic("hold", seconds=seconds) for seconds in (0.4, 1.5, 5.0))
+HELD_BACK = tuple(Toxic("hold", seconds=seconds) for seconds in (0.4, 1.5, 4.0))
 
 
 @asynccontextmanager
@@ -107,23 +108,29 @@ async def test_nothing_is_lost_or_doubled_or_overtakes(seed: int, tmp_path: Path
     pages = {f"p{number}": f"# Page {number}" for number in range(PAGES)}
     spaces = [(await space_with(Ask(platform), **pages)).id for _ in range(2)]
 
-    held_back = 0.4
+    holds_back = True
 
     def toxic() -> Toxic:
-        if chance.random() >= 0.4:
+        if chance.random() >= 0.45:
             return Toxic()
-        return chance.choice(HELD_BACK if chance.random() < held_back else TOXICS)
+        return chance.choice(HELD_BACK if holds_back and chance.random() < 0.4 else TOXICS)
 
     async with served(platform) as port, FaultProxy("127.0.0.1", port, otherwise=toxic) as proxy:
         posting, everybody = _Posting(tmp_path, proxy, spaces, how_many), range(instances)
-        while posting.kills < 12:
+        while posting.kills < KILLS:
+            # Who is asked decides when nothing is held back any more: nobody else can tell.
+            holds_back = not holds_back
+            if not holds_back:
+                await proxy.delivered()
             lives = [(chance.randint(0, 12), chance.uniform(0.0, 0.05)) for _ in everybody]
             await asyncio.gather(
-                *(posting.live(who, life, moment=moment) for who, (life, moment) in zip(everybody, lives, strict=True))
+                *(
+                    posting.live(who, life, "" if holds_back else "decides", moment)
+                    for who, (life, moment) in zip(everybody, lives, strict=True)
+                )
             )
-        # Who is asked decides when nothing is held back any more: nobody else can tell.
+        holds_back = False
         await proxy.delivered()
-        held_back = 0.0
         assert all(await asyncio.gather(*(posting.live(who, None, "decides") for who in everybody)))
     wanted = Counter(words(str(who), number) for who in everybody for number in range(how_many))
     asked, there, overtaken = _asked(tmp_path), Counter[str](), []
