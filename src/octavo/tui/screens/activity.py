@@ -163,12 +163,12 @@ class ActivityScreen(Dialog[None]):
         return " ".join(filter(None, (about, f"in {space.title}" if space is not None else "")))
 
     def _waits_for(self, entry: Entry) -> str:
-        """Which write goes first, in a sentence. Empty when it waits for none."""
+        """What it waits for, in a sentence. Empty when that is no other write."""
         first = waits_for(entry, self.octavo.session.outbox.entries) if entry.state == "queued" else None
         if first is None:
             return ""
         named = f"{first.doing} · {about}" if (about := self._about(first)) else first.doing
-        return f"Goes out after what was written before it: {named}."
+        return f"Waits until this is done: {named}."
 
     @property
     def chosen(self) -> list[Entry]:
