@@ -24,9 +24,30 @@ def main(argv: list[str] | None = None) -> int:
 
         guard()
     try:
-        return run(given)
+        code = run(given)
     except KeyboardInterrupt:
-        return 130
+        code = 130
+    if argv is None:
+        _leave_the_rest(code)
+    return code
+
+
+def _leave_the_rest(code: int) -> None:
+    """End the process here when there are threads that nobody waits for.
+
+    Python would end them where they are, and in the middle of pydantic that is a crash (signal 6 or 11).
+    """
+    import threading
+
+    if any(thread.daemon for thread in threading.enumerate()):
+        import atexit
+        from contextlib import suppress
+
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(AttributeError, OSError, ValueError):  # there is none, or nobody reads it
+                stream.flush()
+        os._exit(code)
 
 
 if __name__ == "__main__":

@@ -89,6 +89,7 @@ class Store:
         self._db = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
         self.close = weakref.finalize(self, self._db.close)
         """Close the database. It is closed too when nobody has the store any more."""
+        self.close.atexit = False  # SQLite crashes when it is closed under a thread that is in it
         try:
             self._prepare()
         except sqlite3.DatabaseError as error:
