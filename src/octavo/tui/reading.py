@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 
 from octavo.api.collections import Collection
@@ -13,20 +13,24 @@ from octavo.documents.blocks import Block
 from octavo.tui.emoji import emoji
 from octavo.tui.widgets.tree import Node
 
+DEEPEST = 40
+"""Collections within one another."""
 
-def space_nodes(collections: Iterable[Collection], spaces: Iterable[Space]) -> list[Node]:
-    """Collections with what lies in them, then the spaces that lie in none."""
-    collections, spaces = list(collections), list(spaces)
-    known = {collection.id for collection in collections}
 
-    def within(parent: str | None, seen: frozenset[str]) -> list[Node]:
-        folders = [each for each in collections if (each.parent if each.parent in known else None) == parent]
-        nodes = [
-            Node(each.id, each.title or "Untitled", within(each.id, seen | {each.id}), kind="group")
-            for each in folders
-            if each.id not in seen
-        ]
-        here = [each for each in spaces if (each.parent if each.parent in known else None) == parent]
+def space_nodes(collections: Sequence[Collection], spaces: Iterable[Space]) -> list[Node]:
+    """Collections with what lies in them, then the spaces that lie in none. Each stands once, whatever the server says:
+    collections that lie in themselves, or in too many others, stand at the top."""
+    parents = {each.id: each.parent for each in collections}
+    folders: defaultdict[str | None, list[Collection]] = defaultdict(list)
+    held: defaultdict[str | None, list[Space]] = defaultdict(list)
+    for collection in {each.id: each for each in collections}.values():
+        stands = collection.parent in parents and _levels(collection.id, parents) <= DEEPEST
+        folders[collection.parent if stands else None].append(collection)
+    for space in {each.id: each for each in spaces}.values():
+        held[space.parent if space.parent in parents else None].append(space)
+
+    def within(parent: str | None) -> list[Node]:
+        nodes = [Node(each.id, each.title or "Untitled", within(each.id), kind="group") for each in folders[parent]]
         return nodes + [
             Node(
                 each.id,
@@ -35,10 +39,18 @@ def space_nodes(collections: Iterable[Collection], spaces: Iterable[Space]) -> l
                 count=each.comments,
                 dim=each.edit_mode == "locked",
             )
-            for each in here
+            for each in held[parent]
         ]
 
-    return within(None, frozenset())
+    return within(None)
+
+
+def _levels(name: str, parents: Mapping[str, str | None]) -> int:
+    """How many collections one lies in, counted a little beyond the most that are nested."""
+    levels, above = 0, parents[name]
+    while above is not None and above in parents and levels <= DEEPEST:
+        levels, above = levels + 1, parents[above]
+    return levels
 
 
 def page_nodes(pages: Sequence[Page], counts: Mapping[str, int], unsent: Container[str] = ()) -> list[Node]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
@@ -86,7 +86,7 @@ class Navigation(Vertical):
         if which == "spaces" and space is not None:
             self.spaces.reveal(space.id)
 
-    def show_spaces(self, collections: Iterable[Collection], spaces: Iterable[Space]) -> None:
+    def show_spaces(self, collections: Sequence[Collection], spaces: Iterable[Space]) -> None:
         """Show what lies in the organization."""
         self.spaces.show(space_nodes(collections, spaces))
 

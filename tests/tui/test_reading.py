@@ -1,0 +1,48 @@
+"""Spaces and pages as trees show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from octavo.api.collections import Collection
+from octavo.api.spaces import Space
+from octavo.tui.reading import DEEPEST, space_nodes
+from octavo.tui.widgets.tree import Node
+
+
+def outline(nodes: Sequence[Node], level: int = 0) -> Iterator[str]:
+    for node in nodes:
+        yield "  " * level + str(node.key)
+        yield from outline(node.children, level + 1)
+
+
+def test_collections_hold_collections_and_spaces_and_those_of_none_come_last() -> None:
+    collections = [Collection(id="b", parent="a"), Collection(id="a"), Collection(id="c", parent="gone")]
+    spaces = [
+        Space(id="free"),
+        Space(id="in-b", parent="b"),
+        Space(id="in-a", parent="a"),
+        Space(id="lost", parent="x"),
+    ]
+    assert list(outline(space_nodes(collections, spaces))) == [
+        *("a", "  b", "    in-b", "  in-a", "c", "free", "lost"),
+    ]
+
+
+def test_collections_in_a_circle_stand_at_the_top_with_what_they_hold() -> None:
+    collections = [Collection(id="a", parent="b"), Collection(id="b", parent="a"), Collection(id="c", parent="c")]
+    spaces = [Space(id="in-a", parent="a"), Space(id="in-c", parent="c")]
+    assert list(outline(space_nodes(collections, spaces))) == ["a", "  in-a", "b", "c", "  in-c"]
+
+
+def test_what_a_server_says_twice_stands_once() -> None:
+    collections = [Collection(id=each, parent=None if each == "a" else "a") for each in "abab"]
+    assert list(outline(space_nodes(collections, [Space(id="s", parent="b")] * 3))) == ["a", "  b", "    s"]
+
+
+def test_thousands_of_collections_within_one_another_are_all_there() -> None:
+    collections = [Collection(id=f"c{number}", parent=f"c{number - 1}") for number in range(3000)]
+    spaces = [Space(id=f"s{number}", parent=f"c{number}") for number in range(3000)]
+    found = list(outline(space_nodes(collections, spaces)))
+    assert len(found) == len({each.strip() for each in found}) == 6000
+    assert max(len(each) - len(each.lstrip()) for each in found) <= 2 * DEEPEST + 2
