@@ -92,7 +92,25 @@ def test_a_text_with_marks_says_the_same_conflicts_and_keeps_all_else(texts: Thr
     assert worded(resolved(read, {}, NAME).split("\n")) == worded(text.split("\n"))
     for side in ("main", "this", "both"):
         choices = {name: Choice(side) for name, _ in names(known)}
-        assert lines_of(resolved(read, choices, NAME)) == lines_of(resolved(known, choices, NAME))
+        assert resolved(read, choices, NAME).strip("\n") == resolved(known, choices, NAME).strip("\n")
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        "1. Alpha\n2. Beta\n3. Gamma\n",
+        '{% hint style="info" %}\nBeta\n\nGamma\n{% endhint %}\n',
+        '{% tabs %}\n{% tab title="One" %}\n* Beta\n* Gamma\n{% endtab %}\n{% endtabs %}\n',
+        '{% code title="a.sh" %}\n```sh\nBeta\nGamma\n```\n{% endcode %}\n',
+    ],
+)
+def test_marks_take_the_blank_lines_with_them_that_they_brought(base: str) -> None:
+    main, proposed = base.replace("Beta", "Beta 1").replace("Gamma", "Delta"), base.replace("Beta", "Beta 2")
+    known = parts(base, main, proposed)
+    read = parts_of_marked(resolved(known, {}, NAME), known)
+    ((name, _),) = names(read)
+    assert resolved(read, {name: Choice("main")}, NAME) == main
+    assert resolved(read, {name: Choice("this")}, NAME) == main.replace("Beta 1", "Beta 2")
 
 
 def test_one_choice_leaves_the_other_conflict_between_its_marks() -> None:

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from octavo.documents.conflicts import Markers, markers
 from octavo.documents.merging.conflict import Conflict, Leaf, Part, Undecided
 from octavo.documents.merging.lines import regions
-from octavo.documents.merging.segments import segments
+from octavo.documents.merging.segments import is_blank, segments
 from octavo.documents.merging.text import with_marks
 from octavo.documents.merging.three_way import parts
 from octavo.documents.sequences import stretches
@@ -34,13 +34,25 @@ def parts_of_marked(text: str, known: Iterable[Part] = ()) -> tuple[Part, ...]:
     """The parts of a text with marks in it. What is in conflict between them, and what the base said of it, is learned
     from `known` parts of the same sides; otherwise it is all that the two do not share."""
     lines = text.split("\n")
-    exact = {_sides(each.side("main"), each.side("proposed")): each for each in known if isinstance(each, Undecided)}
+    exact: dict[tuple[str, str], Undecided] = {}
+    runs_on: set[tuple[str, str]] = set()
+    before: Part = ""
+    for part in known:
+        if isinstance(part, Undecided):
+            sides = _sides(part.side("main"), part.side("proposed"))
+            exact[sides] = part
+            if isinstance(before, str) and not is_blank(before.rpartition("\n")[0].rpartition("\n")[2]):
+                runs_on.add(sides)  # the blank line before the marks came with them
+        before = part
     found: list[Part] = []
     position = 0
     for each in markers(text):
-        if each.first > position:
-            found.append("\n".join(lines[position : each.first]) + "\n")
         sides = _between(lines, each)
+        end = each.first
+        if sides in runs_on and end > position and not lines[end - 1].strip():
+            end -= 1
+        if end > position:
+            found.append("\n".join(lines[position:end]) + "\n")
         position = each.last + 1
         blanks = position
         while blanks < len(lines) - 1 and not lines[blanks].strip():
