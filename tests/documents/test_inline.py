@@ -67,6 +67,9 @@ from tests.documents.outline import inline
             "x  <image;src=a.png,dark=d.png|>",
         ),
         ("\u200b&#x202e;&#27;a", "\ufffd\ufffda"),
+        ("one\\\ntwo\\", "one ⏎ two"),
+        ("a path\\\\", "a path\\"),
+        ("see [it](u)\\", "see  <|it→u>"),
     ],
 )
 def test_runs(markdown: str, expected: str) -> None:

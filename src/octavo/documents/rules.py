@@ -56,6 +56,7 @@ def parser() -> MarkdownIt:
     markdown.inline.ruler.before("escape", "platform_math", _inline_math)
     markdown.inline.ruler.before("escape", "platform_tag", _inline_tag)
     markdown.inline.ruler.before("escape", "entity_of_nothing", _entity_of_nothing)
+    markdown.inline.ruler.before("escape", "trailing_break", _trailing_break)
     markdown.inline.ruler.before("html_inline", "placeholder", _placeholder)
     markdown.inline.ruler.before("link", "many_brackets", _many_brackets)
     markdown.inline.ruler2.after("balance_pairs", "closed_behind_a_blank", closed_behind_a_blank)
@@ -199,6 +200,14 @@ def _entity_of_nothing(state: StateInline, silent: bool) -> bool:
     if found:
         state.pos = found.end()
     return found is not None
+
+
+def _trailing_break(state: StateInline, silent: bool) -> bool:
+    """The break that the platform's editor leaves at the end of a text: nothing comes after it to be parted."""
+    if state.src[state.pos] != "\\" or state.pos + 1 < len(state.src):
+        return False
+    state.pos += 1
+    return True
 
 
 def _placeholder(state: StateInline, silent: bool) -> bool:
