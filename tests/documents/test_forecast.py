@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.api.content import Page, Revision
+from octavo.api.content import Page, ReusableContent, Revision
 from octavo.documents import trees
 from octavo.documents.merging import text as text_merge
 from octavo.documents.merging import tree
-from octavo.documents.merging.forecast import forecast, namesakes_in, unsettled
+from octavo.documents.merging.forecast import forecast, namesakes, namesakes_in, unsettled
 from octavo.documents.revision_changes import differences
 from octavo.documents.trees import Json, Pages
 from octavo.server.behaviour.content import present_page
@@ -133,7 +133,9 @@ def test_a_page_that_a_server_shows_twice_or_below_itself_is_taken_once() -> Non
 
 def test_reusable_content_that_both_changed_may_conflict() -> None:
     three = [
-        Revision.model_validate({"id": "r", "reusableContents": [{"id": "s1", "title": "Snippet", "document": each}]})
+        Revision.model_validate(
+            {"id": "r", "pages": [], "reusableContents": [{"id": "s1", "title": "Snippet", "document": each}]}
+        )
         for each in ("d1", "d2", "d3")
     ]
     assert [each.name for each in forecast((three[0], three[1], three[2]), {})] == ["Snippet"]
@@ -181,3 +183,11 @@ def test_pages_that_come_to_stand_beside_others_of_the_same_name(
 def test_what_stands_beside_another_of_its_name_in_main_is_not_said_again() -> None:
     twice = (*MAIN, *tree_of(("n", "Stores", "stores-2", [])))
     assert namesakes_in(twice, twice) == []
+
+
+def test_things_without_a_title_are_merged_too() -> None:
+    untitled = [Page(id="a"), Page(id="b", type="group", pages=(Page(id="c"),)), Page(id="d", type="link")]
+    base = Revision(id="r0", pages=(untitled[0],), reusable_contents=(ReusableContent(id="u"),))
+    after = Revision(id="r1", pages=tuple(untitled), reusable_contents=(ReusableContent(id="v"),))
+    assert forecast((base, after, base), {}) == []
+    assert [(each.id, each.titles) for each in namesakes((base, base, after))] == [("b", ("", ""))]

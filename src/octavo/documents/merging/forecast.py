@@ -175,6 +175,7 @@ def _said(thing: Page | File | ReusableContent, but: set[str]) -> dict[str, Any]
     return thing.model_dump(exclude=but, exclude_unset=True, exclude_none=True) | {
         "id": thing.id,
         "type": getattr(thing, "type", ""),
+        "title": getattr(thing, "title", ""),
     }
 
 
