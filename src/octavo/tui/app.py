@@ -21,6 +21,7 @@ from octavo.tui.crash import report_crash
 from octavo.tui.first_screen import HeldBack, OnceParsed
 from octavo.tui.known import Known
 from octavo.tui.session import Doors, Session
+from octavo.tui.taking_down import TakingDown
 from octavo.tui.trail import Trail
 from octavo.tui.warming import AFTER, warm_up
 from octavo.tui.wearing import Wearing
@@ -52,7 +53,7 @@ _OF_A_SESSION = frozenset(("palette", "search", "view", "undo", "activity", "ref
 """What there is nothing to do with before one is signed in."""
 
 
-class Octavo(Wearing, HeldBack[int], Explaining[int]):
+class Octavo(Wearing, HeldBack[int], TakingDown[int], Explaining[int]):
     """Shows one session at a time. Without one it starts at the sign-in screen."""
 
     CSS_PATH = "app.tcss"
@@ -304,8 +305,7 @@ class Octavo(Wearing, HeldBack[int], Explaining[int]):
     def action_view(self, view: str) -> None:
         if self._session is None:
             return
-        if view == "organization":
-            view = "home"
+        view = "home" if view == "organization" else view
         self.trail.leave(opened=False)
         if self.current_mode == view:
             while len(self.screen_stack) > 1:

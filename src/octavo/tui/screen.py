@@ -35,10 +35,13 @@ MOST = 2000
 
 
 class Following:
-    """Answers a screen or widget shows, each in a slot. A slot that follows something else leaves what it followed."""
+    """Answers a screen or widget shows, each in a slot. A slot that follows something else leaves what it followed.
 
-    def __init__(self, octavo: Callable[[], Octavo]) -> None:
-        self._octavo = octavo
+    `shower` is shown nothing any more from the moment it is being taken down: what it shows things in goes before it.
+    """
+
+    def __init__(self, shower: Widget) -> None:
+        self._shower = shower
         self._slots: dict[str, tuple[Operation[Any], Callable[[], None]]] = {}
         self._reading: set[asyncio.Task[None]] = set()
 
@@ -52,17 +55,21 @@ class Following:
             return
         # `watch` shows what is known before it returns, and showing may follow something else in this slot.
         self._slots[slot] = (op, _nothing)
-        leave = self._octavo().session.live.watch(op, partial(self._shown, show))
+        leave = self._octavo.session.live.watch(op, partial(self._shown, show))
         if self._slots.get(slot) == (op, _nothing):
             self._slots[slot] = (op, leave)
         else:
             leave()
 
     def _shown(self, show: Callable[[Snapshot[T]], None], snapshot: Snapshot[T]) -> None:
-        if self._octavo().ending:
+        if self._octavo.ending or self._shower._closing:
             return  # there is nothing left to show it in
-        self._octavo().known.look_at_link()
+        self._octavo.known.look_at_link()
         show(snapshot)
+
+    @property
+    def _octavo(self) -> Octavo:
+        return cast("Octavo", self._shower.app)
 
     def follow_whole(
         self, slot: str, op: Listing[Item], show: Callable[[Snapshot[ListPage[Item]]], None], most: int = MOST
@@ -80,7 +87,7 @@ class Following:
 
     def _read_on(self, slot: str, op: Listing[Any]) -> None:
         if self.op(slot) == op:
-            task = asyncio.get_running_loop().create_task(self._octavo().session.live.more(op))
+            task = asyncio.get_running_loop().create_task(self._octavo.session.live.more(op))
             self._reading.add(task)
             task.add_done_callback(self._reading.discard)
 
@@ -114,7 +121,7 @@ class View(Explained, Screen[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.following = Following(lambda: self.octavo)
+        self.following = Following(self)
         self._is_new, self._is_resuming = True, False
 
     def compose(self) -> ComposeResult:

@@ -78,11 +78,11 @@ class Travelling(View):
         return here is not None and view.key == f"{here.space} {here.page}" and not covered
 
     def keep_place(self) -> None:
-        """Keep where one is on the page on show."""
+        """Keep where one is on the page on show, unless that is being taken down."""
         if self._keeping is not None:
             self._keeping.stop()
             self._keeping = None
-        if self.view.document is not None:
+        if not self._closing and self.view.document is not None:
             self.places.keep(self.view.key, self.view.whereabouts)
 
     def on_mount(self) -> None:

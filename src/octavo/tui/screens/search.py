@@ -85,7 +85,7 @@ class SearchScreen(Dialog[None]):
         super().__init__()
         self._words = words
         self._organization = organization
-        self._following = Following(lambda: self.octavo)
+        self._following = Following(self)
         self._pages: Snapshot[ListPage[search.SpaceHit]] = Snapshot()
         self._of_space: Snapshot[ListPage[search.PageHit]] = Snapshot()
         self._changes: dict[str, tuple[ChangeRequest, ...]] = {}

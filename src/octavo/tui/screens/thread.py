@@ -54,7 +54,7 @@ class ThreadSheet(Dialog[None]):
         self._order = list(self._threads)
         self._current = comment_id
         self._since = since
-        self._following = Following(lambda: self.octavo)
+        self._following = Following(self)
 
     @property
     def octavo(self) -> Octavo:

@@ -95,7 +95,7 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         self._head: list[Line] = []
         self._parts: list[Part] = []
         self._cursor = 0
-        self._following = Following(lambda: self.octavo)
+        self._following = Following(self)
         self.not_for_this: Callable[[], str | None] = lambda: None
         """Why what the keys do is not for this thread alone now, in a sentence. A list beside it sets it."""
         self._look = Look()

@@ -1,0 +1,97 @@
+"""A screen that is being taken down is shown nothing more, whatever arrives just then."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from textual.widget import Widget
+
+from octavo.tui.screen import Following
+from octavo.tui.screens.content import ContentScreen
+from tests.journeys.stage import Stage
+
+WAYS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "change request": ("changes", ("enter",)),
+    "search": ("content", ("s", *"tide")),
+    "thread": ("content", ("j", "j", "enter")),
+    "page history": ("content", ("j", "j", "enter", "H")),
+    "files": ("content", ("F",)),
+    "links": ("content", ("L",)),
+}
+
+
+class Late(Widget):
+    """Everything its screen follows is answered when all else that was in the screen is gone."""
+
+    def on_mount(self) -> None:
+        self.all_is_gone = asyncio.Event()
+
+    async def on_unmount(self) -> None:
+        await asyncio.sleep(0.05)
+        self.all_is_gone.set()
+        app = self.app
+        for following in followings(self.screen):
+            for op in following.ops():
+                await app.session.live.refresh(op)  # type: ignore[attr-defined]  # the app is ours
+
+
+def followings(screen: Widget) -> list[Following]:
+    found = [screen, *screen.query("*")]
+    return [each for node in found for each in vars(node).values() if isinstance(each, Following)]
+
+
+@pytest.mark.parametrize("name", WAYS)
+async def test_an_answer_that_comes_while_a_screen_closes_is_not_shown(stage: Stage, name: str) -> None:
+    start, keys = WAYS[name]
+    async with stage.play(start=start) as run:
+        await run.press(*keys)
+        if name == "search":
+            await run.see("PAGES")
+        if name == "thread":
+            view = run.app.screen
+            assert isinstance(view, ContentScreen)
+            view.open_thread(view.known_threads[0].id)
+            await run.settle()
+        screen = run.app.screen
+        assert len(run.app.screen_stack) == 2
+        assert any(each.ops() for each in followings(screen))
+        await screen.mount(Late())
+        run.app.pop_screen()
+        await run.settle()
+        assert not screen.is_running
+
+
+async def test_what_works_for_a_screen_ends_when_the_screen_begins_to_go(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await run.press("enter")
+        screen = run.app.screen
+
+        async def show_late() -> None:
+            await late.all_is_gone.wait()
+            screen.query_one("#head")
+
+        late = Late()
+        await screen.mount(late)
+        screen.run_worker(show_late())
+        run.app.pop_screen()
+        await run.settle()
+        assert not screen.is_running
+
+
+async def test_the_place_on_a_page_is_kept_once_also_when_all_ends_twice(stage: Stage) -> None:
+    async with stage.play() as run:
+        await run.press("j", "j", "enter", "G")
+        screen = run.app.screen
+        assert isinstance(screen, ContentScreen)
+        await screen.mount(Ending())
+        await run.quit()
+
+
+class Ending(Widget):
+    """The app is told to end again when all that was in its screen is gone."""
+
+    async def on_unmount(self) -> None:
+        await asyncio.sleep(0.05)
+        for keep in tuple(self.app.before_end):  # type: ignore[attr-defined]  # the app is ours
+            keep()
