@@ -32,7 +32,6 @@ from octavo.server.demo.library import build
 from octavo.server.gate import answer
 from octavo.server.store import Store
 from octavo.server.world import World
-from octavo.tui.garbage import keep_looks_short
 from octavo.tui.screens.change_request import ChangeRequestScreen
 from tests.journeys.stage import MARA, Run, Stage
 
@@ -109,7 +108,7 @@ async def measure(folder: Path, origin: str, one: ChangeRequest, number: int) ->
         async with stage.play(start="changes", over=lambda _: there(origin)) as run:
             listed = await run.app.session.live.fetch(change_requests.List(at=SPACE))
             sixty = next(each for each in listed.items if "Classic" in each.subject)
-            keep_looks_short()  # as the app does where there is a terminal
+            run.app.garbage.begin()  # as the app does where there is a terminal
             await asyncio.sleep(0.3)
             found[kind] = await opened(run, one if kind == "one" else sixty)
     return found["one"][0], found["sixty"][0], found["sixty"][1], found["sixty"][2]

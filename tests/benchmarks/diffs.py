@@ -39,7 +39,7 @@ from octavo.server.demo import library, people
 from octavo.server.gate import answer
 from octavo.server.store import Store
 from octavo.server.world import World
-from octavo.tui.garbage import keep_looks_short
+from octavo.tui.garbage import Garbage
 from tests.benchmarks.texts import long_blocks, made_page
 
 Pair = tuple[str, str]
@@ -120,7 +120,7 @@ def _times(work: Callable[[], object], rounds: int) -> list[float]:
 
 async def _waited(work: Callable[[], object]) -> float:
     """The longest time, in milliseconds, that the loop did not come round while the work was done in a thread."""
-    keep_looks_short()
+    Garbage().begin()
     task = asyncio.create_task(asyncio.to_thread(work))
     longest, last = 0.0, perf_counter()
     while not task.done():

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from textual.app import App, ComposeResult
 
 from octavo.tui.first_screen import OnceParsed
-from octavo.tui.garbage import keep_looks_short
+from octavo.tui.garbage import Garbage
 from octavo.tui.page.view import PageView
 from octavo.tui.themes import themes
 
@@ -47,7 +47,7 @@ class PageApp(App[None]):
     def on_mount(self) -> None:
         self.view.focus()
         if not self.is_headless:
-            self.call_after_refresh(keep_looks_short)
+            self.call_after_refresh(Garbage().begin)
         if self.path.is_file():
             self.view.show_markdown(self.path.read_text("utf-8"), key=self.path.name)
 
@@ -67,7 +67,7 @@ class Probed(PageApp):
     def on_mount(self) -> None:
         self.view.focus()
         if not self.is_headless:
-            self.call_after_refresh(keep_looks_short)
+            self.call_after_refresh(Garbage().begin)
         self.run_worker(self._probe())
         self.run_worker(self._read())
 

@@ -13,7 +13,7 @@ from textual.app import App, ComposeResult
 from textual.containers import Vertical
 
 from octavo.tui.first_screen import OnceParsed
-from octavo.tui.garbage import keep_looks_short
+from octavo.tui.garbage import Garbage
 from octavo.tui.themes import themes
 from octavo.tui.widgets.tree import Node, Tree
 
@@ -57,7 +57,7 @@ class TreeApp(App[None]):
         self.pages.show(made_pages(self.count))
         self.pages.focus()
         if not self.is_headless:
-            self.call_after_refresh(keep_looks_short)
+            self.call_after_refresh(Garbage().begin)
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
@@ -51,6 +52,20 @@ async def test_the_same_read_is_asked_once(connect: Connect) -> None:
     assert len(gate.asked) == 1
     await client(ME)
     assert len(gate.asked) == 2
+
+
+async def test_a_read_under_way_keeps_nothing_of_who_asked(connect: Connect) -> None:
+    dialog: ContextVar[object] = ContextVar("dialog")
+    seen: list[object] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(dialog.get(None))
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b'{"id":"mia"}'})
+
+    dialog.set("Merge?")
+    await connect("http://octavo.local", transport=app)(ME)
+    assert seen == [None]
 
 
 async def test_how_long_an_answer_is_waited_for_is_known_while_it_is(connect: Connect, time: Time) -> None:

@@ -56,6 +56,16 @@ async def test_what_was_known_is_shown_at_the_next_start(
     assert screen.now.fetched_at == clock()
 
 
+async def test_an_error_that_is_kept_holds_nobody_who_asked(live: Live, gate: Gate, here: SpaceRef) -> None:
+    gate.errors.append(NotSent("Can't reach the server."))
+    with pytest.raises(NotSent) as raised:
+        await live.fetch(spaces.Get(at=here))
+    kept = live.peek(spaces.Get(at=here)).error
+    assert (type(kept), str(kept), kept and kept.trace) == (NotSent, str(raised.value), raised.value.trace)
+    assert kept is not None
+    assert kept.__traceback__ is None
+
+
 async def test_offline_the_old_answer_stays_beside_the_error(live: Live, gate: Gate, here: SpaceRef) -> None:
     screen = Screen()
     live.watch(spaces.Get(at=here), screen)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Callable, Coroutine, Hashable
+from contextvars import Context
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -22,11 +23,13 @@ class Flights:
         self._open: dict[Hashable, _Flight] = {}
         self._all: set[asyncio.Task[Any]] = set()
 
-    async def join(self, key: Hashable, start: Callable[[], Awaitable[T]]) -> T:
+    async def join(self, key: Hashable, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """What the flight called `key` brings; `start` begins it when there is none."""
         flight = self._open.get(key)
         if flight is None:
-            flight = self._open[key] = _Flight(asyncio.ensure_future(start()))
+            # It belongs to nobody who asks: their context, and the dialog in it, would be kept until its deadline.
+            task = asyncio.get_running_loop().create_task(start(), context=Context())
+            flight = self._open[key] = _Flight(task)
             self._all.add(flight.task)
             flight.task.add_done_callback(self._landed)
         flight.aboard += 1

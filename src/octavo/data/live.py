@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine
+from copy import copy
 from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
@@ -224,7 +225,7 @@ class Live:
             first, value, pages = await (self._next(answer) if extend else self._read(answer))
             error = None
         except ApiError as failed:
-            error = failed
+            error = copy(failed)  # without the frames it came through: it may be kept for days
             raise
         else:
             if ticket == answer.asked:

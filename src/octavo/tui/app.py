@@ -211,7 +211,7 @@ class Octavo(Wearing, HeldBack[int], TakingDown[int], Explaining[int]):
 
             self.picturing = Picturing(self, self.picture)
         if not self.is_headless:
-            self.set_timer(AFTER, warm_up)
+            self.set_timer(AFTER, lambda: warm_up(self.garbage))
 
     def _first_painted(self) -> None:
         gc.enable()

@@ -1,27 +1,100 @@
-"""Looks for garbage a little at a time. To look through all there is takes a tenth of a second, and Python does it in
-the middle of a key press.
+"""Frees what was closed, in pauses: what is shown hangs together in circles, which only a look for garbage finds. To look
+through all there is takes a tenth of a second, and Python does it in the middle of a key press.
 """
 
 from __future__ import annotations
 
+import asyncio
 import gc
-from typing import Any
+import time
+from collections.abc import Iterable
+from functools import lru_cache
+from weakref import WeakSet
 
-_YOUNG, _OLD, _ALL = 2_000, 2, 2_000
-"""Objects more than at the last look, such looks between two at what is older, and those between two at everything."""
+from textual._styles_cache import StylesCache
+from textual.dom import DOMNode
+
+PAUSE = 1.5
+"""Seconds without a key after which nobody waits for the next."""
+LATER = 30.0
+"""Seconds after which what was still in use, by a question under way and its deadline, is looked for once more."""
+BETWEEN_KEYS = 0.05
+"""Seconds after a key, when what it led to is painted."""
+MOST = 30_000
+"""Objects that stayed, more than after the last look at everything, for which no pause is waited for: some 10 MB."""
+_NEW, _YOUNG, _ALL = 2_000, 8, 100
+"""What Python does by itself: objects more than at its last look at the new ones, such looks between two at all that is
+young, and those between two at everything. The last is for days in which no key is pressed."""
+
+# Textual keeps a thousand of its results, each with all lines of a widget: it calls it with them where it meant the class.
+StylesCache.get_inner_outer = classmethod(lru_cache(1024)(StylesCache.get_inner_outer.__wrapped__))  # type: ignore[arg-type, assignment, method-assign]
 
 
-def keep_looks_short() -> None:
-    """What there is now, and what lives through a look from now on, is not looked at again for a long time."""
-    if _look not in gc.callbacks:
-        gc.callbacks.append(_look)
-    gc.freeze()
-    gc.set_threshold(_YOUNG, _OLD, _ALL)
-    gc.enable()
+class Garbage:
+    """What was taken down and is not yet gone."""
 
+    def __init__(self) -> None:
+        self._closed: WeakSet[DOMNode] = WeakSet()
+        self._late: WeakSet[DOMNode] = WeakSet()
+        """What was still there after a look."""
+        self._begun = False
+        self._next: asyncio.TimerHandle | None = None
+        self._hurried = False
+        """No pause is waited for."""
+        self._pressed = 0.0
+        self._young_looks = 0
+        self._stayed = 0
+        """How many objects there were after the last look at everything."""
 
-def _look(phase: str, info: dict[str, Any]) -> None:
-    if phase == "start" and info["generation"] == 2:
-        gc.unfreeze()
-    elif phase == "stop" and info["generation"] >= 1:
+    def begin(self) -> None:
+        """What there is now is never looked at again."""
         gc.freeze()
+        gc.set_threshold(_NEW, _YOUNG, _ALL)
+        gc.enable()
+        self._begun = True
+
+    def key_pressed(self) -> None:
+        """Somebody waits for what a key does."""
+        self._pressed = time.monotonic()
+        if self._begun and not self._hurried and (looks := gc.get_count()[2]) != self._young_looks:
+            self._young_looks = looks
+            if self._has_grown():
+                self._hurried = True
+                self._look_in(BETWEEN_KEYS)
+
+    def taken_down(self, nodes: Iterable[DOMNode]) -> None:
+        """These are shown no more."""
+        if self._begun:
+            self._closed.update(nodes)
+            self._look_in(PAUSE)
+
+    def _look_in(self, seconds: float) -> None:
+        """Look then, if not sooner."""
+        loop = asyncio.get_running_loop()
+        if self._next is not None:
+            if self._next.when() <= loop.time() + seconds:
+                return
+            self._next.cancel()
+        self._next = loop.call_later(seconds, self._look)
+
+    def _look(self) -> None:
+        self._next = None
+        left = self._pressed + PAUSE - time.monotonic()
+        if left > 0 and not self._hurried:
+            self._look_in(left)
+            return
+        self._hurried = False
+        self.look()
+        if self._late:
+            self._look_in(LATER)
+
+    def look(self) -> None:
+        """Free what was closed. What is young is looked at first: that is all where it was open for a moment."""
+        gc.collect(1)
+        if self._closed or self._late or self._has_grown():
+            gc.collect()
+            self._stayed = len(gc.get_objects(generation=2))
+        self._closed, self._late = WeakSet(), self._closed
+
+    def _has_grown(self) -> bool:
+        return len(gc.get_objects(generation=2)) - self._stayed > MOST

@@ -47,6 +47,7 @@ class Known:
         """What was last said of the connection."""
         self.organization_changed: Signal[Organization] = Signal(app, "organization")
         self.spaces_changed: Signal[None] = Signal(app, "spaces")
+        app.signals += [self.frame_changed, self.organization_changed, self.spaces_changed]
         self._app = app
         self._told: set[str] = set()
         """What was said of writes that are not done."""

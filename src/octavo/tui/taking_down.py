@@ -1,21 +1,46 @@
-"""Screens and widgets that go: what works for them ends first."""
+"""Screens and widgets that go: what works for them ends first, they hear of nothing any more, and they are freed."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from textual.app import App, ReturnType
 from textual.await_remove import AwaitRemove
 from textual.dom import DOMNode
+from textual.events import Event, InputEvent
+from textual.signal import Signal
 from textual.widget import Widget
+
+from octavo.tui.garbage import Garbage
 
 
 class TakingDown(App[ReturnType]):
     """Put before an app: what works for a screen ends when the screen begins to go.
 
-    Textual stops it when all that was in the screen is gone: what came just then was to be shown in nothing.
+    Textual stops it when all that was in the screen is gone: what came just then was to be shown in nothing. And it holds
+    who listens to a signal, or watches a field of the app, until that changes, which may be never.
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.garbage = Garbage()
+        self.signals: list[Signal[Any]] = [self.app_suspend_signal]
+        """Those that outlive who listens."""
+
+    async def on_event(self, event: Event) -> None:
+        if isinstance(event, InputEvent):
+            self.garbage.key_pressed()
+        await super().on_event(event)
+
     def _prune(self, *nodes: Widget, parent: DOMNode | None = None) -> AwaitRemove:
+        gone = {each for node in nodes for each in node.walk_children(with_self=True)}
         for worker in tuple(self.workers):
-            if any(node in nodes for node in worker.node.ancestors_with_self):
+            if worker.node in gone:
                 worker.cancel()
+        for signal in self.signals:
+            for each in gone:
+                signal.unsubscribe(each)
+        for watchers in self.__dict__.get("__watchers", {}).values():
+            watchers[:] = [(node, watcher) for node, watcher in watchers if node not in gone]
+        self.garbage.taken_down(gone)
         return super()._prune(*nodes, parent=parent)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from threading import Thread
 
-from octavo.tui.garbage import keep_looks_short
+from octavo.tui.garbage import Garbage
 
 AFTER = 0.6
 """Seconds after the first screen. Sooner it would take time from the first keys."""
@@ -39,12 +39,12 @@ _MODULES = (
 """What the other views need: a tenth of a second each when a key asks for it, nothing when it is there."""
 
 
-def warm_up() -> None:
+def warm_up(garbage: Garbage) -> None:
     """Import what other views need, in a thread that holds nothing up."""
-    Thread(target=_run, daemon=True, name="octavo-warming").start()
+    Thread(target=_run, args=(garbage,), daemon=True, name="octavo-warming").start()
 
 
-def _run() -> None:
+def _run(garbage: Garbage) -> None:
     for name in _MODULES:
         import_module(f"octavo.{name}")
-    keep_looks_short()
+    garbage.begin()

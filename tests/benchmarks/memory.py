@@ -1,0 +1,151 @@
+"""What an app that is left open keeps: its memory while the same is opened and closed again and again.
+
+    .venv/bin/python tests/benchmarks/memory.py [help:2500 activity:500 views:500 pages:2000]
+
+Each in a process of its own, headless, 120x36, on the demo, with the looks for garbage the app has where there is a
+terminal. Prints memory after a tenth and at the end, in MiB, what each round left between, and the longest time the event
+loop worked before it came round.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from textual import _wait
+
+from octavo.server.demo.library import build
+from octavo.server.store import Store
+from octavo.server.world import World
+from octavo.tui.app import Octavo
+from tests.journeys.stage import Run, Stage
+
+ALL = ("help:2500", "activity:500", "views:500", "pages:2000")
+PROBE = 0.002
+IDLE = 5.0
+"""Seconds nothing is pressed for at the end."""
+
+
+async def help_once(run: Run) -> None:
+    """Open the help and close it."""
+    await opened_and_closed(run, "?")
+
+
+async def activity_once(run: Run) -> None:
+    """Open the activity and close it."""
+    await opened_and_closed(run, "!")
+
+
+async def views_once(run: Run) -> None:
+    """Go round the views."""
+    for key in "1342":
+        await run.pilot.press(key)
+        await run.pilot.pause(0.005)
+
+
+async def pages_once(run: Run) -> None:
+    """Open the page below, from the first again after the last."""
+    before = run.app.screen.query_one("PageView").key  # type: ignore[attr-defined]
+    await run.pilot.press("J")
+    await run.pilot.pause(0.02)
+    if run.app.screen.query_one("PageView").key == before:  # type: ignore[attr-defined]
+        await run.pilot.press("escape", "g", "enter")
+        await run.pilot.pause(0.02)
+
+
+async def opened_and_closed(run: Run, key: str) -> None:
+    """Press a key that opens a dialog, and leave it."""
+    await run.pilot.press(key)
+    while len(run.app.screen_stack) == 1:
+        await run.pilot.pause(0.005)
+    await run.pilot.press("escape")
+    while len(run.app.screen_stack) > 1:
+        await run.pilot.pause(0.005)
+
+
+ROUNDS: dict[str, Callable[[Run], Awaitable[None]]] = {
+    "help": help_once,
+    "activity": activity_once,
+    "views": views_once,
+    "pages": pages_once,
+}
+
+
+def memory() -> float:
+    """What this process has in memory, in MiB."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * resource.getpagesize() / 2**20
+
+
+async def watch(stalls: list[float]) -> None:
+    """Write down how long the event loop worked each time before it came round."""
+    at, spent = time.perf_counter(), time.thread_time()
+    while True:
+        await asyncio.sleep(PROBE)
+        now, worked = time.perf_counter(), time.thread_time()
+        stalls.append(min(now - at - PROBE, worked - spent))
+        at, spent = now, worked
+
+
+async def measure(folder: Path, name: str, times: int) -> None:
+    """Print the figures of one kind."""
+    library = folder / "library.db"
+    store = Store(library)
+    build(World(store))
+    store.set("library", "demo")
+    store.close()
+    async with Stage(folder / "stage", library).play() as run:
+        await run.see("Your first tide")
+        if name == "pages":
+            await run.press("enter")
+        app: Octavo = run.app
+        for module in ("help", "activity", "home", "changes", "comments"):
+            __import__(f"octavo.tui.screens.{module}")
+        app.garbage.begin()
+        stalls: list[float] = []
+        probe = asyncio.create_task(watch(stalls))
+        begun = time.perf_counter()
+        early = 0.0
+        for number in range(times):
+            await ROUNDS[name](run)
+            if number + 1 == times // 10:
+                early = memory()
+        late, took = memory(), time.perf_counter() - begun
+        keys = sorted(stalls)
+        await asyncio.sleep(IDLE)
+        probe.cancel()
+        idle = memory()
+        worst = ", ".join(f"{each * 1000:.0f}" for each in keys[-3:])
+        print(
+            f"{name:9} {early:7.1f} after {times // 10:4}, {late:7.1f} after {times:4} "
+            f"({(late - early) / (times - times // 10) * 1024:6.1f} KiB each), {idle:7.1f} at rest; "
+            f"{took / times * 1000:5.0f} ms each, stalls ms: {worst}, 99.9 % {keys[int(len(keys) * 0.999)] * 1000:.0f}, "
+            f"in the pause {max(stalls[len(keys) :]) * 1000:.0f}",
+            flush=True,
+        )
+        assert app.is_running
+
+
+def main() -> None:
+    """Measure what was named, each in a process of its own."""
+    if os.environ.get("OCTAVO_MEMORY_ROUND"):
+        _wait.SLEEP_GRANULARITY, _wait.SLEEP_IDLE = 0.005, 0.001
+        name, times = sys.argv[1].split(":")
+        with tempfile.TemporaryDirectory(prefix="octavo-bench-") as folder:
+            asyncio.run(measure(Path(folder), name, int(times)))
+        return
+    for each in sys.argv[1:] or ALL:
+        subprocess.run([sys.executable, __file__, each], env={**os.environ, "OCTAVO_MEMORY_ROUND": "1"}, check=True)
+
+
+if __name__ == "__main__":
+    main()

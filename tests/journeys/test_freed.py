@@ -1,0 +1,175 @@
+"""What was closed is gone: each dialog and view is opened and left, and a look for garbage leaves nothing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from importlib import import_module
+from pkgutil import walk_packages
+from typing import Any
+from weakref import WeakSet
+
+import pytest
+from textual.dom import DOMNode
+from textual.screen import Screen
+
+from octavo import tui
+from octavo.api import change_requests, content
+from octavo.api.places import SpaceRef
+from octavo.tui.following_links import follow
+from octavo.tui.kept import Kept
+from octavo.tui.page.page_parts import LinkFollowed
+from octavo.tui.screens.content import ContentScreen
+from octavo.tui.writing.page_drafts import PagePlace
+from tests.journeys.stage import MARA, Run, Stage
+from tests.journeys.test_looking import look
+
+HARBOUR = SpaceRef(space_id="harbour-api")
+
+Way = Sequence[str | Callable[[Run], Awaitable[None]]]
+"""Keys, what is pasted (`type:`), and what somebody does meanwhile."""
+
+
+async def a_picture(run: Run) -> None:
+    await look(run, "concepts/water-levels")
+
+
+async def a_note(run: Run) -> None:
+    screen = run.app.screen
+    assert isinstance(screen, ContentScreen)
+    assert screen.pages is not None
+    screen.open_page(next(page.id for page in screen.pages.walk() if page.path == "look-up/reference/levels"))
+    await run.until(lambda: screen.view.is_whole)
+    follow(screen, LinkFollowed("gap", False, "note"))
+    await run.see("Note gap")
+
+
+async def merge_seven(run: Run) -> None:
+    await run.press("m")
+    await run.see("checked 0 s ago")
+    await run.later(seconds=1)
+    await run.press("y")
+    await run.hear("#7: Merged.")
+
+
+async def write_into_four(run: Run) -> None:
+    """What one wrote of a page of #4 is in conflict with what others wrote."""
+    listed = (await run.ask(change_requests.List(at=HARBOUR), MARA)).items
+    four = next(each for each in listed if each.number == 4)
+    tree = await run.ask(content.ListPages(at=four.ref(HARBOUR)), MARA)
+    page = next(page for page in tree.walk() if page.title == "Retries")
+    revision = (await run.ask(content.Get(at=four.ref(HARBOUR)), MARA)).id
+    name = PagePlace(HARBOUR.space_id, page.id, revision, four.id).name
+    await Kept(run.app, name).save("# Retries\n\n<<<<<<< theirs\nOnce.\n=======\nTwice.\n>>>>>>> mine\n")
+
+
+WAYS: dict[str, dict[str, Way]] = {
+    "content": {
+        "HelpScreen": ("?",),
+        "PaletteScreen": (":",),
+        "SearchScreen": ("s", "type:battery"),
+        "ActivityScreen": ("!",),
+        "Picker": ("f2",),
+        "Confirm": ("ctrl+n", "enter", "enter"),
+        "PageForm": ("M", "down", "down", "enter", "enter"),
+        "InfoScreen": ("i",),
+        "FilesScreen": ("F",),
+        "LinksScreen": ("L",),
+        "PageHistoryScreen": ("H",),
+        "Composer": ("C", "type:Well."),
+        "Mentions": ("C", "type: ", "@"),
+        "ThreadSheet": ("g", "j", "j", "enter", "t", "enter"),
+        "RecordSheet": ("escape", "/", *"errors", "enter", "enter", "/", *"too-many", "enter", "enter"),
+        "PictureScreen": (a_picture,),
+        "NoteSheet": (a_note,),
+        "HomeScreen": ("1",),
+        "CommentsScreen": ("4",),
+        "ContentScreen": ("2",),
+    },
+    "changes": {
+        "ReviewersScreen": ("V",),
+        "MergeSeveralDialog": ("j", "x", "j", "x", "m"),
+        "ChangeRequestScreen": ("escape", "escape", "/", *"refused", "enter", "enter"),
+        "HeldScreen": ("enter", "c", "type:Say which.", "ctrl+t", "H"),
+        "MergeDialog": ("enter", "m"),
+        "UndoDialog": ("enter", merge_seven, "Z"),
+        "ChangesScreen": ("3",),
+    },
+    "conflicts": {
+        "UpdateDialog": ("/", *"retry", "enter", "enter", "U"),
+        "ConflictsScreen": ("U", "y"),
+        "OutcomeScreen": ("enter", "R", "b", "p"),
+        "OwnConflictsScreen": ("enter", write_into_four, "e", "enter"),
+    },
+}
+"""How each is come to from where one was when the one before it was closed."""
+PARTS = {"Dialog", "Chooser"}
+"""What others are made from: never on show itself."""
+FIRST = {"SignInScreen"}
+"""Shown once, before there is a session."""
+
+
+def screens() -> set[str]:
+    """All that can be on show."""
+    for module in walk_packages(tui.__path__, "octavo.tui."):
+        if "__main__" not in module.name:
+            import_module(module.name)
+    found: list[type[Screen[Any]]] = [Screen]
+    for each in found:
+        found += [below for below in each.__subclasses__() if below not in found]
+    ours = [each for each in found if each.__module__.startswith("octavo.tui.")]
+    shown = [each for each in ours if each.__module__.startswith("octavo.tui.screens.") or not each.__subclasses__()]
+    return {each.__name__ for each in shown} - PARTS
+
+
+def test_each_screen_has_a_way_to_it() -> None:
+    assert screens() - FIRST == {name for ways in WAYS.values() for name in ways}
+
+
+@pytest.mark.parametrize("start", WAYS)
+async def test_what_was_closed_is_gone(stage: Stage, start: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    async with stage.play(start="content" if start == "content" else "changes") as run:
+        opened = Opened(run)
+        for name, way in WAYS[start].items():
+            await opened.go(way)
+            assert type(run.app.screen).__name__ == name, run.text
+            await opened.leave()
+        await run.press("4", "2")  # what one came back from is kept until one goes on
+        # A question that was asked of it may have a deadline in seconds, or its clock tick once more.
+        await run.until(lambda: not opened.left(), f"leave nothing of what was closed: {opened.left()}")
+
+
+class Opened:
+    """All that was ever on show, as far as it is not gone."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._nodes: WeakSet[DOMNode] = WeakSet()
+
+    async def go(self, way: Way) -> None:
+        """Go there, and remember what comes on show."""
+        for step in way:
+            if not isinstance(step, str):
+                await step(self._run)
+            elif step.startswith("type:"):
+                await self._run.type(step.removeprefix("type:"))
+            else:
+                await self._run.press(step)
+            self._nodes.update(self._shown())
+
+    async def leave(self) -> None:
+        """Close it as people do."""
+        for _ in range(9):
+            if len(self._run.app.screen_stack) > 1:
+                await self._run.press("escape")
+        assert len(self._run.app.screen_stack) == 1, self._run.text
+
+    def left(self) -> set[str]:
+        """What is still there of what is on show no more, after a look."""
+        assert self._run.text  # whoever drew last knows what was below it
+        self._run.app.garbage.look()
+        return {type(node).__name__ for node in self._nodes - set(self._shown())}
+
+    def _shown(self) -> Iterator[DOMNode]:
+        stacks = self._run.app._screen_stacks.values()
+        return (node for stack in stacks for screen in stack for node in screen.walk_children(with_self=True))

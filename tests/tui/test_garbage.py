@@ -1,0 +1,114 @@
+"""What is closed is freed in a pause, and without one when it is much; what listens to the app is let go with it."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Callable, Iterator
+from weakref import WeakSet
+
+import pytest
+from textual.app import ComposeResult
+from textual.dom import DOMNode
+from textual.screen import ModalScreen
+from textual.signal import Signal
+from textual.widgets import Static, TextArea
+
+from octavo.tui import garbage
+from octavo.tui.taking_down import TakingDown
+
+
+class Sheet(ModalScreen[None]):
+    def compose(self) -> ComposeResult:
+        yield Static("a sheet")
+        yield TextArea("which watches the theme of the app")
+
+    def on_mount(self) -> None:
+        app = self.app
+        assert isinstance(app, App)
+        app.news.subscribe(self, lambda _: None)
+        app.app_suspend_signal.subscribe(self, lambda _: None)
+
+
+class App(TakingDown[None]):
+    def __init__(self) -> None:
+        super().__init__()
+        self.news: Signal[None] = Signal(self, "news")
+        self.signals.append(self.news)
+
+
+@pytest.fixture(autouse=True)
+def shorter_pauses(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """And what Python does by itself is as it was before."""
+    monkeypatch.setattr(garbage, "PAUSE", 0.2)
+    monkeypatch.setattr(garbage, "LATER", 0.7)  # a cursor blinks until then
+    gc.collect()  # what there is is kept for good
+    before = gc.get_threshold()
+    yield
+    gc.set_threshold(*before)
+
+
+async def opened(app: App) -> WeakSet[DOMNode]:
+    """A sheet is on show: it and what it holds, as far as that is there."""
+    await app.push_screen(Sheet())
+    return WeakSet(app.screen.walk_children(with_self=True))
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not holds():  # noqa: ASYNC110  # nobody says when something is gone
+            await asyncio.sleep(0.01)
+
+
+async def test_what_is_closed_is_gone_after_a_pause() -> None:
+    app = App()
+    async with app.run_test() as pilot:
+        app.garbage.begin()
+        sheet = await opened(app)
+        await pilot.press("a")
+        await app.pop_screen()
+        assert sheet, "nobody looks while a key may come"
+        await until(lambda: not sheet)
+
+
+async def test_what_was_open_through_a_look_is_gone_too() -> None:
+    app = App()
+    async with app.run_test():
+        app.garbage.begin()
+        sheet = await opened(app)
+        app.garbage.look()
+        await app.pop_screen()
+        gc.collect(1)
+        assert sheet
+        await until(lambda: not sheet)
+
+
+async def test_much_is_looked_for_between_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(garbage, "PAUSE", 1000.0)
+    monkeypatch.setattr(garbage, "MOST", 500)
+    app = App()
+    async with app.run_test() as pilot:
+        app.garbage.begin()
+        sheet = await opened(app)
+        gc.collect(1)  # one of the looks that Python takes
+        await app.pop_screen()
+        assert sheet
+        while any(isinstance(node, Sheet) for node in sheet):
+            await pilot.press("a")
+
+
+async def test_python_takes_no_look_at_everything_while_keys_are_pressed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(garbage, "PAUSE", 1000.0)
+    app = App()
+    async with app.run_test():
+        app.garbage.begin()
+        looks: list[int] = []
+        gc.callbacks.append(seen := lambda phase, info: looks.append(info["generation"]))
+        try:
+            for _ in range(20):
+                await opened(app)
+                await app.pop_screen()
+        finally:
+            gc.callbacks.remove(seen)
+        assert 0 in looks
+        assert 2 not in looks
