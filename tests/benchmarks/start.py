@@ -157,6 +157,8 @@ def _keys(bench: Bench, demo: Terminal, keys: int) -> None:
     demo.write(b"\t")
     demo.settle(0.3)
     bench.press("j in the page", demo, [b"j"] * keys)
+    demo.write(b"g")  # the next start shows the page where it was left
+    demo.settle(0.3)
     for _ in range(2):
         # The first time a view is shown it is imported and built: that is another figure.
         for view in (b"3", b"4", b"1", b"2"):
