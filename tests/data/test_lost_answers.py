@@ -13,6 +13,7 @@ from octavo.api.errors import Lost
 from octavo.api.operation import SPECS, Operation
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
+from octavo.data.entry import PATIENCE
 from octavo.data.outbox import Outbox
 from octavo.data.state import State
 from octavo.server.app import Platform
@@ -54,7 +55,7 @@ async def test_what_was_lost_is_looked_for_and_not_sent_again_unasked(
     assert [each.asks for each in again.entries] == ([] if answered else [True])
     assert len(lossy.writes) == 1
     for each in again.entries:
-        assert "It may still arrive" in each.reason
+        assert "may or may not arrive" in each.reason
         await again.retry(each.id)
         await again.run_dry()
     assert (again.entries, len(lossy.writes)) == ((), 1 if answered else 2)
@@ -133,6 +134,29 @@ async def test_what_arrives_just_before_it_is_sent_again_is_not_sent(
     await again.close()
 
 
+async def test_a_person_is_asked_where_the_server_never_says_what_is_there(
+    outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, platform: Platform
+) -> None:
+    lossy = Lossy(gate, applied=True)
+    again = ByHand(lossy, outbox.state, Drafts(outbox.state), me=MIA)
+    await again.add(comment(here, "First"), doing="comment")
+    await again.add(comments.Create(at=here, page="usage", body=Markdown(markdown="Second")), doing="comment")
+    await deliver(again, clock)
+    platform.refuse_next(comments.List, 500, "Out of order.", times=1000)
+    for _ in range(PATIENCE):
+        assert [(each.state, each.asks) for each in again.entries] == [("unknown", False), ("queued", False)]
+        clock.forward(minutes=1)
+        await again.run_dry()
+    assert [each.asks for each in again.entries] == [True, False]
+    assert again.entries[0].reason.startswith("“comment” may or may not arrive: ")
+    platform._refusals.clear()
+    for _ in range(3):
+        clock.forward(minutes=5)
+        await again.run_dry()
+    assert (again.entries, await texts(ask, here)) == ((), ["First", "Second"])
+    await again.close()
+
+
 @pytest.mark.parametrize("status", [403, 404])
 async def test_what_cannot_be_looked_for_did_not_fail(
     status: int, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, platform: Platform, drafts: Drafts
@@ -147,7 +171,7 @@ async def test_what_cannot_be_looked_for_did_not_fail(
         await again.run_dry()
     [left] = again.entries
     assert (left.state, left.asks, drafts.get("a")) == ("unknown", True, None)
-    assert left.reason.startswith("It is not known whether it arrived. Not for you.")
+    assert left.reason.startswith("“comment” may or may not arrive: Not for you.")
     clock.forward(minutes=1)
     await again.run_dry()
     assert (again.entries, len(lossy.writes)) == ((), 1)

@@ -25,7 +25,7 @@ class Snapshot(Generic[T]):
     fetched_at: datetime | None = None
     """When the answer was read from the server."""
     pending: int = 0
-    """How many unconfirmed writes it shows."""
+    """How many writes it shows that are on their way: those that wait for a person are not."""
 
 
 @dataclass(eq=False)

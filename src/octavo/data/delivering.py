@@ -15,7 +15,7 @@ from octavo.data import entry as steps
 from octavo.data import ledger
 from octavo.data.connection import Connection
 from octavo.data.drafts import put_back
-from octavo.data.entry import LIFETIME, Entry, replaces
+from octavo.data.entry import LIFETIME, PATIENCE, Entry, replaces
 from octavo.data.pending import Pending
 from octavo.data.sending import Send
 
@@ -131,16 +131,15 @@ class Delivery:
     async def _not_found(self, entry: Entry, now: datetime, error: ApiError) -> None:
         """It could not be looked for."""
         reason = f"It is not known whether it arrived. {error}"
-        if verdict(error, travelled=False) != "refused":
-            unread = partial(steps.unread, due_at=self._connection.failed(error), reason=reason, own=_is_own(error))
-            await self._pending.step(entry.id, unread)
-        elif not entry.makes:
+        refused, own = verdict(error, travelled=False) == "refused", _is_own(error)
+        settles = entry.settles_at is not None and now < entry.settles_at
+        if refused and not entry.makes:
             await self._refuse(entry, str(error))
-        elif entry.settles_at is not None and now < entry.settles_at:
-            await self._pending.step(entry.id, partial(steps.unread, due_at=entry.settles_at, reason=reason))
+        elif entry.makes and not settles and (refused or (own and entry.put_off + 1 >= PATIENCE)):
+            await self._pending.step(entry.id, partial(steps.absent, now=now, cause=str(error)))
         else:
-            asking = f"{reason} Look there, then send it again, or discard it to keep its text as a draft."
-            await self._pending.step(entry.id, partial(steps.absent, now=now, reason=asking))
+            due = self._connection.failed(error)
+            await self._pending.step(entry.id, partial(steps.unread, due_at=due, reason=reason, own=own))
 
     async def _not_done(self, entry: Entry, error: ApiError, *, travelled: bool) -> None:
         match verdict(error, travelled=travelled):

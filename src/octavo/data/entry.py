@@ -38,11 +38,6 @@ PATIENCE = 5
 """How often a write may be put off, for reasons of its own, before others of its place go first."""
 LOOKS = 5
 """How often a write in doubt is looked for in vain before others of its place go first: a quarter of a minute."""
-IN_DOUBT = (
-    "Its answer was lost, and the server does not have it. It may still arrive: then this settles by itself. What you "
-    "wrote after it waits a moment for you, then it goes out first. Look there, then send this again, or discard it to "
-    "keep its text as a draft."
-)
 LIFETIME = timedelta(hours=24)
 """What waited longer is not sent without asking."""
 
@@ -261,14 +256,15 @@ def unread(entry: Entry, due_at: datetime, reason: str, *, own: bool = False) ->
     return replace(entry, due_at=due_at, reason=entry.reason if entry.asks else reason, put_off=entry.put_off + own)
 
 
-def absent(entry: Entry, now: datetime, reason: str = IN_DOUBT) -> Entry:
+def absent(entry: Entry, now: datetime, cause: str = "its answer was lost, and it is not there.") -> Entry:
     """It was looked for and is not there: a person is asked about what would be there twice, all else is sent again."""
     entry = _only(entry, "unknown")
     pause = min(timedelta(seconds=2.0 ** min(entry.rounds, 20)), LONGEST_ROUND)
     entry = replace(entry, rounds=entry.rounds + 1, settles_at=None)
     if entry.makes:
         due = now + pause if now - entry.asked_at < LIFETIME else None
-        return replace(entry, due_at=due, reason=reason)
+        decide = "Look there, then send it again or discard it in !. What you wrote after it goes out meanwhile."
+        return replace(entry, due_at=due, reason=f"“{entry.doing}” may or may not arrive: {cause} {decide}")
     return replace(entry, state="queued", due_at=now + pause if entry.rounds > 1 else now, reason="")
 
 

@@ -23,7 +23,7 @@ NOBODY = User(id="pending", display_name="You")
 
 
 def fold(op: Operation[Any], value: Any, entries: Sequence[Entry], me: User | None) -> tuple[Any, int]:
-    """The answer `value` to `op` with `entries` on top, and how many of them it shows and nobody has confirmed.
+    """The answer `value` to `op` with `entries` on top, and how many of them it shows that are on their way.
 
     A new comment that was refused stays where it was written, until it is discarded; anything else that was refused
     is taken back.
@@ -36,7 +36,7 @@ def fold(op: Operation[Any], value: Any, entries: Sequence[Entry], me: User | No
         if entry.state == "failed" and not isinstance(entry.op, (comments.Create, comments.CreateReply)):
             continue
         before, value = value, one(op, value, entry, me or NOBODY)
-        pending += value is not before and entry.state not in ("done", "failed")
+        pending += value is not before and entry.state != "done" and not entry.asks
     return value, pending
 
 

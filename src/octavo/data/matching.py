@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from octavo.api import safety
 from octavo.api.comments import Comment, Reaction, Reply, Update, UpdateReply
 from octavo.api.operation import Operation
+
+CLOCKS_APART = timedelta(minutes=2)
+"""A service of several machines has several clocks: what came later may be said to be older."""
 
 _CODE_POINTS = re.compile(r"[0-9a-fA-F]{2,6}(-[0-9a-fA-F]{2,6})*")
 
@@ -55,7 +58,7 @@ def made(
     """Which of `found` is what the lost write `op` made. The oldest, if there are several.
 
     It was not there before, no other write of ours made it, it is by `me`, and it says the same. `since` is when the
-    newest of those that were there before was posted, by the clock of the server: nothing of ours can be older.
+    newest of those that were there before was posted, by a clock of the server: nothing of ours can be much older.
     """
     body = op.body.markdown  # type: ignore[attr-defined]  # only what makes comments and replies comes here
     page = getattr(op, "page", None)
@@ -65,7 +68,7 @@ def made(
         if each.id not in baseline
         and each.id not in claimed
         and (me is None or each.posted_by.id == me)
-        and (since is None or each.posted_at is None or each.posted_at >= since)
+        and (since is None or each.posted_at is None or each.posted_at >= since - CLOCKS_APART)
         and (not isinstance(each, Comment) or (each.target.page.id if each.target.page else None) == page)
     ]
     exact = [each for each in candidates if normal(each.body.text) == normal(body)]
