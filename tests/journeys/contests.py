@@ -72,7 +72,7 @@ class Contest:
         await self.run.press("/", *"recount", "enter")
         await self.run.see(f"#{self.number}")
         await self.run.press("enter")
-        await self.run.see(f"#{self.number} {OURS}")
+        await self.run.see(f"#{self.number} {OURS[:7]}")
 
     async def update(self) -> None:
         await self.run.press("U")

@@ -183,24 +183,33 @@ async def test_a_page_that_one_side_renamed_and_the_other_moved_is_both(stage: S
         assert await contest.text("Storerooms") == PAGE.replace("# Stores", "# Storerooms")
 
 
-async def test_a_page_that_both_renamed_is_called_what_was_chosen(stage: Stage) -> None:
-    async with stage.play() as run:
+async def test_where_there_is_room_for_one_pane_nothing_is_decided_that_is_not_on_show(stage: Stage) -> None:
+    async with stage.play(size=(60, 20)) as run:
         contest = Contest(run)
-        await contest.publish(new(PAGE), subject="Write down the stores")
-        stores = await contest.page("Stores")
-        await contest.propose(UpdatePage(page=stores.id, title="Storerooms"))
+        await contest.publish(new(PAGE), new("# Yard\n\nOutside.\n"), new("# Barn\n\nDry.\n"), subject="Write it down")
+        stores, yard, barn = [await contest.page(title) for title in ("Stores", "Yard", "Barn")]
+        await contest.propose(UpdatePage(page=yard.id, title="Court"), UpdatePage(page=stores.id, into=barn.id, at=0))
         number = contest.number
-        await contest.publish(UpdatePage(page=stores.id, title="Storehouse"))
+        await contest.publish(UpdatePage(page=yard.id, title="Garden"), UpdatePage(page=stores.id, into=yard.id, at=0))
         contest.number = number
         await contest.open()
         await contest.update()
-        await run.see("Storerooms", "Storehouse", "0 of 1 decided")
+        await run.see("0 of 2 decided")
+        await run.press("t")
+        await run.hear("What it is about is not on show: enter goes there.")
+        await run.see("0 of 2 decided")
+        await run.press("enter")
+        await run.see("Garden", "Court", "t takes it")
         await run.press("t")
         shown = await contest.preview()
+        await run.press("escape", "down", "enter")
+        await run.see("Both sides moved this page", "t  move it to place 1 below Barn")
+        await run.press("t", "escape")
         await contest.send()
         await contest.merge()
-        assert (await contest.page("Storerooms")).id == stores.id
-        assert await contest.text("Storerooms") == shown == PAGE.replace("# Stores", "# Storerooms")
+        assert (await contest.page("Court")).id == yard.id
+        assert await contest.text("Court") == shown == "# Court\n\nOutside.\n"
+        assert [page.id for page in (await contest.page("Barn")).pages] == [stores.id]
 
 
 async def test_what_both_set_besides_the_text_is_no_part_of_the_text(stage: Stage) -> None:

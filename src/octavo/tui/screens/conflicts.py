@@ -97,7 +97,7 @@ class ConflictsScreen(View):
                 yield rows
                 yield Static("", id="foot")
             yield ThreeWay(ascii=self.octavo.settings.ascii, id="three-way")
-            with VerticalScroll(id="words", can_focus=False):
+            with VerticalScroll(id="words"):
                 yield Static("", id="said")
 
     @property
@@ -107,6 +107,11 @@ class ConflictsScreen(View):
     @property
     def view(self) -> ThreeWay:
         return self.query_one(ThreeWay)
+
+    @property
+    def _beside(self) -> Widget:
+        """What is beside the list: the page, or what is said of what is no page."""
+        return self.query_one("#words") if self.has_class("-words") else self.view
 
     @property
     def keys_go_on_to(self) -> Widget:
@@ -172,12 +177,13 @@ class ConflictsScreen(View):
 
     @on(Lines.Chosen, "#conflicts")
     def _chosen(self) -> None:
-        if not self.has_class("-words"):
-            self.view.focus()
+        self._beside.focus()
 
     def _show(self, *, again: bool = False) -> None:
-        item = self._item
+        item, is_beside = self._item, self._beside.has_focus
         self.set_class(isinstance(item, Shape), "-words")
+        if is_beside:
+            self._beside.focus()
         if isinstance(item, Shape):
             self._say_shape(item)
         elif item is None:
@@ -296,6 +302,8 @@ class ConflictsScreen(View):
 
     def _why_not_take(self, action: str, parameters: tuple[object, ...]) -> str | None:
         item, name = self._item, self._conflict
+        if self.has_class("-tiny") and self.rows.has_focus:
+            return "What it is about is not on show: enter goes there."
         if name is None:
             return "Nothing can be chosen here." if isinstance(item, Shape) else "There is no conflict here."
         only_sides = isinstance(item, Shape) or (item is not None and item.is_of_fields(name))
@@ -403,7 +411,7 @@ class ConflictsScreen(View):
             self.octavo.open_change_request(self._change_request, self._space)
 
     def go_up(self) -> bool:
-        return self.climb(self.rows, when=self.view.has_focus)
+        return self.climb(self.rows, when=self._beside.has_focus)
 
 
 def _key_of(item: Contested | Shape) -> str:
