@@ -49,12 +49,23 @@ async def test_q_leads_from_a_change_request_back_to_the_list_it_was_opened_from
         before = rows.key
         await run.press("enter")
         await run.see("0 of ")
+        await run.press("enter", "escape")
+        await run.see("0 of ")
         await run.press("enter", "q")
-        assert run.app.current_mode == "changes", "from the diff to the pages"
-        await run.press("q")
         await run.until(lambda: run.app.current_mode == "home", "be back")
         assert rows.has_focus
         assert rows.key == before
+        await run.press("3")
+        await run.see("Changes ·")
+        assert len(run.app.screen_stack) == 1
+        await run.press("4", "/", *"operation", "enter")
+        await run.see("1 of ")
+        before = row(run)
+        await run.press("enter", "enter")
+        await run.see("0 of 1 viewed")
+        await run.press("q")
+        await run.until(lambda: run.app.current_mode == "comments", "be back")
+        assert row(run) == before
 
 
 async def test_q_leads_from_what_was_found_back_to_what_was_searched_for(stage: Stage) -> None:

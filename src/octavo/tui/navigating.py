@@ -40,10 +40,11 @@ def open_change_request(app: Octavo, change_request: ChangeRequest, space: Space
 
     app.trail.leave()
     # At once, and not behind: the next key is already for this screen.
-    app.switch_mode("changes")
-    while len(app.screen_stack) > 1:
-        app.pop_screen()
-    app.push_screen(ChangeRequestScreen(change_request, space))
+    with app.trail.going():
+        app.switch_mode("changes")
+        while len(app.screen_stack) > 1:
+            app.pop_screen()
+        app.push_screen(ChangeRequestScreen(change_request, space))
 
 
 def open_space(app: Octavo, space_id: str, page_id: str | None = None, anchor: str = "") -> None:

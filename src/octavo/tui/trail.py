@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textual.screen import Screen
@@ -127,9 +128,15 @@ class Trail:
         here, step = self._here(), taken.pop()
         if here is not None:
             given.append(Step(here, step.opened))
+        with self.going():
+            self._show(step)
+
+    @contextmanager
+    def going(self) -> Iterator[None]:
+        """One is on the way: what is passed is no stop."""
         self._is_going = True
         try:
-            self._show(step)
+            yield
         finally:
             self._is_going = False
 
