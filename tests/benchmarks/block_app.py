@@ -25,7 +25,7 @@ from tests.benchmarks.page_app import PROBE, Probed, worked
 
 EARLY = ["j"] * 6 + ["ctrl+d"] * 4
 LATER = [
-    *(["j"] * 6 + ["ctrl+d"] * 6 + [")"] * 4 + ["space"] * 3),
+    *(["j"] * 6 + ["ctrl+d"] * 6 + [")"] * 4 + ["space"] * 3 + ["}"] * 2 + ["{"]),
     *(["G"] + ["k"] * 4 + ["ctrl+u"] * 4 + ["("] * 3 + ["g", "j"]),
     *(["/", "a", "enter"] + ["n"] * 4 + ["N", "escape"]),
     *("Wf", "escape", "right", "left", "\\", "j", "ctrl+d", "G", "g", "\\", "W", "G", "y", "W", "g", "j"),

@@ -155,7 +155,7 @@ class DiffView(GoingAbout):
                 late.drop()
             self.key, self.cursor, self.shows_source, self.unfolding = key, None, False, Unfolding()
             self.lay_anew()
-            self.needle, self._finds, self._find, self._asked = "", (), None, set()
+            self.needle, self._finds, self._find, self._search, self._asked = "", (), None, None, set()
             self.galley = Galley((), lambda unit: 0, lambda unit: [])
             self.meet()
         self.lay_out_again()

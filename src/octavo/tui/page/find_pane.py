@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Iterator, Sequence
+
 from rich.style import Style
 from textual.events import Blur, Key, Paste
 from textual.strip import Strip
@@ -11,6 +15,9 @@ from octavo.tui.page.cursor_pane import CursorPane
 from octavo.tui.page.finding import Find, Finder, Mark, marks
 from octavo.tui.page.lines import Line, Piece, cells, cut, segments, width_of
 from octavo.tui.page.painting import restyled
+
+AT_ONCE = 12
+"""Stretches of a page that are searched before the next frame; the rest is between keys."""
 
 
 class FindPane(CursorPane):
@@ -31,7 +38,12 @@ class FindPane(CursorPane):
     needle: str = ""
     _prompt: str | None = None
     _find: Find | None = None
-    _finds: tuple[Find, ...] = ()
+    _finds: Sequence[Find] = ()
+    """What was found so far."""
+    _search: Iterator[Find | None] | None = None
+    """What is still to be searched."""
+    _seeks = False
+    """Whether one goes to the first find from where one was."""
     _finder: Finder | None = None
     _before_find = 0
     _now = (-1, -1)
@@ -46,8 +58,8 @@ class FindPane(CursorPane):
         """Open what hides a find. True when anything was closed."""
         return False
 
-    def is_hidden(self, find: Find) -> bool:
-        """Whether a find stands in something closed."""
+    def is_hidden(self, find: Find, known: dict[tuple[int, int], bool]) -> bool:
+        """Whether a find stands in something closed; `known` is kept while many are asked of."""
         return False
 
     # Finding
@@ -58,10 +70,11 @@ class FindPane(CursorPane):
         if not self.needle:
             return ""
         if not self._finds:
-            return "not found"
+            return "not found" if self._search is None else "searching"
+        more = "" if self._search is None else " so far"
         if self._find not in self._finds:
-            return f"{len(self._finds)} found"
-        return f"{self._finds.index(self._find) + 1} of {len(self._finds)}"
+            return f"{len(self._finds)} found{more}"
+        return f"{self._finds.index(self._find) + 1} of {len(self._finds)}{more}"
 
     def action_find(self) -> None:
         self._prompt = ""
@@ -69,29 +82,76 @@ class FindPane(CursorPane):
         self._find_line_changed()
 
     def find(self, needle: str) -> int:
-        """Mark every place `needle` stands, and go to the first from here on; how many there are."""
+        """Mark every place `needle` stands, and go to the first from here on; how many there are, as far as that is known
+        at once."""
         self.needle = needle
         self._marks = {}
+        self._finds, self._find, self._search = (), None, None
         if not needle.strip():
-            self.needle, self._finds, self._find = "", (), None
+            self.needle = ""
             self._find_line_changed()
             self.tell()
             return 0
         self._find_line_changed()
-        if self._finder is None:
-            with self.steady():
-                self._finder = self.make_finder()
-        self._finds = tuple(self._finder.find(needle))
-        here = self.galley.at(self._before_find)[0] if len(self.galley) else 0
-        self._find = next((find for find in self._finds if find.unit >= here), next(iter(self._finds), None))
-        if self._find is not None:
-            self._go_to_find(self._find)
+        self._seeks = True
+        self._search_anew()
         self.repaint()
         self.tell()
         return len(self._finds)
 
+    def _search_anew(self) -> None:
+        if self._finder is None:
+            self._finder = self.make_finder()
+        self._finds, self._search = [], self._finder.find(self.needle)
+        self._search_on(stretches=AT_ONCE)
+        self.refine_soon()
+
+    def _search_on(self, seconds: float = math.inf, stretches: float = math.inf) -> None:
+        """Search for so long, or so many stretches of the page."""
+        until, before = time.perf_counter() + seconds, len(self._finds)
+        search, found = self._search, list(self._finds)
+        with self.steady():
+            while search is not None and stretches > 0 and time.perf_counter() < until:
+                for find in search:
+                    if find is None:
+                        break
+                    found.append(find)
+                else:
+                    search = None
+                stretches -= 1
+        self._finds, self._search = found, search
+        if self._seeks:
+            self._seek(before)
+
+    def _seek(self, known: int) -> None:
+        """Go to the first find from where one was, if it is among those after the `known` ones."""
+        here = self.galley.at(self._before_find)[0] if len(self.galley) else 0
+        found = next((find for find in self._finds[known:] if find.unit >= here), None)
+        if found is None and self._search is None:
+            found = next(iter(self._finds), None)
+        if found is not None or self._search is None:
+            self._seeks = False
+        if found is not None:
+            self._find = found
+            self._go_to_find(found)
+
+    @property
+    def has_work(self) -> bool:
+        return self._search is not None or super().has_work
+
+    def work(self, seconds: float) -> bool:
+        if self._search is None:
+            return super().work(seconds)
+        self._search_on(seconds)
+        if self._search is None and self._find is not None and self._find not in self._finds:
+            self._find = None
+        self.repaint()
+        self.tell()
+        return False
+
     def step_find(self, step: int) -> None:
         """Go to the next find, round the end."""
+        self._seeks = False
         if not self._finds:
             return
         at = self._finds.index(self._find) if self._find in self._finds else -1
@@ -100,7 +160,8 @@ class FindPane(CursorPane):
 
     def _go_to_find(self, find: Find) -> None:
         self.unfold(find)
-        shown = [each for each in self._finds if each.unit == find.unit and not self.is_hidden(each)]
+        known: dict[tuple[int, int], bool] = {}
+        shown = [each for each in self._finds if each.unit == find.unit and not self.is_hidden(each, known)]
         nth = shown.index(find) if find in shown else 0
         found = self._marks_of(find.unit)
         mark = next((mark for mark in found if mark.nth == min(nth, found[-1].nth)), None) if found else None
@@ -125,11 +186,11 @@ class FindPane(CursorPane):
     def content_changed(self) -> None:
         """What is searched is other content now."""
         self._finder = None
-        if self.needle:
-            self._finder = self.make_finder()
-            self._finds = tuple(self._finder.find(self.needle))
-            self._find = self._find if self._find in self._finds else None
         self._marks = {}
+        if self.needle:
+            self._search_anew()
+            if self._search is None and self._find not in self._finds:
+                self._find = None
 
     def relaid(self) -> None:
         super().relaid()

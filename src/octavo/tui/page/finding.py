@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from octavo.documents.blocks import Block, Run, words
 from octavo.tui.page.lines import Line, cells
+from octavo.tui.page.slices import begins
 
 _NAMES = ("title", "description", "path", "name", "date", "summary", "url", "alt")
 _MOST = 10_000
+_LETTERS, _ENTRIES = 10_000, 200
+"""A stretch of the words of a page is about so long."""
 
 
 class Find(NamedTuple):
@@ -45,48 +48,80 @@ class _Entry(NamedTuple):
     path: tuple[Block, ...]
 
 
+class _Stretch(NamedTuple):
+    """The words of some blocks as one text, and where those of each begin."""
+
+    text: str
+    starts: list[int]
+    entries: list[_Entry]
+
+
 class Finder:
-    """The words of a page, read once."""
+    """The words of a page, read once, a stretch at a time as they are searched."""
 
     def __init__(self, blocks: Iterable[tuple[int, Block]], reads: Callable[[tuple[Run, ...]], str] = words) -> None:
         """`blocks`: each top block, or slice of one, with the number of its unit. `reads` gives runs as they are shown."""
-        self._reads = reads
-        self._entries: list[_Entry] = []
-        self._starts: list[int] = []
-        self._parts: list[str] = []
-        self._length = 0
-        for unit, block in blocks:
-            self._read(unit, block, ())
-        self._text = "\0".join(self._parts)
+        self._blocks, self._reads = iter(blocks), reads
+        self._known: list[_Stretch] = []
 
-    def _read(self, unit: int, block: Block, above: tuple[Block, ...]) -> None:
+    def find(self, needle: str) -> Iterator[Find | None]:
+        """Where `needle` is, in reading order; None wherever one may stop for a while."""
+        counts: dict[int, int] = {}
+        found = 0
+        for stretch in self._stretches() if needle.strip() else ():
+            for match in pattern(needle).finditer(stretch.text):
+                entry = stretch.entries[bisect_right(stretch.starts, match.start()) - 1]
+                nth = counts.get(entry.unit, 0)
+                counts[entry.unit] = nth + 1
+                yield Find(entry.unit, nth, entry.block, entry.path)
+                found += 1
+                if found >= _MOST:
+                    return
+            yield None
+
+    def _stretches(self) -> Iterator[_Stretch]:
+        at = 0
+        while True:
+            while at < len(self._known):
+                yield self._known[at]
+                at += 1
+            if not self._read_on():
+                return
+
+    def _read_on(self) -> bool:
+        """Read another stretch. False at the end."""
+        texts: list[str] = []
+        starts: list[int] = []
+        entries: list[_Entry] = []
+        length = 0
+        while length < _LETTERS and len(entries) < _ENTRIES:
+            unit, block = next(self._blocks, (-1, None))
+            if block is None:
+                break
+            for entry, text in self._words(unit, block, ()):
+                entries.append(entry)
+                starts.append(length)
+                texts.append(text)
+                length += len(text) + 1
+            if not texts:
+                entries, starts, texts = [_Entry(unit, block, ())], [0], [""]
+        if entries:
+            self._known.append(_Stretch("\0".join(texts), starts, entries))
+        return bool(entries)
+
+    def _words(self, unit: int, block: Block, above: tuple[Block, ...]) -> Iterator[tuple[_Entry, str]]:
         path = (*above, block)
         own = [self._reads(block.runs), block.text]
-        own += [value for name in _NAMES if isinstance(value := block.attrs.get(name), str)]
-        if block.kind in ("table", "cards"):
-            own += [words(column.title) for column in block.attrs.get("columns") or () if not column.hidden]
-        for text in filter(None, own):
-            self._entries.append(_Entry(unit, block, path))
-            self._starts.append(self._length)
-            self._parts.append(text)
-            self._length += len(text) + 1
+        if begins(block):
+            own += [value for name in _NAMES if isinstance(value := block.attrs.get(name), str)]
+            if block.kind in ("table", "cards"):
+                own += [words(column.title) for column in block.attrs.get("columns") or () if not column.hidden]
+        entry = _Entry(unit, block, path)
+        for text in own:
+            if text:
+                yield entry, text
         for child in block.children:
-            self._read(unit, child, path)
-
-    def find(self, needle: str) -> list[Find]:
-        """Where `needle` is, in reading order."""
-        if not needle.strip():
-            return []
-        out: list[Find] = []
-        counts: dict[int, int] = {}
-        for match in pattern(needle).finditer(self._text):
-            entry = self._entries[bisect_right(self._starts, match.start()) - 1]
-            nth = counts.get(entry.unit, 0)
-            counts[entry.unit] = nth + 1
-            out.append(Find(entry.unit, nth, entry.block, entry.path))
-            if len(out) >= _MOST:
-                break
-        return out
+            yield from self._words(unit, child, path)
 
 
 def marks(lines: Sequence[Line], needle: str) -> list[Mark]:

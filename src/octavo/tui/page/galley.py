@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from itertools import accumulate
 from typing import Generic, TypeVar
 
 from octavo.tui.page.lines import Line
 
 U = TypeVar("U")
+_TOGETHER = 256
 KEPT, KEPT_LINES = 600, 2500
 """How many units keep their lines, and how many lines they keep, but for the last set. All keep their heights."""
 
@@ -22,9 +21,10 @@ class Galley(Generic[U]):
     def __init__(self, units: Sequence[U], guess: Callable[[U], int], set_unit: Callable[[U], list[Line]]) -> None:
         self.units = list(units)
         self._guess, self._set_unit = guess, set_unit
-        self._heights = [guess(unit) for unit in units]
-        self._exact = bytearray(len(units))
-        self._tops: list[int] | None = None
+        self._heights = [guess(unit) for unit in self.units]
+        self._sums = [sum(self._heights[at : at + _TOGETHER]) for at in range(0, len(self._heights), _TOGETHER)]
+        """The heights of so many units together: a change of one is none of all that follow."""
+        self._exact = bytearray(len(self.units))
         self._lines: OrderedDict[int, list[Line]] = OrderedDict()
         self._count = 0
         """How many lines are kept."""
@@ -35,19 +35,18 @@ class Galley(Generic[U]):
     def extend(self, units: Sequence[U]) -> None:
         """Put more units below the last."""
         self.units += units
-        self._heights += [self._guess(unit) for unit in units]
+        for unit in units:
+            height = self._guess(unit)
+            if len(self._heights) % _TOGETHER == 0:
+                self._sums.append(0)
+            self._sums[-1] += height
+            self._heights.append(height)
         self._exact += bytes(len(units))
-        self._tops = None
-
-    def _edges(self) -> list[int]:
-        if self._tops is None:
-            self._tops = [0, *accumulate(self._heights)]
-        return self._tops
 
     @property
     def total(self) -> int:
         """The height of the whole, as far as it is known."""
-        return self._edges()[-1]
+        return sum(self._sums)
 
     @property
     def unset(self) -> int:
@@ -66,13 +65,20 @@ class Galley(Generic[U]):
 
     def top(self, index: int) -> int:
         """The line at which a unit begins."""
-        return self._edges()[index]
+        part = index // _TOGETHER
+        return sum(self._sums[:part]) + sum(self._heights[part * _TOGETHER : index])
 
     def at(self, line: int) -> tuple[int, int]:
         """The unit that `line` belongs to, and its place in the unit."""
-        edges = self._edges()
-        index = min(max(0, bisect_right(edges, max(0, line)) - 1), max(0, len(self.units) - 1))
-        return index, max(0, line - edges[index])
+        line, part, top = max(0, line), 0, 0
+        while part + 1 < len(self._sums) and top + self._sums[part] <= line:
+            top += self._sums[part]
+            part += 1
+        index, last = part * _TOGETHER, max(0, len(self.units) - 1)
+        while index < last and top + self._heights[index] <= line:
+            top += self._heights[index]
+            index += 1
+        return index, max(0, line - top)
 
     def lines(self, index: int) -> list[Line]:
         """The lines of a unit, set now if they are not."""
@@ -84,9 +90,8 @@ class Galley(Generic[U]):
         self._count += len(lines)
         while len(self._lines) > KEPT or (self._count > KEPT_LINES and len(self._lines) > 1):
             self._count -= len(self._lines.popitem(last=False)[1])
-        if len(lines) != self._heights[index]:
-            self._heights[index] = len(lines)
-            self._tops = None
+        self._sums[index // _TOGETHER] += len(lines) - self._heights[index]
+        self._heights[index] = len(lines)
         self._exact[index] = 1
         return lines
 

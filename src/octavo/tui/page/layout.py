@@ -86,6 +86,9 @@ class Unit(NamedTuple):
     """Blank lines above it."""
     part: Block | None = None
     """The slice of the block, when it is not the whole."""
+    rows: int = 1
+    """About how many lines it takes, with the blank ones, beside those of `letters`."""
+    letters: int = 0
 
 
 class Layout(NamedTuple):
@@ -132,7 +135,8 @@ def units(blocks: Iterable[Block], before: Block | None = None) -> Iterator[Unit
         space = 0 if before is None or block.kind == "source" else gap(before, block)
         before = block
         for part in slices(block):
-            yield Unit(block, space, part if part is not block else None)
+            rows, letters = _size(part, is_whole=part is block)
+            yield Unit(block, space, part if part is not block else None, space + rows, letters)
             space = 0
 
 
@@ -144,20 +148,24 @@ def set_unit(setting: Setting, unit: Unit, width: int) -> list[Line]:
 
 def guess(unit: Unit, width: int) -> int:
     """About how many lines a unit takes, without setting it."""
-    block = unit.part or unit.block
+    return unit.rows + unit.letters // max(width, 1)
+
+
+def _size(block: Block, *, is_whole: bool) -> tuple[int, int]:
+    """About how many lines a block takes, and how many letters that take as many lines as they need."""
     if block.runs and not block.children:
-        length = sum([len(run.text) for run in block.runs])
-        return unit.gap + length // max(width, 1) + 1 + (block.kind == "heading" and block.attrs.get("level", 2) <= 2)
+        return 1 + (block.kind == "heading" and block.attrs.get("level", 2) <= 2), sum(
+            len(run.text) for run in block.runs
+        )
     if block.kind in ("code", "prompt", "math") and block.text:
-        wrapped = len(block.text) // max(width, 1) if block.attrs.get("wrap") or "\n" not in block.text else 0
-        return unit.gap + max(wrapped, block.text.count("\n")) + 1 + begins(block) + ends(block)
+        is_broken = block.attrs.get("wrap") or "\n" not in block.text
+        return 1 + block.text.count("\n") + begins(block) + ends(block), len(block.text) if is_broken else 0
     if block.kind == "expandable" and not block.attrs.get("open"):
-        return unit.gap + (unit.part is None or bool(block.runs))
+        return int(is_whole or bool(block.runs)), 0
     if block.kind == "tabs" and block.children:
-        tallest = max(child.lines[1] - child.lines[0] for child in block.children)
-        return unit.gap + 3 + tallest
-    last = block.children[-1] if block.children and unit.part is None else block
-    return unit.gap + max(1, last.lines[1] - block.lines[0])
+        return 3 + max(child.lines[1] - child.lines[0] for child in block.children), 0
+    last = block.children[-1] if block.children and is_whole else block
+    return max(1, last.lines[1] - block.lines[0]), 0
 
 
 def stops(lines: Sequence[Line], first: int = 0) -> list[tuple[int, int, Block]]:

@@ -68,7 +68,7 @@ class Marked(Completing):
 
     def action_heading(self, step: int) -> None:
         def may_have(unit: int) -> bool:
-            block = self.galley.units[unit].block
+            block = self.galley.units[unit].part or self.galley.units[unit].block
             return block.kind == "heading" or any(each.kind == "heading" for each in block.walk())
 
         if (found := self._next_stop(step, lambda stop: stop[3].kind == "heading", may_have)) is not None:

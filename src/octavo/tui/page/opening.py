@@ -87,7 +87,9 @@ class Opening(Marked):
         return " ".join("".join(said).split())
 
     def _toggle(self, hot: Hot) -> None:
-        for unit, each in enumerate(self.galley.units):
+        here = self.rows_on_show[hot.line][0] if hot.line < len(self.rows_on_show) else 0
+        for unit in (here, *range(len(self.galley))):
+            each = self.galley.units[unit]
             path = trail(each.part or each.block, hot.target)
             if path:
                 if hot.kind == "tab":

@@ -10,6 +10,8 @@ from octavo.documents.blocks import NOTHING, Block, Document, Run
 
 _PIECE, _LONGEST = 2_000, 8_000
 """Characters of a source that are set at a time, and of one line of it."""
+_MOST_EDGES = 4_000
+"""Blocks of so many begin or end a unit of the source."""
 
 
 class LinkFollowed(Message):
@@ -44,7 +46,11 @@ def source_blocks(source: str, blocks: Iterable[Block] = (), of: Block | None = 
     begin = {block.lines[0]: block for block in owners}
     top: Block | None = None
     known: set[str] = set()
-    for text, first, last in _pieces(source, sorted({edge for block in owners for edge in block.lines})):
+    edges = sorted({edge for block in owners for edge in block.lines})
+    if len(edges) > _MOST_EDGES:  # one block after the other is then too little to be a unit of its own
+        own = of.lines if of is not None else ()
+        edges = sorted({*sorted(tops)[:: len(tops) // _MOST_EDGES + 1], *own})
+    for text, first, last in _pieces(source, edges):
         top, owner = tops.get(first, top), begin.get(first)
         if owner is None and top is not None and first < top.lines[1]:
             owner = top

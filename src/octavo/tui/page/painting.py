@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
 from rich.cells import set_cell_size
@@ -42,12 +43,16 @@ def over(strip: Strip, at: int, text: str, style: Style) -> Strip:
 def restyled(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
     """A strip with stretches of it in another style."""
     width = strip.cell_length
-    for start, end, style in spans:
-        start, end = max(0, start), min(end, width)
-        if end > start:
-            middle = Strip([Segment(text, (own or Style()) + style) for text, own, _ in strip.crop(start, end)])
-            strip = Strip.join([strip.crop(0, start), middle, strip.crop(end, width)])
-    return strip
+    within = [(max(0, start), min(end, width), style) for start, end, style in spans if max(0, start) < min(end, width)]
+    if not within:
+        return strip
+    edges = sorted({0, width, *(start for start, _, _ in within), *(end for _, end, _ in within)})
+    laid = [Style()] * len(edges)
+    for start, end, style in within:
+        for at in range(bisect_left(edges, start), bisect_left(edges, end)):
+            laid[at] += style
+    parts = zip(Segment.divide(strip, edges[1:]), laid, strict=False)
+    return Strip([Segment(text, (own or Style()) + style) for part, style in parts for text, own, _ in part], width)
 
 
 def words_between(

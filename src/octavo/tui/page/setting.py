@@ -63,6 +63,8 @@ class Folds:
 
     def chosen(self, tabs: Block) -> int:
         """Which of the tabs is shown: the one chosen last, at first the first."""
+        if not self.tabs:
+            return 0
         times = [self.tabs.get(tab_slug(tab), 0) for tab in tabs.children]
         return times.index(max(times)) if times else 0
 
@@ -72,9 +74,20 @@ class Folds:
             return not self.is_open(parent)
         return parent.kind == "tabs" and parent.children[self.chosen(parent)] is not child
 
-    def hides(self, path: Sequence[Block]) -> bool:
-        """Whether something on a path of blocks, outermost first, is closed."""
-        return any(self.is_closed(parent, child) for parent, child in pairwise(path))
+    def hides(self, path: Sequence[Block], known: dict[tuple[int, int], bool] | None = None) -> bool:
+        """Whether something on a path of blocks, outermost first, is closed. `known`: what was said of such pairs by their
+        identities; tabs are asked once for each of a thousand places."""
+        if known is None:
+            return any(self.is_closed(parent, child) for parent, child in pairwise(path))
+        for parent, child in pairwise(path):
+            pair = id(parent), id(child)
+            if pair not in known:
+                shown = parent.children[self.chosen(parent)] if parent.kind == "tabs" else None
+                known |= {(id(parent), id(tab)): tab is not shown for tab in parent.children if shown is not None}
+                known.setdefault(pair, self.is_closed(parent, child))
+            if known[pair]:
+                return True
+        return False
 
     def reveal(self, path: Sequence[Block]) -> bool:
         """Open what hides the end of a path of blocks, outermost first. True when anything was closed."""

@@ -15,7 +15,7 @@ from octavo.tui.page.lines import Hot, Line
 from octavo.tui.page.marked import Marked
 from octavo.tui.page.painting import painted, restyled
 from octavo.tui.page.setting import trail
-from octavo.tui.page.slices import Cut, cut_of
+from octavo.tui.page.slices import Cut, cut_of, whole_of
 from octavo.tui.page.sources import Sources
 
 _HIGHEST = 4
@@ -49,7 +49,8 @@ class Tabling(Marked):
 
     def path_to(self, stop: Stop) -> list[Block]:
         """The blocks around the one of a stop, outermost first, and that itself."""
-        return trail(self.galley.units[stop[0]].block, stop[3].key) or [stop[3]]
+        unit = self.galley.units[stop[0]]
+        return [whole_of(each) for each in trail(unit.part or unit.block, stop[3].key)] or [stop[3]]
 
     def table_of(self, stop: Stop) -> Block | None:
         """The table of which the stop is a row."""

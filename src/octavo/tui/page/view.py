@@ -66,6 +66,8 @@ class PageView(Tabling, Arriving):
         self.folds = Folds()
         self._source_of: Block | None = None
         """The block whose source the cursor is on."""
+        self._source_cut: list[Unit] | None = None
+        """The units of the source, once they are asked for."""
         self._head: Head = ("", "")
         self.page_cut = Cutting()
         self._measure = 0
@@ -132,10 +134,11 @@ class PageView(Tabling, Arriving):
             self.stop_copying()
             self.leave()
         self.document, self._head, self.is_whole, self.page_cut = document, head, whole, cutting
+        self._source_cut = None
         if not same:
             self.key, self.folds, self.cursor, self.shows_source = key, Folds(), None, False
             self._marked = ThreadMarks()
-            self.needle, self._finds, self._find = "", (), None
+            self.needle, self._finds, self._find, self._search = "", (), None, None
         elif self.cursor is not None:
             self.cursor = (self.cursor[0], self.cursor[1])
         if not same:
@@ -243,10 +246,13 @@ class PageView(Tabling, Arriving):
         return [Block("page-title", runs=(Run(title),), text=description), *rest]
 
     def unit_of(self, near: int, key: str) -> int:
-        for unit in sorted(range(len(self.galley)), key=lambda unit: abs(unit - near)) if key else ():
-            if trail(self.galley.units[unit].part or self.galley.units[unit].block, key):
-                return unit
-        return near
+        def has(unit: int) -> bool:
+            return 0 <= unit < len(self.galley) and bool(
+                trail(self.galley.units[unit].part or self.galley.units[unit].block, key)
+            )
+
+        around = (unit for away in range(len(self.galley)) for unit in (near - away, near + away))
+        return next(filter(has, around), near) if key else near
 
     def together(self, unit: int) -> range:
         units, first, last = self.galley.units, unit, unit
@@ -285,8 +291,8 @@ class PageView(Tabling, Arriving):
         blocks = ((index, unit.part or unit.block) for index, unit in enumerate(self.galley.units))
         return Finder(blocks, self.sources.targets.reads if self.sources.targets is not None else words)
 
-    def is_hidden(self, find: Find) -> bool:
-        return self.folds.hides(find.path)
+    def is_hidden(self, find: Find, known: dict[tuple[int, int], bool]) -> bool:
+        return self.folds.hides(find.path, known)
 
     def unfold(self, find: Find) -> bool:
         changed = self.folds.reveal(find.path)
@@ -321,7 +327,7 @@ class PageView(Tabling, Arriving):
         line, at_top = self._line_of_source(), self.scroll_offset.y == 0
         on_show = next((stop[3] for stop in self.stops_on_show() if self.cursor_stop() == stop), None)
         self.shows_source = not self.shows_source
-        self._source_of = on_show if self.shows_source else None
+        self._source_of, self._source_cut = on_show if self.shows_source else None, None
         self.cursor = None
         self.content_changed()
         self._finder = None
@@ -348,6 +354,7 @@ class PageView(Tabling, Arriving):
         return next(((index, first) for index, (first, end) in enumerate(spans) if end > line), (0, 0))
 
     def source_known(self) -> None:
+        self._source_cut = None
         line = self._line_of_source()
         at, first = self._unit_with(line)
         self.reset(anchor=Anchor(at, place=line - first, width=self._width))
@@ -367,7 +374,10 @@ class PageView(Tabling, Arriving):
             return []
         if not self.shows_source:
             return self.units_so_far()
-        return list(units(source_blocks(self.document.source, self.document.blocks, self._source_of)))
+        if self._source_cut is None:
+            blocks = source_blocks(self.document.source, self.document.blocks, self._source_of)
+            self._source_cut = list(units(blocks))
+        return self._source_cut
 
     def wide_at(self, stop: Stop) -> Iterable[Block]:
         return (stop[3],)
