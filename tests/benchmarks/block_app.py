@@ -1,7 +1,8 @@
-"""Pages in the page view, one after the other, in which keys are pressed: `block_app.py FOLDER FIGURES`.
+"""Pages in the page view, one after the other, in which keys are pressed: `block_app.py FOLDER FIGURES [--edited | --whole]`.
 
 The app opens each page of FOLDER, presses keys while it is being read and when it is, and writes to FIGURES for each how
-long its event loop worked at most before it came round, and what the keys took to their frames, as JSON.
+long its event loop worked at most before it came round, and what the keys took to their frames, as JSON. With `--edited`
+the diffs of the pages to slightly different ones, with `--whole` to one without them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from textual import events
 from textual.keys import _character_to_key
 from textual.screen import Screen
 
-from tests.benchmarks.page_app import PROBE, Probed, worked
+from octavo.tui.page.compared import compare
+from octavo.tui.page.diff_view import DiffView
+from tests.benchmarks.page_app import PROBE, Probed
 
 EARLY = ["j"] * 6 + ["ctrl+d"] * 4
 LATER = [
@@ -32,6 +35,13 @@ LATER = [
 ]
 LONGEST = 60.0
 """Seconds that a page may take to be read."""
+CHANGED = [
+    *(["n"] * 4 + ["j"] * 6 + ["ctrl+d"] * 6 + [")"] * 4 + ["space"] * 3),
+    *(["G"] + ["k"] * 4 + ["ctrl+u"] * 4 + ["("] * 3 + ["N"] * 2 + ["g", "j"]),
+    *(["/", "a", "enter"] + ["n"] * 4 + ["N", "escape"]),
+    *("=", "j", "=", "ctrl+d", "G", "-", "-", "|", "j", "G", "g", "n", "|", "f", "escape", "right", "left"),
+    *("\\", "j", "ctrl+d", "G", "g", "\\", "y", "j"),
+]
 NO_FRAME = 0.06
 """Seconds after which a key is taken to have led to no frame, if nothing was done in them."""
 
@@ -39,30 +49,35 @@ NO_FRAME = 0.06
 class Pressed(Probed):
     """Reads its pages by itself, with the keys a person has."""
 
+    LATER = LATER
     framed = 0.0
     """The processor time of the loop when a frame was last given to the terminal."""
 
     def _display(self, screen: Screen[Any], renderable: Any) -> None:
         super()._display(screen, renderable)
-        self.framed = worked()
+        self.framed = self.worked()
+
+    async def show(self, text: str, name: str) -> None:
+        """Show a page. Returns when its beginning is on show."""
+        self.view.clear()
+        await asyncio.sleep(0.3)
+        self.stalls.clear()
+        self.loaded.clear()
+        self.view.show_markdown(text, key=name)
+        await asyncio.sleep(0.05)
 
     async def _read(self) -> None:
         found: dict[str, Any] = {}
         for path in sorted(self.path.glob("*.md")):
             text = path.read_text("utf-8")
-            self.view.clear()
-            await asyncio.sleep(0.3)
-            self.stalls.clear()
-            self.loaded.clear()
             begun = time.perf_counter()
-            self.view.show_markdown(text, key=path.name)
-            await asyncio.sleep(0.05)
+            await self.show(text, path.name)
             shown, self.stalls[:] = max(self.stalls), []
             keys = [await self._press(key) for key in EARLY]
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.loaded.wait(), LONGEST)
             read, self.stalls[:] = max(self.stalls), []
-            keys += [await self._press(key) for key in LATER]
+            keys += [await self._press(key) for key in self.LATER]
             await asyncio.sleep(0.5)
             longest = max(keys)
             found[path.stem] = {
@@ -85,16 +100,58 @@ class Pressed(Probed):
         character = key if len(key) == 1 else " " if key == "space" else None
         event = events.Key(_character_to_key(key) if len(key) == 1 else key, character)
         assert self._driver is not None, "The app runs"
-        at, begun, self.framed = time.perf_counter(), worked(), 0.0
+        at, begun, self.framed = time.perf_counter(), self.worked(), 0.0
         self._driver.send_message(event)
         while not self.framed:
-            spent = worked()
+            spent = self.worked()
             await asyncio.sleep(PROBE)
-            if time.perf_counter() > at + NO_FRAME and worked() - spent < PROBE:
+            if time.perf_counter() > at + NO_FRAME and self.worked() - spent < PROBE:
                 return 0.0, key
         return self.framed - begun, key
 
 
-if __name__ == "__main__":
+class Compared(Pressed):
+    """Reads what changed from each of its pages to one that is a little different, or came whole."""
+
+    LATER = CHANGED
+    view: DiffView
+
+    def __init__(self, path: Path, figures: Path, *, whole: bool) -> None:
+        super().__init__(path, figures, DiffView())
+        self.whole = whole
+
+    def worked(self) -> float:
+        return time.process_time()  # pages are compared in a thread: what holds the loop up there is not its own
+
+    async def show(self, text: str, name: str) -> None:
+        self.view.clear()
+        await asyncio.sleep(0.3)
+        self.stalls.clear()
+        self.loaded.clear()
+        compared = await asyncio.to_thread(compare, "Words.\n" if self.whole else edited(text), text)
+        self.view.show(compared, key=name)
+        self.loaded.set()
+        await asyncio.sleep(0.05)
+
+
+def edited(text: str) -> str:
+    """A page with every fiftieth or so of its lines, or of its words where it has few lines, another."""
+    parts = text.split("\n") if text.count("\n") > 200 else text.split(" ")
+    for at in range(20, len(parts), 49):
+        if parts[at].strip().isalnum() or len(parts[at].split()) > 2:
+            parts[at] += " x"
+    return ("\n" if text.count("\n") > 200 else " ").join(parts)
+
+
+def main() -> None:
+    """Press the keys."""
     gc.disable()  # as the app does until it is drawn
-    Pressed(Path(sys.argv[1]), Path(sys.argv[2])).run()
+    pages, figures, *rest = sys.argv[1:]
+    if rest:
+        Compared(Path(pages), Path(figures), whole=rest == ["--whole"]).run()
+    else:
+        Pressed(Path(pages), Path(figures)).run()
+
+
+if __name__ == "__main__":
+    main()

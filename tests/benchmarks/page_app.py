@@ -30,12 +30,12 @@ PROBE = 0.002
 class PageApp(App[None]):
     """Shows one page."""
 
-    CSS = "PageView { height: 1fr; }"
+    CSS = "PageView, DiffView { height: 1fr; }"
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, view: Any = None) -> None:
         super().__init__()
         self.path = path
-        self.view = PageView()
+        self.view = view or PageView()
         for theme in themes():
             self.register_theme(theme)
         self.theme = themes()[0].name
@@ -55,8 +55,8 @@ class PageApp(App[None]):
 class Probed(PageApp):
     """Reads its pages by itself."""
 
-    def __init__(self, path: Path, figures: Path) -> None:
-        super().__init__(path)
+    def __init__(self, path: Path, figures: Path, view: Any = None) -> None:
+        super().__init__(path, view)
         self.figures = figures
         self.stalls: list[float] = []
         self.loaded = asyncio.Event()
@@ -72,13 +72,19 @@ class Probed(PageApp):
         self.run_worker(self._read())
 
     async def _probe(self) -> None:
-        at, spent = time.perf_counter(), worked()
+        at, spent = time.perf_counter(), self.worked()
         while True:
             await asyncio.sleep(PROBE)
-            now, by_now = time.perf_counter(), worked()
+            now, by_now = time.perf_counter(), self.worked()
             # Others may have had the processor meanwhile: that is no fault of the app.
             self.stalls.append(min(now - at - PROBE, by_now - spent))
             at, spent = now, by_now
+
+    def worked(self) -> float:
+        """The processor time of the event loop, and of what it waits for: a page is read in a thread of its own."""
+        names = {thread.ident for thread in threading.enumerate() if thread.name == "octavo-reading"}
+        readers = [time.clock_gettime(time.pthread_getcpuclockid(ident)) for ident in names if ident is not None]
+        return time.thread_time() + sum(readers)
 
     async def _read(self) -> None:
         found: dict[str, Any] = {}
@@ -105,13 +111,6 @@ class Probed(PageApp):
             }
         self.figures.write_text(json.dumps(found), "utf-8")
         self.exit()
-
-
-def worked() -> float:
-    """The processor time of the event loop, and of what it waits for: a page is read in a thread of its own."""
-    names = {thread.ident for thread in threading.enumerate() if thread.name == "octavo-reading"}
-    readers = [time.clock_gettime(time.pthread_getcpuclockid(ident)) for ident in names if ident is not None]
-    return time.thread_time() + sum(readers)
 
 
 def main() -> None:

@@ -10,11 +10,13 @@ _DROPPED = re.compile(r"['’‘\"“”`*(){}\[\]<>!?,:;&=+#@$%^~|\\…]+")
 _JOINED = re.compile(r"[^\w.]+")
 _LATIN_MARK = re.compile(r"(?<=[a-z])[\u0300-\u036f]+")
 _LOOSE = re.compile(r"[\W_]+")
+_LONGEST = 1_000
+"""Characters of a title that are looked at for its name."""
 
 
 def slug(title: str) -> str:
     """The anchor of a heading: lower case, without punctuation, words joined by hyphens, `id-` before a digit."""
-    decomposed = unicodedata.normalize("NFKD", title).lower()
+    decomposed = unicodedata.normalize("NFKD", title[:_LONGEST]).lower()
     plain = unicodedata.normalize("NFC", _LATIN_MARK.sub("", decomposed))
     joined = _JOINED.sub("-", _DROPPED.sub("", plain)).strip("-.")
     return f"id-{joined}" if joined[:1].isdigit() else joined

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import islice
 
 from markdown_it.token import Token
 
@@ -53,4 +54,4 @@ def parts(tokens: Iterable[Token]) -> int:
 
 def has_too_many_marks(words: str) -> bool:
     """Whether a paragraph holds more marks than are read."""
-    return len(words) > MARKS and len(_MARK.findall(words)) > MARKS
+    return len(words) > MARKS and next(islice(_MARK.finditer(words), MARKS, None), None) is not None

@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
+from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
@@ -25,6 +26,9 @@ from octavo.documents.tags import Tag, TagScanner
 
 STRETCH = 3000
 """Characters read at a time. A block that goes on beyond them is read again, with as much again."""
+
+_LINES = 200
+"""Lines between two pauses."""
 
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 _FORMULA_END = re.compile(r"\$\$[ \t]*$", re.MULTILINE)
@@ -89,6 +93,42 @@ class _Window:
 class _State(StateBlock):
     """The block parser at work, as long as a block has no more parts than are laid out."""
 
+    def __init__(self, src: str, md: MarkdownIt, env: dict[str, Any], tokens: list[Token]) -> None:
+        super().__init__("", md, env, tokens)
+        self.src = src
+        for marks in (self.bMarks, self.eMarks, self.tShift, self.sCount, self.bsCount):
+            marks.clear()
+        # As the parser itself looks for the lines, but that takes a tenth of a second for a megabyte of them.
+        start, length = 0, len(src)
+        while start < length:
+            if len(self.bMarks) % _LINES == 0:
+                breathe()
+            end = src.find("\n", start)
+            end = length if end < 0 else end
+            line = src[start:end]
+            shift = len(line) - len(line.lstrip(" \t"))
+            if start + shift == length:
+                break  # nothing but blanks at the very end is no line
+            self.bMarks.append(start)
+            self.eMarks.append(end)
+            self.tShift.append(shift)
+            self.sCount.append(len(line[:shift].expandtabs(4)))
+            start = end + 1
+        self.lineMax = len(self.bMarks)
+        self.bMarks.append(len(src))
+        self.eMarks.append(len(src))
+        self.tShift.append(0)
+        self.sCount.append(0)
+        self.bsCount += [0] * len(self.bMarks)
+
+    def getLines(self, begin: int, end: int, indent: int, keepLastLF: bool) -> str:
+        """Some lines without so much of their indent."""
+        parts = []
+        for line in range(begin, end, _LINES):
+            breathe()
+            parts.append(super().getLines(line, min(end, line + _LINES), indent, keepLastLF or line + _LINES < end))
+        return "".join(parts)
+
     def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
         """Add a token."""
         breathe()
@@ -99,6 +139,11 @@ class _State(StateBlock):
 
 class _Words(StateInline):
     """The parser of words at work."""
+
+    def append_pending(self, text: str) -> None:
+        """Add to the words that are not a token yet."""
+        breathe()
+        super().append_pending(text)
 
     def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
         """Add a token."""
@@ -121,6 +166,24 @@ class _Definitions(dict[str, Any]):
             super().__setitem__(name, value)
 
 
+class _Notes(dict[int, Any]):
+    """The footnotes of a page, which are gone through with pauses."""
+
+    def items(self) -> Iterator[tuple[int, Any]]:  # type: ignore[override]
+        for item in super().items():
+            breathe()
+            yield item
+
+
+class _Tokens(list[Token]):
+    """Tokens that are gone through with pauses."""
+
+    def __iter__(self) -> Iterator[Token]:
+        for token in super().__iter__():
+            breathe()
+            yield token
+
+
 class Chunks:
     """The blocks of a source, in order (`blocks`, to be gone through to the end)."""
 
@@ -133,7 +196,7 @@ class Chunks:
         """Where the page goes on that is too much to be laid out. Known at the end."""
         self._tags, self._finder = TagScanner(source), Finder(source)
         self._formula_ends = [match.start() for match in _FORMULA_END.finditer(source)] if "$$" in source else []
-        self._footnotes: dict[str, Any] = {"refs": _Definitions(), "list": {}}
+        self._footnotes: dict[str, Any] = {"refs": _Definitions(), "list": _Notes()}
         self._env: dict[str, Any] = {
             "references": {},
             "footnotes": self._footnotes,
@@ -166,7 +229,7 @@ class Chunks:
             at, line = end, end_line
         self.rest = min(at, len(self._source))
         if self._notes or self._footnotes["list"]:
-            state = StateCore("", parser(), self._env, self._notes)
+            state = StateCore("", parser(), self._env, _Tokens(self._notes))
             footnotes_at_the_end(state)
             text_join(state)
             if state.tokens:
@@ -283,6 +346,7 @@ class Chunks:
 
 def _definitions(source: str) -> Iterator[tuple[str, int]]:
     for match in _DEFINITION.finditer(source):
+        breathe()
         if _BEFORE_DEFINITION.search(source[max(0, match.start() - _LOOKED_BACK) : match.start()]):
             yield _name(match[1]), match.end()
 

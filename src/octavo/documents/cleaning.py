@@ -5,7 +5,7 @@ from __future__ import annotations
 from octavo.api.safety import text as safe
 from octavo.documents.pauses import breathe
 
-_AT_A_TIME = 50_000
+_AT_A_TIME = 10_000
 
 
 def cleaned(text: str) -> str:

@@ -17,13 +17,14 @@ from octavo.documents.chunks import STRETCH, Chunks
 from octavo.documents.cleaning import cleaned
 from octavo.documents.ends import Ends
 from octavo.documents.folding import Sealer
-from octavo.documents.pauses import Pausing
+from octavo.documents.pauses import Pausing, breathe
 from octavo.documents.tree import Draft
 
 if TYPE_CHECKING:
     from octavo.documents.conflicts import Markers
 
 _NAME = re.compile(r'["\\{%}]')
+_AT_A_TIME = 500
 _INK = re.compile(r"[^\n]")
 
 
@@ -107,13 +108,16 @@ class Reading:
             count += len(chunk.tokens)
             first_open = ends.first_open(chunk.end)
             while waiting and (first_open is None or waiting[0][0] + len(waiting[0][1]) <= first_open):
-                builder.add(waiting.popleft()[1])
+                tokens = waiting.popleft()[1]
+                builder.add(tokens)
+                _let_go(tokens)
                 self.blocks += self._sealer.take(builder.tree.take_finished())
                 self._headings = len(self._sealer.headings)
                 if len(self.blocks) >= self._enough:
                     self._work.pause()
         for _, tokens in waiting:
             builder.add(tokens)
+            _let_go(tokens)
         last = source.count("\n") + 1
         unfinished = builder.tree.finish(last).children
         if beyond := _INK.search(body, chunks.rest):
@@ -126,6 +130,13 @@ class Reading:
             attrs = {"language": "markdown", "source": True}
             unfinished = [*unfinished, Draft("code", attrs, text=rest, first=first, last=last)]
         self.blocks += self._sealer.take(unfinished)
+
+
+def _let_go(tokens: list[Token]) -> None:
+    """Have no more of the tokens of a block: to let go of all of a long one at once takes long."""
+    while tokens:
+        del tokens[-_AT_A_TIME:]
+        breathe()
 
 
 def _as_source(source: str) -> Document:

@@ -84,7 +84,7 @@ def _push_source(state: StateBlock, start: int, end: int, why: str) -> None:
 
 def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Tables as they are everywhere, but that cells beyond the last column stay in it: nobody meant them to go."""
-    if not table(state, start, end, True):
+    if state.eMarks[start] - state.bMarks[start] > ROW or not table(state, start, end, True):
         return False
     if silent:
         return True

@@ -96,7 +96,7 @@ class Marked(Completing):
         found = self._next_stop(
             step,
             lambda stop: stop[3].key in self._threads_at(stop[0]),
-            lambda unit: self.galley.units[unit].block.key in self._marked.top_keys,
+            lambda unit: self._marked.is_in(self.galley.units[unit].block, self.galley.units[unit].part),
         )
         if found is None:
             return

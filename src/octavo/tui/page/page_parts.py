@@ -142,6 +142,10 @@ class ThreadMarks:
     def __bool__(self) -> bool:
         return bool(self._paths)
 
+    def is_in(self, top: Block, part: Block | None) -> bool:
+        """Whether a thread hangs in a block of the top level, or in a slice of it."""
+        return top.key in self.top_keys and (part is None or any(each.key in self.counts for each in part.walk()))
+
     def among(self, keys: set[str], part: Block | None = None) -> dict[str, list[tuple[Block, ...]]]:
         """What to mark at the blocks called `keys`: the ways down to the blocks that threads hang on, in reading order;
         only those within `part`, a slice of a long block."""

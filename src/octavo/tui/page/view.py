@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
 
 MEASURES = (76, 100, 0)
 """Cells a line of text may take, narrow and wide; 0 is the whole pane, in which code is not broken either."""
+
+
+_SLICES_WITH_IT = 4
+"""Slices of a block that are looked at for something to stand on: all of them together may take seconds to be set."""
 
 
 class PageView(Tabling, Arriving):
@@ -190,6 +195,7 @@ class PageView(Tabling, Arriving):
     def go_to_block(self, key: str, *, bring: Bring | None = "top") -> bool:
         if self.shows_source:
             self.action_source()
+        tries = _SLICES_WITH_IT
         for unit, each in enumerate(self.galley.units):
             top = each.part or each.block
             path = trail(top, key)
@@ -197,12 +203,18 @@ class PageView(Tabling, Arriving):
                 continue
             if self.folds.reveal(path):
                 self.change(unit)
-            names = {block.key for block in path if block.key}
-            found = [stop for stop in self.stops_of(unit) if stop[3].key in names]
-            stop = next((stop for stop in found if stop[3].key == key), found[-1] if found else None)
-            if stop is not None:
+            # Some blocks are nothing one stands on: then it is what is in them, or around them.
+            around = {block.key for block in path if block.key}
+            inside = {block.key for block in path[-1].walk() if block.key}
+            stops = self.stops_of(unit)
+            within = (stop for stop in stops if stop[3].key in inside)
+            outside = (stop for stop in reversed(stops) if stop[3].key in around)
+            exact = (stop for stop in stops if stop[3].key == key)
+            if (stop := next(chain(exact, outside, within), None)) is not None:
                 self.put_cursor(stop, bring=bring)
                 return True
+            if (tries := tries - 1) == 0:
+                return False
         return False
 
     def clear(self) -> None:
