@@ -10,15 +10,13 @@ from octavo.documents import changes as model
 from octavo.documents.blocks import Block
 from octavo.tui.page.change_words import behind, ground_of, gutter
 from octavo.tui.page.code import coloured, tokens_of, wrapped
+from octavo.tui.page.diff_units import CONTEXT
 from octavo.tui.page.highlight import Tokens
 from octavo.tui.page.lines import Line, Piece, steady
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.side_by_side import Part, Room, exchanged
 from octavo.tui.page.wrap import wrap
-
-_CONTEXT = 3
-"""Unchanged lines of code on each side of changed ones."""
 
 
 def changed_code(
@@ -28,7 +26,7 @@ def changed_code(
     near = [False] * len(lines)
     for index, line in enumerate(lines):
         if line.op != "equal":
-            for at in range(max(0, index - _CONTEXT), min(len(lines), index + _CONTEXT + 1)):
+            for at in range(max(0, index - CONTEXT), min(len(lines), index + CONTEXT + 1)):
                 near[at] = True
     look, tokens = setting.look, [tokens_of(setting, block) or [] for block in (old, new)]
     was, now = (_said(_title(block), block, block.lines[0] + 1, look, room) for block in (old, new))

@@ -65,7 +65,8 @@ def folded(placed: Sequence[Placed], unfolding: Unfolding, title: str = "") -> l
         if not each.is_same:
             out.append(each.unit)
             continue
-        out += cut(each.unit) if not clip else [replace(each.unit, clip=clip)]
+        pieces = cut(each.unit)
+        out += pieces if not clip else [replace(each.unit, block=pieces[0 if clip > 0 else -1].block, clip=clip)]
     return out + (_fold(hidden, ()) if hidden else [])
 
 

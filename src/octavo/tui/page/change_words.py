@@ -124,7 +124,7 @@ def words(look: Look, old: Block, new: Block, parts: model.Words, room: Room, le
                     lead,
                     look,
                 ),
-                "~",
+                "~" if parts.sorts else " ",
                 block.lines[0] + 1,
                 look,
                 room.side,

@@ -12,7 +12,7 @@ from octavo.documents.changes import Added, Changed, Diff, Entry, Inside, Moved,
 from octavo.documents.source_diff import Hunk
 from octavo.tui.page.change_context import Placed, folded, name_of, naming
 from octavo.tui.page.compared import Compared
-from octavo.tui.page.diff_units import Changes, DiffUnit, Unfolding, cut
+from octavo.tui.page.diff_units import Changes, DiffUnit, Unfolding, cut, source_units
 from octavo.tui.page.slices import is_long
 from octavo.tui.page.threads import ThreadLine
 
@@ -63,9 +63,7 @@ def source_changes(hunks: Sequence[Hunk]) -> Changes:
         if hunk.skipped:
             text = f"{hunk.skipped} {'line' if hunk.skipped == 1 else 'lines'} unchanged"
             out.units.append(DiffUnit("label", text=text))
-        out.units.append(
-            DiffUnit("lines", Block("change", key=f"change {out.count}"), lines=hunk.lines, change=out.count)
-        )
+        out.units += source_units(hunk.lines, out.count)
         out.count += 1
     return out
 

@@ -9,6 +9,7 @@ from octavo.documents.blocks import Block, Document
 from octavo.documents.changes import Diff
 from octavo.documents.diff import diff
 from octavo.documents.source_diff import Hunk, source_diff
+from octavo.tui.page.slices import is_long, kept_slices
 
 
 @dataclass(frozen=True)
@@ -44,4 +45,6 @@ def compare(before: str, after: str) -> Compared:
     from octavo.documents.parse import parse  # the parser takes 30 ms to load, and no frame needs it
 
     old, new = parse(before), parse(after)
+    for block in filter(is_long, (*old.blocks, *new.blocks)):
+        kept_slices(block)  # the diff is made of them, and they are cut here off the event loop
     return Compared(diff(old, new), old, new)

@@ -12,6 +12,9 @@ from octavo.tui.page.threads import ThreadLine
 from octavo.tui.page.two_sides import TwoSided
 from octavo.tui.page.whereabouts import Whereabouts
 
+_SLICES_WITH_IT = 6
+"""Slices of a block that are looked at for where one stood: all of them together may take seconds to be set."""
+
 
 class GoingAbout(TwoSided):
     """A diff one goes about in. A subclass makes its units (`make_galley`)."""
@@ -125,12 +128,16 @@ class GoingAbout(TwoSided):
     def _stop_on(self, block: Block) -> Stop | None:
         """Where a block is shown, or else one of its name."""
         named: Stop | None = None
+        tries = _SLICES_WITH_IT
         for unit, each in enumerate(self.changed.units):
             if (block.kind == "thread" and each.threads) or each.holds(block.key):
                 for stop in self.stops_of(unit):
                     if stop[3] is block:
                         return stop
                     named = named or (stop if stop[3].key == block.key else None)
+                tries -= not each.threads
+                if not tries:
+                    break
         return named
 
     # Going

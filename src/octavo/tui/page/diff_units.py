@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import TypeVar
 
-from octavo.documents.blocks import Block
-from octavo.documents.changes import Added, Changed, Entry, Line, Lines, Moved, Removed, Setting, Table
+from octavo.documents.blocks import Block, Run
+from octavo.documents.changes import Added, Changed, Entry, Line, Lines, Moved, Removed, Setting, Table, Word, Words
 from octavo.tui.page.setting import trail
-from octavo.tui.page.slices import slices
+from octavo.tui.page.slices import MOST, is_long, kept_slices, slices, texts, weight
 from octavo.tui.page.threads import ThreadLine
 
 T = TypeVar("T")
-_ROWS, _LINES = 60, 300
-"""How many entries of a table that changed, and lines of code, are set at a time."""
+_ROWS, _LINE = 60, 90
+"""How many entries of a table that changed are set at a time, and what a line of code weighs beside its letters."""
+CONTEXT = 3
+"""Unchanged lines of code on each side of changed ones."""
 
 
 @dataclass(frozen=True)
@@ -106,22 +109,32 @@ def cut(unit: DiffUnit) -> list[DiffUnit]:
     """A unit in slices; only the unit when it is not long."""
     match unit.entry:
         case None if unit.kind == "block" and unit.block is not None:
-            olds = list(slices(unit.old)) if unit.old is not None else []
+            olds = kept_slices(unit.old) if unit.old is not None else ()
             return [
                 replace(each, block=piece, old=olds[at] if at < len(olds) else None)
-                for at, (each, piece) in enumerate(_numbered(unit, list(slices(unit.block))))
+                for at, (each, piece) in enumerate(_numbered(unit, kept_slices(unit.block)))
             ]
         case Added(block=block):
-            return [
-                replace(each, block=piece, entry=Added(piece)) for each, piece in _numbered(unit, list(slices(block)))
-            ]
+            return [replace(each, block=piece, entry=Added(piece)) for each, piece in _numbered(unit, _shown(block))]
         case Removed(block=block):
-            return [
-                replace(each, block=piece, entry=Removed(piece)) for each, piece in _numbered(unit, list(slices(block)))
-            ]
+            return [replace(each, block=piece, entry=Removed(piece)) for each, piece in _numbered(unit, _shown(block))]
         case Changed() | Moved() as entry:
             return [replace(each, entry=piece) for each, piece in _numbered(unit, _entries(entry))]
     return [unit]
+
+
+def source_units(lines: Sequence[Line], count: int) -> Iterator[DiffUnit]:
+    """The units of lines of source that changed: the change numbered `count`."""
+    block = Block("change", key=f"change {count}")
+    for at, some in enumerate(_stretches([part for line in lines for part in _parts(line)])):
+        yield DiffUnit("lines", block, lines=tuple(some), change=-1 if at else count, tight=at > 0)
+
+
+def _shown(block: Block) -> Sequence[Block]:
+    """A block that came or went in slices. Of its tabs all are on show, so each is cut by itself."""
+    if block.kind != "tabs" or not is_long(block):
+        return kept_slices(block)
+    return [piece for tab in block.children for piece in kept_slices(block._replace(children=(tab,)))]
 
 
 def _numbered(unit: DiffUnit, pieces: Sequence[T]) -> list[tuple[DiffUnit, T]]:
@@ -133,9 +146,120 @@ def _numbered(unit: DiffUnit, pieces: Sequence[T]) -> list[tuple[DiffUnit, T]]:
 
 def _entries(entry: Changed | Moved) -> list[Entry]:
     match entry.parts:
-        case Table(rows=rows) as table if len(rows) > _ROWS:
-            parts = [replace(table, rows=rows[at : at + _ROWS]) for at in range(0, len(rows), _ROWS)]
-            return [replace(entry, parts=part) for part in parts]
-        case Lines(lines=lines) if len(lines) > _LINES:
-            return [replace(entry, parts=Lines(lines[at : at + _LINES])) for at in range(0, len(lines), _LINES)]
+        case Table(rows=rows) as table:
+            return _tables(entry, table) if len(rows) > _ROWS or any(map(_is_wordy, rows)) else [entry]
+        case Lines(lines=lines):
+            pieces = list(_stretches([part for line in lines for part in _parts(line)]))
+            return [replace(entry, parts=Lines(tuple(piece))) for piece in pieces] if len(pieces) > 1 else [entry]
+        case Words(words=words) as parts if not parts.is_rewritten and not any(
+            _is_long(word.run.text) for word in words
+        ):
+            chunks = list(_chunks(words))
+            return (
+                [replace(entry, parts=replace(parts, words=chunk)) for chunk in chunks] if len(chunks) > 1 else [entry]
+            )
+        case None | Words() if is_long(entry.old) or is_long(entry.new):
+            pairs = zip_longest(kept_slices(entry.old), kept_slices(entry.new))
+            return [_pair(entry, old, new) for old, new in pairs]
     return [entry]
+
+
+def _pair(entry: Changed | Moved, old: Block | None, new: Block | None) -> Entry:
+    if old is not None and new is not None:
+        return replace(entry, old=old, new=new)
+    if new is not None:
+        return Added(new)
+    assert old is not None, "One of them is longer"
+    return Removed(old)
+
+
+def _tables(entry: Changed | Moved, table: Table) -> list[Entry]:
+    """A table in parts of some rows. A row with more in it than is set at a time is shown as it was and as it is."""
+    out: list[Entry] = []
+    some: list[Entry] = []
+    for row in table.rows:
+        if _is_wordy(row):
+            out += [replace(entry, parts=replace(table, rows=tuple(some)))] if some else []
+            some = []
+            was = [row.old] if isinstance(row, (Changed, Moved)) else [row.block] if isinstance(row, Removed) else []
+            now = [row.new] if isinstance(row, (Changed, Moved)) else [row.block] if isinstance(row, Added) else []
+            out += [Removed(piece) for each in was for piece in slices(entry.old._replace(children=(each,)))]
+            out += [Added(piece) for each in now for piece in slices(entry.new._replace(children=(each,)))]
+        else:
+            some.append(row)
+        if len(some) >= _ROWS:
+            out.append(replace(entry, parts=replace(table, rows=tuple(some))))
+            some = []
+    return [*out, replace(entry, parts=replace(table, rows=tuple(some)))] if some else out
+
+
+def _is_wordy(row: Entry) -> bool:
+    """Whether a row that is not the same on both sides holds more than is set at a time."""
+    match row:
+        case Changed(old=old, new=new) | Moved(old=old, new=new):
+            return weight(old, 4 * MOST) + weight(new, 4 * MOST) > 4 * MOST
+        case Added(block=block) | Removed(block=block):
+            return weight(block, 2 * MOST) > 2 * MOST
+    return False
+
+
+def _chunks(words: Sequence[Word]) -> Iterator[tuple[Word, ...]]:
+    """Words of a text, so many as are set at a time."""
+    some: list[Word] = []
+    held = 0
+    for word in words:
+        for part in _pieces_of(word):
+            some.append(part)
+            held += len(part.run.text) * (1 if part.run.text.isascii() else 4)
+            if held > MOST:
+                yield tuple(some)
+                some, held = [], 0
+    if some:
+        yield tuple(some)
+
+
+def _pieces_of(word: Word) -> Iterator[Word]:
+    """A stretch of words as several, where it is one that stayed as it was."""
+    if word.op != "equal" or len(word.run.text) <= MOST or word.old is not None:
+        yield word
+        return
+    for text in texts(word.run.text):
+        yield replace(word, run=word.run._replace(text=text))
+
+
+def _stretches(lines: Sequence[Line]) -> Iterator[list[Line]]:
+    """Lines of code or source, so many as are set at a time. Those far from a change are only counted: they stay
+    together."""
+    near = bytearray(len(lines) + 2 * CONTEXT)
+    for at, line in enumerate(lines):
+        if line.op != "equal":
+            near[at : at + 2 * CONTEXT + 1] = b"\1" * (2 * CONTEXT + 1)
+    some: list[Line] = []
+    held = 0
+    for at, line in enumerate(lines):
+        if held > MOST and (not near[at + CONTEXT] or held > 2 * MOST):
+            yield some
+            some, held = [], 0
+        some.append(line)
+        held += len(line.old) + len(line.new) + _LINE if near[at + CONTEXT] else 0
+    if some:
+        yield some
+
+
+def _parts(line: Line) -> Iterator[Line]:
+    """A line that is too long to be set at a time as several."""
+    if not _is_long(line.old) and not _is_long(line.new):
+        yield line
+        return
+    if line.op == "equal":
+        for text in texts(line.new):
+            yield replace(line, old=text, new=text, words=(Word("equal", Run(text)),))
+        return
+    for text in texts(line.old) if line.op != "insert" else ():
+        yield replace(line, op="delete", old=text, new="", words=(Word("delete", Run(text)),))
+    for text in texts(line.new) if line.op != "delete" else ():
+        yield replace(line, op="insert", old="", new=text, words=(Word("insert", Run(text)),))
+
+
+def _is_long(text: str) -> bool:
+    return len(text) > 2 * MOST

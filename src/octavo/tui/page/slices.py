@@ -25,6 +25,8 @@ _JOINING = "\u200d\ufe0e\ufe0f"
 _BESIDE = 6
 """Cards and images stand one, two or three beside one another."""
 _BROKEN = re.compile(r"\\\\(?:\[[^\]]*\])?")
+_KEPT = 12
+_kept: dict[int, tuple[Block, list[Block]]] = {}
 DRAWN = 6000
 """Characters of the source of a diagram that is drawn."""
 
@@ -110,6 +112,18 @@ def slices(block: Block, most: float = MOST) -> Iterator[Block]:
         yield block  # there is no place to cut it
     else:
         yield _placed(before, is_first=False, is_last=True)
+
+
+def kept_slices(block: Block) -> Sequence[Block]:
+    """All slices of a block, for those who need them again and again: those of the long blocks asked for last are kept."""
+    if (known := _kept.get(id(block))) is not None and known[0] is block:
+        return known[1]
+    found = list(slices(block))
+    if len(found) > 1:
+        _kept[id(block)] = (block, found)
+        while len(_kept) > _KEPT:
+            _kept.pop(next(iter(_kept)), None)
+    return found
 
 
 def _placed(piece: Block, *, is_first: bool, is_last: bool) -> Block:
@@ -245,6 +259,12 @@ def _words(runs: Sequence[Run], most: float) -> Iterator[tuple[Run, ...]]:
             room = max(0, room - (len(text) - at) * dear)
     if row:
         yield tuple(row)
+
+
+def texts(text: str) -> Iterator[str]:
+    """A long text a while at a time, as `slices` cuts a paragraph of it."""
+    for runs in _words([Run(text)], MOST):
+        yield runs[0].text
 
 
 def _edge(text: str, room: int, word: int) -> tuple[int, int] | None:
