@@ -206,7 +206,7 @@ class Known:
         asked = [each for each in self._session.activity() if not each.given_up]
         if not asked:
             return "● saved", "$octavo-muted"
-        if not (wrong := _wrong(asked[-1].status)):
+        if not (wrong := _wrong(asked[-1].status) or ("failing" if self.organizations.error is not None else "")):
             return f"● live {short_age(asked[-1].moment)}", "$success"
         last_good = next((each.moment for each in reversed(asked) if not _wrong(each.status)), asked[0].moment)
         return f"○ {wrong} {short_age(last_good)}", "$warning"
@@ -299,12 +299,34 @@ class Known:
     def _show_organizations(self, snapshot: Snapshot[ListPage[Organization]]) -> None:
         self.organizations = snapshot
         known = snapshot.value.items if snapshot.value else ()
+        if self.organization is not None and self._left(self.organization):
+            self.organization, self.spaces = None, Snapshot()
+            if leave := self._leave.pop("spaces", None):
+                leave()
         if not known:
             self.spaces_changed.publish(None)
         elif self.organization is None and self._session is not None:
             last = self._session.state.recall("organization")
             self.choose(next((each for each in known if each.id == last), known[0]))
         self._frame()
+
+    def _left(self, organization: Organization) -> bool:
+        """Whether one is not in an organization any more: nothing less than all of them, as they are now, says so."""
+        value, answer = self.organizations.value, self.organizations
+        is_all = value is not None and not (value.unreadable or value.next or answer.error or answer.loading)
+        return is_all and value is not None and organization.id not in [each.id for each in value.items]
+
+    @property
+    def nowhere(self) -> tuple[str, str] | None:
+        """What is wrong and why, where there is no organization to show anything of. None while that is still asked."""
+        answer = self.organizations
+        if self.organization is not None or (answer.value is None and answer.error is None):
+            return None
+        if answer.error is not None:
+            return "Organizations did not load", str(answer.error)
+        if answer.value is not None and answer.value.unreadable:
+            return "Organizations cannot be read", "The server sent them in a form Octavo does not know."
+        return "You are in no organization", "Ask an administrator for an invitation, or sign in with another key."
 
     def _show_spaces(self, snapshot: Snapshot[ListPage[Space]]) -> None:
         if snapshot.value is not None and self.organization is not None:

@@ -26,6 +26,8 @@ from octavo.tui.widgets.notices import Notices
 
 if TYPE_CHECKING:
     from octavo.tui.app import Octavo
+    from octavo.tui.widgets.rows import Rows
+    from octavo.tui.widgets.tree import Tree
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -108,6 +110,18 @@ class Following:
 
 
 def _nothing() -> None: ...
+
+
+def tell_what_is_missing(rows: Rows[Any], what: str, answers: Sequence[Snapshot[Any]]) -> None:
+    """Say in a list that is made of several answers that some of them are not here, did not come or are not whole."""
+    failed = [each.error for each in answers if each.error is not None]
+    if failed:
+        more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
+        rows.fail(f"Some {what} did not load", f"{failed[0]}{more}")
+    elif any(each.value is None for each in answers):
+        rows.wait_for(what)
+    else:
+        rows.lacks(sum(getattr(each.value, "unreadable", 0) for each in answers))
 
 
 class View(Explained, Screen[None]):
@@ -240,6 +254,18 @@ class View(Explained, Screen[None]):
     def action_up(self) -> None:
         if not self.go_up():
             self.octavo.trail.leave_screen()
+
+    def show_nowhere(self, rows: Rows[Any] | Tree, what: str) -> bool:
+        """Say in a list why there is no organization to show anything of, or that it is asked for. False: there is one."""
+        if self.octavo.known.organization is not None:
+            return False
+        if rows.keys:
+            rows.show(())
+        if (why := self.octavo.known.nowhere) is not None:
+            rows.fail(*why)
+        else:
+            rows.wait_for(what)
+        return True
 
     def action_refresh(self) -> None:
         """Ask again for everything on show. What is shown stays until the answers are here."""

@@ -65,12 +65,15 @@ class Spaces(View):
 
     def _show_spaces(self) -> None:
         snapshot = self.octavo.known.spaces
+        if self.show_nowhere(self.nav.spaces, "spaces"):
+            return
         if snapshot.value is None:
             self.nav.spaces.wait_for("spaces")
-            if error := snapshot.error or self.octavo.known.organizations.error:
-                self.nav.spaces.fail("Spaces did not load", str(error))
+            if snapshot.error is not None:
+                self.nav.spaces.fail("Spaces did not load", str(snapshot.error))
             return
         self.nav.show_spaces(self._collections, snapshot.value.items)
+        self.nav.spaces.lacks(snapshot.value.unreadable)
         if snapshot.error is not None:
             self.nav.spaces.fail("Spaces could not be refreshed", str(snapshot.error))
         if self.space is not None:

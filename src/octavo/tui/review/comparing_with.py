@@ -130,6 +130,11 @@ class ComparingWith(Comparing):
             self.call_later(self._follow_changes)
         self.find_changes()
 
+    @property
+    def unreadable(self) -> int:
+        """How much of what the server lists as changed could not be read."""
+        return self._listed.unreadable if self._listed is not None else 0
+
     def _show_reviews(self, snapshot: Snapshot[ListPage[Review]]) -> None:
         self._reviews = snapshot.value.items if snapshot.value else ()
         self.show_reviews()

@@ -159,6 +159,7 @@ class ChangeRequestScreen(TakingBack, Proposing):
         self._readable = [key for key in self._stops if key in by_key]
         begins, here = not self.page_tree.keys, str(self.page_tree.key)
         self.page_tree.show(found)
+        self.page_tree.lacks(self.unreadable)
         if self.trouble:
             self.could_not_compare(self.trouble)
         if begins or here not in self._stops:

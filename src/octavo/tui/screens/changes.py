@@ -120,13 +120,18 @@ class ChangesScreen(TwoPanes, Proposing):
 
     def on_mount(self) -> None:
         self.octavo.known.organization_changed.subscribe(self, self._enter)
-        self.octavo.known.spaces_changed.subscribe(self, lambda _: self.rows.redraw())
+        self.octavo.known.spaces_changed.subscribe(self, lambda _: self._spaces_changed())
         if self.octavo.known.organization is not None:
             self._enter(self.octavo.known.organization)
+        self._spaces_changed()
         order = self.octavo.session.state.recall("order of change requests")
         self._order = order if order in listing.ORDERS else "space"
         self.watch(self.rows, "scroll_y", self._look_soon, init=False)
         self.rows.focus()
+
+    def _spaces_changed(self) -> None:
+        if not self.show_nowhere(self.rows, "change requests"):
+            self.rows.redraw()
 
     def _enter(self, organization: Organization) -> None:
         self._lists.clear()
@@ -158,13 +163,13 @@ class ChangesScreen(TwoPanes, Proposing):
             untold = listing.untold(items, self._only, self.standings.of)
             items = sorted(listing.narrowed(items, self._only, self.standings.of), key=self._space_title)
             items.sort(key=lambda each: listing.ORDERS[self._order][1](each, self.standings.of(each)))
-            total = snapshot.value.count if snapshot.value.next else None
             some = bool(self._only or self._only_mine)
             self.rows.empty = "No change request in this state is among those." if some else NOTHING
             if untold and self._still_looks(untold):
                 self.rows.empty = "None so far: still looking."
             self.rows.hint = "esc shows all" if self._only else "@ shows all" if some else NEXT
-            self.rows.show(items, total=total)
+            self.rows.show(items, total=snapshot.value.count if snapshot.value.next else None)
+            self.rows.lacks(snapshot.value.unreadable)
             self._find(untold)
             self._look_soon()
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import on
 from textual.binding import Binding, BindingType
@@ -24,6 +24,7 @@ from octavo.tui.ages import plural, short_age
 from octavo.tui.beside_thread import BesideThread
 from octavo.tui.known import HELD
 from octavo.tui.panes import TwoPanes
+from octavo.tui.screen import tell_what_is_missing
 from octavo.tui.triage import Narrowing, Thread
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Heading, Row, Rows
@@ -67,8 +68,8 @@ class CommentsScreen(TwoPanes, BesideThread):
     def __init__(self) -> None:
         super().__init__()
         self._found: dict[str, tuple[Discussion, str, Snapshot[ListPage[Comment]]]] = {}
-        self._listing: set[str] = set()
-        """The lists of change requests that are not here yet: each of those has threads."""
+        self._lists: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
+        """The lists of change requests, by their status: each of those has threads."""
         self._complete = False
         self._narrowing: tuple[Narrowing, ...] = ()
         self._order = "place"
@@ -116,12 +117,15 @@ class CommentsScreen(TwoPanes, BesideThread):
         self._order = order if order in triage.ORDERS else "place"
         if self.octavo.known.organization is not None:
             self._enter(self.octavo.known.organization)
+        else:
+            self._follow_places()
         self.thread.not_for_this = lambda: several_threads.why_not_one(self.rows.ticked, self.rows.key)
         self.rows.focus()
 
     def _enter(self, organization: Organization) -> None:
         self.following.stop()
         self._found.clear()
+        self._lists.clear()
         self._complete, self._narrowing = False, ()
         self.rows.wait_for("threads")
         at = OrganizationRef(organization_id=organization.id)
@@ -131,15 +135,19 @@ class CommentsScreen(TwoPanes, BesideThread):
         self._follow_places()
 
     def _follow_places(self) -> None:
+        if self.show_nowhere(self.rows, "threads"):
+            return
         spaces = self.octavo.known.spaces.value.items if self.octavo.known.spaces.value else ()
+        if self.octavo.known.spaces.error is not None or not spaces:
+            self._draw_list()
         for space in spaces:
-            op = comments.List(at=space.ref, status="all", format="markdown", limit=200)
-            self.follow_whole(
-                f"space {space.id}", op, partial(self._show, f"space {space.id}", space.ref, space.title.upper())
-            )
+            key, op = f"space {space.id}", comments.List(at=space.ref, status="all", format="markdown", limit=200)
+            self.follow_whole(key, op, partial(self._show, key, space.ref, space.title.upper()))
 
     def _show_change_requests(self, status: str, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
-        (self._listing.add if snapshot.loading else self._listing.discard)(status)
+        self._lists[status] = snapshot
+        if snapshot.error is not None or not self._found:
+            self._draw_list()
         for each in snapshot.value.items if snapshot.value else ():
             if each.space is None:
                 continue
@@ -190,16 +198,15 @@ class CommentsScreen(TwoPanes, BesideThread):
         if not self._complete:
             # Places arrive one by one: until all are here the cursor waits at the top.
             self.rows.action_first()
-            self._complete = not self._listing and not any(snapshot.loading for _, _, snapshot in self._found.values())
-        loading = any(snapshot.loading and snapshot.value is None for _, _, snapshot in self._found.values())
-        failed = [snapshot.error for _, _, snapshot in self._found.values() if snapshot.error is not None]
-        if loading and not threads:
-            self.rows.wait_for("threads")
-        if failed:
-            more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
-            self.rows.fail("Some threads did not load", f"{failed[0]}{more}")
+            self._complete = not any(each.loading for each in self._answers)
+        tell_what_is_missing(self.rows, "threads", self._answers)
         self._say_where()
         self._draw_thread()
+
+    @property
+    def _answers(self) -> list[Snapshot[Any]]:
+        """What tells where threads are, and the threads there."""
+        return [self.octavo.known.spaces, *self._lists.values(), *(found for _, _, found in self._found.values())]
 
     def _headings(self, thread: Thread) -> Sequence[Heading]:
         return [self._places[thread.place], Heading(thread.page)] if self._order == "place" else []

@@ -173,6 +173,7 @@ class ContentScreen(AtHand, Travelling, CopiesLater):  # the first says what it 
     def draw_pages(self) -> None:
         if self.pages is not None:
             self.nav.show_pages(self.pages, open_counts(self.threads), self.unsent)
+            self.pages_tree.lacks(self.pages.unreadable)
             if trouble := self._troubles.get("tree"):
                 self.pages_tree.fail("Pages could not be refreshed", trouble)
 

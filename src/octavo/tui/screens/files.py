@@ -135,6 +135,7 @@ class FilesScreen(View):
                 "used": lambda file: (used[file.id], file.name.lower()),
             }
             self.rows.show(sorted(snapshot.value.items, key=orders[self._order]))
+            self.rows.lacks(snapshot.value.unreadable)
         if snapshot.error is not None:
             self.rows.fail("Files did not load", str(snapshot.error))
         self._draw_about()
@@ -210,6 +211,7 @@ class FilesScreen(View):
             places = {key_of(each): each for each in snapshot.value.items}
             pages = {each.page.id for each in places.values() if each.page}
             self.uses.show(list(places.values()))
+            self.uses.lacks(snapshot.value.unreadable)
             self.query_one("#uses-title", Static).update(
                 f"USED ON {plural(len(pages), 'page')}" if pages else "USED ON"
             )

@@ -43,6 +43,8 @@ class Seat:
     role: str | None = None
     known: bool = False
     spaces: tuple[Space, ...] | None = None
+    lacks: int = 0
+    """How much of what the server said of them could not be read."""
     trouble: str = ""
     """Why its spaces did not load, or are not fresh."""
 
@@ -165,6 +167,9 @@ class HomeScreen(Addressed):
         snapshot = self.octavo.known.organizations
         known = snapshot.value.items if snapshot.value else ()
         if [seat.organization for seat in self._seats.values()] != list(known):
+            for left in self._seats.keys() - {each.id for each in known}:
+                self.follow(f"spaces {left}", None)
+                self.follow(f"member {left}", None)
             self._seats = {each.id: replace(self._seats.get(each.id, Seat(each)), organization=each) for each in known}
             for organization in known[:MOST_SEATS]:
                 at = OrganizationRef(organization_id=organization.id)
@@ -175,24 +180,30 @@ class HomeScreen(Addressed):
                 self.organizations.go_to(self.octavo.known.organization.id)
         elif snapshot.value is not None and not known:
             self._draw()
+        elif not known:
+            self._draw_spaces()
         if self.octavo.known.me is not None:
             for organization in known[:MOST_SEATS]:
                 at = OrganizationRef(organization_id=organization.id)
                 member = GetMember(at=at, user_id=self.octavo.known.me.id)
                 self.follow(f"member {organization.id}", member, partial(self._show_member, organization.id))
+        if snapshot.value is not None:
+            self.organizations.lacks(snapshot.value.unreadable)
         if snapshot.error is not None:
             self.organizations.fail("Organizations did not load", str(snapshot.error))
 
     def _show_spaces(self, organization: str, snapshot: Snapshot[ListPage[Space]]) -> None:
         seat = self._seats[organization]
         known = snapshot.value.items if snapshot.value is not None else seat.spaces
+        lacks = snapshot.value.unreadable if snapshot.value is not None else seat.lacks
         trouble = str(snapshot.error) if snapshot.error is not None else ""
-        self._seats[organization] = replace(seat, spaces=known, trouble=trouble)
+        self._seats[organization] = replace(seat, spaces=known, lacks=lacks, trouble=trouble)
         self._draw()
 
     def _show_changes(self, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
         if snapshot.value is not None:
             self.changes.show(snapshot.value.items)
+            self.changes.lacks(snapshot.value.unreadable)
         if snapshot.error is not None:
             self.changes.fail("Change requests did not load", str(snapshot.error))
 
@@ -208,11 +219,15 @@ class HomeScreen(Addressed):
     def _draw_spaces(self) -> None:
         seat = self.organizations.item
         if seat is None:
+            self.follow("changes", None)
+            for rows, what in ((self.spaces, "spaces"), (self.changes, "change requests")):
+                self.show_nowhere(rows, what)
             return
         self.query_one("#spaces-title", Static).update(Content(f"SPACES OF {seat.organization.title.upper()}"))
         if seat.spaces is not None:
             self.spaces.empty, self.spaces.hint = "There is no space here that you may see.", "2 content   s search"
             self.spaces.show(seat.spaces)
+            self.spaces.lacks(seat.lacks)
         elif not seat.trouble:
             self.spaces.wait_for(f"the spaces of {seat.organization.title}")
         if seat.trouble:

@@ -164,6 +164,7 @@ class LinksScreen(View):
         if snapshot.value is not None:
             self.rows.empty = _NOTHING[section]
             self.rows.show(sorted(places.values(), key=lambda each: order.get(self._page_of(each), len(order))))
+            self.rows.lacks(snapshot.value.unreadable)
         else:
             self.rows.show(())
             self.rows.wait_for(f"the links of {self.space.title}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -88,7 +88,7 @@ class SearchScreen(Dialog[None]):
         self._following = Following(self)
         self._pages: Snapshot[ListPage[search.SpaceHit]] = Snapshot()
         self._of_space: Snapshot[ListPage[search.PageHit]] = Snapshot()
-        self._changes: dict[str, tuple[ChangeRequest, ...]] = {}
+        self._changes: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
         self._only_space: SpaceRef | None = None
         self._timer: Timer | None = None
         self._chose = False
@@ -130,7 +130,9 @@ class SearchScreen(Dialog[None]):
             op = ListOfOrganization(at=at, status=status, limit=100)
 
             def show(snapshot: Snapshot[ListPage[ChangeRequest]], status: str = status) -> None:
-                self._changes[status] = snapshot.value.items if snapshot.value else ()
+                self._changes[status] = snapshot
+                if self.words:
+                    self._show()
 
             self._following.follow(status, op, show)
         self.query_one("#query", Line).focus()
@@ -181,14 +183,17 @@ class SearchScreen(Dialog[None]):
             self.rows.show(())
             return
         hits = [*self._page_hits(), *self._change_hits(), *self._space_hits()]
-        error, loading = self._pages.error or self._of_space.error, self._pages.loading or self._of_space.loading
+        # Change requests and spaces are looked for here, among those that are known.
+        of: list[Snapshot[Any]] = [self._pages, self._of_space, self.octavo.known.spaces, *self._changes.values()]
+        error = next((each.error for each in of if each.error is not None), None)
+        loading = any(each.loading and each.value is None for each in of)
         self.rows.empty = "Searching…" if loading else f"Nothing holds “{self.words[:60]}”."
         self.rows.show(hits)
         if not self._chose:
             # What the server finds comes later than what is known here: the cursor waits at the top for it.
             self.rows.action_first()
         if error is not None:
-            self.rows.fail("The server could not search", str(error))
+            self.rows.fail("Not everything could be searched", str(error))
         self._say_scope(("1 result" if len(hits) == 1 else f"{len(hits)} results") if hits else "")
 
     def _page_hits(self) -> list[Hit]:
@@ -223,7 +228,7 @@ class SearchScreen(Dialog[None]):
 
     def _change_hits(self) -> list[Hit]:
         words = self.words.lower().split()
-        found = [each for items in self._changes.values() for each in items]
+        found = [each for known in self._changes.values() if known.value for each in known.value.items]
         return [
             Hit(
                 "change request",

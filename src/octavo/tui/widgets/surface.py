@@ -179,6 +179,12 @@ class Surface(Scrolling, inherit_bindings=False):
         self._failure = (what, cause)
         self._lay_out_again()
 
+    def lacks(self, unreadable: int) -> None:
+        """Say that there may be something here all the same, when nothing is: so much of the answer is left out."""
+        if unreadable and not self._unfiltered:
+            what = f"{plural(unreadable, 'part')} of the answer could not be read"
+            self.fail(what, "It has a form Octavo does not know. A newer Octavo may.")
+
     def settled(self) -> None:
         """There is an answer: nothing is waited for, nothing has failed."""
         self._failure = None

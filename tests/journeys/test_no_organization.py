@@ -1,0 +1,92 @@
+"""Where organizations do not load, cannot be read or are left, nothing says that there is nothing to do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from octavo.api import change_requests, organizations, spaces
+from octavo.api.places import OrganizationRef
+from octavo.server.app import Platform
+from tests.journeys.moods import serving
+from tests.journeys.stage import MARA, Run, Stage
+
+NOTHING = ("No change request is", "No thread is", "Nothing here", "no space here")
+
+
+def answering(platform: Platform, path: str, status: int, answer: Any) -> Any:
+    """The platform, but what is asked at the end of `path` is answered so."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and scope["path"].endswith(path):
+            body = json.dumps(answer).encode()
+            headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+            await send({"type": "http.response.start", "status": status, "headers": headers})
+            await send({"type": "http.response.body", "body": body})
+        else:
+            await platform(scope, receive, send)
+
+    return app
+
+
+async def look_at_all(run: Run, said: str, *, is_live: bool = True) -> None:
+    for view in "1234":
+        await run.press(view)
+        await run.see(said)
+        assert [words for words in NOTHING if words in run.text] == []
+        assert is_live == ("● live" in run.text)
+
+
+@pytest.mark.parametrize(
+    ("status", "answer", "said"),
+    [
+        (403, {"error": {"code": 403, "message": "It is Sunday."}}, "Organizations did not"),
+        (200, {"items": "none"}, "Organizations did not"),
+        (200, {"items": [{"id": 5}]}, "Organizations cannot"),
+        (200, {"items": []}, "You are in no"),
+    ],
+)
+async def test_no_view_says_that_there_is_nothing_where_no_organization_is_known(
+    stage: Stage, status: int, answer: Any, said: str
+) -> None:
+    @asynccontextmanager
+    async def over(platform: Platform) -> AsyncIterator[str]:
+        async with serving(answering(platform, "/v1/orgs", status, answer)) as origin:
+            yield origin
+
+    async with stage.play(over=over, start="home") as run:
+        await look_at_all(run, f"✗ {said}", is_live="did not" not in said)
+        if status == 403:
+            assert "It is Sunday." in run.text
+
+
+async def test_an_organization_that_was_left_is_gone_and_all_can_be_asked_again(stage: Stage) -> None:
+    async with stage.play(start="home") as run:
+        known = run.app.known.organizations.value
+        assert known is not None
+        for left, organization in enumerate(known.items, 1):
+            at = OrganizationRef(organization_id=organization.id)
+            await run.ask(organizations.DeleteMember(at=at, user_id=MARA), MARA)
+            await run.press("R")
+            await run.settle()
+            rest = [each.title for each in known.items[left:]]
+            await run.until(lambda rest=rest: [each.title for each in run.app.known.organizations.value.items] == rest)  # type: ignore[misc, union-attr]  # it is known
+            assert (run.app.known.organization is None) == (not rest)
+        await look_at_all(run, "✗ You are in no")
+
+
+async def test_what_some_lists_did_not_say_is_missing_in_what_is_made_of_several(stage: Stage) -> None:
+    def refuse(platform: Platform) -> None:
+        platform.refuse_next(spaces.List, 403, "Spaces are counted today.", times=9)
+        platform.refuse_next(change_requests.ListOfOrganization, 403, "They are being sorted.", times=99)
+
+    async with stage.play(start="comments", change=refuse) as run:
+        await run.see("Some threads did not load", "Spaces are counted today. (and 2 more)")
+        assert "No thread is" not in run.text
+        await run.press("s", *"zzz")
+        await run.see("Not everything could be searched")
+        assert "Nothing holds" not in run.text
