@@ -118,7 +118,7 @@ EMPTY = (
 """What a list says that has nothing in it."""
 
 FIRST_LOADS: list[tuple[str, type[Operation[Any]], tuple[str, ...], str, str]] = [
-    ("content", organizations.List, (), "Spaces did not load", "Harbour API › Welcome"),
+    ("content", organizations.List, (), "Organizations did not load", "Harbour API › Welcome"),
     ("content", spaces.List, (), "Spaces did not load", "Harbour API › Welcome"),
     ("content", content.ListPages, (), "Pages did not load", "Harbour API › Welcome"),
     ("content", content.GetPage, (), "Welcome did not load", "how deep is the water now"),
