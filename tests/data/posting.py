@@ -25,6 +25,8 @@ T = TypeVar("T")
 
 DEADLINE, SETTLE = 0.5, 0.5
 PAGES = 11
+PATIENT = 3
+"""How often a person lets it be looked for before they say that it shall be sent again: three seconds."""
 
 
 def words(who: str, number: int) -> str:
@@ -76,7 +78,7 @@ async def main(folder: str, origin: str, spaces: str, who: str, how_many: str, d
             await asyncio.sleep(0.02)
     while any(decides or not entry.asks for entry in outbox.entries):
         for entry in outbox.entries:
-            if decides and entry.asks:
+            if decides and entry.asks and entry.rounds >= PATIENT:
                 await outbox.retry(entry.id)
         await asyncio.sleep(0.05)
     await outbox.close()

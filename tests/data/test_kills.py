@@ -113,7 +113,7 @@ async def test_nothing_is_lost_or_doubled_or_overtakes(seed: int, tmp_path: Path
     def toxic() -> Toxic:
         if chance.random() >= 0.45:
             return Toxic()
-        return chance.choice(HELD_BACK if holds_back and chance.random() < 0.4 else TOXICS)
+        return chance.choice(HELD_BACK if holds_back and chance.random() < 0.5 else TOXICS)
 
     async with served(platform) as port, FaultProxy("127.0.0.1", port, otherwise=toxic) as proxy:
         posting, everybody = _Posting(tmp_path, proxy, spaces, how_many), range(instances)

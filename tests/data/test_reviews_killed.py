@@ -52,16 +52,16 @@ LONGEST_LIFE = 1.5
 """Seconds, for those that have nothing to ask."""
 
 
-async def _review(arguments: tuple[str, ...], asks: asyncio.Event | None = None, moment: float = 0.0) -> bool:
-    """Whether all was sent before it was killed: a `moment` after it `asks` for something, in seconds."""
+async def _review(arguments: tuple[str, ...], proxy: FaultProxy, life: int | None = None, moment: float = 0.0) -> bool:
+    """Whether all was sent before it was killed: `life` requests and a `moment` after it began, in seconds."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "tests.data.reviewing", *arguments, stdout=asyncio.subprocess.PIPE
     )
     assert process.stdout
     assert await process.stdout.readline() == b"ready\n"
-    if asks is not None:
+    if life is not None:
         with suppress(TimeoutError):
-            await asyncio.wait_for(asks.wait(), LONGEST_LIFE)
+            await asyncio.wait_for(proxy.taken(len(proxy.log) + life), LONGEST_LIFE)
         await asyncio.sleep(moment)
         if process.returncode is None:
             process.kill()
@@ -91,23 +91,24 @@ async def test_each_comment_is_sent_once_and_then_the_verdict(kills: int, seed: 
     await ask(change_requests.Update(at=at, status="open"))
     revision = (await ask(change_requests.Get(at=at))).revision or ""
 
-    asks = asyncio.Event()
+    deck: list[bool] = []
+    """Which of the next requests are spoiled: half of them, however few they are."""
 
     def toxic() -> Toxic:
-        asks.set()
-        return chance.choice((*TOXICS, HELD_BACK)) if chance.random() < 0.5 else Toxic()
+        if not deck:
+            deck.extend(chance.sample((True, False) * 5, 10))
+        return chance.choice((*TOXICS, HELD_BACK)) if deck.pop() else Toxic()
 
     killed, finished = 0, False
     async with served(platform) as port, FaultProxy("127.0.0.1", port, otherwise=toxic) as proxy:
         arguments = (str(tmp_path), proxy.origin, at.space_id, at.change_request_id, revision)
         while killed < kills and not finished:
             # Most are killed while a request is under way: in the middle of it, or just before or after it.
-            asks.clear()
-            if killed < kills / 5:
-                asks.set()  # while it writes
-            finished = await _review(arguments, asks, chance.uniform(0.0, 0.03))
+            # The first of them while they write.
+            life = 0 if killed < kills / 5 else chance.choice((1, 1, 2))
+            finished = await _review(arguments, proxy, life, chance.uniform(0.0, 0.03))
             killed += not finished
-        finished = finished or await _review(arguments, None)
+        finished = finished or await _review(arguments, proxy)
     path = f"/spaces/{at.space_id}/change-requests/{at.change_request_id}"
     there = sorted(platform.world.store.all(f"{path}/comments"), key=lambda each: each["postedAt"])
     verdicts = list(platform.world.store.all(f"{path}/reviews"))
