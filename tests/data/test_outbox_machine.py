@@ -158,10 +158,12 @@ class Writes(RuleBasedStateMachine):
         self.run(self.ask(comments.Create(at=self.here, body=Markdown(markdown=words)), "mia"))
         self.elsewhere[words] += 1
 
-    @rule(which=st.integers(0, 1), how=st.sampled_from(["crash", "quit", "undo"]))
+    @rule(which=st.integers(0, 1), how=st.sampled_from(["crash", "quit", "undo", "usurp"]))
     def disturb(self, which: int, how: str) -> None:
         if how == "crash":
             self.crash(which)
+        elif how == "usurp":
+            self.state._locks.clear()  # as if somebody had removed the lock: both are drivers then
         elif how == "quit":
             self.run(self.instances[which].close())
             self.instances[which] = self.start()

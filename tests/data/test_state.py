@@ -155,13 +155,16 @@ def test_a_file_that_is_only_read_may_be_opened_in_another_thread(folder: Path) 
     state.close()
 
 
-def test_the_kernel_takes_a_role_back(folder: Path) -> None:
+def test_the_kernel_takes_a_role_back_though_a_program_it_started_lives_on(folder: Path) -> None:
     code = (
-        "import sys, time; from pathlib import Path; from octavo.data.state import State\n"
-        "role = State(Path(sys.argv[1])).take('outbox'); print('taken', flush=True); time.sleep(60)"
+        "import subprocess, sys, time; from pathlib import Path; from octavo.data.state import State\n"
+        "role = State(Path(sys.argv[1])).take('outbox')\n"
+        "editor = subprocess.Popen([sys.executable, '-c', 'import sys; sys.stdin.read()'], stdin=0, stdout=subprocess.DEVNULL)\n"
+        "print('taken', flush=True); time.sleep(60)"
     )
-    process = subprocess.Popen([sys.executable, "-c", code, str(folder)], stdout=subprocess.PIPE)
+    process = subprocess.Popen([sys.executable, "-c", code, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdout
+    assert process.stdin
     assert process.stdout.readline() == b"taken\n"
     state = State(folder)
     assert state.take("outbox") is None
@@ -169,6 +172,7 @@ def test_the_kernel_takes_a_role_back(folder: Path) -> None:
     process.wait()
     process.stdout.close()
     role = state.take("outbox")
+    process.stdin.close()  # the other program ends with that
     assert role
     role.release()
     state.close()
