@@ -56,6 +56,7 @@ async def main(folder: str, origin: str, space: str, change_request: str, revisi
         await review_with_gathered(
             live, at, "changes-requested", revision, VERDICT, doing="ask for changes", place=PLACE
         )
+        await asyncio.sleep(0.05)
     while outbox.entries:
         for entry in outbox.entries:
             if entry.asks:

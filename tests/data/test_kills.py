@@ -39,6 +39,28 @@ HELD_BACK = tuple(Toxic("hold", seconds=seconds) for seconds in (0.4, 1.5, 4.0))
 
 
 @asynccontextmanager
+async def running(module: str, *arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A program that is ready. It does not outlive the test: the next one may have a proxy at the same port."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", module, *arguments, stdout=asyncio.subprocess.PIPE
+    )
+    try:
+        assert process.stdout
+        assert await process.stdout.readline() == b"ready\n"
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+async def last_words(process: asyncio.subprocess.Process) -> list[str]:
+    """What it says until it ends."""
+    assert process.stdout
+    return (await process.stdout.read()).decode().split("\n")
+
+
+@asynccontextmanager
 async def served(platform: Platform) -> AsyncIterator[int]:
     """The platform on a port of this machine. Through a proxy it is asked under another name, so nobody guards that."""
     config = uvicorn.Config(platform, lifespan="off", ws="none", log_config=None, access_log=False)
@@ -62,19 +84,14 @@ class _Posting:
     async def live(self, who: int, life: int | None, decides: str = "", moment: float = 0.0) -> bool:
         """Whether it finished before it was killed: `life` requests, by whomever, and a `moment` after it began."""
         arguments = (*self._arguments, str(who), self._how_many, decides)
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "tests.data.posting", *arguments, stdout=asyncio.subprocess.PIPE
-        )
-        assert process.stdout
-        assert await process.stdout.readline() == b"ready\n"
-        if life is not None:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._proxy.taken(len(self._proxy.log) + life), LONGEST_LIFE)
-            await asyncio.sleep(moment)
-            if process.returncode is None:
-                process.kill()
-        said = (await process.stdout.read()).decode().split("\n")
-        await process.wait()
+        async with running("tests.data.posting", *arguments) as process:
+            if life is not None:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._proxy.taken(len(self._proxy.log) + life), LONGEST_LIFE)
+                await asyncio.sleep(moment)
+                if process.returncode is None:
+                    process.kill()
+            said = await last_words(process)
         self.acknowledged += sum(line.startswith("done ") for line in said)
         self.kills += "finished" not in said
         return "finished" in said

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import sys
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
@@ -25,7 +24,7 @@ from octavo.documents.suggesting import suggestions
 from octavo.server.app import Platform
 from octavo.tui.writing.applying import Wording, apply
 from tests.data.reviewing import VERDICT, WORDS
-from tests.data.test_kills import TOXICS, served
+from tests.data.test_kills import TOXICS, last_words, running, served
 from tests.fault_proxy import FaultProxy, Toxic
 from tests.server.asking import Ask, Clock, small_world, space_with
 
@@ -54,20 +53,14 @@ LONGEST_LIFE = 1.5
 
 async def _review(arguments: tuple[str, ...], proxy: FaultProxy, life: int | None = None, moment: float = 0.0) -> bool:
     """Whether all was sent before it was killed: `life` requests and a `moment` after it began, in seconds."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.data.reviewing", *arguments, stdout=asyncio.subprocess.PIPE
-    )
-    assert process.stdout
-    assert await process.stdout.readline() == b"ready\n"
-    if life is not None:
-        with suppress(TimeoutError):
-            await asyncio.wait_for(proxy.taken(len(proxy.log) + life), LONGEST_LIFE)
-        await asyncio.sleep(moment)
-        if process.returncode is None:
-            process.kill()
-    said = (await process.stdout.read()).decode().split("\n")
-    await process.wait()
-    return "finished" in said
+    async with running("tests.data.reviewing", *arguments) as process:
+        if life is not None:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(proxy.taken(len(proxy.log) + life), LONGEST_LIFE)
+            await asyncio.sleep(moment)
+            if process.returncode is None:
+                process.kill()
+        return "finished" in await last_words(process)
 
 
 @pytest.mark.parametrize(

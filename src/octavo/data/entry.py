@@ -273,7 +273,7 @@ def retried(entry: Entry, now: datetime) -> Entry:
     entry = _only(entry, "gathered", "held", "queued", "unknown", "failed")
     if entry.contested and not entry.makes:
         entry = replace(entry, basis=Basis(), baseline=(), contested=False)
-    entry = replace(entry, asked_at=now, rounds=min(entry.rounds, entry.makes), put_off=0)
+    entry = replace(entry, asked_at=now, rounds=min(entry.rounds, 1 if entry.makes else 0), put_off=0)
     if entry.state == "unknown" and not entry.asks:
         # One that still settles is not looked for any earlier.
         return replace(entry, due_at=max(now, entry.due_at or now))
