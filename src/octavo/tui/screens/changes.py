@@ -261,7 +261,8 @@ class ChangesScreen(TwoPanes, Proposing):
     @property
     def ticked(self) -> list[ChangeRequest]:
         """Those that are ticked, in the order of the list."""
-        return [each for each in self.rows.items if each.id in self.rows.ticked]
+        ticked = self.rows.ticked
+        return [each for each in self.rows.items if each.id in ticked] if ticked else []
 
     @on(Rows.Ticked, "#change-requests")
     def _other_ticks(self) -> None:

@@ -258,7 +258,8 @@ class CommentsScreen(TwoPanes, BesideThread):
     @property
     def ticked(self) -> list[Thread]:
         """Those that are ticked, in the order of the list."""
-        return [each for each in self.rows.items if each.key in self.rows.ticked]
+        ticked = self.rows.ticked
+        return [each for each in self.rows.items if each.key in ticked] if ticked else []
 
     def _on_ticked(self, deed: str) -> bool:
         """Do it to all that are ticked. False: none is."""
