@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from octavo.documents.revision_changes import NOTHING, differences
+from octavo.api.content import File, Page, ReusableContent, Revision
+from octavo.documents.revision_changes import NOTHING, between, differences
 from tests.documents.test_merging_trees import document, revision
 
 
@@ -42,3 +43,27 @@ def test_files_variables_and_reusable_content_are_told_apart() -> None:
     }
     assert changes[3]["attributes"] == {"document": {"before": "a" * 20, "after": "b" * 20}}
     assert changes[4]["variables"] == {"version": {"before": "1", "after": "2"}, "beta": {"before": True}}
+
+
+def test_what_has_no_name_is_told_apart_too() -> None:
+    before = Revision(
+        id="r1",
+        pages=(Page(id="p", title="", hidden=False),),
+        files=(File(id="f", name=""),),
+        reusable_contents=(ReusableContent(id="c", title="", document="a"),),
+    )
+    after = Revision(
+        id="r2",
+        pages=(Page(id="p", title="", hidden=True), Page(id="q", title="")),
+        files=(File(id="f", name="", size=2), File(id="g")),
+        reusable_contents=(ReusableContent(id="c", title="", document="b"), ReusableContent(id="d")),
+    )
+    assert [(change.type, change.attributes) for change in between(before, after)] == [
+        ("page_edited", {"hidden": {"after": True}}),
+        ("page_created", None),
+        ("file_edited", {"size": {"before": 0, "after": 2}}),
+        ("file_created", None),
+        ("reusable_content_edited", {"document": {"before": "a", "after": "b"}}),
+        ("reusable_content_created", None),
+    ]
+    assert between(before, before) == between(after, after) == ()

@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+from textual.app import App
+from textual.worker import WorkerFailed
+
 from octavo.tui.crash import report_crash
 
 
@@ -15,3 +19,35 @@ def test_a_report_is_written_when_a_process_of_that_number_wrote_one(tmp_path: P
     assert str(new) in said
     assert "ValueError: [redacted] is wrong" in new.read_text()
     assert (tmp_path / f"crash-{os.getpid()}.txt").read_text() == "an earlier one"
+
+
+class Working(App[None]):
+    """Has a worker with a bug."""
+
+    def on_mount(self) -> None:
+        self.run_worker(self._work())
+
+    async def _work(self) -> None:
+        kept_here = "what a local variable holds"
+        self._look_up(kept_here)
+
+    def _look_up(self, name: str) -> None:
+        raise KeyError(len(name))
+
+
+def report_in(folder: Path) -> str:
+    (written,) = folder.glob("crash-*.txt")
+    return written.read_text()
+
+
+async def test_the_report_of_an_error_of_a_worker_names_the_line_it_began_at(tmp_path: Path) -> None:
+    app = Working()
+    with pytest.raises(WorkerFailed) as caught:
+        async with app.run_test() as pilot:
+            await pilot.pause()
+    said = report_crash(tmp_path, caught.value).plain
+    report = report_in(tmp_path)
+    assert "KeyError: 27" in said
+    for line in ("in _work", "in _look_up", "raise KeyError(len(name))", f'File "{__file__}", line '):
+        assert line in report
+    assert "what a local variable holds" not in said + report

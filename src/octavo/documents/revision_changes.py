@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 
-from octavo.api.content import Change, Page, Revision
-from octavo.api.operation import Model
+from octavo.api.content import Change, File, Page, Revision
 from octavo.documents import trees
 from octavo.documents.merging.lines import in_order
 from octavo.documents.trees import Json, Pages
@@ -145,11 +144,10 @@ def _shown(revision: Revision) -> Json:
     variables = revision.variables
     return {
         "pages": _shown_pages(revision.pages, set()),
-        # What follows the question mark may be a key that is new each time.
-        "files": [
-            {**_fields(file), "downloadURL": (file.download_url or "").partition("?")[0]} for file in revision.files
+        "files": [_shown_file(each) for each in revision.files],
+        "reusableContents": [
+            {"id": each.id, "title": each.title, "document": each.document} for each in revision.reusable_contents
         ],
-        "reusableContents": [_fields(item) for item in revision.reusable_contents],
         "variables": variables if isinstance(variables, dict) else {},
     }
 
@@ -161,15 +159,40 @@ def _shown_pages(pages: tuple[Page, ...], seen: set[str]) -> Pages:
         if page.id not in seen:
             seen.add(page.id)
             below = _shown_pages(page.pages, seen)
-            found.append({**_fields(page), "type": page.type, "document": page.document_id, "pages": below})
+            found.append({**_shown_page(page), "pages": below})
     return found
 
 
-def _fields(thing: Model) -> Json:
-    return thing.model_dump(
-        mode="json",
-        by_alias=True,
-        exclude={"pages", "document", "markdown"} if isinstance(thing, Page) else None,
-        exclude_none=True,
-        exclude_defaults=True,
-    ) | {"id": getattr(thing, "id", "")}
+def _shown_page(page: Page) -> Json:
+    """What is told of a page. None, and what is not so, is as if it were not told."""
+    return {
+        "id": page.id,
+        "type": page.type,
+        "title": page.title,
+        "emoji": page.emoji,
+        "icon": page.icon,
+        "hidden": page.hidden or None,
+        "noIndex": page.no_index or None,
+        "noRobotsIndex": page.no_robots_index or None,
+        "description": page.description,
+        "slug": page.slug,
+        "path": page.path,
+        "document": page.document_id,
+        "target": page.target,
+        "layout": page.layout,
+        "cover": page.cover,
+        "variables": page.variables,
+    }
+
+
+def _shown_file(file: File) -> Json:
+    size = file.dimensions
+    return {
+        "id": file.id,
+        "name": file.name,
+        "contentType": file.content_type,
+        # What follows the question mark may be a key that is new each time.
+        "downloadURL": (file.download_url or "").partition("?")[0],
+        "size": file.size,
+        "dimensions": {"width": size.width, "height": size.height} if size is not None else None,
+    }

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from rich.text import Text
+from textual.worker import WorkerFailed
 
 from octavo.api.safety import line, text
 from octavo.redaction import redact
@@ -19,11 +20,13 @@ MOST = 100
 
 def report_crash(folder: Path, error: BaseException) -> Text:
     """Write what went wrong to a new file in `folder`, without keys, and return what to say about it."""
+    while isinstance(error, WorkerFailed):
+        error = error.error  # what is told of a worker's error is told where no line of it is under way any more
     said = line(redact(f"{type(error).__name__}: {error}"))
     try:
         where = f"The details are in {_write(folder, text(redact(''.join(traceback.format_exception(error)))))}"
-    except OSError as error:
-        where = f"The details could not be written: {error.strerror}"
+    except OSError as refused:
+        where = f"The details could not be written: {refused.strerror}"
     return Text(f"Octavo ended: {said}\n{where}\nNothing you typed is lost: drafts and unsent comments are kept.\n")
 
 

@@ -316,7 +316,7 @@ def place_of_reply(at: Discussion, comment: Comment) -> str:
 
 
 def _where(at: Discussion) -> str:
-    return " ".join(str(value) for value in at.model_dump().values())
+    return " ".join(str(getattr(at, name)) for name in type(at).model_fields)
 
 
 def _excerpt(text: str) -> str:

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic_core import to_json
 
 from octavo.api import content
 from octavo.api.change_requests import ChangeRequest
+from octavo.api.change_requests import Get as GetChangeRequest
 from octavo.api.content import Change, Changes, Revision
 from octavo.api.errors import NotFound
+from octavo.api.operation import SPECS, read
 from octavo.api.places import RevisionRef
 from octavo.api.spaces import Space
 from octavo.data.live import Live
@@ -128,8 +130,8 @@ class Walk:
 
 def _change_request(value: Any) -> ChangeRequest | None:
     try:
-        return ChangeRequest.model_validate(value) if isinstance(value, dict) else None
-    except ValidationError:
+        return read(SPECS[GetChangeRequest].codec, to_json(value)) if isinstance(value, dict) else None
+    except ValueError:
         return None
 
 

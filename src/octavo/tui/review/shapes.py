@@ -71,12 +71,8 @@ def _fields(page_id: str, trees: list[PageTree]) -> dict[str, Any]:
     pages = [tree.find(page_id) for tree in trees]
     if pages[1] is None or pages[2] is None:
         return {}
-    before, main, mine = ((page.model_dump() if page is not None else {}) for page in pages)
-    return {
-        name: mine[name]
-        for name in _FIELDS
-        if mine.get(name) not in (main.get(name), before.get(name)) and main.get(name) != before.get(name)
-    }
+    said = {name: [getattr(page, name, None) for page in pages] for name in _FIELDS}
+    return {name: mine for name, (before, main, mine) in said.items() if mine not in (main, before) and main != before}
 
 
 def _shape(
