@@ -242,7 +242,7 @@ class _Writer:
 
     def _same(self, olds: Sequence[Block], news: Sequence[Block]) -> None:
         for old, new in zip(olds, news, strict=True):
-            hung = [each.key in self._threads for each in new.walk()]
+            hung = [each.key in self._threads for each in new.walk()] if self._threads else []
             if any(hung[1:]) and new.kind in _OPENED and len(old.children) == len(new.children):
                 with self._within(old, new):
                     self._same(old.children, new.children)

@@ -188,7 +188,7 @@ def prompt(setting: Setting, block: Block, width: int) -> list[Line]:
     if not is_open:
         return [head] if begins(block) else []
     cut_at = cut_of(block)
-    text = (block.text or "\n".join(child.text for child in block.children)).expandtabs(4)
+    text = (block.text or "\n".join(child.plain() for child in block.children)).expandtabs(4)
     rows = [Line(part) for row in text.split("\n") for part in wrap([Piece(row, look.text)], width - 4)]
     if block.attrs.get("expanded", "partial") == "partial" and block.key not in setting.folds.opened:
         if not begins(block):
@@ -204,4 +204,4 @@ def prompt(setting: Setting, block: Block, width: int) -> list[Line]:
 
 
 def _rows_of(block: Block) -> int:
-    return sum(child.text.count("\n") + 1 for child in block.children)
+    return sum(child.plain().count("\n") + 1 for child in block.children)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from octavo.documents.blocks import Block, Document
-from octavo.documents.changes import Diff
+from octavo.documents.changes import Changed, Diff, Moved
 from octavo.documents.diff import diff
 from octavo.documents.source_diff import Hunk, source_diff
+from octavo.tui.page.diff_units import kept_entries
 from octavo.tui.page.slices import is_long, kept_slices
 
 
@@ -47,4 +48,8 @@ def compare(before: str, after: str) -> Compared:
     old, new = parse(before), parse(after)
     for block in filter(is_long, (*old.blocks, *new.blocks)):
         kept_slices(block)  # the diff is made of them, and they are cut here off the event loop
-    return Compared(diff(old, new), old, new)
+    changed = diff(old, new)
+    for entry in changed.entries:
+        if isinstance(entry, (Changed, Moved)):
+            kept_entries(entry)
+    return Compared(changed, old, new)

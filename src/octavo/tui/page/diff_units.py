@@ -16,6 +16,8 @@ from octavo.tui.page.threads import ThreadLine
 T = TypeVar("T")
 _ROWS, _LINE = 60, 90
 """How many entries of a table that changed are set at a time, and what a line of code weighs beside its letters."""
+_KEPT = 12
+_kept: dict[int, tuple[Changed | Moved, list[Entry]]] = {}
 CONTEXT = 3
 """Unchanged lines of code on each side of changed ones."""
 
@@ -119,8 +121,20 @@ def cut(unit: DiffUnit) -> list[DiffUnit]:
         case Removed(block=block):
             return [replace(each, block=piece, entry=Removed(piece)) for each, piece in _numbered(unit, _shown(block))]
         case Changed() | Moved() as entry:
-            return [replace(each, entry=piece) for each, piece in _numbered(unit, _entries(entry))]
+            return [replace(each, entry=piece) for each, piece in _numbered(unit, kept_entries(entry))]
     return [unit]
+
+
+def kept_entries(entry: Changed | Moved) -> Sequence[Entry]:
+    """A change in slices: those of the long ones asked for last are kept."""
+    if (known := _kept.get(id(entry))) is not None and known[0] is entry:
+        return known[1]
+    found = _entries(entry)
+    if len(found) > 1:
+        _kept[id(entry)] = (entry, found)
+        while len(_kept) > _KEPT:
+            _kept.pop(next(iter(_kept)), None)
+    return found
 
 
 def source_units(lines: Sequence[Line], count: int) -> Iterator[DiffUnit]:

@@ -216,7 +216,7 @@ class DiffView(GoingAbout):
             ]
             return Block("paragraph", text="\n".join(rows))
 
-        return Finder((unit, shown(unit)) for unit in range(len(self.galley)))
+        return Finder(((unit, shown(unit)) for unit in range(len(self.galley))), letters=1)  # to set one takes long
 
     # Opening
 

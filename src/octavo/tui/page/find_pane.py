@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator, Sequence
 
@@ -16,8 +15,8 @@ from octavo.tui.page.finding import Find, Finder, Mark, marks
 from octavo.tui.page.lines import Line, Piece, cells, cut, segments, width_of
 from octavo.tui.page.painting import restyled
 
-AT_ONCE = 12
-"""Stretches of a page that are searched before the next frame; the rest is between keys."""
+AT_ONCE = 0.012
+"""Seconds of work that a page is searched before the next frame; the rest is between keys."""
 
 
 class FindPane(CursorPane):
@@ -103,22 +102,23 @@ class FindPane(CursorPane):
         if self._finder is None:
             self._finder = self.make_finder()
         self._finds, self._search = [], self._finder.find(self.needle)
-        self._search_on(stretches=AT_ONCE)
+        self._search_on(AT_ONCE)
         self.refine_soon()
 
-    def _search_on(self, seconds: float = math.inf, stretches: float = math.inf) -> None:
-        """Search for so long, or so many stretches of the page."""
-        until, before = time.perf_counter() + seconds, len(self._finds)
+    def _search_on(self, seconds: float) -> None:
+        """Search for so long, at least a stretch of the page."""
+        until, before = time.thread_time() + seconds, len(self._finds)
         search, found = self._search, list(self._finds)
         with self.steady():
-            while search is not None and stretches > 0 and time.perf_counter() < until:
+            while search is not None:
                 for find in search:
                     if find is None:
                         break
                     found.append(find)
                 else:
                     search = None
-                stretches -= 1
+                if time.thread_time() >= until:
+                    break
         self._finds, self._search = found, search
         if self._seeks:
             self._seek(before)

@@ -59,9 +59,15 @@ class _Stretch(NamedTuple):
 class Finder:
     """The words of a page, read once, a stretch at a time as they are searched."""
 
-    def __init__(self, blocks: Iterable[tuple[int, Block]], reads: Callable[[tuple[Run, ...]], str] = words) -> None:
-        """`blocks`: each top block, or slice of one, with the number of its unit. `reads` gives runs as they are shown."""
-        self._blocks, self._reads = iter(blocks), reads
+    def __init__(
+        self,
+        blocks: Iterable[tuple[int, Block]],
+        reads: Callable[[tuple[Run, ...]], str] = words,
+        letters: int = _LETTERS,
+    ) -> None:
+        """`blocks`: each top block, or slice of one, with the number of its unit. `reads` gives runs as they are shown. A
+        stretch has about so many `letters`: few where it takes long to say what the words are."""
+        self._blocks, self._reads, self._letters = iter(blocks), reads, letters
         self._known: list[_Stretch] = []
 
     def find(self, needle: str) -> Iterator[Find | None]:
@@ -94,7 +100,7 @@ class Finder:
         starts: list[int] = []
         entries: list[_Entry] = []
         length = 0
-        while length < _LETTERS and len(entries) < _ENTRIES:
+        while length < self._letters and len(entries) < _ENTRIES:
             unit, block = next(self._blocks, (-1, None))
             if block is None:
                 break

@@ -38,9 +38,9 @@ _FENCES = {
     "Vmatrix": ("‖", "‖"),
     "cases": ("{", ""),
 }
-_MOST_ROWS, _LONGEST, _DEEPEST = 40, 2000, 10
-"""Rows of a formula, signs of its source and how deep its parts stand in each other: what is more has no room anywhere,
-and takes long to find that out."""
+_MOST_ROWS, _LONGEST, _DEEPEST, _MOST_CELLS = 40, 2000, 10, 400
+"""Rows of a formula, signs of its source, how deep its parts stand in each other, and cells of its matrices: what is more
+has no room anywhere, and takes long to find that out."""
 
 
 class Box(NamedTuple):
@@ -56,7 +56,7 @@ class Box(NamedTuple):
 
 def formula(source: str, width: int) -> list[str] | None:
     """The rows of a formula; None when it has no room, or nothing in it is to be stacked."""
-    if len(source) > _LONGEST:
+    if len(source) > _LONGEST or source.count("&") + source.count("\\\\") > _MOST_CELLS:
         return None
     rows = _Setter(unescaped(" ".join(source.split()))).grid(0)
     box = _aligned(rows)

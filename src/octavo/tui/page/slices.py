@@ -81,7 +81,8 @@ def weight(block: Block, most: float) -> float:
     at."""
     own = _BLOCK + letters(block.runs)
     if block.text:
-        own += len(block.text) * (1 if block.text.isascii() else _WIDE) + _ROW * block.text.count("\n")
+        rows = block.text.count("\\\\" if block.kind == "math" else "\n")
+        own += len(block.text) * (1 if block.text.isascii() else _WIDE) + _ROW * rows
     inner: float = 0
     for child in block.children:
         if own + inner > most:
@@ -311,11 +312,12 @@ def _code(block: Block, most: float) -> Iterator[Block]:
 
 def _formula(block: Block, most: float) -> Iterator[Block]:
     """Rows of a formula, as far as its source says where they end."""
-    start = 0
+    start = rows = 0
     for match in _BROKEN.finditer(block.text):
-        if match.end() - start > most:
+        rows += 1
+        if match.end() - start + _ROW * rows > most:
             yield from _source_of(block, block.text[start : match.start()], most)
-            start = match.end()
+            start, rows = match.end(), 0
     if start < len(block.text):
         yield from _source_of(block, block.text[start:], most)
 
@@ -329,7 +331,7 @@ def _source_of(block: Block, text: str, most: float) -> Iterator[Block]:
 
 def _texts(block: Block, most: float) -> Iterator[Block]:
     """What was given to a block in a text of its own, as a text."""
-    text = block.text or "\n".join(child.text for child in block.children)
+    text = block.text or "\n".join(child.plain() for child in block.children)
     inner = Block("code", NOTHING, text=text, lines=block.lines, key=block.key)
     for piece in _code(inner, most):
         cut = cut_of(piece)

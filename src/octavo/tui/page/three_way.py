@@ -228,7 +228,7 @@ class ThreeWay(Stateful):
             ]
             return Block("paragraph", text="\n".join(rows))
 
-        return Finder((unit, shown(unit)) for unit in range(len(self.galley)))
+        return Finder(((unit, shown(unit)) for unit in range(len(self.galley))), letters=1)  # to set one takes long
 
     def wide_at(self, stop: Stop) -> Iterable[Block]:
         unit = self.galley.units[stop[0]]

@@ -1,0 +1,148 @@
+"""One huge block of any kind is set a little at a time, and none of its words are lost.
+
+Steps are counted, no time is measured: what a unit weighs, how many lines it is set in, how many units a key sets.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from octavo.documents.blocks import Block
+from octavo.documents.parse import Reading, parse
+from octavo.tui.page.compared import compare
+from octavo.tui.page.cutting import Cutting
+from octavo.tui.page.diff_view import DiffView
+from octavo.tui.page.finding import Finder
+from octavo.tui.page.galley import Galley
+from octavo.tui.page.layout import set_block, set_unit, units
+from octavo.tui.page.lines import Line
+from octavo.tui.page.look import Look
+from octavo.tui.page.setting import Folds, Setting
+from octavo.tui.page.view import PageView
+from tests.benchmarks.huge_blocks import HUGE
+from tests.tui.page.panes import PaneApp, screen
+
+MOST_LINES, MOST_PIECES = 400, 4000
+"""Of a unit: some of their lines hold little but a letter each, others little but the bars of what they stand in."""
+WHOLE = {"tabs", "codes", "front matter", "embeds", "diagrams", "many columns", "unknown tag"}
+"""Pages that are many blocks, or a block whose weight is not in its words."""
+LOOK = Look.plain()
+_WORD = re.compile(r"\w+")
+
+
+def _pages(size: int) -> list[pytest.ParameterSet]:
+    return [pytest.param(make(size), id=name) for name, make in HUGE.items() if name not in WHOLE]
+
+
+@pytest.mark.parametrize("page", _pages(30))
+def test_no_unit_of_any_block_is_more_than_is_set_at_a_time(page: str) -> None:
+    cut = list(units(parse(page).blocks))
+    setting = Setting(LOOK, Folds(), set_block, room=110)
+    for unit in (*cut[:6], *cut[len(cut) // 2 :][:2], *cut[-2:]):
+        lines = set_unit(setting, unit, 76)
+        assert len(lines) <= MOST_LINES
+        assert sum(len(line.pieces) for line in lines) <= MOST_PIECES
+
+
+CUT = (
+    "code",
+    "code in one line",
+    "heading",
+    "cell",
+    "card",
+    "caption",
+    "file",
+    "prompt",
+    "conflict",
+    "formula of words",
+)
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_no_words_are_lost_where_a_block_is_cut(name: str) -> None:
+    blocks = parse(HUGE[name](40)).blocks
+    folds = Folds(opened={block.key: True for block in blocks})
+    setting = Setting(LOOK, folds, set_block, room=110, whole_code=False)
+    said = "".join(line.text for unit in units(blocks) for line in set_unit(setting, unit, 76))
+    letters = re.sub(r"\W", "", said)
+    words = [word for block in blocks for word in _WORD.findall(block.plain())]
+    assert len(words) > 100
+    at = 0
+    for word in words if name not in ("code", "cell", "code in one line") else ():
+        at = letters.find(word, at)
+        assert at >= 0, word
+        at += len(word)
+    assert len(letters) >= sum(map(len, words)) * 0.95
+
+
+def test_blocks_are_cut_a_while_at_a_time() -> None:
+    cutting = Cutting(parse(HUGE["code"](100)).blocks)
+    steps = 0
+    while not cutting.cut(0):
+        steps += 1
+    assert steps > 20
+    assert [unit.part for unit in cutting.units] == [unit.part for unit in units(parse(HUGE["code"](100)).blocks)]
+
+
+@pytest.mark.parametrize("name", ["code of short lines", "table of columns", "footnotes", "marked source", "heading"])
+def test_a_huge_block_is_read_with_pauses(name: str) -> None:
+    page = HUGE[name](40)
+    reading = Reading(page)
+    pauses = 0
+    while not reading.is_done:
+        reading.read(0)
+        pauses += 1
+    assert pauses > 15
+    assert reading.document == parse(page)
+
+
+def test_the_top_of_a_unit_is_found_without_counting_all_above_it() -> None:
+    heights = [1 + number % 4 for number in range(3000)]
+    galley = Galley(range(3000), lambda unit: heights[unit], lambda unit: [Line([])] * (heights[unit] + unit % 3))
+    for unit in (2999, 0, 1500, 255, 256, 257):
+        galley.lines(unit)
+        heights[unit] += unit % 3
+    for unit in (0, 1, 255, 256, 257, 1500, 1501, 2998, 2999):
+        assert galley.top(unit) == sum(heights[:unit])
+        assert galley.at(galley.top(unit)) == (unit, 0)
+        assert galley.at(galley.top(unit) + heights[unit] - 1) == (unit, heights[unit] - 1)
+    assert galley.total == sum(heights)
+
+
+def test_words_are_searched_a_stretch_at_a_time_and_found_once() -> None:
+    cut = list(units(parse(HUGE["hints in hints, much in each"](200)).blocks))
+    finder = Finder((number, unit.part or unit.block) for number, unit in enumerate(cut))
+    found = list(finder.find("harbour"))
+    assert found.count(None) > 3
+    text = "".join((unit.part or unit.block).plain() for unit in cut)
+    assert len([find for find in found if find is not None]) == text.count("harbour")
+    assert list(finder.find("harbour")) == found
+
+
+async def test_going_to_a_block_in_a_deep_page_sets_a_few_units_only() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(100, 30)) as pilot:
+        app.pane.show(parse(HUGE["steps in steps"](300)), key="p")
+        await pilot.pause()
+        outermost: Block = app.pane.galley.units[0].block
+        unset = app.pane.galley.unset
+        app.pane.go_to_block(outermost.key)
+        assert app.pane.galley.unset > unset - 60
+        assert len(app.pane.galley) > 200
+
+
+async def test_the_diff_of_a_page_that_came_as_one_block_is_set_in_slices() -> None:
+    app = PaneApp(DiffView())
+    async with app.run_test(size=(100, 30)) as pilot:
+        app.pane.show(compare("Words.\n", HUGE["list"](30)), key="p")
+        await pilot.pause()
+        assert len(app.pane.galley) > 20
+        await pilot.press("n")
+        assert "item 0" in screen(app.pane)
+        await pilot.press("G", "\\")
+        while not app.pane.shows_source:
+            await pilot.pause()
+        assert all(len(unit.lines) < 200 for unit in app.pane.changed.units)
+        assert "item 0" in screen(app.pane)
