@@ -264,7 +264,7 @@ def _worths(old: Sequence[Segment], new: Sequence[Segment], least: float, short:
         row: dict[int, float] = {}
         for j in range(max(0, middle - reach), min(len(new), middle + reach + 1)):
             if (alike := _likeness(one, new[j], short)) > least:
-                row[j] = alike**2 * (1 + min(one.size, 200) / 400)
+                row[j] = alike**2 * (1 + min(one.size + new[j].size, 400) / 800)
         found.append(row)
     return found
 

@@ -119,14 +119,20 @@ class _Wording:
         return list({found[each]: each for each in reversed(ranked)}.values())[::-1]
 
     def _runs(self, order: list[Entry]) -> Iterator[list[Entry]]:
-        """What is decided at once: each by itself, but what both sides put at the same place together."""
+        """What is decided at once: each by itself, but what both sides put at the same place together. What goes on with a
+        list stands there by itself, whatever the other side put below the list."""
         run: list[Entry] = []
+        last = ""
         for entry in order:
             each = entry[0]
             if run and not (each.is_new_in_proposed or (each.is_new_in_main and run[-1][0].is_new_in_main)):
                 yield from self._split(run)
                 run = []
-            if each.is_new_in_main or (each.is_new_in_proposed and (run or self._placement.is_strict)):
+            goes_on = not run and not self._placement.is_strict and each.kind == last and last in ("item", "row")
+            last = each.kind
+            if not goes_on and (
+                each.is_new_in_main or (each.is_new_in_proposed and (run or self._placement.is_strict))
+            ):
                 run.append(entry)
                 continue
             yield from self._split(run)
