@@ -66,7 +66,7 @@ Compositor.render_update = _drawn  # type: ignore[assignment]  # of a library, f
 _wait_for = Pilot._wait_for_screen
 
 
-async def _those_at_work_waited_for(pilot: Pilot[object], timeout: float = 30.0) -> bool:
+async def _those_at_work_waited_for(pilot: Pilot[object], timeout: float = 30.0) -> bool:  # noqa: ASYNC109  # as the pilot's own
     await sleep(0)
     pumps: list[MessagePump] = [pilot.app]
     if pilot.app._screen_stack:

@@ -178,3 +178,19 @@ def test_a_long_page_of_equal_lines_is_merged() -> None:
     base = "row\n\n" * 4000
     merged = merge(base, "top\n\n" + base, base + "end\n", NAME)
     assert merged.text == "top\n\n" + base + "end\n"
+
+
+@pytest.mark.parametrize(
+    ("base", "one", "other", "merged"),
+    [
+        pytest.param("* a\n", "* a\n* b\n", "* a\n\nWords.\n", "* a\n* b\n\nWords.\n", id="words below a list"),
+        pytest.param("", "* a\n", "* b\n\n```\nc\n```\n", None, id="items, and what one side put below them"),
+    ],
+)
+def test_what_goes_on_with_a_list_excludes_nothing_below_it_whichever_side_wrote_it(
+    base: str, one: str, other: str, merged: str | None
+) -> None:
+    for texts in ((base, one, other), (base, other, one)):
+        found = merge(*texts, NAME)
+        assert not found.conflicts
+        assert merged is None or found.text == merged

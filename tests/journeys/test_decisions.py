@@ -118,8 +118,16 @@ async def test_what_both_moved_stands_where_the_side_that_is_taken_has_it(stage:
         assert live.split() == mine.split()
 
 
-@pytest.mark.parametrize("gone_in", ["main", "this"])
-@pytest.mark.parametrize("key", ["m", "t"])
+@pytest.mark.parametrize(
+    ("gone_in", "key"),
+    [
+        ("main", "m"),
+        ("main", "t"),
+        # The same with the sides changed about, which tests/documents/test_resolution.py has of any texts.
+        pytest.param("this", "m", marks=pytest.mark.long),
+        pytest.param("this", "t", marks=pytest.mark.long),
+    ],
+)
 async def test_what_one_side_deleted_and_the_other_edited_shows_the_edit(stage: Stage, gone_in: str, key: str) -> None:
     async with stage.play(size=(200, 60)) as run:
         contest = Contest(run)

@@ -129,8 +129,9 @@ def open_again(running: Terminal, folder: Path, *said: str) -> None:
     ("what", "why"),
     [
         pytest.param("raw + b' caf\\xff'", "The text is not UTF-8", id="not UTF-8"),
-        pytest.param("raw + b' nothing\\0'", "The text has NUL characters", id="NUL"),
-        pytest.param("raw + b' much' + b'.' * 2**20", "The text is larger than 1 MiB", id="too large"),
+        # What is said of each, and that it is kept, is in tests/tui/test_editing.py too.
+        pytest.param("raw + b' nothing\\0'", "The text has NUL characters", id="NUL", marks=pytest.mark.long),
+        pytest.param("raw + b' much' + b'.' * 2**20", "is larger than 1 MiB", id="too large", marks=pytest.mark.long),
     ],
 )
 def test_what_cannot_be_sent_is_kept_over_a_kill_and_opened_again(

@@ -140,7 +140,9 @@ async def test_a_note_and_a_copy_of_a_long_page_are_waited_for(stage: Stage) -> 
         await run.see("Harbour API › Welcome")
         screen = begun(run)
         quickstart = id_of(screen, "get-started/quickstart")
-        page = "Once.[^late]\n\n" + "## A heading\n\nSome words.\n\n" * 6000 + "[^late]: The note at the end.\n"
+        page = (
+            "Once.[^late]\n\n" + f"## A heading\n\n{'Some words. ' * 10}\n\n" * 1000 + "[^late]: The note at the end.\n"
+        )
         await published(run, quickstart, page)
         screen.open_page(quickstart)
         async with asyncio.timeout(30):

@@ -17,6 +17,12 @@ LATE = [change_requests.Get, content.ListChanges, content.ListPages]
 """What is answered last after somebody wrote."""
 
 
+def late(often: type[Operation[object]]) -> pytest.MarkDecorator:
+    """Each of them: `often` in every run. Of what is written in each test, each is answered last in one at least."""
+    marked = [pytest.param(each, marks=[] if each is often else [pytest.mark.long]) for each in LATE]
+    return pytest.mark.parametrize("late", marked)
+
+
 class Proposal:
     """A change request of somebody else, on show."""
 
@@ -47,7 +53,7 @@ class Proposal:
         return UpdatePage(page=self.ids[page], into=self.ids[into] if into else None, at=0)
 
 
-@pytest.mark.parametrize("late", LATE)
+@late(often=change_requests.Get)
 async def test_a_page_that_is_moved_again_is_said_to_be_where_it_is(
     stage: Stage, late: type[Operation[object]]
 ) -> None:
@@ -62,7 +68,7 @@ async def test_a_page_that_is_moved_again_is_said_to_be_where_it_is(
         await run.gone("Concepts → Help")
 
 
-@pytest.mark.parametrize("late", LATE)
+@late(often=content.ListChanges)
 async def test_a_page_that_is_deleted_and_put_back_with_other_words_shows_these(
     stage: Stage, late: type[Operation[object]]
 ) -> None:
@@ -84,7 +90,7 @@ async def test_a_page_that_is_deleted_and_put_back_with_other_words_shows_these(
         await run.see("− Time and time", "− All times in requests")
 
 
-@pytest.mark.parametrize("late", LATE)
+@late(often=content.ListPages)
 async def test_a_page_that_is_made_renamed_and_gone_again(stage: Stage, late: type[Operation[object]]) -> None:
     async with stage.play() as run:
         proposal = await Proposal.open(run)
@@ -103,7 +109,7 @@ async def test_a_page_that_is_made_renamed_and_gone_again(stage: Stage, late: ty
         await run.gone("Seconds", "One more")
 
 
-@pytest.mark.parametrize("late", LATE)
+@late(often=change_requests.Get)
 async def test_a_group_that_is_as_it_was_again_is_not_said_to_be_renamed(
     stage: Stage, late: type[Operation[object]]
 ) -> None:

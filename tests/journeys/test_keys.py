@@ -83,7 +83,17 @@ async def test_what_is_wrong_in_the_settings_is_said(stage: Stage) -> None:
         await run.hear("undo_seconds in config.toml is not a number of seconds from 0 to 30.")
 
 
-@pytest.mark.parametrize("size", [(120, 36), (80, 24), (60, 20), (60, 12)], ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize(
+    "size",
+    # The largest and the smallest: what is between them has more room than the one and folds no more than the other.
+    [
+        (120, 36),
+        pytest.param((80, 24), marks=pytest.mark.long),
+        pytest.param((60, 20), marks=pytest.mark.long),
+        (60, 12),
+    ],
+    ids=lambda size: f"{size[0]}x{size[1]}",
+)
 async def test_an_open_dialog_has_the_key_bar_and_names_no_key_twice(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:
         await run.see("Open 7")

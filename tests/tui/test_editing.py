@@ -95,6 +95,7 @@ def test_an_editor_that_fails_leaves_the_text_and_says_where(tmp_path: Path, pri
     [
         (f"path.write_bytes(b'x' * {LARGEST + 1})", "larger than 1 MiB"),
         ("path.write_bytes(bytes([255, 254, 0]))", "not UTF-8"),
+        ("path.write_bytes(bytes([97, 0]))", "NUL characters"),
         ("path.unlink(); path.symlink_to('/etc/passwd')", "could not be read back"),
         ("path.unlink(); path.mkdir()", "no regular file"),
         ("path.unlink(); os.mkfifo(path)", "no regular file"),

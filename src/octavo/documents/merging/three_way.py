@@ -125,7 +125,10 @@ class _Wording:
         last = ""
         for entry in order:
             each = entry[0]
-            if run and not (each.is_new_in_proposed or (each.is_new_in_main and run[-1][0].is_new_in_main)):
+            if run and (
+                self._ends_list(run, each)
+                or not (each.is_new_in_proposed or (each.is_new_in_main and run[-1][0].is_new_in_main))
+            ):
                 yield from self._split(run)
                 run = []
             goes_on = not run and not self._placement.is_strict and each.kind == last and last in ("item", "row")
@@ -139,6 +142,14 @@ class _Wording:
             run = []
             yield [entry]
         yield from self._split(run)
+
+    def _ends_list(self, run: list[Entry], following: Trio) -> bool:
+        """Whether both sides put items into one list, and what follows is none of it."""
+        kinds = {each.kind for each, _ in run}
+        are_both = len({each.is_new_in_main for each, _ in run}) > 1
+        return (
+            are_both and not self._placement.is_strict and kinds in ({"item"}, {"row"}) and following.kind not in kinds
+        )
 
     def _split(self, run: list[Entry]) -> Iterator[list[Entry]]:
         """A run as one where its parts exclude one another."""
