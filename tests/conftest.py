@@ -16,6 +16,7 @@ from asyncio import sleep
 from textual import _wait
 from textual._compositor import Compositor
 from textual._context import visible_screen_stack
+from textual._queue import Queue
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.css.types import CSSLocation
@@ -75,11 +76,11 @@ async def _those_at_work_waited_for(pilot: Pilot[object], timeout: float = 30.0)
 
 
 def _is_at_rest(pump: MessagePump) -> bool:
-    waiting = pump._message_queue
-    return not waiting.values and bool(waiting.ready_event._waiters) and not pump._next_callbacks
+    waiting: Queue[object] = pump._message_queue
+    return waiting.empty() and bool(waiting.ready_event._waiters) and not pump._next_callbacks
 
 
-Pilot._wait_for_screen = _those_at_work_waited_for  # type: ignore[method-assign]  # of a library, for all of its apps
+Pilot._wait_for_screen = _those_at_work_waited_for  # type: ignore[assignment, method-assign]  # of a library, for all of its apps
 
 
 def pytest_collection_finish() -> None:

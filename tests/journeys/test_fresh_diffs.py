@@ -17,7 +17,7 @@ LATE = [change_requests.Get, content.ListChanges, content.ListPages]
 """What is answered last after somebody wrote."""
 
 
-def late(often: type[Operation[object]]) -> pytest.MarkDecorator:
+def late(often: type[object]) -> pytest.MarkDecorator:
     """Each of them: `often` in every run. Of what is written in each test, each is answered last in one at least."""
     marked = [pytest.param(each, marks=[] if each is often else [pytest.mark.long]) for each in LATE]
     return pytest.mark.parametrize("late", marked)
