@@ -239,3 +239,11 @@ def test_who_is_not_named_is_somebody_unknown_also_when_it_was_kept() -> None:
     again = read(TypeAdapter(Comment), kept.encode())
     assert (again.posted_by.name, again.unreadable) == ("Unknown", 0)
     assert read_as(Comment, {"id": "k", "postedBy": 5}).posted_by.name == "Unknown"
+
+
+def test_a_moment_of_no_time_zone_can_be_compared() -> None:
+    items = [{"id": "a", "postedAt": "2026-01-02T03:04:05"}, {"id": "b", "postedAt": "2026-01-02T03:04:06Z"}]
+    items += [{"id": "c", "postedAt": "2026-01-02"}, {"id": "d", "postedAt": "0001-01-01T00:00:00+14:00"}]
+    said = [each.posted_at for each in read_as(ListPage[Comment], {"items": items}).items]
+    assert said[0] < said[1]
+    assert max(said) == said[1]

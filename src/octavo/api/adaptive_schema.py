@@ -5,14 +5,13 @@ claim with a description (2.11, supplement 4.23). Documents that step outside ar
 """
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field
 
 from octavo.api.operation import Model, Operation, Tagged
 from octavo.api.places import SiteRef
-from octavo.api.text import SafeJson, SafeLine, SafeText, formed
+from octavo.api.text import Moment, SafeJson, SafeLine, SafeText, formed
 
 UNSIGNED = "unsigned"
 """The claim that holds those nobody signed."""
@@ -101,7 +100,7 @@ class AdaptiveSchema(Model):
 
     object: SafeLine = "site-adaptive-schema"
     json_schema: SafeJson | None = None
-    updated_at: datetime | None = None
+    updated_at: Moment | None = None
 
 
 class TemplateCondition(Model):

@@ -1,6 +1,5 @@
 """Change requests: proposed edits to a space, reviewed and then merged."""
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -8,7 +7,7 @@ from pydantic import Field
 from octavo.api.bodies import plain
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
-from octavo.api.text import Id, Known, RawJson, SafeJson, SafeLine
+from octavo.api.text import Id, Known, Moment, RawJson, SafeJson, SafeLine
 from octavo.api.users import User
 
 
@@ -23,8 +22,8 @@ class ChangeRequest(Model):
     description: SafeJson | None = None
     space: Id | None = None
     created_by: User | None = None
-    created_at: datetime | None = None
-    updated_at: datetime | None = None
+    created_at: Moment | None = None
+    updated_at: Moment | None = None
     revision: Id | None = None
     """What it proposes."""
     revision_initial: Id | None = None
@@ -75,7 +74,7 @@ class Contributor(Model):
     user: User
     count: int = 0
     action_type: SafeLine | None = None
-    updated_at: datetime | None = None
+    updated_at: Moment | None = None
 
 
 class InOrganization(Model):

@@ -1,6 +1,5 @@
 """Comment threads, on a space or on a change request."""
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -9,7 +8,7 @@ from octavo.api.bodies import Body, Format, Markdown
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.organizations import Member
 from octavo.api.places import Discussion
-from octavo.api.text import Id, Known, SafeLine, SafeText
+from octavo.api.text import Id, Known, Moment, SafeLine, SafeText
 from octavo.api.users import Author, User
 
 
@@ -17,7 +16,7 @@ class UserReaction(Model):
     """One person's reaction."""
 
     user: User
-    reacted_at: datetime | None = None
+    reacted_at: Moment | None = None
 
 
 class Reaction(Model):
@@ -81,8 +80,8 @@ class Message(Model):
     id: Id
     body: Body = Field(default_factory=Body)
     posted_by: Author
-    posted_at: datetime | None = None
-    edited_at: datetime | None = None
+    posted_at: Moment | None = None
+    edited_at: Moment | None = None
     reactions: tuple[Reaction, ...] = ()
     urls: Urls = Field(default_factory=Urls)
     permissions: Permissions = Field(default_factory=Permissions)
@@ -95,7 +94,7 @@ class Comment(Message):
     replies: int = 0
     target: Target = Field(default_factory=Target)
     status: Annotated[SafeLine, Known("open", "resolved")] = "open"
-    resolved_at: datetime | None = None
+    resolved_at: Moment | None = None
     resolved_by: User | None = None
 
     @property

@@ -1,7 +1,6 @@
 """Content: the page tree, pages, files and revisions of a space, a change request or a revision."""
 
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import AliasChoices, Field
@@ -9,7 +8,7 @@ from pydantic import AliasChoices, Field
 from octavo.api.bodies import Format
 from octavo.api.operation import Listing, Model, Operation, Tagged, Urls
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
-from octavo.api.text import Id, Known, RawJson, RawText, SafeAddress, SafeJson, SafeLine, SafeText
+from octavo.api.text import Id, Known, Moment, RawJson, RawText, SafeAddress, SafeJson, SafeLine, SafeText
 
 
 class Git(Model):
@@ -38,8 +37,8 @@ class Page(Model):
     title: SafeLine = ""
     emoji: SafeLine | None = None
     icon: SafeLine | None = None
-    created_at: datetime | None = None
-    updated_at: datetime | None = None
+    created_at: Moment | None = None
+    updated_at: Moment | None = None
     description: SafeText | None = None
     slug: SafeLine | None = None
     path: SafeLine | None = None
@@ -137,7 +136,7 @@ class Revision(Model):
     files: tuple[File, ...] = ()
     reusable_contents: tuple[ReusableContent, ...] = ()
     variables: SafeJson | None = None
-    created_at: datetime | None = None
+    created_at: Moment | None = None
     git: Git | None = None
     merged_from: SafeJson | None = None
     urls: Urls = Field(default_factory=Urls)

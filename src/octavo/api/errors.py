@@ -22,11 +22,11 @@ ApiError
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime
 from enum import Enum
 from typing import Self
 
 from octavo.api.safety import line
+from octavo.api.text import Moment
 
 
 class Outcome(Enum):
@@ -52,7 +52,7 @@ class Trace:
     attempts: int = 1
     elapsed: float = 0.0
     """Seconds, all attempts and waits together."""
-    retry_at: datetime | None = None
+    retry_at: Moment | None = None
     """When the server is ready to be asked again, if it said so."""
 
 

@@ -1,6 +1,5 @@
 """OpenAPI specifications of an organization, which pages show the operations of, and their versions."""
 
-from datetime import datetime
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -8,7 +7,7 @@ from pydantic_core import PydanticCustomError
 
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import OrganizationRef
-from octavo.api.text import Id, Known, SafeAddress, SafeJson, SafeLine, SafeText, WebAddress, formed
+from octavo.api.text import Id, Known, Moment, SafeAddress, SafeJson, SafeLine, SafeText, WebAddress, formed
 
 Slug = Annotated[
     str,
@@ -45,13 +44,13 @@ class OpenApiSpec(Model):
     object: Literal["openapi-spec"] = "openapi-spec"
     id: Id
     slug: SafeLine = ""
-    created_at: datetime | None = None
-    updated_at: datetime | None = None
+    created_at: Moment | None = None
+    updated_at: Moment | None = None
     source_url: SafeAddress | None = Field(None, alias="sourceURL")
     processing_state: Annotated[SafeLine, Known("pending", "progress", "complete")] = ""
     visibility: Annotated[SafeLine, Known("private", "public")] | None = None
     last_version: Id | None = None
-    last_processed_at: datetime | None = None
+    last_processed_at: Moment | None = None
     last_process_error_code: Annotated[SafeLine, Known("FETCH_TIMEOUT", "FETCH_ERROR", "PARSE_ERROR")] | None = None
     last_processed_errors: tuple[ProcessingError, ...] = ()
     urls: Urls = Field(default_factory=Urls)
@@ -63,7 +62,7 @@ class Version(Model):
 
     object: Literal["openapi-spec-version"] = "openapi-spec-version"
     id: Id
-    created_at: datetime | None = None
+    created_at: Moment | None = None
     url: SafeAddress = ""
     """Where it is downloaded, as JSON."""
     urls: Urls = Field(default_factory=Urls)

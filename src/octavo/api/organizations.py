@@ -1,6 +1,5 @@
 """Organizations and their members."""
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import AliasChoices, Field
@@ -8,7 +7,7 @@ from pydantic import AliasChoices, Field
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import OrganizationRef
 from octavo.api.roles import Role, RoleName
-from octavo.api.text import Domain, Id, Known, Label, RawJson, SafeJson, SafeLine, SafeText, WebAddress
+from octavo.api.text import Domain, Id, Known, Label, Moment, RawJson, SafeJson, SafeLine, SafeText, WebAddress
 from octavo.api.users import User
 
 
@@ -35,7 +34,7 @@ class Organization(Model):
     object: Literal["organization"] = "organization"
     id: Id
     title: SafeLine = ""
-    created_at: datetime | None = None
+    created_at: Moment | None = None
     email_domains: tuple[SafeLine, ...] = ()
     hostname: SafeLine | None = None
     type: Annotated[SafeLine, Known("business", "community")] = ""
@@ -64,8 +63,8 @@ class Member(Model):
     role: RoleName | None = None
     user: User
     disabled: bool = False
-    joined_at: datetime | None = None
-    last_seen_at: datetime | None = None
+    joined_at: Moment | None = None
+    last_seen_at: Moment | None = None
     sso: bool = False
     spaces: int = 0
     teams: int = 0

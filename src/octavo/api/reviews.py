@@ -1,13 +1,12 @@
 """Reviews of change requests, and who is asked for one."""
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from octavo.api.bodies import Format, Markdown
 from octavo.api.comments import Comment
 from octavo.api.operation import Listing, Model, Operation
 from octavo.api.places import ChangeRequestRef
-from octavo.api.text import Id, Known, RawJson, SafeLine
+from octavo.api.text import Id, Known, Moment, RawJson, SafeLine
 from octavo.api.users import Author, User
 
 
@@ -23,8 +22,8 @@ class Review(Model):
     outdated: bool = False
     """True when a newer review or request took its place."""
     comment: Comment | None = None
-    created_at: datetime | None = None
-    updated_at: datetime | None = None
+    created_at: Moment | None = None
+    updated_at: Moment | None = None
 
 
 class TeamReference(Model):
@@ -42,7 +41,7 @@ class RequestedReviewer(Model):
     team: TeamReference | None = None
     revision: Id | None = None
     requested_by: User | None = None
-    created_at: datetime | None = None
+    created_at: Moment | None = None
 
 
 class RequestedReviewers(Model):

@@ -1,13 +1,12 @@
 """Share links of a site: addresses with a secret, by which whoever knows one sees the site."""
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import SiteRef
-from octavo.api.text import Id, SafeLine
+from octavo.api.text import Id, Moment, SafeLine
 
 Name = Annotated[str, Field(max_length=50)]
 
@@ -19,7 +18,7 @@ class ShareLink(Model):
     id: Id
     name: SafeLine | None = None
     active: bool | None = None
-    created_at: datetime | None = None
+    created_at: Moment | None = None
     urls: Urls = Field(default_factory=Urls)
 
 

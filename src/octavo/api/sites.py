@@ -1,6 +1,5 @@
 """Sites: what is published, and to whom."""
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -11,7 +10,7 @@ from octavo.api.places import OrganizationRef, SiteRef
 from octavo.api.roles import RoleName
 from octavo.api.site_structure import SiteStructure
 from octavo.api.spaces import Space
-from octavo.api.text import Id, Known, SafeAddress, SafeJson, SafeLine, formed
+from octavo.api.text import Id, Known, Moment, SafeAddress, SafeJson, SafeLine, formed
 from octavo.api.users import User
 
 SiteType = Literal["basic", "premium", "ultimate", "sponsored", "legacy-basic", "legacy-premium"]
@@ -69,7 +68,7 @@ class Site(Model):
     visibility: Annotated[SafeLine, Known("public", "unlisted", "share-link", "visitor-auth")] = ""
     published: bool = False
     site_spaces: int = 0
-    created_at: datetime | None = None
+    created_at: Moment | None = None
     adaptive_content: AdaptiveContent | None = None
     ads: SafeJson | None = None
     agents_context: Annotated[SafeLine, Known("excluded", "included")] | None = None

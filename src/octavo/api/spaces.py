@@ -1,6 +1,5 @@
 """Spaces: where content lives."""
 
-from datetime import datetime
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -8,7 +7,7 @@ from pydantic import Field
 from octavo.api.operation import Listing, Model, Operation, Tagged, Urls
 from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.api.roles import DefaultLevel, DefaultLevelName
-from octavo.api.text import Id, Known, Language, RawJson, SafeAddress, SafeJson, SafeLine, WebAddress
+from octavo.api.text import Id, Known, Language, Moment, RawJson, SafeAddress, SafeJson, SafeLine, WebAddress
 
 
 class Permissions(Model):
@@ -36,9 +35,9 @@ class Space(Model):
     visibility: Annotated[
         SafeLine, Known("public", "unlisted", "share-link", "visitor-auth", "in-collection", "private")
     ] = ""
-    created_at: datetime | None = None
-    updated_at: datetime | None = None
-    deleted_at: datetime | None = None
+    created_at: Moment | None = None
+    updated_at: Moment | None = None
+    deleted_at: Moment | None = None
     edit_mode: Annotated[SafeLine, Known("live", "locked")] | None = None
     organization: Id | None = None
     parent: Id | None = None
@@ -70,7 +69,7 @@ class GitSync(Model):
     installation_provider: Annotated[SafeLine, Known("github", "gitlab", "github-legacy")] | None = None
     integration: SafeLine | None = None
     url: SafeAddress | None = None
-    updated_at: datetime | None = None
+    updated_at: Moment | None = None
 
 
 class SpacePointer(Tagged):

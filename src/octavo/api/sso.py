@@ -1,6 +1,5 @@
 """Single sign-on: the SAML providers of an organization, and where its members sign in."""
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -9,7 +8,7 @@ from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import OrganizationRef
 from octavo.api.roles import Role, RoleName
 from octavo.api.teams import Team
-from octavo.api.text import Id, Known, SafeAddress, SafeLine, SafeText, WebAddress
+from octavo.api.text import Id, Known, Moment, SafeAddress, SafeLine, SafeText, WebAddress
 
 Label = Annotated[str, Field(min_length=1, max_length=30)]
 EntityId = Annotated[str, Field(max_length=1024)]
@@ -37,7 +36,7 @@ class SamlProvider(Model):
     """The team that those who sign in with it first join."""
     default_role: RoleName | None = None
     """The role they get. None for a guest."""
-    created_at: datetime | None = None
+    created_at: Moment | None = None
     status: Annotated[SafeLine, Known("active", "pending")] = ""
     service: ServiceProvider = Field(default_factory=ServiceProvider)
     urls: Urls = Field(default_factory=Urls)

@@ -1,6 +1,5 @@
 """Teams: members of an organization who hold roles together (4.15)."""
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -8,7 +7,7 @@ from pydantic import Field
 from octavo.api.operation import Listing, Model, Operation
 from octavo.api.organizations import Member
 from octavo.api.places import OrganizationRef
-from octavo.api.text import Email, Id, Known, SafeLine
+from octavo.api.text import Email, Id, Known, Moment, SafeLine
 
 Title = Annotated[str, Field(min_length=1, max_length=64)]
 
@@ -35,7 +34,7 @@ class Team(Model):
     members: int = 0
     spaces: int = 0
     """How many spaces it has a role in."""
-    created_at: datetime | None = None
+    created_at: Moment | None = None
     permissions: Permissions = Field(default_factory=Permissions)
 
 

@@ -7,6 +7,7 @@ safe, as `safety` does it, when the model is built.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, GetJsonSchemaHandler, StringConstraints
@@ -28,6 +29,14 @@ SafeAddress = Annotated[str, AfterValidator(address)]
 
 SafeJson = Annotated[Any, AfterValidator(json)]
 """A JSON value of a shape we do not model."""
+
+
+def _in_a_zone(moment: datetime) -> datetime:
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+Moment = Annotated[datetime, AfterValidator(_in_a_zone)]
+"""A moment. Where a server does not say of which time zone, it is UTC: moments of no zone cannot be compared."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -4,14 +4,13 @@ The specification has settings with a title and languages (4.11). Newer servers 
 language of a space instead, at the same addresses (supplement 4.19). Both are read and written here.
 """
 
-from datetime import datetime
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import OrganizationRef
-from octavo.api.text import Id, Known, Language, RawJson, SafeJson, SafeLine
+from octavo.api.text import Id, Known, Language, Moment, RawJson, SafeJson, SafeLine
 
 Title = Annotated[str, Field(min_length=1, max_length=100)]
 
@@ -30,8 +29,8 @@ class TranslationSettings(Model):
     id: Id
     title: SafeLine = ""
     languages: tuple[SafeLine, ...] = ()
-    created_at: datetime | None = None
-    updated_at: datetime | None = None
+    created_at: Moment | None = None
+    updated_at: Moment | None = None
     permissions: Permissions = Field(default_factory=Permissions)
     urls: Urls = Field(default_factory=Urls)
     status: Annotated[SafeLine, Known("pending", "running", "completed")] | None = None

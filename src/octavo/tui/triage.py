@@ -53,8 +53,7 @@ class Thread:
 
     @property
     def posted_at(self) -> datetime:
-        moment = self.comment.posted_at
-        return _NEVER if moment is None else moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return self.comment.posted_at or _NEVER
 
 
 @dataclass(frozen=True)
