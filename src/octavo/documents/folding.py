@@ -19,6 +19,8 @@ _OWN_ID = re.compile(r"\s*\{#([\w.:-]+)\}\s*$")
 _CHILD_OF = {parent: child for child, parent in PARENTS.items()}
 _WORDED = frozenset({"content-ref", "openapi", "embed", "file"})
 _KEY = re.compile(r"[A-Za-z0-9_-]{1,256}")
+_TITLE = 2_000
+"""Characters of a heading that its title has."""
 _PIECE = 8192
 """Characters of a text whose words are told apart at a time."""
 
@@ -260,7 +262,7 @@ class Sealer:
         if draft.kind != "heading":
             attrs = draft.attrs or NOTHING
             return Block(draft.kind, attrs, blocks, draft.runs, draft.text, lines, key), digest
-        title = " ".join(words(draft.runs).split())
+        title = " ".join(words(draft.runs)[:_TITLE].split())
         draft.attrs["id"] = self._anchors.take(title, draft.attrs.get("id"))
         heading = Block("heading", draft.attrs, runs=draft.runs, lines=lines, key=key)
         self.headings.append(Heading(draft.attrs["level"], title, draft.attrs["id"], heading))

@@ -10,8 +10,10 @@ import re
 import pytest
 
 from octavo.documents.blocks import Block
+from octavo.documents.merging.three_way import parts
 from octavo.documents.parse import Reading, parse
 from octavo.tui.page.compared import compare
+from octavo.tui.page.contested import prepare
 from octavo.tui.page.cutting import Cutting
 from octavo.tui.page.diff_view import DiffView
 from octavo.tui.page.finding import Finder
@@ -20,8 +22,10 @@ from octavo.tui.page.layout import set_block, set_unit, units
 from octavo.tui.page.lines import Line
 from octavo.tui.page.look import Look
 from octavo.tui.page.setting import Folds, Setting
+from octavo.tui.page.three_way import ThreeWay
 from octavo.tui.page.view import PageView
 from tests.benchmarks.huge_blocks import HUGE
+from tests.benchmarks.texts import sentence
 from tests.tui.page.panes import PaneApp, screen
 
 MOST_LINES, MOST_PIECES = 400, 4000
@@ -146,3 +150,14 @@ async def test_the_diff_of_a_page_that_came_as_one_block_is_set_in_slices() -> N
             await pilot.pause()
         assert all(len(unit.lines) < 200 for unit in app.pane.changed.units)
         assert "item 0" in screen(app.pane)
+
+
+async def test_of_a_huge_conflict_so_much_is_shown_as_is_set_at_a_time_and_where_the_rest_is() -> None:
+    app = PaneApp(ThreeWay())
+    async with app.run_test(size=(150, 30)) as pilot:
+        pieces = prepare(parts(*(f"{sentence(number, 4000)}\n" for number in (1, 2, 3))))
+        app.pane.show(pieces, {}, key="p", sides=("main", "#1"))
+        await pilot.pause()
+        lines = [line for unit in range(len(app.pane.galley)) for line in app.pane.galley.lines(unit)]
+        assert any("There is more of it" in line.text for line in lines)
+        assert len(lines) < 450

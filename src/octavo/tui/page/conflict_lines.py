@@ -16,6 +16,7 @@ from octavo.tui.page.changing import changes
 from octavo.tui.page.compared import Compared
 from octavo.tui.page.contested import FIELDS, Shown, whole
 from octavo.tui.page.diff_units import DiffUnit, Unfolding
+from octavo.tui.page.diff_units import cut as in_slices
 from octavo.tui.page.lines import Line, Piece, cut, fit, padded, width_of
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
@@ -28,6 +29,8 @@ _NUMBER = 5
 """Cells of the line numbers of a diff: a conflict has none of its own."""
 
 
+_MOST = 160
+"""Lines of a side of a conflict, and of what becomes of it: all of them are set at once."""
 _KINDS = {
     "row": "a row",
     "cell": "a cell",
@@ -146,15 +149,28 @@ def _side(setting: Setting, units: Sequence[DiffUnit], missing: str, width: int)
     room = Room.of(2 * (width + _NUMBER) + 3, split=True)
     out: list[Line] = []
     for unit in units:
-        lines = [
-            Line([_against_base(each) for each in cut(line.pieces, room.side + 3, room.width)])
-            for line in set_diff_unit(setting, unit, room)
-            if line.pieces
-        ]
+        if len(out) > _MOST:
+            return [*out, *_cleared(_more(setting.look, width))]
+        lines: list[Line] = []
+        for piece in in_slices(unit):
+            lines += [
+                Line([_against_base(each) for each in cut(line.pieces, room.side + 3, room.width)])
+                for line in set_diff_unit(setting, piece, room)
+                if line.pieces
+            ]
+            if len(lines) > _MOST:
+                lines += _more(setting.look, width)
+                break
         lines = [line for line in lines if line.text.strip()]
         out += [*([Line([])] if out and lines else []), *_cleared(lines)]
     said = [Piece(missing, setting.look.muted + Style(italic=True))]
     return out or [Line(part) for part in wrap(said, width)]
+
+
+def _more(look: Look, width: int) -> list[Line]:
+    """What is said where there is more of a side than is shown."""
+    said = f"{look.glyphs.more} There is more of it: e shows all of it in your editor."
+    return [Line([Piece(" " * _NUMBER, PLAIN, None, True), *part]) for part in wrap([Piece(said, look.muted)], width)]
 
 
 def _against_base(piece: Piece) -> Piece:
@@ -183,7 +199,12 @@ def _becomes(setting: Setting, shown: Shown, decided: Decided, width: int) -> li
     if compared is None:  # it was written just now, and is made ready to be shown
         return [Line([Piece(look.glyphs.more, look.muted)])]
     units = whole(compared.new) if compared.diff.is_empty else changes(compared.diff, _all(), {}).units
-    lines = [line for unit in units if unit.kind not in ("title", "label") for line in set_around(setting, unit, width)]
+    lines: list[Line] = []
+    for piece in (piece for unit in units if unit.kind not in ("title", "label") for piece in in_slices(unit)):
+        lines += set_around(setting, piece, width)
+        if len(lines) > _MOST:
+            lines += _cleared(_more(look, width))
+            break
     while lines and not lines[0].text.strip():
         del lines[0]
     note = ""
