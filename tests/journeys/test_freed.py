@@ -155,7 +155,11 @@ class Opened:
                 await self._run.type(step.removeprefix("type:"))
             else:
                 await self._run.press(step)
-            self._nodes.update(self._shown())
+            self.note()
+
+    def note(self) -> None:
+        """Remember what is on show."""
+        self._nodes.update(self._shown())
 
     async def leave(self) -> None:
         """Close it as people do."""

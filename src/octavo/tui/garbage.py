@@ -20,11 +20,12 @@ LATER = 30.0
 """Seconds after which what was still in use, by a question under way and its deadline, is looked for once more."""
 BETWEEN_KEYS = 0.05
 """Seconds after a key, when what it led to is painted."""
-MOST = 30_000
-"""Objects that stayed, more than after the last look at everything, for which no pause is waited for: some 10 MB."""
-_NEW, _YOUNG, _ALL = 2_000, 8, 100
+MOST = 50_000
+"""Objects that stayed, more than after the last look at everything, for which no pause is waited for: some 15 MB."""
+_NEW, _YOUNG, _ALL = 2_000, 50, 20
 """What Python does by itself: objects more than at its last look at the new ones, such looks between two at all that is
-young, and those between two at everything. The last is for days in which no key is pressed."""
+young, and those between two at everything. Often enough that little is looked at, seldom enough that a dialog was closed
+by then: what was open is looked at no more. The last is for days in which no key is pressed."""
 
 # Textual keeps a thousand of its results, each with all lines of a widget: it calls it with them where it meant the class.
 StylesCache.get_inner_outer = classmethod(lru_cache(1024)(StylesCache.get_inner_outer.__wrapped__))  # type: ignore[arg-type, assignment, method-assign]
