@@ -13,7 +13,7 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.documents.conflicts import markers
 from tests.benchmarks.terminal import Terminal
 from tests.journeys.stage import MARA, Run, Stage
-from tests.journeys.terminals import terminal
+from tests.journeys.terminals import terminal, written
 from tests.journeys.tours import ambiguous
 
 
@@ -76,6 +76,8 @@ async def test_a_conflict_is_resolved_over_a_restart_and_merged(stage: Stage) ->
             assert words in said
 
 
+READS_KEYS = b"\x1b[?2004h"
+"""What the app tells the terminal when it takes it over: to say what is pasted."""
 EDITOR = """
 import sys
 from pathlib import Path
@@ -96,11 +98,13 @@ elif way == "wrote":
 
 
 def edit(running: Terminal) -> None:
-    """Open the editor, and leave it."""
-    running.settle(limit=5.0)  # a key between two programs may be nobody's
+    """Open the editor, leave it, and wait until the app has the keys again: one between two programs may be nobody's."""
+    before = written(running).count(READS_KEYS)
     running.write(b"e")
     running.wait_for("the editor is open")
     running.write(b"\r")
+    while running.running and written(running).count(READS_KEYS) == before:
+        running.read(0.1)
 
 
 def test_an_editor_that_was_left_without_a_change_decides_nothing(
@@ -111,13 +115,17 @@ def test_an_editor_that_was_left_without_a_change_decides_nothing(
     monkeypatch.setenv("EDITOR", shlex.join([sys.executable, str(tmp_path / "editor.py"), str(way)]))
     with terminal(stage, "octavo", "demo") as running:
         running.wait_for("Measured and predicted")
-        for key, words in ((b"3", "7 of 7"), (b"/", "esc"), (b"retry", "1 of 7"), (b"\r", "enter open")):
+        for key, *words in (
+            (b"3", "7 of 7", "m merge"),
+            (b"/", "enter keep"),
+            (b"retry", "1 of 7 match"),
+            (b"\r", "enter open"),
+            (b"\r", "page 1 of 2", "n next change"),
+            (b"U", "may conflict: Retries"),
+            (b"y", "0 of 1 decided"),
+        ):
             running.write(key)
-            running.wait_for(words)
-            running.settle()
-        for key, words in ((b"\r", "page 1 of 2"), (b"U", "may conflict: Retries"), (b"y", "0 of 1 decided")):
-            running.write(key)
-            running.wait_for(words)
+            running.wait_for(*words)
         for name, said in (
             ("quit", "Nothing was changed, so nothing is decided"),
             ("saved", "Nothing was changed, so nothing is decided"),
