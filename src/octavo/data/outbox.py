@@ -59,8 +59,8 @@ class Outbox:
         now: Callable[[], datetime] | None = None,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        """`timeout` is how long a request may take, `settle` how much later the server may still act on it: a lost
-        answer is looked for after both. All in seconds.
+        """`timeout` is how long a request may take, `settle` how much later the server may still act on it: so long what
+        was lost is looked for before anything else is done about it. All in seconds.
         """
         self.undo_seconds = undo_seconds
         self.known: Callable[[Operation[Any]], Basis] = lambda op: Basis()

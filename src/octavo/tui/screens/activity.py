@@ -55,7 +55,8 @@ class ActivityScreen(Dialog[None]):
     CONTEXT: ClassVar[str] = "activity"
     HELP: ClassVar[str] = (
         "Writes that need you are on top: r sends one again, X throws one away and keeps its text as a draft. x ticks one, "
-        "* all: then r and X are for all that are ticked. What waits or is looked for settles by itself. Below are texts "
+        "* all: then r and X are for all that are ticked. What waits or is looked for settles by itself. What is in doubt "
+        "may have arrived, or may still: look there before you send it again. Below are texts "
         "that could not be taken from your editor: enter opens one again, X deletes it."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
