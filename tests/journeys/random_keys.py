@@ -1,0 +1,92 @@
+"""Somebody who presses keys at random over all screens, pastes, clicks, scrolls and resizes."""
+
+from __future__ import annotations
+
+import asyncio
+from random import Random
+
+from textual import events
+from textual.screen import Screen
+from textual.widgets import Input, TextArea
+
+from tests.journeys.hostile import HOSTILE
+from tests.journeys.stage import Run
+
+_MOVES = (
+    *("j",) * 5, *("enter",) * 7, *("k", "k", "down", "up", "left", "right", "h", "l", "tab", "shift+tab"),
+    *("g", "G", "home", "end", "pageup", "pagedown", "space", "n", "p", "J", "K", "[", "]", "O", "o", "t", "y"),
+)  # fmt: skip
+_VIEWS = ("1", "2", "2", "3", "3", "4", "s", ":", "?", "!", "<", ">", "backspace", "q")
+_TYPED = ("tide", "a", "x y", HOSTILE, "日本", "@", "*", "```suggestion\nx\n```", "word " * 200, "\u202e", "/tmp", "")
+_SIZES = ((120, 36), (80, 24), (160, 50), (40, 12), (20, 5), (10, 3), (1, 1), (300, 20), (60, 80), (99, 14))
+_ENDS = frozenset({"ctrl+q", "ctrl+z", "ctrl+c"})
+"""Keys that leave the app, or its terminal to another program."""
+
+
+class Fingers:
+    """What they do follows from a seed and from what can be pressed where they are."""
+
+    def __init__(self, run: Run, seed: int, done: list[str]) -> None:
+        """`done`: what was done, in order."""
+        self._run, self._random, self.done = run, Random(seed), done
+
+    async def act(self) -> None:
+        """Do one thing."""
+        random, app = self._random, self._run.app
+        chosen = random.random()
+        if chosen < 0.40:
+            await self._press(self._offered())
+        elif chosen < 0.66:
+            await self._press(random.choice(_MOVES))
+        elif chosen < 0.75:
+            await self._press("escape")
+        elif chosen < 0.81:
+            await self._press(random.choice(_VIEWS))
+        elif chosen < 0.85:
+            await self._press(random.choice("abcdefijmruvwxzABCDEFHILMNPRSTUVWXYZ/*+-=\\()'\".,;&%$#"))
+        elif chosen < 0.90:
+            await self._click()
+        elif chosen < 0.93:
+            self._note("scroll")
+            at = self._anywhere()
+            kind = random.choice((events.MouseScrollDown, events.MouseScrollUp))
+            app.screen._forward_event(kind(app.screen, *at, 0, 0, 0, False, False, False, *at))
+        elif chosen < 0.96:
+            typed = random.choice(_TYPED)
+            self._note(f"paste {typed[:20]!r}")
+            app.screen.post_message(events.Paste(typed))
+        elif chosen < 0.98:
+            size = random.choice(_SIZES) if random.random() < 0.5 else _SIZES[0]
+            self._note(f"resize {size}")
+            await self._run.pilot.resize_terminal(*size)
+        else:
+            await asyncio.sleep(random.choice((0.01, 0.05, 0.3)))
+
+    def _offered(self) -> str:
+        """A key that is bound here."""
+        found = sorted(self._run.app.screen.active_bindings.keys() - _ENDS)
+        return self._random.choice(found) if found else "enter"
+
+    async def _press(self, key: str) -> None:
+        app = self._run.app
+        if key == "q" and self._would_quit(app.screen):
+            key = "escape"
+        self._note(key)
+        await app._press_keys([key])
+
+    def _would_quit(self, screen: Screen[object]) -> bool:
+        return not isinstance(screen.focused, Input | TextArea)
+
+    def _anywhere(self) -> tuple[int, int]:
+        size = self._run.app.size
+        return self._random.randrange(max(1, size.width)), self._random.randrange(max(1, size.height))
+
+    async def _click(self) -> None:
+        at = self._anywhere()
+        times = self._random.choice((1, 1, 1, 2))
+        self._note(f"click {at} {times}")
+        await self._run.pilot.click(offset=at, times=times)
+
+    def _note(self, what: str) -> None:
+        screen = type(self._run.app.screen).__name__
+        self.done.append(f"{screen}: {what}")

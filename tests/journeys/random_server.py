@@ -1,0 +1,127 @@
+"""A server that answers every operation with random values that its document allows, with what servers do wrong besides.
+
+What it answers follows from its seed and the request alone, so that a run can be repeated. Ids come from small sets, one
+for each kind of thing, so that what one answer names is found in others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from random import Random
+from urllib.parse import parse_qs, unquote
+
+from starlette.types import Receive, Scope, Send
+
+from octavo.api.openapi_document import document
+from tests.journeys.random_values import Json, Values, kind_of
+
+HOST = "http://127.0.0.1:9"
+"""Where addresses in answers lead: nothing listens there."""
+_FIRST = ("/v1/user", "/v1/orgs")
+"""Without these there is nothing to see: they fail more seldom."""
+_REFUSALS = (400, 403, 403, 404, 409, 412, 429, 429, 500, 502, 503)
+_WAITS = ("0", "1", "59", "3600", "Wed, 21 Oct 2026 07:28:00 GMT", "-5", "soon", "9" * 40, "")
+_UNREADABLE = (
+    *(b"", b"null", b"[]", b"{}", b"0", b'""', b"<html>Welcome to the hotel</html>", b'{"items": [{"id', b"\xff\xfe{"),
+    *(b'{"items": null}', b'{"items": {"a": 1}}', b'{"items": [null, 1, "a", []]}', b'{"id": null}', b"[" * 5000),
+)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What was answered, as far as an oracle needs it."""
+
+    status: int
+    body: bytes
+
+    @property
+    def value(self) -> Json:
+        """The JSON value of the body, None when it is none."""
+        try:
+            return json.loads(self.body)
+        except (ValueError, RecursionError):
+            return None
+
+
+@dataclass
+class RandomServer:
+    """An ASGI application. `changing`: the same question has another answer each time."""
+
+    seed: int
+    changing: bool = False
+    trouble: float = 0.1
+    """How often an answer is a failure."""
+    slow: float = 0.3
+    """The seconds that few answers take; most take none."""
+    longest: int = 10_000
+    """The items of few lists."""
+    answers: dict[str, list[Answered]] = field(default_factory=dict)
+    """What was answered to each GET, by path and query."""
+    _asked: Counter[str] = field(default_factory=Counter)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        more = True
+        while more:
+            more = (await receive()).get("more_body", False)
+        url = scope["raw_path"].decode().partition("?")[0] + "?" + scope["query_string"].decode()
+        request = f"{scope['method']} {url}"
+        self._asked[request] += 1
+        turn = self._asked[request] if self.changing or scope["method"] != "GET" else 0
+        random = Random(f"{self.seed} {request} {turn}")
+        await asyncio.sleep(random.choice((0, 0, 0, 0, self.slow / 20, self.slow / 5, self.slow)))
+        status, headers, body = self._answer(scope["method"], url, random)
+        if scope["method"] == "GET":
+            self.answers.setdefault(url.removesuffix("?"), []).append(Answered(status, body))
+        lines = [(b"content-type", b"application/json"), *headers]
+        await send({"type": "http.response.start", "status": status, "headers": lines})
+        await send({"type": "http.response.body", "body": b"" if status == 204 else body})
+
+    def _answer(self, method: str, url: str, random: Random) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
+        path, _, query = url.partition("?")
+        found = _operation(method, path)
+        if found is None:
+            return 404, [], b'{"error": {"code": 404, "message": "There is nothing here."}}'
+        described, names = found
+        if random.random() < (self.trouble / 4 if path in _FIRST else self.trouble):
+            return self._trouble(random)
+        status, schema = _success(described)
+        if schema is None:
+            return status, [], b""
+        values = Values(random, HOST, names, self.longest)
+        if random.random() < 0.01:
+            return status, [], json.dumps(values.anything()).encode()
+        return status, [], values.answer(schema, page=parse_qs(query).get("page", [""])[0])
+
+    def _trouble(self, random: Random) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
+        if random.random() < 0.3:
+            return 200, [], random.choice(_UNREADABLE)
+        status = random.choice(_REFUSALS)
+        headers = [(b"retry-after", random.choice(_WAITS).encode())] if random.random() < 0.5 else []
+        said = {"error": {"code": status, "message": Values(random, HOST, {}).words()}}
+        return status, headers, json.dumps(said).encode() if random.random() < 0.8 else random.choice(_UNREADABLE)
+
+
+def _operation(method: str, path: str) -> tuple[Json, dict[str, str]] | None:
+    """What the document says of a request, and the names in its path by the kind of what they name."""
+    parts = path.split("/")
+    best: tuple[int, Json, dict[str, str]] | None = None
+    for template, methods in document()["paths"].items():
+        wanted = template.split("/")
+        if method.lower() not in methods or len(wanted) != len(parts):
+            continue
+        pairs = list(zip(wanted, parts, strict=True))
+        if all(each.startswith("{") or each == part for each, part in pairs):
+            names = {kind_of(each[1:-1]): unquote(part) for each, part in pairs if each.startswith("{")}
+            if best is None or len(names) < best[0]:
+                best = len(names), methods[method.lower()], names
+    return best[1:] if best is not None else None
+
+
+def _success(described: Json) -> tuple[int, Json | None]:
+    """The status of an answer that is no failure, and the schema of its body."""
+    status = next(each for each in described["responses"] if each < "300")
+    content = described["responses"][status].get("content")
+    return int(status), content["application/json"]["schema"] if content else None
