@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from octavo.api import comments
 from octavo.api.errors import ApiError
@@ -58,4 +59,4 @@ def mention(user: User) -> str:
 
 def mention_of(person: str) -> str:
     """What a mention of a person ends with."""
-    return f"](/users/{person})"
+    return f"](/users/{quote(person, safe=':@.+')})"

@@ -11,6 +11,7 @@ from textual.content import Content
 
 from octavo.api.change_requests import ChangeRequest, Contributor
 from octavo.api.reviews import RequestedReviewer, Review
+from octavo.api.safety import line as line_of
 from octavo.tui.ages import plural, short_age
 from octavo.tui.allowing import UNDECIDED
 
@@ -208,7 +209,9 @@ def reviewers(
             lines.append(Content.assemble(("○ ", "$octavo-muted"), asked.user.name, (" · asked", "$octavo-muted")))
         elif asked.team is not None:
             lines.append(
-                Content.assemble(("○ ", "$octavo-muted"), f"team {asked.team.id}", (" · asked", "$octavo-muted"))
+                Content.assemble(
+                    ("○ ", "$octavo-muted"), f"team {line_of(asked.team.id)}", (" · asked", "$octavo-muted")
+                )
             )
     if lines:
         parts.append(Content("\n").join([Content.styled("REVIEWERS", "bold $octavo-muted"), *lines]))

@@ -136,9 +136,8 @@ class ChangesScreen(TwoPanes, Proposing):
     def _enter(self, organization: Organization) -> None:
         self._lists.clear()
         self.standings.forget()
-        at = OrganizationRef(organization_id=organization.id)
         for status in get_args(Status):
-            op = ListOfOrganization(at=at, status=status, limit=100)
+            op = ListOfOrganization(at=OrganizationRef(organization_id=organization.id), status=status, limit=100)
             self.follow(status, op, partial(self._show, status))
         self._draw_list()
 
