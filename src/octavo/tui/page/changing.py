@@ -174,7 +174,7 @@ class _Writer:
     def _put(self, unit: DiffUnit, *, is_same: bool = False, is_held: bool = False) -> None:
         inner = self._levels[-1]
         parents = inner.old if isinstance(unit.entry, Removed) else inner.new
-        if unit.kind in ("block", "entry", "exchange"):
+        if unit.kind in ("block", "entry", "exchange") and unit.parent is not parents[-1]:
             unit = replace(unit, parent=parents[-1], of_list=parents[0])
         place = [text for level in self._levels for text in (level.name, level.heading)]
         if unit.block is not None and unit.block.kind == "heading":
@@ -248,7 +248,8 @@ class _Writer:
                     self._same(old.children, new.children)
                     self._put_threads(new.key, new)
                 continue
-            self._put(DiffUnit("block", new, old), is_same=True, is_held=any(hung))
+            of_list, parent = self._levels[-1].new  # a page has thousands of these: they are made once
+            self._put(DiffUnit("block", new, old, None, parent, of_list), is_same=True, is_held=any(hung))
             if any(hung):
                 self._threads_of((new,))
             self._passed(new)
@@ -275,7 +276,7 @@ class _Writer:
 
     def _threads_of(self, blocks: Sequence[Block], *, elsewhere: bool = False) -> None:
         """The threads on blocks; `elsewhere`: which do not stand right above them, so that they quote them."""
-        for block in blocks:
+        for block in blocks if self._threads else ():
             for each in block.walk():
                 self._put_threads(each.key, block, each.plain() if elsewhere and each.key in self._threads else "")
 

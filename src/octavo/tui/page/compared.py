@@ -11,6 +11,7 @@ from octavo.documents.diff import diff
 from octavo.documents.source_diff import Hunk, source_diff
 from octavo.tui.page.diff_units import kept_entries
 from octavo.tui.page.slices import is_long, kept_slices
+from octavo.tui.page.tables import telling
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ def compare(before: str, after: str) -> Compared:
     old, new = parse(before), parse(after)
     for block in filter(is_long, (*old.blocks, *new.blocks)):
         kept_slices(block)  # the diff is made of them, and they are cut here off the event loop
+        if block.kind == "table":
+            telling(block)
     changed = diff(old, new)
     for entry in changed.entries:
         if isinstance(entry, (Changed, Moved)):

@@ -38,6 +38,8 @@ _HALVINGS = 24
 _FIRST_ROWS, _LONGEST_ROWS, _LETTERS = 60, 8, 20_000
 """The widths of a table that is set in slices are told by so many rows: the longest in each column, and its first, until
 they hold so many letters."""
+_KEPT = 6
+_told: dict[int, tuple[Block, Block]] = {}
 _MANY_ROWS = 8
 """Rows of a longer table lie on two grounds, even when each is one line."""
 _PIXELS = 8
@@ -284,8 +286,16 @@ def _shaped(setting: Setting, block: Block, width: int, room: int) -> tuple[Grid
 
 
 def telling(block: Block) -> Block:
-    """A long table with only those of its rows that say how wide its columns are: the longest of each, and the first."""
-    block = leveled(block)
+    """A long table with only those of its rows that say how wide its columns are: the longest of each, and the first. Those
+    of the tables asked for last are kept: to look at ten thousand rows takes as long as a frame."""
+    if (known := _told.get(id(block))) is None or known[0] is not block:
+        known = _told[id(block)] = (block, _telling(leveled(block)))
+        while len(_told) > _KEPT:
+            _told.pop(next(iter(_told)), None)
+    return known[1]
+
+
+def _telling(block: Block) -> Block:
     by_column: list[list[tuple[int, int]]] = []
     for place, row in enumerate(block.children):
         for at, cell in enumerate(row.children[:MOST_COLUMNS]):
