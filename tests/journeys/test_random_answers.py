@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ import pytest
 from octavo.api.operation import Operation
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.wire import encode
-from octavo.server.app import Platform
 from octavo.tui.screen import View
 from octavo.tui.widgets.surface import Surface
 from tests.journeys.moods import serving
@@ -62,15 +60,9 @@ def nothing_in_the_log(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
 async def try_all(stage: Stage, seed: int, keys: int, *, changing: bool, longest: int = 10_000) -> None:
     """Do so many things at random, and look after each whether all is well."""
     server = RandomServer(seed, changing=changing, longest=longest)
-
-    @asynccontextmanager
-    async def over(_: Platform) -> AsyncIterator[str]:
-        async with serving(server) as origin:
-            yield origin
-
     done: list[str] = []
     while len(done) < keys:
-        async with stage.play(over=over, start=STARTS[seed % len(STARTS)]) as run:
+        async with stage.play(over=lambda _: serving(server), start=STARTS[seed % len(STARTS)]) as run:
             fingers = Fingers(run, seed + len(done), done)
             while len(done) < keys and run.app.return_value is None:
                 async with asyncio.timeout(PATIENCE):
@@ -113,6 +105,15 @@ def shown(run: Run, surface: Surface) -> str:
     strips = run.app.screen._compositor.render_strips()
     x, y, width, height = surface.region
     return "\n".join(strip.crop(x, x + width).text for strip in strips[y : y + height])
+
+
+async def test_where_organizations_do_not_load_no_view_says_that_there_is_nothing(stage: Stage) -> None:
+    server = RandomServer(seed=4)
+    async with stage.play(over=lambda _: serving(server)) as run:
+        assert failed(server, ListOrganizations())
+        for view in "1342":
+            await run.press(view)
+            assert list(contradictions(run, server)) == []
 
 
 @pytest.mark.parametrize("seed", range(2))
