@@ -13,7 +13,7 @@ from __future__ import annotations
 import gc
 from asyncio import sleep
 
-from textual import _wait
+from textual import _wait, strip
 from textual._compositor import Compositor
 from textual._context import visible_screen_stack
 from textual._queue import Queue
@@ -48,6 +48,8 @@ def _parsed_once(
 
 
 Stylesheet._parse_rules = _parsed_once  # type: ignore[assignment, method-assign]  # of a library, for all of its apps
+
+strip.FIFOCache = lambda size: {}  # type: ignore[assignment, return-value, attr-defined]  # seven to a strip, most of them never used
 
 
 def _drawn(
