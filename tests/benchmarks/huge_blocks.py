@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 from tests.benchmarks.texts import sentence
@@ -61,13 +60,6 @@ def _matrix(rows: int, columns: int) -> str:
         " & ".join(f"a_{{{row},{at}}}^{{{row + at}}}" for at in range(columns)) for row in range(rows)
     )
     return _formula(f"\\begin{{pmatrix}}\n{cells}\n\\end{{pmatrix}}")
-
-
-def _schema(depth: int) -> dict[str, object]:
-    inner: dict[str, object] = {"type": "string", "description": sentence(depth, 9)}
-    for level in range(depth):
-        inner = {"type": "object", "properties": {f"level{level}": inner, "name": {"type": "string"}}}
-    return inner
 
 
 HUGE: dict[str, Callable[[int], str]] = {
@@ -191,48 +183,3 @@ HUGE: dict[str, Callable[[int], str]] = {
     "marked source": lambda n: "|a" * (400 * n) + "\n" + "|-" * (400 * n) + "\n",
     "front matter": lambda n: "---\n" + _lines(40 * n, lambda at: f"key{at}: {sentence(at, 2)}") + "---\n\nWords.\n",
 }  # fmt: skip
-
-
-def specification(kind: str) -> str:
-    """A specification with one operation, `GET /things`, whose answer is `deep`, `wide` or `cyclic`."""
-    schemas: dict[str, object] = {}
-    match kind:
-        case "deep":
-            schemas["Thing"] = _schema(300)
-        case "wide":
-            properties = {f"field{at}": {"type": "string", "description": sentence(at, 9)} for at in range(20_000)}
-            schemas["Thing"] = {"type": "object", "properties": properties}
-        case "cyclic":
-            for at in range(40):
-                links = {f"to{to}": {"$ref": f"#/components/schemas/T{to}"} for to in range(40)}
-                schemas[f"T{at}"] = {"type": "object", "properties": links}
-            schemas["Thing"] = {"$ref": "#/components/schemas/T0"}
-        case "choices":
-            options = [
-                {"type": "object", "title": f"O{at}", "properties": {"a": {"type": "string"}}} for at in range(5_000)
-            ]
-            schemas["Thing"] = {"oneOf": options}
-        case "values":
-            schemas["Thing"] = {"type": "string", "enum": [f"value{at}" for at in range(50_000)]}
-        case _:
-            schemas["Thing"] = {"type": "object", "example": {f"key{at}": sentence(at, 9) for at in range(20_000)}}
-    answer = {
-        "200": {
-            "description": "Things",
-            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Thing"}}},
-        }
-    }
-    parameters = [
-        {"name": f"p{at}", "in": "query", "schema": {"type": "string"}}
-        for at in range(2_000 if kind == "parameters" else 1)
-    ]
-    body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Thing"}}}}
-    operation = {"summary": "Things", "parameters": parameters, "requestBody": body, "responses": answer}
-    return json.dumps(
-        {
-            "openapi": "3.0.3",
-            "info": {"title": "T", "version": "1"},
-            "paths": {"/things": {"post": operation}},
-            "components": {"schemas": schemas},
-        }
-    )
