@@ -122,6 +122,7 @@ async def test_no_answer_ends_the_app_or_is_shown_as_its_opposite_whatever_is_pr
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(100, 120))
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("seed", range(100, 140))
 async def test_no_answer_ends_the_app_or_is_shown_as_its_opposite_in_20_000_keys(stage: Stage, seed: int) -> None:
-    await try_all(stage, seed, 1000, changing=seed % 2 == 1)
+    await try_all(stage, seed, 500, changing=seed % 2 == 1)
