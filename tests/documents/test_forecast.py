@@ -191,3 +191,10 @@ def test_things_without_a_title_are_merged_too() -> None:
     after = Revision(id="r1", pages=tuple(untitled), reusable_contents=(ReusableContent(id="v"),))
     assert forecast((base, after, base), {}) == []
     assert [(each.id, each.titles) for each in namesakes((base, base, after))] == [("b", ("", ""))]
+
+
+def test_things_that_both_sides_changed_in_git_are_foreseen() -> None:
+    three = [
+        Revision.model_validate({"id": "r", "pages": [{"id": "a", "title": "A", "git": {"oid": oid}}]}) for oid in "123"
+    ]
+    assert [each.id for each in forecast((three[0], three[1], three[2]), {})] == ["a"]

@@ -172,8 +172,8 @@ def _reusable(item: ReusableContent) -> Json:
 
 
 def _said(thing: Page | File | ReusableContent, but: set[str]) -> dict[str, Any]:
-    told = {name: getattr(thing, name) for name in thing.model_fields_set - but}
-    return {name: value for name, value in told.items() if value is not None} | {
+    # As JSON has them: values that both sides changed are told in words.
+    return thing.model_dump(mode="json", exclude=but, exclude_unset=True, exclude_none=True) | {
         "id": thing.id,
         "type": getattr(thing, "type", ""),
         "title": getattr(thing, "title", ""),
