@@ -8,6 +8,7 @@ import asyncio
 import gc
 import time
 from collections.abc import Iterable
+from contextvars import Context
 from functools import lru_cache
 from weakref import WeakSet
 
@@ -76,7 +77,7 @@ class Garbage:
             if self._next.when() <= loop.time() + seconds:
                 return
             self._next.cancel()
-        self._next = loop.call_later(seconds, self._look)
+        self._next = loop.call_later(seconds, self._look, context=Context())
 
     def _look(self) -> None:
         self._next = None
