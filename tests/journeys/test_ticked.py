@@ -235,6 +235,7 @@ async def test_one_of_many_that_had_gone_out_is_undone_too_and_said(stage: Stage
         await run.press("d")
         await run.see("Open 69")
         await run.later(seconds=6)
+        await run.until(lambda: run.gate.waiting > 0, "send the first")
         await run.press("u")
         await run.hear("Taken back: resolve the thread, all 3: one had gone out and is undone. It was just going out")
         await run.see("Open 72")

@@ -70,7 +70,7 @@ class CommentsScreen(TwoPanes, BesideThread):
         self._found: dict[str, tuple[Discussion, str, Snapshot[ListPage[Comment]]]] = {}
         self._lists: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
         """The lists of change requests, by their status: each of those has threads."""
-        self._complete = False
+        self._complete = self._waits = False
         self._narrowing: tuple[Narrowing, ...] = ()
         self._order = "place"
         self._places: dict[str, Heading] = {}
@@ -162,7 +162,12 @@ class CommentsScreen(TwoPanes, BesideThread):
         self._found[key] = (at, place, snapshot)
         if isinstance(at, ChangeRequestRef) and snapshot.value is not None:
             self.octavo.known.heard(at.change_request_id, snapshot.value)
-        self._draw_list()
+        if not self._waits:
+            self._waits = self.call_later(self._catch_up)  # with all answers that have come by then
+
+    def _catch_up(self) -> None:
+        if self._waits:
+            self._draw_list()
 
     # The list
 
@@ -183,7 +188,9 @@ class CommentsScreen(TwoPanes, BesideThread):
         section = self.query_one(Sections).current
         return [thread for thread in self._threads() if triage.belongs(thread, section, self._me)]
 
+    @on(Sections.Chosen)
     def _draw_list(self) -> None:
+        self._waits = False
         threads, sections = self._threads(), self.query_one(Sections)
         held = {entry.pending_id for entry in self.octavo.session.outbox.entries if entry.state == "gathered"}
         posted = [thread for thread in threads if thread.comment.id not in held]
@@ -270,6 +277,7 @@ class CommentsScreen(TwoPanes, BesideThread):
 
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
         """Put the cursor on a thread, in a section and among threads where it is to be seen."""
+        self._catch_up()
         found = next((each for each in self._threads() if comment is not None and each.comment.id == comment.id), None)
         if found is None:
             return False
@@ -283,6 +291,7 @@ class CommentsScreen(TwoPanes, BesideThread):
 
     # The thread
 
+    @on(Lines.Highlighted, "#list")
     def _draw_thread(self) -> None:
         item = self.rows.item
         if item is None:
@@ -302,17 +311,9 @@ class CommentsScreen(TwoPanes, BesideThread):
             return "There are too few threads here to show only some of them."
         return super().why_not(action, parameters)
 
-    @on(Lines.Highlighted, "#list")
-    def _other(self) -> None:
-        self._draw_thread()
-
     @on(Lines.Chosen, "#list")
     def _chosen(self) -> None:
         self.thread.focus()
-
-    @on(Sections.Chosen)
-    def _other_section(self) -> None:
-        self._draw_list()
 
     @on(ThreadView.PlaceWanted)
     def _place_wanted(self) -> None:
@@ -322,12 +323,10 @@ class CommentsScreen(TwoPanes, BesideThread):
         if isinstance(item.at, ChangeRequestRef):
             self.octavo.show_change_request(item.at)
         elif item.comment.target.page is not None:
-            self.octavo.open_space(item.at.space_id, item.comment.target.page.id, self._node(item.comment))
+            node = item.comment.target.node
+            self.octavo.open_space(item.at.space_id, item.comment.target.page.id, node.id if node else "")
         else:
             self.octavo.open_space(item.at.space_id)
-
-    def _node(self, comment: Comment) -> str:
-        return comment.target.node.id if comment.target.node else ""
 
     @on(ThreadView.Changed)
     def _thread_changed(self) -> None:
