@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import CORO_CREATED, getcoroutinestate, iscoroutine
 from typing import Any
 
 from textual.app import App, ReturnType
@@ -37,6 +38,8 @@ class TakingDown(App[ReturnType]):
         for worker in tuple(self.workers):
             if worker.node in gone:
                 worker.cancel()
+                if iscoroutine(work := worker._work) and getcoroutinestate(work) == CORO_CREATED:
+                    work.close()  # it will never begin: Python would tell of it
         for signal in self.signals:
             for each in gone:
                 signal.unsubscribe(each)
