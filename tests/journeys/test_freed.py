@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from importlib import import_module
 from pkgutil import walk_packages
@@ -176,9 +177,8 @@ class Opened:
         # The loop keeps timers that were cancelled until they are due, with who set them: these tests set some for 45 s.
         timers = asyncio.get_running_loop()._scheduled  # type: ignore[attr-defined]
         timers[:] = sorted(each for each in timers if not each.cancelled())
-        for node in self._shown():
-            node.check_idle()  # the loop of a widget at rest holds its last message, with who sent it
-        self._run.app.garbage.look()
+        self._run.app.garbage.wake()
+        gc.collect()  # the app looks twice, some time apart: what is asked here is whether anything holds it
         return {type(node).__name__ for node in self._nodes - set(self._shown())}
 
     def _shown(self) -> Iterator[DOMNode]:

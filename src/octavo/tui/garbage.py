@@ -7,13 +7,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextvars import Context
 from functools import lru_cache
 from weakref import WeakSet
 
 from textual._styles_cache import StylesCache
 from textual.dom import DOMNode
+from textual.message_pump import MessagePump
 
 PAUSE = 1.5
 """Seconds without a key after which nobody waits for the next."""
@@ -35,7 +36,10 @@ StylesCache.get_inner_outer = classmethod(lru_cache(1024)(StylesCache.get_inner_
 class Garbage:
     """What was taken down and is not yet gone."""
 
-    def __init__(self) -> None:
+    def __init__(self, pumps: Callable[[], Iterable[MessagePump]] = tuple) -> None:
+        """`pumps`: all that gets messages now."""
+        self._pumps = pumps
+        self._woken = False
         self._closed: WeakSet[DOMNode] = WeakSet()
         self._late: WeakSet[DOMNode] = WeakSet()
         """What was still there after a look."""
@@ -66,8 +70,8 @@ class Garbage:
 
     def taken_down(self, nodes: Iterable[DOMNode]) -> None:
         """These are shown no more."""
+        self._closed.update(nodes)
         if self._begun:
-            self._closed.update(nodes)
             self._look_in(PAUSE)
 
     def _look_in(self, seconds: float) -> None:
@@ -85,10 +89,20 @@ class Garbage:
         if left > 0 and not self._hurried:
             self._look_in(left)
             return
-        self._hurried = False
+        if not self._woken:
+            self._woken = True
+            self.wake()
+            self._look_in(BETWEEN_KEYS)
+            return
+        self._woken = self._hurried = False
         self.look()
         if self._late:
             self._look_in(LATER)
+
+    def wake(self) -> None:
+        """Let all that is at rest turn round once: its loop holds the last message, with who sent it."""
+        for each in tuple(self._pumps()):
+            each.check_idle()
 
     def look(self) -> None:
         """Free what was closed. What is young is looked at first: that is all where it was open for a moment."""

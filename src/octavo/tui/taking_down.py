@@ -24,7 +24,7 @@ class TakingDown(App[ReturnType]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.garbage = Garbage()
+        self.garbage = Garbage(lambda: self._registry)
         self.signals: list[Signal[Any]] = [self.app_suspend_signal]
         """Those that outlive who listens."""
 
