@@ -9,10 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, from_json
-
-from octavo.api.operation import Model
 
 T = TypeVar("T")
 
@@ -47,7 +45,7 @@ def read_in_part(codec: TypeAdapter[T], body: bytes, wrong: ValidationError) -> 
         except ValidationError as error:
             leaving.out(error)
         else:
-            return answer.model_copy(update={"unreadable": leaving.count}) if isinstance(answer, Model) else answer
+            return answer.model_copy(update={"unreadable": leaving.count}) if isinstance(answer, BaseModel) else answer
 
 
 def json_of(body: bytes) -> Any:
