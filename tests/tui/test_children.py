@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 from collections.abc import Coroutine
@@ -19,8 +20,10 @@ SMALL = json.dumps({"source": "flowchart LR\n  A --> B", "ascii": True}).encode(
 
 def ours() -> dict[str, str]:
     """The processes that we started and that are still there, and the pipes we hold."""
-    tasks = Path(f"/proc/{os.getpid()}/task").iterdir()
-    found = {pid: "process" for task in tasks for pid in (task / "children").read_text().split()}
+    found: dict[str, str] = {}
+    for task in Path(f"/proc/{os.getpid()}/task").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # a thread that has just ended has no children any more
+            found |= dict.fromkeys((task / "children").read_text().split(), "process")
     for each in os.listdir("/proc/self/fd"):
         path = f"/proc/self/fd/{each}"
         if os.path.lexists(path) and os.readlink(path).startswith("pipe:"):
