@@ -230,13 +230,15 @@ PAIRS: list[tuple[str, str, list[Node]]] = [
     (
         "inlines",
         'a :rocket: <i class="fa-github"></i> <code class="expression">space.vars.x</code> $$x^2$$ '
-        '[/pages/p1](/pages/p1 "mention") <a href="https://a.example" class="button primary" data-icon="bolt">Go</a> end',
+        '[/pages/p1](/pages/p1 "mention") <a href="https://a.example" class="button primary" data-icon="bolt">Go</a> '
+        '<button class="button secondary" data-action="search" data-query="tides">Find</button> end',
         [
             paragraph(
                 *("a ", inline("emoji", code="rocket"), " ", inline("icon", icon="github"), " "),
                 *(inline("expression", expression="space.vars.x"), " ", inline("inline-math", formula="x^2"), " "),
                 *(inline("mention", ref=page("p1")), " "),
-                inline("button", label="Go", kind="primary", icon="bolt", ref=url("https://a.example")),
+                *(inline("button", label="Go", kind="primary", icon="bolt", ref=url("https://a.example")), " "),
+                inline("button", label="Find", kind="secondary", action={"action": "search", "query": "tides"}),
                 " end",
             )
         ],
@@ -324,7 +326,7 @@ PAIRS: list[tuple[str, str, list[Node]]] = [
     ),
     (
         "cards",
-        '<table data-view="cards" data-card-size="large"><thead><tr><th>Title</th>'
+        '<table data-column-title-hidden data-view="cards" data-card-size="large"><thead><tr><th>Title</th>'
         '<th data-hidden data-card-target data-type="content-ref">To</th>'
         '<th data-hidden data-card-cover data-type="image">Cover</th></tr></thead><tbody>'
         '<tr><td><strong>One</strong></td><td><a href="/pages/p1">/pages/p1</a></td><td><a href="/files/c">/files/c</a></td></tr>'
@@ -336,6 +338,7 @@ PAIRS: list[tuple[str, str, list[Node]]] = [
                 view={
                     "type": "cards",
                     "cardSize": "large",
+                    "hideColumnTitle": True,
                     "columns": ["t"],
                     "targetDefinition": "to",
                     "coverDefinition": "c",

@@ -99,6 +99,16 @@ def test_cards() -> None:
     assert cards.children[1].plain() == "Two"
 
 
+def test_cards_say_when_they_hide_the_titles_of_their_columns() -> None:
+    cards = (
+        '<table {} data-view="cards"><thead><tr><th>Kind</th></tr></thead><tbody><tr><td>x</td></tr></tbody></table>'
+    )
+    said = {"": None, "data-column-title-hidden": True, 'data-column-title-hidden="false"': None}
+    blocks = {given: parse(cards.format(given)).blocks[0] for given in said}
+    assert {given: block.attrs.get("titles_hidden") for given, block in blocks.items()} == said
+    assert words(blocks[""].attrs["columns"][0].title) == "Kind"
+
+
 def test_highlighted_code() -> None:
     (code,) = parse(
         '<pre class="language-js" data-full-width="true" data-title="a.js" data-overflow="wrap" data-line-numbers><code class="lang-js">one &#x3C;b>\n'

@@ -22,7 +22,8 @@ or children or text as its row says, and never others. Texts of `runs` are as th
 | row           | head (a further head row)                               | children: cell, one per column at most     |
 | cell          | value (bool of a checkbox, int of a rating), colspan,   | runs: blocks in it are divided by breaks,  |
 |               | rowspan                                                 | items begin with a bullet                  |
-| cards         | columns, size (medium, large), full_width               | children: card                             |
+| cards         | columns, size (medium, large), titles_hidden,           | children: card                             |
+|               | full_width                                              |                                            |
 | card          | target, cover, cover_dark (addresses)                   | children: cell, one per column at most,    |
 |               |                                                         | also of hidden columns                     |
 | hint          | style (info success warning danger), icon               | children: any block; a first heading titles|
@@ -70,7 +71,8 @@ or children or text as its row says, and never others. Texts of `runs` are as th
 | icon       |                   | name (`github`, without a prefix)                      | address, if it is a link   |
 | emoji      | the character     | code (as written: `rocket`, `1f4a1`)                   | address, if it is a link   |
 | mention    | words of the link |                                                        | address                    |
-| button     | its label         | style (primary, secondary), icon, action, query        | address, if it has one     |
+| button     | its label         | style (primary, secondary), icon, action, query,       | address, if it has one     |
+|            |                   | disabled                                               |                            |
 | footnote   | its mark or words | label; inline (True: the words are the annotated ones) |                            |
 | break      | a line feed       |                                                        |                            |
 | expression | the expression    |                                                        |                            |

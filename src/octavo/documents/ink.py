@@ -319,10 +319,11 @@ def _is_blank(run: Run) -> bool:
     return run.kind == "break" or (run.kind == "text" and not run.text.strip())
 
 
-def _button(given: Mapping[str, str]) -> dict[str, str]:
+def _button(given: Mapping[str, str]) -> dict[str, Any]:
     style = "primary" if "primary" in given.get("class", "").split() else "secondary"
     found = {"icon": given.get("data-icon"), "action": given.get("data-action"), "query": given.get("data-query")}
-    return {"style": style, **{name: value for name, value in found.items() if value}}
+    disabled = {"disabled": True} if "disabled" in given else {}
+    return {"style": style, **{name: value for name, value in found.items() if value}, **disabled}
 
 
 def _trimmed(url: str) -> str:

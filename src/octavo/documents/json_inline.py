@@ -221,7 +221,8 @@ def _mention(data: dict[str, Any]) -> Iterator[Run]:
 
 def _button(data: dict[str, Any]) -> Iterator[Run]:
     attrs: dict[str, Any] = {"style": text_of(data.get("kind")) or "primary"}
-    attrs |= {name: said for name in ("icon", "action", "query") if (said := text_of(data.get(name)))}
+    given = {**data, **mapping(data.get("action"))}
+    attrs |= {name: said for name in ("icon", "action", "query") if (said := text_of(given.get(name)))}
     yield Run(text_of(data.get("label")), kind="button", link=address(data.get("ref")) or None, attrs=attrs)
 
 

@@ -45,6 +45,8 @@ class JsonTable:
             table.attrs["full_width"] = True
         if self._cards:
             table.attrs["size"] = "large" if self._view.get("cardSize") == "large" else "medium"
+            if self._view.get("hideColumnTitle") is True:
+                table.attrs["titles_hidden"] = True
         else:
             if self._view.get("hideHeader") is True or not any(words(column.title).strip() for column in columns):
                 table.attrs["header_hidden"] = True

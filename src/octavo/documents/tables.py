@@ -22,6 +22,11 @@ _ROLES = {
     "data-card-cover": "cover",
     "data-card-cover-dark": "cover-dark",
 }
+_FLAGS = {
+    False: {"header_hidden": "data-header-hidden", "header_sticky": "data-header-sticky", "search": "data-search"},
+    True: {"titles_hidden": "data-column-title-hidden"},
+}
+"""What tables, and cards, may say of themselves."""
 _FENCE = "```"
 _CHECKED = {"true": True, "false": False, "1": True, "0": False, "": False}
 
@@ -95,15 +100,11 @@ class HtmlTable:
             table.attrs["full_width"] = True
         if cards:
             table.attrs["size"] = "large" if attrs.get("data-card-size") == "large" else "medium"
-        else:
-            hidden = "data-header-hidden" in attrs and attrs["data-header-hidden"] != "false"
-            if hidden or not any(words(column.title).strip() for column in columns):
-                table.attrs["header_hidden"] = True
-            table.attrs |= {
-                name: True
-                for name, given in (("header_sticky", "data-header-sticky"), ("search", "data-search"))
-                if given in attrs and attrs[given] != "false"
-            }
+        elif not any(words(column.title).strip() for column in columns):
+            table.attrs["header_hidden"] = True
+        table.attrs |= {
+            name: True for name, given in _FLAGS[cards].items() if given in attrs and attrs[given] != "false"
+        }
         for index, row in enumerate(body, start=1 if head else 0):
             drafted = _card(row, columns) if cards else Draft("row", children=_cells(row, columns))
             drafted.first, drafted.last = (row[0].line, row[-1].last) if row else (0, 0)

@@ -162,8 +162,10 @@ def _run(run: Run) -> Json:
         case "image":
             return _inline("inline-image", {"ref": reference(run.attrs.get("src") or ""), "alt": run.text})
         case "button":
-            data = {"label": run.text, "kind": run.attrs.get("style", "primary"), "ref": reference(run.link or "")}
-            return _inline("button", data)
+            data = {"label": run.text, "kind": run.attrs.get("style", "primary"), "icon": run.attrs.get("icon")}
+            action = {name: run.attrs[name] for name in ("action", "query") if name in run.attrs}
+            data |= {"ref": reference(run.link)} if run.link else {"action": action or None}
+            return _inline("button", {name: value for name, value in data.items() if value is not None})
         case _:
             marks = run.marks | {"code"} if run.kind == "code" else run.marks
             return _leaf(run.text, sorted(_MARKS[mark] for mark in marks if mark in _MARKS))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from rich.style import Style
 
-from octavo.documents.blocks import Block, Column
+from octavo.documents.blocks import Block, Column, words
 from octavo.tui.page.apart import Apart, Part
+from octavo.tui.page.inline import inline
 from octavo.tui.page.lines import Line, Piece, Spot, box
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.media import file_name
@@ -28,10 +29,11 @@ def cards(setting: Setting, block: Block, width: int) -> list[Line]:
         room = width
     wide = (room - (count - 1)) // count
     columns = columns_of(block)
+    titled = not block.attrs.get("titles_hidden") and any(words(column.title).strip() for _, column in columns)
     out: list[Line] = []
     for start in range(0, len(block.children), count):
         group = block.children[start : start + count]
-        bodies = [_body(card, columns, wide - 4, setting) for card in group]
+        bodies = [_body(card, columns, titled, wide - 4, setting) for card in group]
         height = max(len(lines) for lines, _ in bodies)
         framed = [_framed(*body, card, wide, height, look) for body, card in zip(bodies, group, strict=True)]
         for row in zip(*framed, strict=True):
@@ -44,44 +46,48 @@ def cards(setting: Setting, block: Block, width: int) -> list[Line]:
 
 
 def _body(
-    card: Block, columns: list[tuple[int, Column]], width: int, setting: Setting
-) -> tuple[list[list[Piece]], int]:
-    """The cells of a card one below the other, and how many lines its title takes. An icon that stands alone goes
-    before the words below it."""
+    card: Block, columns: list[tuple[int, Column]], titled: bool, width: int, setting: Setting
+) -> tuple[list[list[Piece]], range]:
+    """The cells of a card one below the other, and which of the lines are its title: its first words. With `titled`
+    columns, each cell stands below the title of its column. An icon that stands alone goes before the words below it."""
     look = setting.look
     lines: list[list[Piece]] = []
     icons: list[Piece] = []
-    titled = 0
+    title = range(0)
     for index, column in columns:
         if index >= len(card.children):
             continue
-        pieces = cell_pieces(card.children[index], column, look, None if titled else look.strong, setting.targets)
+        pieces = cell_pieces(card.children[index], column, look, None if title else look.strong, setting.targets)
         if not any(piece.text.strip() for piece in pieces):
             continue
         runs = [run for run in card.children[index].runs if run.text.strip() or run.kind == "icon"]
-        if all(run.kind in ("icon", "emoji") for run in runs):
+        column_title = words(column.title).strip() if titled else ""
+        if all(run.kind in ("icon", "emoji") for run in runs) and not column_title:
             icons += [*pieces, Piece(" ", PLAIN, None, True)]
             continue
+        lines += [[]] if lines and titled else []
+        lines += wrap(inline(column.title, look, look.muted, setting.targets), width) if column_title else []
+        first = len(lines)
         lines += wrap_items([*icons, *pieces], width)
-        titled, icons = titled or len(lines), []
+        title, icons = title or range(first, len(lines)), []
     if icons:
         lines += wrap(icons, width)
     if not lines and card.attrs.get("target"):
         target = str(card.attrs["target"])
         named = setting.targets.named(target) if setting.targets is not None else None
-        words = (named.words if named is not None else "") or file_name(target).removesuffix(".md")
-        lines = wrap([Piece(words, look.strong)], width)
-        titled = len(lines)
-    return lines, titled
+        said = (named.words if named is not None else "") or file_name(target).removesuffix(".md")
+        lines = wrap([Piece(said, look.strong)], width)
+        title = range(len(lines))
+    return lines, title
 
 
-def _framed(lines: list[list[Piece]], titled: int, card: Block, wide: int, height: int, look: Look) -> list[Line]:
+def _framed(lines: list[list[Piece]], heading: range, card: Block, wide: int, height: int, look: Look) -> list[Line]:
     target, cover = card.attrs.get("target"), card.attrs.get("cover")
     spot = Spot("link", str(target)) if target else None
     title = []
     if cover:
-        words = f"{look.glyphs.picture} {file_name(str(cover))}"
-        title = [Piece(words, look.muted + Style(italic=True), Spot("image", str(cover)), True)]
+        named = f"{look.glyphs.picture} {file_name(str(cover))}"
+        title = [Piece(named, look.muted + Style(italic=True), Spot("image", str(cover)), True)]
     foot = [Piece(look.glyphs.into, look.accent, spot, True)] if spot else []
     rows = []
     for at, line in enumerate([*lines, *[[] for _ in range(height - len(lines))]]):
@@ -90,7 +96,7 @@ def _framed(lines: list[list[Piece]], titled: int, card: Block, wide: int, heigh
                 [
                     piece
                     if piece.spot or spot is None or not piece.text.strip()
-                    else piece._replace(spot=spot, style=piece.style + look.link if at < titled else piece.style)
+                    else piece._replace(spot=spot, style=piece.style + look.link if at in heading else piece.style)
                     for piece in line
                 ]
             )

@@ -100,11 +100,7 @@ def _pieces(
         case "expression":
             return [Piece(f"{{{text}}}", look.code, spot)]
         case "button":
-            style = look.button if attrs.get("style") == "primary" else look.chip
-            sign = f"{icon(str(attrs['icon']), look)} " if attrs.get("icon") else ""
-            if spot is None and attrs.get("action") in ("ask", "search", "select"):
-                spot = Spot(str(attrs["action"]), str(attrs.get("query") or text.strip()))
-            return [Piece(unbroken(f" {sign}{text.strip()} ", look), style, spot), Piece(" ", ground, None, True)]
+            return _button(run, text.strip(), look, ground, spot, targets)
         case "footnote":
             note = Spot("note", str(attrs.get("label") or text))
             if attrs.get("inline"):
@@ -137,6 +133,21 @@ def _pieces(
         return [Piece(text, style)]
     where = leads(run.link) if targets is None else targets.leads(run.link)
     return _linked(where, text, style, look, spot, ends)
+
+
+def _button(run: Run, label: str, look: Look, ground: Style, spot: Spot | None, targets: Targets | None) -> list[Piece]:
+    """A button. One that leads nowhere looks as if it did nothing, and says why when it is pressed."""
+    attrs = run.attrs
+    style = look.button if attrs.get("style") == "primary" else look.chip
+    if spot is None and attrs.get("action") in ("ask", "search", "select"):
+        spot = Spot(str(attrs["action"]), str(attrs.get("query") or label))
+    spot = None if attrs.get("disabled") else spot
+    where = None if spot is None or not run.link else leads(run.link) if targets is None else targets.leads(run.link)
+    if spot is None or where is Leads.BROKEN:
+        style = look.disabled
+    sign = f"{icon(str(attrs['icon']), look)} " if attrs.get("icon") else ""
+    broken = [Piece(look.glyphs.no, look.error, None, True)] if where is Leads.BROKEN else []
+    return [Piece(unbroken(f" {sign}{label} ", look), style, spot), *broken, Piece(" ", ground, None, True)]
 
 
 def unbroken(text: str, look: Look) -> str:

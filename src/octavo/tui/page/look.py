@@ -214,6 +214,11 @@ class Look(_Styles):
         return Style(reverse=True) if self.mono else self.panel + self.strong
 
     @cached_property
+    def disabled(self) -> Style:
+        """A button that does nothing."""
+        return Style(dim=True) if self.mono else self.panel + self.faded
+
+    @cached_property
     def _headings(self) -> tuple[Style, ...]:
         low = Style(dim=True) if self.mono else self.muted
         slanted = Style(italic=True)

@@ -1,0 +1,81 @@
+"""What stands on cards, and buttons that cannot be pressed, in lines."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.documents.parse import parse
+from octavo.tui.page.layout import lay_out
+from octavo.tui.page.lines import Line, Piece
+from octavo.tui.page.look import Look
+from octavo.tui.page.setting import Folds
+from tests.tui.page.test_every_page import LOOKS
+
+CARDS = """\
+<table {} data-view="cards"><thead><tr><th>Name of it</th><th>Rank</th><th></th>
+<th data-hidden data-card-target data-type="content-ref">Goes to</th></tr></thead><tbody>
+<tr><td>Tides</td><td>First</td><td>Untitled</td><td><a href="tides.md">t</a></td></tr>
+<tr><td>Wind</td><td></td><td></td><td></td></tr>
+</tbody></table>
+"""
+
+
+def lines(markdown: str, look: Look | None = None, width: int = 80) -> list[Line]:
+    return lay_out(parse(markdown).blocks, width, look or Look.plain(), Folds()).lines
+
+
+def rows(markdown: str, width: int = 80) -> list[list[str]]:
+    """The words of each card, from top to bottom, a blank for a line without any."""
+    found = [line.text.split("│")[1::2] for line in lines(markdown, width=width) if "│" in line.text]
+    return [[part.strip() for part in card] for card in zip(*found, strict=True)]
+
+
+def test_cards_show_the_title_of_a_column_above_what_stands_in_it_unless_it_is_empty() -> None:
+    first, second = rows(CARDS.format(""))
+    assert first == ["Name of it", "Tides", "", "Rank", "First", "", "Untitled"]
+    assert [words for words in second if words] == ["Name of it", "Wind"]
+
+
+def test_cards_that_hide_the_titles_of_their_columns_show_only_what_stands_in_them() -> None:
+    first, second = rows(CARDS.format("data-column-title-hidden"))
+    assert first == ["Tides", "First", "Untitled"]
+    assert [words for words in second if words] == ["Wind"]
+
+
+def test_the_words_of_a_card_that_leads_somewhere_are_its_link_and_its_column_titles_are_not() -> None:
+    look = LOOKS["coloured"]
+    underlined = [
+        piece.text
+        for line in lines(CARDS.format(""), look)
+        for piece in line.pieces
+        if piece.style.underline and piece.text.strip()
+    ]
+    assert underlined == ["Tides"]
+
+
+def button(markdown: str, look: Look) -> Piece:
+    return next(piece for line in lines(markdown, look) for piece in line.pieces if "Go" in piece.text)
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize(
+    "written",
+    [
+        '<a class="button primary">Go</a>',
+        '<a class="button secondary" href="">Go</a>',
+        '<a class="button primary" href="broken-reference">Go</a>',
+        '<a class="button secondary" href="javascript:go()">Go</a>',
+        '<a class="button primary" href="https://a.example" disabled>Go</a>',
+        '<button class="button secondary" disabled data-action="search" data-query="tides">Go</button>',
+        '<button class="button primary">Go</button>',
+        '<button class="button primary" data-action="dance">Go</button>',
+    ],
+)
+def test_a_button_that_does_nothing_looks_like_none_that_does(written: str, look: str) -> None:
+    off = button(written, LOOKS[look])
+    for style in ("primary", "secondary"):
+        works = button(f'<a class="button {style}" href="https://a.example">Go</a>', LOOKS[look])
+        assert works.spot is not None
+        assert off.style != works.style
+    assert off.style.dim or off.style.color != button('<a class="button" href="x.md">Go</a>', LOOKS[look]).style.color
+    assert off.spot is None or off.spot.target == "broken-reference"
