@@ -129,6 +129,8 @@ class Block(NamedTuple):
     """Names the block within its page: as the platform does in its JSON, or else by content. Then it stays while blocks
     around it come and go: a leaf is known by its words, a container by its title and what it opens with; the n-th with
     the same ones has `-n` appended."""
+    text_line: int = 0
+    """The line of the source that `text` begins on, counted from 0: fences and tags may stand before it."""
 
     def plain(self) -> str:
         """The words of the block and those in it, a line for each leaf."""

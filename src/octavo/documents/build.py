@@ -108,13 +108,18 @@ class Builder:
         if token.meta.get("source"):
             attrs = {"language": "markdown", "source": True}
         if language == "math":
-            self.tree.add(self._draft("math", text=token.content.strip()))
+            draft = self._draft("math", text=token.content.strip())
+            draft.text_line = draft.first + 1
+            self.tree.add(draft)
         else:
-            text = token.content.removesuffix("\n")
-            self.tree.add(self._draft("code", attrs, text))
+            draft = self._draft("code", attrs, token.content.removesuffix("\n"))
+            draft.text_line = draft.first + (token.type == "fence")
+            self.tree.add(draft)
 
     def _math(self, token: Token) -> None:
-        self.tree.add(self._draft("math", text=token.content))
+        draft = self._draft("math", text=token.content)
+        draft.text_line = draft.first + token.meta["opening"]
+        self.tree.add(draft)
 
     def _divider(self, token: Token) -> None:
         self.tree.add(self._draft("divider"))

@@ -261,7 +261,8 @@ class Sealer:
         key = self._key(digest, draft.key)
         if draft.kind != "heading":
             attrs = draft.attrs or NOTHING
-            return Block(draft.kind, attrs, blocks, draft.runs, draft.text, lines, key), digest
+            text_line = max(lines[0], draft.text_line)
+            return Block(draft.kind, attrs, blocks, draft.runs, draft.text, lines, key, text_line), digest
         title = " ".join(words(draft.runs)[:_TITLE].split())
         draft.attrs["id"] = self._anchors.take(title, draft.attrs.get("id"))
         heading = Block("heading", draft.attrs, runs=draft.runs, lines=lines, key=key)

@@ -34,6 +34,7 @@ _LISTS = {"ul": "list", "ol": "list", "li": "item", "blockquote": "quote"}
 _MEDIA = frozenset({"iframe", "video", "audio", "object"})
 _HIDDEN = frozenset({"script", "style", "svg", "head"})
 _LANGUAGE = re.compile(r"lang(?:uage)?-([\w+#.-]+)")
+_CODE = re.compile(r"\s*<code([^<>]*)>")
 _CODE_PIECE = re.compile(r"<[^<>]*>|[^<]+|<")
 
 
@@ -176,7 +177,9 @@ class HtmlReader:
         self._add(table.draft())
 
     def _code(self, piece: Piece, element: Element, end: int) -> None:
-        draft = _html_code(self._raw[piece.end : end], element)
+        inner = self._raw[piece.end : end]
+        draft = _html_code(inner, element)
+        draft.text_line = self._line + inner.count("\n", 0, code.end() if (code := _CODE.match(inner)) else 0)
         draft.last = self._line + 1 + self._raw.count("\n", piece.start, end)
         self._add(draft)
 
@@ -244,7 +247,7 @@ def _container_kind(element: Element) -> tuple[str, dict[str, Any]]:
 
 def _html_code(inner: str, pre: Element) -> Draft:
     """Code in HTML, which is used where lines are highlighted or annotated."""
-    code_tag = re.match(r"\s*<code([^<>]*)>", inner)
+    code_tag = _CODE.match(inner)
     language = _LANGUAGE.search((code_tag[1] if code_tag else "") + " " + pre.attrs.get("class", ""))
     if code_tag:
         inner = inner[code_tag.end() :].rsplit("</code>", 1)[0]

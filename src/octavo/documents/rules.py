@@ -280,6 +280,7 @@ def _math(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         return True
     token = state.push("platform_math", "", 0)
     token.content, token.map = body.strip(), [start, after]
+    token.meta = {"opening": body[: len(body) - len(body.lstrip())].count("\n")}
     state.line = after
     return True
 

@@ -13,7 +13,7 @@ DEEPEST = 40
 class Draft:
     """A block that is not finished. Kinds beyond those of blocks are resolved when it is: see `folding`."""
 
-    __slots__ = ("attrs", "children", "exact", "first", "key", "kind", "last", "runs", "text")
+    __slots__ = ("attrs", "children", "exact", "first", "key", "kind", "last", "runs", "text", "text_line")
 
     def __init__(
         self,
@@ -35,6 +35,8 @@ class Draft:
         self.runs, self.text = runs, text
         self.first, self.last = first, last
         self.key, self.exact = key, exact
+        self.text_line = 0
+        """The line that `text` begins on, where that is not the first."""
 
 
 class Tree:

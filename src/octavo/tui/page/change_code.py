@@ -73,7 +73,7 @@ def _line(
         pieces = _pieces(row if "".join(part for _, part in row) == text else [("", text)], words, look)
         block = blocks[at]
         ground = ground_of(sign, look) or (look.panel if block is not None else PLAIN)
-        first = block.lines[0] + 2 if block is not None else 1
+        first = block.text_line + 1 if block is not None else 1
         rows = wrap(pieces, room.words) if block is None else wrapped(pieces, room.words, look)
         lines = [Line(part, block) for part in rows]
         return behind(lines, sign, first + number, look, room.side, ground)

@@ -118,7 +118,7 @@ def _is_read(block: Block | None) -> bool:
 def _fold(hidden: Sequence[Placed], place: tuple[str, ...]) -> list[DiffUnit]:
     """The line that hides something, and says where what is below it lies."""
     blocks = tuple(each.unit.block for each in hidden if each.unit.block is not None)
-    parts = {_PARTS.get(each.unit.parent.kind, "block") if each.unit.parent else "block" for each in hidden}
+    parts = {_PARTS.get(each.unit.within[-1].kind, "block") if each.unit.within else "block" for each in hidden}
     part = parts.pop() if len(parts) == 1 else "block"
     text = f"{len(blocks)} {part if len(blocks) == 1 else part + 's'} unchanged"
     return [DiffUnit("fold", Block("fold", key=f"fold {blocks[0].key}"), text=text, place=place, hidden=blocks)]

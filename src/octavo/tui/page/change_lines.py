@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from operator import is_
 
 from octavo.documents import changes as model
@@ -13,9 +14,10 @@ from octavo.tui.page.change_words import about, gutter, hanging, note, notes, se
 from octavo.tui.page.diff_units import DiffUnit
 from octavo.tui.page.lines import Line, Piece, Spot, cells, fit, width_of
 from octavo.tui.page.look import Look
+from octavo.tui.page.prose import mark_of
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.side_by_side import GUTTER, Part, Room, arranged, blank
-from octavo.tui.page.slices import whole_of
+from octavo.tui.page.slices import Cut, whole_of
 from octavo.tui.page.threads import thread_lines
 from octavo.tui.page.wrap import wrap
 
@@ -88,13 +90,16 @@ def _path(place: Sequence[str], look: Look, room: int = 1 << 30) -> str:
     return path
 
 
-def _sided(setting: Setting, unit: DiffUnit, block: Block, sign: str, room: Room) -> list[Line]:
-    """A block as a page shows it, behind a sign. Of what came or went, nothing is folded."""
-    whole, lead = [_in_parent(block, unit.parent)], _lead(unit, setting.look)
+def _sided(setting: Setting, unit: DiffUnit, block: Block, sign: str, room: Room, *, was: bool = False) -> list[Line]:
+    """A block as a page shows it, behind a sign; `was`: on the page as it was. Of what came or went, nothing is folded."""
+    path = unit.was_within if was else unit.within
+    whole, lead = [_in_parent(block, path)], _lead(block, path, setting.look)
     if sign != " ":
         whole = _opened(whole[0])
     setting.depth, setting.ruled = 0, False
+    setting.list_depth = sum(each.kind == "list" for each in path) - (whole[0].kind == "list" != block.kind)
     lines = setting.flow(whole, room.words - cells(lead))
+    setting.list_depth = 0
     for line in lines:
         line.block = whole_of(block)
         if sign != " ":
@@ -105,19 +110,21 @@ def _sided(setting: Setting, unit: DiffUnit, block: Block, sign: str, room: Room
     return gutter(hanging(lines, lead, setting.look), sign, block.lines[0] + 1, setting.look, room.side)
 
 
-def _lead(unit: DiffUnit, look: Look) -> str:
-    """What stands before a block that lies in an item of a list: its bullet or number, if it is the first in there."""
-    item = unit.parent
-    if item is None or unit.of_list is None:
-        return ""
-    if not item.children or unit.block is not item.children[0]:
-        return "   "
-    if item.kind == "task":
-        return f" {look.glyphs.done if item.attrs.get('checked') else look.glyphs.todo} "
-    if not unit.of_list.attrs.get("ordered"):
-        return f" {look.glyphs.bullets[0]} "
-    place = next((at for at, each in enumerate(unit.of_list.children) if each is item), 0)
-    return f" {int(unit.of_list.attrs.get('start') or 1) + place}. "
+def _lead(block: Block, path: Sequence[Block], look: Look) -> str:
+    """What stands before a block that lies in items of lists: its bullet or number, if it is the first in its item."""
+    lead = ""
+    level = 0
+    for of_list, item in pairwise(path):
+        if of_list.kind == "list":
+            lead = " " * cells(lead) + " " * (level == 0) + mark_of(of_list, _place(item, of_list), level, look) + " "
+            level += 1
+    is_first = path and path[-1].kind in ("item", "task") and _place(block, path[-1]) == 0
+    return lead if is_first else " " * cells(lead)
+
+
+def _place(block: Block, parent: Block) -> int:
+    """Which of its parent's children a block is."""
+    return next((at for at, each in enumerate(parent.children) if each is whole_of(block)), 0)
 
 
 def _opened(block: Block) -> list[Block]:
@@ -137,8 +144,10 @@ def _same(setting: Setting, unit: DiffUnit, room: Room) -> list[Part]:
     if unit.block is None:
         return []
     sides = [
-        _clipped(_sided(setting, unit, block, " ", room), unit.clip, setting.look, room) if block is not None else []
-        for block in (unit.old if room.is_split else None, unit.block)
+        _clipped(_sided(setting, unit, block, " ", room, was=was), unit.clip, setting.look, room)
+        if block is not None
+        else []
+        for block, was in ((unit.old if room.is_split else None, True), (unit.block, False))
     ]
     return [Part(sides[0], sides[1], is_same=True)]
 
@@ -159,23 +168,20 @@ def _exchange(setting: Setting, unit: DiffUnit, room: Room) -> Part:
     def side(blocks: Sequence[Block], sign: str) -> list[Line]:
         lines: list[Line] = []
         for block in blocks:
-            lines += [Line([])] * bool(lines) + _sided(setting, unit, block, sign, room)
+            lines += [Line([])] * bool(lines) + _sided(setting, unit, block, sign, room, was=sign == "-")
         return lines
 
     return Part(side(unit.gone, "-"), side(unit.come, "+"))
 
 
-def _in_parent(block: Block, parent: Block | None) -> Block:
-    """The block inside as much of its parent as it takes to show what it is."""
-    if parent is None:
+def _in_parent(block: Block, path: Sequence[Block]) -> Block:
+    """The block inside as much of its parent as it takes to show what it is, at its place there."""
+    kinds = ("item", "task", "tab", "step", "update", "column")
+    if not path or block.kind not in kinds:
         return block
-    if block.kind in ("item", "task"):
-        at = next((index for index, each in enumerate(parent.children) if each is whole_of(block)), 0)
-        attrs = {**parent.attrs, "start": int(parent.attrs.get("start") or 1) + at}
-        return Block("list", attrs, (block,))
-    if block.kind in ("tab", "step", "update", "column"):
-        return parent._replace(children=(block,))
-    return block
+    at, count = _place(block, path[-1]), len(path[-1].children)
+    place = Cut(path[-1], at, None, at == 0, at == count - 1)
+    return path[-1]._replace(children=(block,), attrs={**path[-1].attrs, "cut": place})
 
 
 def _entry(setting: Setting, unit: DiffUnit, entry: model.Entry, room: Room) -> list[Part]:
@@ -186,7 +192,7 @@ def _entry(setting: Setting, unit: DiffUnit, entry: model.Entry, room: Room) -> 
         case model.Added(block=block):
             return [Part(new=_sided(setting, unit, block, "+", room))]
         case model.Removed(block=block):
-            return [Part(old=_sided(setting, unit, block, "-", room))]
+            return [Part(old=_sided(setting, unit, block, "-", room, was=True))]
         case model.Moved(arrives=False):
             to = f"moved to line {entry.new.lines[0] + 1}: "
             pieces = fit([Piece(to + " ".join(entry.old.plain().split()))], room.words, look.glyphs.more)
@@ -214,7 +220,8 @@ def _entry(setting: Setting, unit: DiffUnit, entry: model.Entry, room: Room) -> 
 def _parts(setting: Setting, unit: DiffUnit, old: Block, new: Block, parts: model.Parts, room: Room) -> list[Part]:
     match parts:
         case model.Words() if not parts.is_rewritten:
-            return words(setting.look, old, new, parts, room, _lead(unit, setting.look))
+            leads = (_lead(old, unit.was_within, setting.look), _lead(new, unit.within, setting.look))
+            return words(setting.look, old, new, parts, room, leads)
         case model.Lines():
             return changed_code(setting, old, new, parts.lines, room, unit.part)
         case model.Table():
@@ -224,9 +231,9 @@ def _parts(setting: Setting, unit: DiffUnit, old: Block, new: Block, parts: mode
     if parts is None and old.kind == new.kind and old.plain() == new.plain() and old.kind not in ("image", "figure"):
         return [
             Part(
-                _sided(setting, unit, old, " ", room),
+                _sided(setting, unit, old, " ", room, was=True),
                 _sided(setting, unit, new, " ", room),
                 is_same=True,
             )
         ]
-    return [Part(_sided(setting, unit, old, "-", room), _sided(setting, unit, new, "+", room))]
+    return [Part(_sided(setting, unit, old, "-", room, was=True), _sided(setting, unit, new, "+", room))]

@@ -26,7 +26,7 @@ def gutter(lines: Iterable[Line], sign: str, number: int | None, look: Look, wid
 
 def behind(lines: Iterable[Line], sign: str, number: int | None, look: Look, width: int, ground: Style) -> list[Line]:
     """Lines behind a number and a sign, on a ground as wide as the side. Signs are + and -, ~ for what is changed in
-    place, > for what moved, and a blank."""
+    place, > for what moved, and a blank. The ground wins over those of boxes and of every other row of a table."""
     shown = {"-": look.glyphs.minus, " ": look.glyphs.down, ">": look.glyphs.into}.get(sign, sign)
     inks = {"+": look.success, "-": look.error, "~": look.warning, ">": look.warning}
     ink = inks.get(sign, look.line) + Style(bold=sign != " ")
@@ -37,11 +37,15 @@ def behind(lines: Iterable[Line], sign: str, number: int | None, look: Look, wid
             Piece(label, look.muted, None, True),
             Piece(shown, ink, None, True),
             Piece(" ", PLAIN, None, True),
-            *line.pieces,
+            *(piece._replace(style=piece.style + ground) if _is_box(piece, look) else piece for piece in line.pieces),
         ]
         out.append(Line(padded(on(ground, pieces), width, ground) if ground else pieces, line.block))
         label = "     "
     return out
+
+
+def _is_box(piece: Piece, look: Look) -> bool:
+    return piece.style.bgcolor is not None and piece.style.bgcolor == look.surface.bgcolor
 
 
 def ground_of(sign: str, look: Look) -> Style:
@@ -106,10 +110,12 @@ def about(lines: list[Line], block: Block | None) -> list[Line]:
     return lines
 
 
-def words(look: Look, old: Block, new: Block, parts: model.Words, room: Room, lead: str = "") -> list[Part]:
+def words(
+    look: Look, old: Block, new: Block, parts: model.Words, room: Room, leads: tuple[str, str] = ("", "")
+) -> list[Part]:
     """The old text and the new one when words changed; where only its look or its links did, the text as it is now.
-    `lead` stands before their first lines."""
-    inner = room.words - cells(lead)
+    `leads` stand before their first lines."""
+    inners = [room.words - cells(lead) for lead in leads]
     was, now = (
         look.heading(int(block.attrs.get("level", 2))) if block.kind == "heading" else None for block in (old, new)
     )
@@ -120,8 +126,8 @@ def words(look: Look, old: Block, new: Block, parts: model.Words, room: Room, le
         sides = [
             gutter(
                 hanging(
-                    [Line(line, block) for line in wrap(marked(parts.words, runs, look, base, marks), inner)],
-                    lead,
+                    [Line(line, block) for line in wrap(marked(parts.words, runs, look, base, marks), inners[at])],
+                    leads[at],
                     look,
                 ),
                 "~" if parts.sorts else " ",
@@ -129,9 +135,9 @@ def words(look: Look, old: Block, new: Block, parts: model.Words, room: Room, le
                 look,
                 room.side,
             )
-            for block, runs, base in (
-                (old, [_was(word) for word in before], was),
-                (new, [word.run for word in after], now),
+            for at, block, runs, base in (
+                (0, old, [_was(word) for word in before], was),
+                (1, new, [word.run for word in after], now),
             )
         ]
         said = ["only the formatting changed"] if "format" in parts.sorts else []
@@ -143,10 +149,10 @@ def words(look: Look, old: Block, new: Block, parts: model.Words, room: Room, le
     removed = marked(before, [_was(word) for word in before], look, was, {"delete": look.remove_word})
     added = marked(after, [word.run for word in after], look, now, {"insert": look.add_word})
     out = []
-    for block, sign, pieces in ((old, "-", removed), (new, "+", added)):
+    for at, (block, sign, pieces) in enumerate(((old, "-", removed), (new, "+", added))):
         has_words = any(piece.text.strip() for piece in pieces)
-        lines = [Line(line, block) for line in wrap(pieces, inner)] if has_words else []
-        out.append(gutter(hanging(lines, lead, look), sign, block.lines[0] + 1, look, room.side))
+        lines = [Line(line, block) for line in wrap(pieces, inners[at])] if has_words else []
+        out.append(gutter(hanging(lines, leads[at], look), sign, block.lines[0] + 1, look, room.side))
     return [Part(out[0], out[1])]
 
 

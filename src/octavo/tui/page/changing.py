@@ -95,10 +95,6 @@ def _is_exchanged(entry: Entry) -> bool:
     return isinstance(entry, (Added, Removed)) and not is_long(entry.block)
 
 
-_Parents = tuple[Block | None, Block | None]
-"""The list whose item a container is, if it is one, and the container."""
-
-
 @dataclass
 class _Level:
     """What is being written lies in it."""
@@ -108,8 +104,9 @@ class _Level:
     """The innermost container that has a name."""
     called_by: Block | None = None
     """The heading that is its name."""
-    old: _Parents = (None, None)
-    new: _Parents = (None, None)
+    old: tuple[Block, ...] = ()
+    new: tuple[Block, ...] = ()
+    """What it lies in on either side, outermost first, as far as that is shown around it."""
     heading: str = ""
     """The last heading that was met in it."""
 
@@ -173,9 +170,8 @@ class _Writer:
 
     def _put(self, unit: DiffUnit, *, is_same: bool = False, is_held: bool = False) -> None:
         inner = self._levels[-1]
-        parents = inner.old if isinstance(unit.entry, Removed) else inner.new
-        if unit.kind in ("block", "entry", "exchange") and unit.parent is not parents[-1]:
-            unit = replace(unit, parent=parents[-1], of_list=parents[0])
+        if unit.kind in ("block", "entry", "exchange") and (inner.new or inner.old) and not is_same:
+            unit = replace(unit, within=inner.new, was_within=inner.old)
         place = [text for level in self._levels for text in (level.name, level.heading)]
         if unit.block is not None and unit.block.kind == "heading":
             place[-1] = ""  # it says itself what follows
@@ -248,8 +244,9 @@ class _Writer:
                     self._same(old.children, new.children)
                     self._put_threads(new.key, new)
                 continue
-            of_list, parent = self._levels[-1].new  # a page has thousands of these: they are made once
-            self._put(DiffUnit("block", new, old, None, parent, of_list), is_same=True, is_held=any(hung))
+            level = self._levels[-1]  # a page has thousands of these: they are made once
+            unit = DiffUnit("block", new, old, None, level.new, level.old)
+            self._put(unit, is_same=True, is_held=any(hung))
             if any(hung):
                 self._threads_of((new,))
             self._passed(new)
@@ -265,12 +262,10 @@ class _Writer:
         """What is put lies in a container of both sides; None: in nothing it has to be shown as a part of."""
         outer = self._levels[-1]
         name = name_of(new) if new is not None else ""
-        parents: list[_Parents] = []
-        for above, block in ((outer.old, old), (outer.new, new)):
-            is_item = block is not None and block.kind in ("item", "task")
-            parents.append((above[-1] if is_item else None, block))
+        was = (*outer.old, old) if old is not None else ()
+        now = (*outer.new, new) if new is not None else ()
         named, called_by = (new, naming(new)) if new is not None and name else (outer.named, None)
-        self._levels.append(_Level(name, named, called_by, parents[0], parents[1]))
+        self._levels.append(_Level(name, named, called_by, was, now))
         yield
         self._levels.pop()
 

@@ -36,10 +36,10 @@ class DiffUnit:
     old: Block | None = None
     """What stands for it on the old side."""
     entry: Entry | None = None
-    parent: Block | None = None
-    """The container the block lies in, when it has to be shown as part of it."""
-    of_list: Block | None = None
-    """The list whose item the parent is."""
+    within: tuple[Block, ...] = ()
+    """What the block lies in and may have to be shown as part of, outermost first: of a page as it is, for what is on it."""
+    was_within: tuple[Block, ...] = ()
+    """The same of the page as it was."""
     text: str = ""
     place: tuple[str, ...] = ()
     """Where what follows lies: the section and what holds it, outermost first."""

@@ -9,7 +9,7 @@ from rich.style import Style
 from octavo.documents.blocks import Block
 from octavo.tui.page.inline import raised
 from octavo.tui.page.lines import Line, Piece, indented, padded, rule
-from octavo.tui.page.look import PLAIN
+from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.slices import begins, cut_of, ends, whole_of
 from octavo.tui.page.wrap import wrap
@@ -78,14 +78,11 @@ def _aligned(lines: list[Line], block: Block, width: int) -> list[Line]:
 
 def list_of(setting: Setting, block: Block, width: int) -> list[Line]:
     """A list, hanging from its bullets or numbers."""
-    look, glyphs = setting.look, setting.look.glyphs
+    look = setting.look
     cut, whole = cut_of(block), whole_of(block)
     first = int(block.attrs.get("start") or 1)
-    ordered = bool(block.attrs.get("ordered"))
-    digits = len(str(first + len(whole.children) - 1)) + 1 if ordered else 1
     first += cut.start if cut is not None else 0
     level = setting.list_depth
-    bullet = glyphs.bullets[level % len(glyphs.bullets)]
     loose = setting.known(whole, 0, is_loose)
     margin = 1 if level == 0 else 0
     out: list[Line] = []
@@ -95,12 +92,8 @@ def list_of(setting: Setting, block: Block, width: int) -> list[Line]:
     from_right = 2 * sum(map(_begins_from_right, looked_at)) > len(looked_at)
     for number, item in enumerate(block.children, first):
         item_cut, own = cut_of(item), whole_of(item)
-        if item.kind == "task":
-            done = bool(item.attrs.get("checked"))
-            mark, style = (glyphs.done, look.success) if done else (glyphs.todo, look.text)
-            mark = f"[{mark if done else ' '}]" if look.ascii else mark
-        else:
-            mark, style = (f"{number}.".rjust(digits), look.muted) if ordered else (bullet, look.muted)
+        mark = mark_of(whole, number - int(block.attrs.get("start") or 1), level, look)
+        style = look.muted if item.kind != "task" else look.success if item.attrs.get("checked") else look.text
         indent = margin + len(mark) + 1
         above = item_cut.above if item_cut is not None else None
         body = setting.flow(item.children, width - indent, tight=not loose, above=above) or [Line([])]
@@ -121,6 +114,19 @@ def list_of(setting: Setting, block: Block, width: int) -> list[Line]:
         out += indented(body, [Piece(" " * margin + mark + " ", style, None, True)], hanging)
     setting.list_depth = level
     return out
+
+
+def mark_of(block: Block, at: int, level: int, look: Look) -> str:
+    """The bullet, number or box of the item `at` of a list that stands in so many others."""
+    glyphs, item = look.glyphs, block.children[at]
+    if item.kind == "task":
+        done = bool(item.attrs.get("checked"))
+        mark = glyphs.done if done else glyphs.todo
+        return f"[{mark if done else ' '}]" if look.ascii else mark
+    if not block.attrs.get("ordered"):
+        return glyphs.bullets[level % len(glyphs.bullets)]
+    first = int(block.attrs.get("start") or 1)
+    return f"{first + at}.".rjust(len(str(first + len(block.children) - 1)) + 1)
 
 
 def _begins_from_right(item: Block) -> bool:

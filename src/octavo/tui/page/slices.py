@@ -284,7 +284,7 @@ def _edge(text: str, room: int, word: int) -> tuple[int, int] | None:
 
 def _code(block: Block, most: float) -> Iterator[Block]:
     """Rows of code; of one that is too long a part, and then it is no longer one row."""
-    text, at, row, first = block.text, 0, 0, block.lines[0]
+    text, at, row, first = block.text, 0, 0, block.text_line
     dear = 1 if block.text.isascii() else _WIDE
     room = int(most) // dear
     is_within = False
@@ -304,7 +304,7 @@ def _code(block: Block, most: float) -> Iterator[Block]:
         else:
             stop, following = _edge(text, at + room, _WORD // dear) or (at + room, at + room)
             part, following = text[at:following], following
-        lines = (first + row, first + row + max(1, rows))
+        lines = (first + row if row else block.lines[0], first + row + max(1, rows))
         cut = Cut(block, row, is_part=is_within or not rows, is_within=is_within)
         yield block._replace(text=part, attrs={**block.attrs, "cut": cut}, lines=lines)
         is_within, at, row = not rows, following, row + rows

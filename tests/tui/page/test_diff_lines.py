@@ -1,0 +1,114 @@
+"""What the lines of a diff show: numbers, grounds, depth, and what is said about a change."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from rich.color import Color
+
+from octavo.tui.page.change_lines import set_diff_unit
+from octavo.tui.page.changing import changes
+from octavo.tui.page.compared import compare
+from octavo.tui.page.diff_units import Unfolding
+from octavo.tui.page.layout import set_block
+from octavo.tui.page.lines import Line
+from octavo.tui.page.look import Look
+from octavo.tui.page.setting import Folds, Setting
+from octavo.tui.page.side_by_side import Room
+
+COLOURED = Look.of({
+    "foreground": "#eeeeee", "background": "#000000", "surface": "#101010", "panel": "#202020",
+    "octavo-add-line": "#001100", "octavo-add-word": "#003300",
+    "octavo-remove-line": "#110000", "octavo-remove-word": "#330000",
+})  # fmt: skip
+
+
+def set_lines(before: str, after: str, look: Look | None = None, *, width: int = 90, split: bool = False) -> list[Line]:
+    setting = Setting(look or Look.plain(), Folds(), set_block)
+    found = changes(compare(before, after).diff, Unfolding(), {}, side_by_side=split)
+    room = Room.of(width, split=split)
+    return [line for unit in found.units for line in set_diff_unit(setting, unit, room)]
+
+
+def rows(before: str, after: str, *, width: int = 90, split: bool = False) -> list[str]:
+    return [line.text.rstrip() for line in set_lines(before, after, width=width, split=split)]
+
+
+def row(text: str, found: list[str]) -> str:
+    """The only row that says `text`."""
+    (one,) = [each for each in found if text in each]
+    return one
+
+
+STEP = "{{% step %}}\n### {0}\n\nDo what it says about {0}.\n{{% endstep %}}\n\n"
+
+
+def stepper(*names: str) -> str:
+    return "{% stepper %}\n" + "".join(STEP.format(name) for name in names) + "{% endstepper %}\n"
+
+
+def test_steps_that_came_or_went_have_their_numbers() -> None:
+    few, many = stepper("Ask", "Answer"), stepper("Ask", "Listen", "Think", "Wait", "Answer")
+    for found, sign in ((rows(few, many), "+"), (rows(many, few), "−")):
+        numbers = [
+            re.search(rf"[{sign}]  (\d)  {name}", row(f"  {name}", found)) for name in ("Listen", "Think", "Wait")
+        ]
+        assert [number and number[1] for number in numbers] == ["2", "3", "4"]
+
+
+@pytest.mark.parametrize(
+    "opening",
+    ["```sh\n", '{% code title="a" %}\n```sh\n', '<pre class="language-sh"><code class="lang-sh">', "\n```\n\n```sh\n"],
+)
+def test_lines_of_code_have_the_numbers_they_have_in_the_source(opening: str) -> None:
+    closing = "</code></pre>" if "<pre" in opening else "\n```\n{% endcode %}" if "{%" in opening else "\n```"
+    source = f"First.\n\n{opening}first=1\nsecond=2{closing}\n"
+    changed = source.replace("second=2", "second=3")
+    at = changed.split("\n").index(next(line for line in changed.split("\n") if "second=3" in line)) + 1
+    assert row("second=3", rows(source, changed)).startswith(f"{at:>4} + ")
+    assert row("first=1", rows(source, changed)).startswith(f"{at - 1:>4} │ ")
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "| Name | What |\n| - | - |\n" + "".join(f"| name {n} | what {n} |\n" for n in range(12)),
+        "{% hint %}\nMind the gap.\n{% endhint %}",
+        "```sh\nmake\n```",
+        '{% openapi src="a.json" path="/pets" method="get" %}\na.json\n{% endopenapi %}',
+        "<details>\n\n<summary>More</summary>\n\n```sh\nmake\n```\n\n</details>",
+    ],
+)
+def test_what_came_or_went_lies_on_the_ground_of_its_sign(block: str) -> None:
+    for before, after, ground in (
+        ("End.\n", f"End.\n\n{block}\n", "#001100"),
+        (f"End.\n\n{block}\n", "End.\n", "#110000"),
+    ):
+        told = [line for line in set_lines(before, after, COLOURED) if "+" in line.text[:6] or "−" in line.text[:6]]
+        assert told
+        assert {piece.style.bgcolor for line in told for piece in line.pieces} == {Color.parse(ground)}
+
+
+NESTED = (
+    "* Harbour\n  * North quay\n    1. first bell\n    2. second bell\n\n       It rings at noon.\n  * South quay\n"
+)
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_items_keep_their_depth_and_number(split: bool) -> None:
+    found = rows(NESTED, NESTED.replace("at noon", "at dusk"), split=split, width=150 if split else 90)
+    assert row("It rings at dusk", found).endswith("+         It rings at dusk.")
+    assert "      2. second bell" in row("second bell", found)
+    found = rows(NESTED, NESTED.replace("South", "West"), split=split, width=150 if split else 90)
+    assert row("West", found).endswith("+    ◦ West quay")
+    longer = NESTED.replace("    1. first", "    1. new bell\n    2. first").replace("2. second", "3. second")
+    found = rows(longer, longer.replace("    1. new bell\n", "").replace("dusk", "noon"), split=split, width=150)
+    assert "−      1. new bell" in row("new bell", found)
+
+
+def test_an_item_that_moved_on_has_the_number_of_its_side() -> None:
+    before = "1. one\n2. two has some words\n"
+    found = rows(before, "1. zero\n2. one\n3. two has more words\n")
+    assert "− 2. two" in re.sub(" +", " ", row("some words", found))
+    assert "+ 3. two" in re.sub(" +", " ", row("more words", found))
