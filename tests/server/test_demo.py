@@ -327,7 +327,7 @@ def test_every_file_and_picture_is_there(demo: World, documents: dict[tuple[str,
     for (space, file), document in documents.items():
         revision = revisions.current(demo, space)
         have = {each["git"]["path"]: each for each in revision["files"]}
-        have |= {f".gitbook/includes/{each['id']}.md": each for each in revision["reusableContents"]}
+        have |= {each["git"]["path"]: each for each in revision["reusableContents"]}
         for block in document.walk():
             address = block.attrs.get("src") or block.attrs.get("target")
             if block.kind in ("image", "file", "include") and address:

@@ -152,6 +152,46 @@ def test_files_that_pages_show_come_along(world: World) -> None:
     assert world.store.blob(files[1]["blob"]) == b"data\n"
 
 
+async def test_what_pages_include_comes_along_and_stands_in_their_place(
+    ask: Ask, world: World, folder: Path, tmp_path: Path
+) -> None:
+    write(
+        folder,
+        ".gitbook/includes/untitled (1).md",
+        "---\ntitle: Take care\n---\n\nWet, see [it](../../guide/setup.md).\n",
+    )
+    write(folder, ".gitbook/includes/unused.md", "Nobody says this.\n")
+    write(folder, ".gitbook/vars.yaml", "version: v2\n")
+    write(folder, "notes/.gitbook/includes/own.md", '![](own.png)\n\n{% include "own.md" %}\n')
+    write(folder, "notes/.gitbook/includes/own.png", "no picture")
+    (tmp_path / "outside.md").write_text("Outside.", encoding="utf-8")
+    (folder / ".gitbook/includes/link.md").symlink_to(tmp_path / "outside.md")
+    tag = '{{% include "{}" %}}\n\n'.format
+    shown = [tag("../.gitbook/includes/untitled (1).md"), tag("../notes/.gitbook/includes/own.md")]
+    hidden = [tag("../../outside.md"), tag("../.gitbook/includes/link.md"), tag("../.gitbook/includes/gone.md")]
+    write(folder, "guide/setup.md", "# Setup\n\n" + "".join([*shown, *hidden]))
+    loaded = load(world, folder)
+    revision = revisions.current(world, loaded.space_id)
+    assert [each["title"] for each in revision["reusableContents"]] == ["Take care", "Unused", "Own"]
+    assert [each["name"] for each in revision["files"]] == ["own.png"]
+    assert revision["variables"] == {"version": "v2"}
+    page = titled(world, loaded, "Setup")
+    op = content.GetPage(
+        at=SpaceRef(space_id=loaded.space_id), page_id=page["id"], format="markdown", dereferenced="reusable-contents"
+    )
+    said = (await ask(op)).markdown or ""
+    assert "Wet, see [it](setup.md).\n\n{% endinclude %}" in said
+    assert "![](../notes/.gitbook/includes/own.png)" in said
+    assert "Outside." not in said
+    assert load(world, folder).revision_id == loaded.revision_id
+    write(folder, ".gitbook/includes/untitled (1).md", "Dry.\n")
+    again = load(world, folder)
+    before = {each["id"] for each in revision["reusableContents"]}
+    after = revisions.current(world, again.space_id)
+    assert {each["id"] for each in after["reusableContents"]} == before
+    assert "Dry." in ((await ask(op)).markdown or "")
+
+
 def test_without_a_summary_the_folders_give_the_tree(world: World) -> None:
     loaded = load(world, FOLDERS / "plain")
     assert outline(pages_of(world, loaded)) == [

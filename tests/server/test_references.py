@@ -38,7 +38,9 @@ async def test_what_is_included_comes_in_its_place_for_those_who_ask(ask: Ask, w
     assert await read(ask, desk, "Home") == text
     for wanted in (True, "reusable-contents"):
         whole = await read(ask, desk, "Home", dereferenced=wanted)
-        assert [block.kind for block in parse(whole).walk()][:5] == ["heading", "list", "item", "paragraph", "hint"]
+        assert [block.kind for block in parse(whole).walk()][:6] == [
+            *("heading", "list", "item", "paragraph", "include", "hint")
+        ]
         assert "[the guide](guide.md)" in whole
         assert '```\n{% include "note" %}\n```' in whole
     assert await read(ask, desk, "Home", dereferenced=False) == text
@@ -61,9 +63,10 @@ async def test_links_to_pages_and_files_come_by_id_for_those_who_ask(ask: Ask) -
 async def test_a_comment_hangs_on_a_block_that_is_included(ask: Ask, world: World) -> None:
     desk = await Desk.open(ask, '# Home\n\n{% include "note" %}\n', "# Guide")
     share(world.asked_by("ada"), desk.space.space_id, note=NOTE)
-    hint = parse(await read(ask, desk, "Home", dereferenced=True)).blocks[1]
+    included = parse(await read(ask, desk, "Home", dereferenced=True)).blocks[1]
     body = Markdown(markdown="Which care?")
-    asked = comments.Create(at=desk.space, body=body, page=await desk.id("Home"), node=hint.children[0].key)
+    words = included.children[0].children[0]
+    asked = comments.Create(at=desk.space, body=body, page=await desk.id("Home"), node=words.key)
     target = (await ask(asked)).target
     assert target.node is not None
     assert target.page is not None
@@ -75,7 +78,47 @@ def test_content_that_includes_itself_is_brought_once(shared: dict[str, str]) ->
     store = Store()
     items = [{"id": name, "title": name, "text": store.put_blob(text)} for name, text in shared.items()]
     revision: Json = {"reusableContents": items}
-    assert dereferenced(store, '{% include "a" %}', {"id": "p"}, revision) == '{% include "a" %}'
+    whole = parse(dereferenced(store, '# One\n\n{% include "a" %}\n\n# Two\n', {"id": "p"}, revision))
+    assert [block.kind for block in whole.blocks] == ["heading", "include", "heading"]
+    assert [block.kind for block in whole.blocks[1].walk()] == ["include"] * (len(shared) + 1)
+    store.close()
+
+
+def test_all_that_is_included_stands_between_the_tag_and_its_end_however_long_it_is() -> None:
+    store = Store()
+    long = "\n\n".join(f"Paragraph {number}." for number in range(200)) + '\n\n{% include "gone" %}\n\nLast.'
+    items = [{"id": "a", "title": "a", "text": store.put_blob(long)}]
+    text = '{% include "none" %}\n\nBefore.\n\n> {% include "a" %}\n\nAfter.\n'
+    whole = parse(dereferenced(store, text, {"id": "p"}, {"reusableContents": items}))
+    assert [block.kind for block in whole.blocks] == ["include", "paragraph", "quote", "paragraph"]
+    (included,) = whole.blocks[2].children
+    assert (len(included.children), included.children[-1].plain()) == (202, "Last.")
+    nothing = {"reusableContents": [{"id": "a", "title": "a"}]}
+    assert dereferenced(store, 'Before.\n\n{% include "a" %}\n\nAfter.', {"id": "p"}, nothing).split() == [
+        "Before.",
+        "After.",
+    ]
+    store.close()
+
+
+def test_what_is_kept_in_a_file_is_included_by_its_path_and_its_links_are_seen_from_there() -> None:
+    store = Store()
+    paths = {"1": ".gitbook/includes/untitled (2).md", "2": ".gitbook/includes/more/deep.md", "3": "x/untitled (2).md"}
+    texts = {
+        "1": '[a](../../guide.md) {file}\n\n{% include "more/deep.md" %}',
+        "2": "![b](../../assets/b.png)",
+        "3": "No.",
+    }
+    items = [
+        {"id": name, "title": "Untitled", "text": store.put_blob(texts[name]), "git": {"path": path}}
+        for name, path in paths.items()
+    ]
+    page = {"id": "p", "git": {"path": "start/here.md"}}
+    for written in ("../.gitbook/includes/untitled (2).md", "../.gitbook/includes/untitled%20(2).md"):
+        whole = dereferenced(store, f'{{% include "{written}" %}}', page, {"reusableContents": items})
+        assert "[a](../guide.md)" in whole
+        assert "![b](../.gitbook/assets/b.png)" in whole
+        assert "No." not in whole
     store.close()
 
 

@@ -52,7 +52,8 @@ or children or text as its row says, and never others. Texts of `runs` are as th
 | api-section   | name (description, headers, path-parameters, ...)       | children: any block                        |
 | api-parameter | name, type, in, required                                | children: any block                        |
 | api-response  | status, description                                     | children: any block                        |
-| include       | target                                                  |                                            |
+| include       | target                                                  | children: what it includes, where a server |
+|               |                                                         | put that in its place                      |
 | if            | expression                                              | children: any block, else last             |
 | else          | expression (of an else-if)                              | children: any block                        |
 | integration   | name, arguments (names to texts)                        | text: its `content`; children: any block   |

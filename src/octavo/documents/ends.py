@@ -15,7 +15,7 @@ from octavo.documents.tags import Tag
 _REACH = 60
 """A tag that may go without an end is taken to have one only if it comes within so many tokens."""
 
-_MAY_GO_WITHOUT = frozenset({"embed", "file", "content-ref", "page-ref", "include"})
+_MAY_GO_WITHOUT = frozenset({"embed", "file", "content-ref", "page-ref"})
 _END = re.compile(r"\{%-?[ \t\n]*end(@?[A-Za-z][\w@./:-]*)")
 
 

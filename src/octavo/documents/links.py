@@ -22,6 +22,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _UNSEEN = re.compile(r"[\x00-\x20\x7f-\xa0\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]+")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _ASSETS = ".gitbook/assets/"
+_SHARED = re.compile(r"(?:^|/)(\.gitbook/includes/[^/].*)$")
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}")
 _CALLED = {
     "pages": "page",
@@ -90,6 +91,13 @@ class ToFile:
 
 
 @dataclass(frozen=True, slots=True)
+class ToShared:
+    """Words that several pages include, by the file they are kept in."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class ToCollection:
     """A collection of spaces, by id."""
 
@@ -137,7 +145,18 @@ class Broken:
 
 
 Target = (
-    ToPage | ToAnchor | ToSpace | ToChangeRequest | ToFile | ToCollection | ToSite | ToUser | ToUrl | Blocked | Broken
+    ToPage
+    | ToAnchor
+    | ToSpace
+    | ToChangeRequest
+    | ToFile
+    | ToShared
+    | ToCollection
+    | ToSite
+    | ToUser
+    | ToUrl
+    | Blocked
+    | Broken
 )
 
 
@@ -256,6 +275,8 @@ def _from_root(href: str, path: str, anchor: str | None, places: Places) -> Targ
 def _relative(href: str, path: str, anchor: str | None, page_path: str, places: Places) -> Target:
     if file := _file(href, path, places):
         return file
+    if shared := _SHARED.search(path):
+        return ToShared(shared[1])
     for folder in _folders(page_path):
         joined = posixpath.normpath(posixpath.join(folder, path))
         while joined.startswith("../"):

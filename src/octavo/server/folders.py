@@ -22,6 +22,9 @@ LARGEST = 5_000_000
 DEEPEST = 30
 """How many folders deep pages are looked for."""
 ASSETS = Path(".gitbook/assets")
+SHARED = Path(".gitbook/includes")
+"""Where words are kept that several pages include."""
+VARIABLES = Path(".gitbook/vars.yaml")
 UNLISTED = "Not in SUMMARY"
 """The title of the group for pages that `SUMMARY.md` does not name."""
 
@@ -34,6 +37,7 @@ _ADDRESS = re.compile(
     r"""|(?:src|href|srcset|url)=["']([^"'\n]{1,1000})["']"""
 )
 """What is longer is no path."""
+_INCLUDE = re.compile(r"""\{%-?\s{0,9}include\s{1,9}["']([^"'\n]{1,1000})["']""")
 
 
 @dataclass(frozen=True)
@@ -284,6 +288,11 @@ def addresses(markdown: str) -> Iterator[str]:
         yield found[1] or found[2] or found[3]
 
 
+def includes(markdown: str) -> Iterator[str]:
+    """What a page includes, as it is written."""
+    return (found[1] for found in _INCLUDE.finditer(markdown))
+
+
 def relinked(markdown: str, lead: Callable[[str], str | None]) -> str:
     """`markdown` with its addresses changed to where `lead` says they lead. None keeps one as it is."""
 
@@ -295,10 +304,10 @@ def relinked(markdown: str, lead: Callable[[str], str | None]) -> str:
     return _ADDRESS.sub(replaced, markdown)
 
 
-def assets(folder: Folder) -> Iterator[Path]:
-    """The files kept for pages, from the root."""
+def kept(folder: Folder, where: Path) -> Iterator[Path]:
+    """The files kept for pages in one place, such as ASSETS, from the root."""
     for top in dict.fromkeys((folder.root, folder.top)):
-        for place, inside, names in os.walk(top / ASSETS):
+        for place, inside, names in os.walk(top / where):
             inside.sort(key=_natural)
             for name in sorted(names, key=_natural):
                 yield Path(os.path.relpath(Path(place) / name, folder.root))

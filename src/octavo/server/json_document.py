@@ -85,6 +85,8 @@ def _block(block: Block) -> list[Json]:
             return [{**_void("expandable", block.key, {}), "fragments": fragments}]
         case "table":
             return [_table(block)]
+        case "include" if block.children:
+            return _blocks(block.children)
         case kind if kind in _CONTAINERS:
             name, fields = _CONTAINERS[kind]
             data = {field: attrs[field] for field in fields if attrs.get(field) is not None}

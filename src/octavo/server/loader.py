@@ -14,6 +14,7 @@ import mimetypes
 import os
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,21 @@ from octavo.documents.merging import tree
 from octavo.documents.revision_changes import NOTHING, differences
 from octavo.documents.trees import Pages
 from octavo.server.behaviour import revisions, spaces
-from octavo.server.folders import Entry, Folder, Problem, addresses, assets, named, read, shown, walk
+from octavo.server.folders import (
+    ASSETS,
+    SHARED,
+    VARIABLES,
+    Entry,
+    Folder,
+    Problem,
+    addresses,
+    includes,
+    kept,
+    named,
+    read,
+    shown,
+    walk,
+)
 from octavo.server.pictures import dimensions
 from octavo.server.store import Json
 from octavo.server.world import World
@@ -96,19 +111,18 @@ def _space(world: World, folder: Folder, space_id: str | None) -> Json | None:
 def _move(world: World, space: Json, before: Json, after: Json, *, known: bool) -> tuple[Json | None, int]:
     """Bring what changed in the folder into the space: the new revision, or None, and how many conflicts it has."""
     if not space["revision"]:
-        revision = revisions.add(
-            world, space["id"], type="edits", parents=[], pages=after["pages"], files=after["files"]
-        )
+        held = {name: after[field] for name, field in revisions.FIELDS.items()}
+        revision = revisions.add(world, space["id"], type="edits", parents=[], **held)
         revisions.move_primary(world, space["id"], revision)
         return revision, 0
     if known and not differences(before, after, _blob):
         return None, 0
     main = revisions.current(world, space["id"])
     outcome = tree.merge(before, main, after, SIDE, world.store)
-    pages = trees.placed(outcome.pages)
-    if not differences(main, {**main, "pages": pages, "files": outcome.files}, _blob):
+    held = {name: getattr(outcome, name) for name in revisions.FIELDS} | {"pages": trees.placed(outcome.pages)}
+    if not differences(main, {**main, **{revisions.FIELDS[name]: value for name, value in held.items()}}, _blob):
         return None, 0
-    revision = revisions.next_after(world, main, pages=pages, files=outcome.files)
+    revision = revisions.next_after(world, main, **held)
     revisions.move_primary(world, space["id"], revision)
     return revision, len(outcome.conflicts)
 
@@ -147,6 +161,8 @@ class _Loading:
     """Ids by what names a page or file in the folder."""
     _bodies: dict[Path, tuple[Json, str]] = field(default_factory=dict)
     """Front matter and text of the pages by path."""
+    _shared: dict[Path, tuple[Json, str]] = field(default_factory=dict)
+    """The same of what pages include."""
     _seen: Counter[str] = field(default_factory=Counter)
     _entries: list[tuple[Entry, str]] = field(default_factory=list)
 
@@ -154,25 +170,56 @@ class _Loading:
         """Pages, files and the keys of their ids, as they are kept of a folder that was loaded."""
         for entry in walk(self.folder.entries):
             if entry.path is not None and entry.kind == "document":
-                self._read(entry)
+                self._bodies[entry.path] = self._read(entry.path)
             self._entries.append((entry, self._key(entry)))
         self._name_pages()
+        self._read_shared()
         files = self._files()
         keys = {id(entry): key for entry, key in self._entries}
         old = {page["id"]: page for page in trees.walk(self.before["pages"])}
         pages = trees.placed(self._nodes(self.folder.entries, keys, old))
-        return {**NOTHING, "pages": pages, "files": files, "keys": self._keys}
+        shared = [self._reusable(path, *said) for path, said in self._shared.items()]
+        held = {"pages": pages, "files": files, "reusableContents": shared, "variables": self._variables()}
+        return {**held, "keys": self._keys}
 
-    def _read(self, entry: Entry) -> None:
-        assert entry.path is not None
+    def _read(self, path: Path) -> tuple[Json, str]:
+        """Front matter and text of a file."""
         text = None
-        if os.path.lexists(self.folder.root / entry.path):
-            text = self.folder.text(entry.path)
+        if os.path.lexists(self.folder.root / path):
+            text = self.folder.text(path)
         else:
-            self.folder.report(entry.path, "is not there, so its page is empty.")
+            self.folder.report(path, "is not there, so its page is empty.")
         yaml, start = front_matter.split(text or "")
         body = (text or "")[start:]
-        self._bodies[entry.path] = (front_matter.read(yaml), body.lstrip("\n") if start else body)
+        return front_matter.read(yaml), body.lstrip("\n") if start else body
+
+    def _read_shared(self) -> None:
+        """What is kept to be included, and all that pages include, also by including it."""
+        waiting = [path for path in kept(self.folder, SHARED) if path.suffix == ".md" and self.folder.holds(path)]
+        waiting += [path for page, (_, body) in self._bodies.items() for path in self._included(page, body)]
+        while waiting:
+            path = waiting.pop()
+            if path not in self._shared:
+                self._shared[path] = self._read(path)
+                waiting += self._included(path, self._shared[path][1])
+        self._shared = {path: self._shared[path] for path in sorted(self._shared)}
+
+    def _included(self, path: Path, body: str) -> Iterator[Path]:
+        for target in includes(body):
+            found = self.folder.within(target, path)
+            if found is not None and found.suffix == ".md" and self.folder.holds(found):
+                yield found
+
+    def _reusable(self, path: Path, matter: Json, body: str) -> Json:
+        key = f"shared:{path}"
+        self._keys[key] = self.before["keys"].get(key) or self.world.new_id()
+        title = _line(matter.get("title")) or named(shown(path.stem))
+        git = {"oid": hashlib.sha1(body.encode("utf-8")).hexdigest(), "path": _wire_path(path)}
+        return revisions.written(self.world, {"id": self._keys[key], "title": title, "git": git}, body)
+
+    def _variables(self) -> Json:
+        text = self.folder.text(VARIABLES) if self.folder.holds(VARIABLES) else None
+        return front_matter.read(text) if text else {}
 
     def _key(self, entry: Entry) -> str:
         """What names an entry in the folder: its path, or its kind and words, counted where they occur again."""
@@ -259,8 +306,8 @@ class _Loading:
 
     def _files(self) -> list[Json]:
         """The files kept for pages and those that pages, covers and links speak of, each once."""
-        wanted = dict.fromkeys(assets(self.folder))
-        for path, (matter, body) in self._bodies.items():
+        wanted = dict.fromkeys(kept(self.folder, ASSETS))
+        for path, (matter, body) in (*self._bodies.items(), *self._shared.items()):
             for address in (*addresses(body), _line(matter.get("cover")) or ""):
                 self._want(wanted, address, path)
         for entry, _ in self._entries:

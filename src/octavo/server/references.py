@@ -15,7 +15,7 @@ from octavo.server.behaviour import revisions
 from octavo.server.evaluating import evaluated
 from octavo.server.folders import relinked
 from octavo.server.store import Json, Store
-from octavo.server.surveying import places_of, reusable
+from octavo.server.surveying import folder_of, places_of, reusable
 from octavo.server.world import World
 
 DEEPEST = 4
@@ -25,7 +25,7 @@ _MOST_ADDED = 1 << 20
 _COST = 256
 """Characters that each include counts for beside its own."""
 _LIKE_A_FILE = ".gitbook/includes"
-"""Where a repository keeps reusable content: what the links in it are relative to."""
+"""Where a repository keeps reusable content: what links are relative to in content that came from no file."""
 _FENCED = re.compile(r"(^[ \t>]{0,20}(```+|~~~+)[^\n]*\n.*?(?:^[ \t>]{0,20}\2[ \t]*$|\Z))", re.MULTILINE | re.DOTALL)
 """Code between fences, and its fence."""
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/#]")
@@ -43,33 +43,50 @@ def as_asked(world: World, revision: Json, page: Json, op: GetPage | GetPageByPa
 
 
 def dereferenced(store: Store, text: str, page: Json, revision: Json) -> str:
-    """`text` with reusable content where it is included. What is not there, or includes itself, stays an include."""
+    """`text` with reusable content where it is included, between the tag and an end of it, which say what is shared. What is
+    not there, or includes itself, stays an include."""
     if "include" not in text or not revision["reusableContents"]:
         return text
     room = [_MOST_ADDED]
-    return _expanded(store, text, posixpath.dirname(_path(page)), revision, (), room)
+    return _expanded(store, text, folder_of(page), revision, (), room)
 
 
 def _expanded(store: Store, text: str, folder: str, revision: Json, within: tuple[str, ...], room: list[int]) -> str:
     scanner, out, done = TagScanner(text), [], 0
     for start in _includes(text):
         tag = scanner.at(start)
-        item = reusable(revision, _target(tag.arguments, tag.words)) if tag is not None else None
-        if tag is None or item is None or item["id"] in within or len(within) >= DEEPEST or not item.get("text"):
+        if tag is None:
             continue
-        if room[0] <= 0:
-            break
-        room[0] -= _COST  # what brings nothing, many times in many times, takes long too
-        body = _expanded(store, store.text(item["text"]).strip("\n"), "", revision, (*within, item["id"]), room)
-        body = relinked(body, lambda address: _moved(address, folder)) if not within else body
-        if len(body) > room[0]:
-            continue
-        room[0] -= len(body)
+        item = reusable(revision, _target(tag.arguments, tag.words), folder)
+        body = _shared(store, item, folder, revision, within, room) if item is not None else None
+        if body is None and not within:
+            continue  # one within another needs its end: the next one would be taken for it
         line = text[text.rfind("\n", 0, start) + 1 : start]
         margin = re.sub(r"[^\s>]", " ", line)
-        out += [text[done:start], body.replace("\n", f"\n{margin}")]
+        whole = "\n\n".join([text[start : tag.end], *([body] if body else []), "{% endinclude %}"])
+        out += [text[done:start], "" if body == "" else whole.replace("\n", f"\n{margin}")]
         done = tag.end
     return "".join([*out, text[done:]])
+
+
+def _shared(
+    store: Store, item: Json, folder: str, revision: Json, within: tuple[str, ...], room: list[int]
+) -> str | None:
+    """What `item` says, as a text in `folder` writes it. None when it is not to be brought here."""
+    if item["id"] in within or len(within) >= DEEPEST or room[0] <= 0:
+        return None
+    if not item.get("text"):
+        return ""
+    room[0] -= _COST  # what brings nothing, many times in many times, takes long too
+    own = posixpath.dirname(str((item.get("git") or {}).get("path") or f"{_LIKE_A_FILE}/{item['id']}"))
+    text = store.text(item["text"]).strip("\n")
+    body = relinked(
+        _expanded(store, text, own, revision, (*within, item["id"]), room), lambda each: _moved(each, own, folder)
+    )
+    if len(body) > room[0]:
+        return None
+    room[0] -= len(body)
+    return body
 
 
 @lru_cache(maxsize=64)
@@ -95,11 +112,11 @@ def _target(arguments: Mapping[str, str], words: tuple[str, ...]) -> str:
     return next(iter(words), "") or next((arguments[key] for key in ("src", "file", "url") if key in arguments), "")
 
 
-def _moved(address: str, folder: str) -> str | None:
-    """An address of reusable content as a page in `folder` writes it."""
+def _moved(address: str, own: str, folder: str) -> str | None:
+    """An address in a text in the folder `own` as one in `folder` writes it."""
     if _ELSEWHERE.match(address):
         return None
-    path = posixpath.normpath(posixpath.join(_LIKE_A_FILE, address))
+    path = posixpath.normpath(posixpath.join(own, address))
     return posixpath.relpath(path, folder or ".")
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import unquote
 
 from octavo.documents import anchors, links, trees
 from octavo.documents.links import Places
@@ -117,7 +119,7 @@ class Survey:
         if usage.kind == "spec":
             return self._spec(usage.says)
         if usage.kind == "include":
-            return self._reusable(usage.says)
+            return self._reusable(usage.says, page)
         return self._addressed(usage.says, page)
 
     def _addressed(self, href: str, page: Json) -> Target:
@@ -215,8 +217,8 @@ class Survey:
         """A document by its id. Pages may name anything: what is no id could name what is filed below a document."""
         return self._world.store.find(f"/{collection}/{name}") if NAME.fullmatch(name) else None
 
-    def _reusable(self, says: str) -> Target:
-        item = reusable(self._revision, says)
+    def _reusable(self, says: str, page: Json) -> Target:
+        item = reusable(self._revision, says, folder_of(page))
         return (
             Target("ok", "reusable-content", item["id"], self._space["id"]) if item else Target("broken", "url", says)
         )
@@ -253,11 +255,19 @@ def said(world: World, page: Json) -> Said:
     return known
 
 
-def reusable(revision: Json, says: str) -> Json | None:
-    """The reusable content that an include names: by its id, or by the file a repository keeps it in."""
+def reusable(revision: Json, says: str, folder: str = "") -> Json | None:
+    """The reusable content that an include in `folder` names: by the file it is kept in, by its id, or as it is called."""
     stem = says.rstrip("/").rpartition("/")[2].removesuffix(".md")
     items: list[Json] = revision["reusableContents"]
-    return next((each for each in items if each["id"] in (says, stem) or trees.slug_of(each["title"]) == stem), None)
+    path = posixpath.normpath(posixpath.join(folder, unquote(says))).lstrip("/")
+    by_file = (each for each in items if (each.get("git") or {}).get("path") == path)
+    by_name = (each for each in items if each["id"] in (says, stem) or trees.slug_of(each["title"]) == stem)
+    return next(by_file, None) or next(by_name, None)
+
+
+def folder_of(page: Json) -> str:
+    """The folder that the links of a page start from."""
+    return posixpath.dirname(str((page.get("git") or {}).get("path") or page.get("path") or ""))
 
 
 def places_of(revision: Json) -> Places:

@@ -73,6 +73,8 @@ def leave(app: Octavo, target: links.Target, *, words: str = "", at: ContentRef 
             app.background(_save_file(app, at, target))
         case links.ToFile(name=name):
             app.say(f"{name} is a file of the space: find it among its files.", tone="care")
+        case links.ToShared(path=path):
+            clipboard.copy(app, path, f"Copied {path}: these words are kept there, and changed there for all pages.")
         case links.ToCollection(collection=name):
             navigating.open_collection(app, name)
         case links.ToSite():
@@ -135,6 +137,8 @@ def address_of(screen: ContentScreen, href: str) -> str:
     match target:
         case links.ToUrl(url=url):
             return url
+        case links.ToShared(path=path):
+            return path
         case _ if screen.octavo.session.is_here:
             return ""
         case links.ToPage(page=name, anchor=anchor):

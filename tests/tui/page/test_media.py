@@ -6,6 +6,7 @@ import pytest
 
 from octavo.documents.parse import parse
 from octavo.tui.page.layout import lay_out
+from octavo.tui.page.lines import hots_of
 from octavo.tui.page.look import Look
 
 
@@ -41,6 +42,23 @@ def test_what_is_never_opened_says_so_beside_its_address() -> None:
     assert said.startswith("✗ javascript:alert(1)  ")
     assert said.endswith("never opened")
     assert said.count("alert") == 1
+
+
+@pytest.mark.parametrize("words", ["Wet paint.", "Wet paint.\n\n" * 900])
+def test_what_pages_share_says_so_and_leads_to_the_file_it_is_kept_in(words: str) -> None:
+    tag = '{% include "../.gitbook/includes/take%20care.md" %}'
+    shown = lay_out(parse(f"Before.\n\n{tag}\n\n{words}\n\n{{% endinclude %}}\n\nAfter.").blocks, 40, Look.plain())
+    said = [line.text.rstrip() for line in shown.lines]
+    assert said[:4] == ["Before.", "", "┊ shared take care.md", "┊ Wet paint."]
+    assert said.count("┊ shared take care.md") == 1
+    assert (said[-3], said[-1]) == ("┊ Wet paint.", "After.")
+    assert [hot.target for hot in hots_of(shown.lines)] == ["../.gitbook/includes/take%20care.md"]
+
+
+def test_what_a_server_did_not_put_in_its_place_names_its_file() -> None:
+    (line,) = lay_out(parse('{% include "/reusable-content/r1" %}').blocks, 40, Look.plain()).lines
+    assert line.text.strip() == "◆ Shared words  r1"
+    assert not hots_of([line])
 
 
 def test_icons_have_their_signs_by_older_names_too() -> None:

@@ -82,12 +82,13 @@ def add(
 
 def next_after(world: World, revision: Json, *, type: str = "edits", **changes: object) -> Json:
     """Make a revision that follows `revision` and differs from it in `changes`, such as `pages=`."""
-    kept = {name: revision[field] for name, field in _FIELDS.items()}
+    kept = {name: revision[field] for name, field in FIELDS.items()}
     fields: Json = {**kept, "parents": [revision["id"]], **changes}
     return add(world, revision["space"], type=type, **fields)
 
 
-_FIELDS = {"pages": "pages", "files": "files", "reusable_contents": "reusableContents", "variables": "variables"}
+FIELDS = {"pages": "pages", "files": "files", "reusable_contents": "reusableContents", "variables": "variables"}
+"""What a revision holds, by what it is called when one is made."""
 
 
 def move_primary(world: World, space_id: str, revision: Json) -> Json:

@@ -11,14 +11,12 @@ from pathlib import Path
 
 from octavo.api import collections, openapi
 from octavo.api.places import CollectionRef, OrganizationRef
-from octavo.documents import front_matter
 from octavo.server import behaviour
-from octavo.server.behaviour import revisions, spaces
+from octavo.server.behaviour import spaces
 from octavo.server.demo import crews, docs_site, people, register
 from octavo.server.demo.history import Deed, deeds
 from octavo.server.gate import answer
 from octavo.server.loader import load
-from octavo.server.store import Json
 from octavo.server.world import World, iso
 
 TODAY = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
@@ -162,7 +160,6 @@ def _write(world: World, names: Names) -> None:
             names.name = f"{manual.id}-page"
             folder = written if manual.id == "stations" else _FOLDER / manual.id
             load(world, folder, organization=people.ORGANIZATION, author=world.caller, space_id=manual.id)
-            _add_shared(world, manual.id, folder / ".gitbook")
 
 
 def _describe(world: World, path: Path) -> None:
@@ -171,27 +168,6 @@ def _describe(world: World, path: Path) -> None:
     at = OrganizationRef(organization_id=people.ORGANIZATION)
     errand = answer(openapi.Create(at=at, slug=path.stem, source=source), world)
     errand.then(errand.work())
-
-
-def _add_shared(world: World, space_id: str, folder: Path) -> None:
-    """What pages of a space have in common, and no loader brings along: reusable content and variables."""
-    shared = sorted(folder.glob("includes/*.md"))
-    variables = folder / "vars.yaml"
-    if not shared and not variables.exists():
-        return
-    revision = revisions.next_after(
-        world,
-        revisions.current(world, space_id),
-        reusable_contents=[_reusable(world, path) for path in shared],
-        variables=front_matter.read(variables.read_text(encoding="utf-8")) if variables.exists() else {},
-    )
-    revisions.move_primary(world, space_id, revision)
-
-
-def _reusable(world: World, path: Path) -> Json:
-    yaml, start = front_matter.split(text := path.read_text(encoding="utf-8"))
-    title = front_matter.read(yaml)["title"]
-    return {"id": path.stem, "title": title, "text": world.store.put_blob(text[start:].lstrip("\n"))}
 
 
 def _do(deed: Deed, world: World) -> None:

@@ -11,7 +11,7 @@ from octavo.api.safety import line as safe_line
 from octavo.documents.blocks import Block
 from octavo.tui.ages import in_a_line
 from octavo.tui.page.addresses import Leads, leads
-from octavo.tui.page.lines import Line, Piece, Spot, box, cells, fit, on, padded, width_of
+from octavo.tui.page.lines import Line, Piece, Spot, box, cells, fit, indented, on, padded, width_of
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.slices import begins, ends
@@ -137,10 +137,18 @@ def ref_words(block: Block) -> str:
 
 
 def include(setting: Setting, block: Block, width: int) -> list[Line]:
-    """Where shared content stands that the server did not put in."""
+    """Words that several pages share, below the file they are kept in; or where they stand when the server did not put
+    them in."""
     look, target = setting.look, str(block.attrs.get("target") or "")
-    left = [Piece(f"{look.glyphs.diamond} ", look.muted, None, True), Piece("Reusable content", look.text, None, True)]
-    return [bar(setting, left, [Piece(target, look.muted, None, True)], width)]
+    spot = Spot("link", target) if ".gitbook/includes/" in target else None
+    kept = [Piece(file_name(target), look.link if spot else look.muted, spot, True)]
+    if not block.children:
+        left = [Piece(f"{look.glyphs.diamond} ", look.muted, None, True), Piece("Shared words", look.text, None, True)]
+        return [bar(setting, [*left, Piece("  ", PLAIN, None, True), *kept], [], width)]
+    rail = [Piece(look.glyphs.rail + " ", look.muted, None, True)]
+    head = Line(fit([Piece("shared ", look.muted, None, True), *kept], width - 2, look.glyphs.more))
+    body = setting.flow_in(block, width - 2)
+    return indented([head, *body] if begins(block) else body, rail, rail)
 
 
 def integration(setting: Setting, block: Block, width: int) -> list[Line]:

@@ -360,7 +360,7 @@ _CUTTERS: dict[str, Callable[[Block, float], Iterator[Block]]] = {
     **dict.fromkeys(
         ("list", "item", "task", "quote", "hint", "stepper", "step", "tab", "updates", "update", "footnotes"), _children
     ),
-    **dict.fromkeys(("footnote", "columns", "column", "if", "else", "conflict", "side"), _children),
+    **dict.fromkeys(("footnote", "columns", "column", "if", "else", "conflict", "side", "include"), _children),
     **dict.fromkeys(("unknown", "openapi", "api-method", "api-section", "api-parameter", "api-response"), _children),
     **dict.fromkeys(("expandable", "file", "embed", "content-ref"), _captioned),
     **dict.fromkeys(("paragraph", "heading"), _paragraph),

@@ -117,7 +117,7 @@ class Targets:
                 return Named(page.title or "Untitled", emoji(page.emoji), where)
             case links.ToSpace(space=name, page=None) if (known := self._space_of(name)) is not None:
                 return known
-            case links.ToUrl() | links.ToAnchor() | links.Blocked():
+            case links.ToUrl() | links.ToAnchor() | links.Blocked() | links.ToShared():
                 return None
             case target:
                 return self._titles.get(Asked(self.ground.at, target)) if self._titles is not None else None
