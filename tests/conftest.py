@@ -17,6 +17,7 @@ from textual import _wait, strip
 from textual._compositor import Compositor
 from textual._context import visible_screen_stack
 from textual._queue import Queue
+from textual.cache import LRUCache
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 from textual.css.types import CSSLocation
@@ -30,7 +31,8 @@ _wait.SLEEP_GRANULARITY = 0.005
 _wait.SLEEP_IDLE = 0.001
 
 _parse = Stylesheet._parse_rules
-_parsed: dict[tuple[object, ...], list[RuleSet]] = {}
+_parsed: LRUCache[tuple[object, ...], list[RuleSet]] = LRUCache(512)
+"""Those of a few themes: one that tries them all on shall not be found to keep them."""
 
 
 def _parsed_once(
@@ -42,9 +44,9 @@ def _parsed_once(
     scope: str = "",
 ) -> list[RuleSet]:
     key = (css, read_from, is_default_rules, tie_breaker, scope, *sorted(sheet._variables.items()))
-    if key not in _parsed:
-        _parsed[key] = _parse(sheet, css, read_from, is_default_rules, tie_breaker, scope)
-    return _parsed[key]
+    if (rules := _parsed.get(key)) is None:
+        rules = _parsed[key] = _parse(sheet, css, read_from, is_default_rules, tie_breaker, scope)
+    return rules
 
 
 Stylesheet._parse_rules = _parsed_once  # type: ignore[assignment, method-assign]  # of a library, for all of its apps
