@@ -35,7 +35,8 @@ _HINT_ICONS = {
     "danger": "circle-exclamation",
 }
 _LIVELY = re.compile(
-    r"(?<![\w/])(?P<url>https?://[^\s<>\"'`\u3000-\u303f\uff00-\uff0f\uff1a-\uff20]{2,2000})|:(?P<emoji>[a-z0-9+-][\w+-]{0,40}):"
+    r"(?<![\w/])(?P<url>https?://[^\s<>\"'`\u3000-\u303f\uff00-\uff0f\uff1a-\uff20]{2,2000})"
+    r"|:(?P<emoji>[a-z0-9+-][\w+-]{0,80}):(?::skin-tone-(?P<tone>[2-6]):)?"
 )
 _SHORT_NAME = 6
 _MARKDOWN_HEADING = re.compile(r"\s*#{1,6}\s+")
@@ -85,6 +86,8 @@ class Ink:
             end = match.end()
             run: tuple[str, str, str | None, Mapping[str, Any]]
             if name := match["emoji"]:
+                if tone := match["tone"]:
+                    name = f"{name}_tone{int(tone) - 1}"
                 if _is_listed(text, match.start(), end) or not (character := emoji.character(name)):
                     continue
                 run = (character, "emoji", self._link, {"code": name})

@@ -11,7 +11,7 @@ from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, CollectionRef, OrganizationRef, SiteRef, SpaceRef
 from octavo.documents import links
-from octavo.tui.emoji import emoji
+from octavo.documents.emoji import emoji
 from octavo.tui.file_facts import in_short
 from octavo.tui.linked_files import file_of
 from octavo.tui.page.late import Late

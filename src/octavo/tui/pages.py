@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from octavo.api.content import GetPage, Page
 from octavo.api.errors import NotFound
 from octavo.api.places import ContentRef, RevisionRef
-from octavo.tui.emoji import emoji
+from octavo.documents.emoji import emoji
 
 if TYPE_CHECKING:
     from octavo.data.live import Live

@@ -10,7 +10,7 @@ from octavo.api.comments import Comment
 from octavo.api.content import Page, PageTree
 from octavo.api.spaces import Space
 from octavo.documents.blocks import Block
-from octavo.tui.emoji import emoji
+from octavo.documents.emoji import emoji
 from octavo.tui.widgets.tree import Node
 
 DEEPEST = 40

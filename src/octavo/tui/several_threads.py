@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from octavo.api import comments
 from octavo.api.bodies import Markdown
+from octavo.documents.emoji import emoji
 from octavo.tui import clipboard, talking
 from octavo.tui.ages import plural
 from octavo.tui.allowing import not_allowed_with
-from octavo.tui.emoji import emoji
 from octavo.tui.triage import Thread
 from octavo.tui.writes import Queued
 

@@ -13,10 +13,10 @@ from octavo.api.comments import Comment, Reply
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.entry import Basis
+from octavo.documents.emoji import emoji
 from octavo.documents.suggesting import fenced
 from octavo.tui.ages import plural
 from octavo.tui.allowing import not_allowed_with
-from octavo.tui.emoji import emoji
 from octavo.tui.kept import Kept
 from octavo.tui.triage import words_of
 from octavo.tui.writes import Queued

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from octavo.documents.blocks import Run
+from octavo.documents.emoji import emoji
 from octavo.tui.ages import in_a_line
-from octavo.tui.emoji import emoji
 from octavo.tui.page.addresses import Leads
 from octavo.tui.page.late import Late
 

@@ -22,10 +22,10 @@ from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.api.spaces import List as ListSpaces
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
+from octavo.documents.emoji import emoji
 from octavo.tui.addressed import Addressed
 from octavo.tui.ages import short_age
 from octavo.tui.allowing import in_no_space
-from octavo.tui.emoji import emoji
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Column, Row, Rows
 

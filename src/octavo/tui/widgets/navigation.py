@@ -14,7 +14,7 @@ from textual.widgets import Static
 from octavo.api.collections import Collection
 from octavo.api.content import PageTree
 from octavo.api.spaces import Space
-from octavo.tui.emoji import emoji
+from octavo.documents.emoji import emoji
 from octavo.tui.reading import page_nodes, space_nodes
 from octavo.tui.widgets.tree import Tree
 

@@ -20,12 +20,12 @@ from octavo.api.content import Page
 from octavo.api.operation import ListPage
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.live import Snapshot
+from octavo.documents.emoji import emoji
 from octavo.documents.suggesting import suggestions
 from octavo.tui import clipboard, talking
 from octavo.tui.ages import long_age, plural
 from octavo.tui.allowing import OF_A_THREAD, not_allowed_with
 from octavo.tui.commands import Explained
-from octavo.tui.emoji import emoji
 from octavo.tui.known import HELD
 from octavo.tui.page.lines import Line, Piece, fit
 from octavo.tui.page.look import Look

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from octavo.api.content import Page, PageTree, UpdatePage
-from octavo.tui.emoji import emoji
+from octavo.documents.emoji import emoji
 
 Values = dict[str, str]
 """What is written in each field. `hidden` is "yes" or empty."""
