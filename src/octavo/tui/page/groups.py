@@ -8,7 +8,8 @@ from rich.style import Style
 
 from octavo.documents.blocks import Block
 from octavo.tui.page.apart import Apart, Part, moved, parts_of
-from octavo.tui.page.inline import icon
+from octavo.tui.page.icons import icon
+from octavo.tui.page.inline import labelled
 from octavo.tui.page.lines import Line, Piece, Spot, cells, fit, indented, on, padded, rule, width_of
 from octavo.tui.page.look import PLAIN
 from octavo.tui.page.setting import Setting
@@ -22,8 +23,7 @@ def hint(setting: Setting, block: Block, width: int) -> list[Line]:
     """A hint: a bar in its colour, its sign and name or its own title, a ground of its own."""
     look = setting.look
     style, sign, name = look.hint(str(block.attrs.get("style") or "info"))
-    own = icon(str(block.attrs.get("icon") or ""), look)
-    sign = sign if own == look.glyphs.diamond else own
+    sign = icon(str(block.attrs.get("icon") or ""), ascii=look.ascii) or sign
     children = block.children
     bar = [Piece(look.glyphs.bar + " ", style + look.surface, None, True)]
     inner = width - 3
@@ -32,12 +32,13 @@ def hint(setting: Setting, block: Block, width: int) -> list[Line]:
     if cut is not None and not cut.is_first:
         pass
     elif children and children[0].kind == "heading":
-        head = setting.words(children[0].runs, inner - 2, style + Style(bold=True))
+        aside = cells(sign) + 1
+        head = setting.words(children[0].runs, inner - aside, style + Style(bold=True))
         for line in head:
             line.block = children[0]
         children = children[1:]
         head = indented(
-            head, [Piece(f"{sign} ", style + Style(bold=True), None, True)], [Piece("  ", PLAIN, None, True)]
+            head, [Piece(f"{sign} ", style + Style(bold=True), None, True)], [Piece(" " * aside, PLAIN, None, True)]
         )
     else:
         head = [Line([Piece(f"{sign} {name}", style + Style(bold=True), None, True)])]
@@ -66,8 +67,8 @@ def tabs(setting: Setting, block: Block, width: int) -> list[Line]:
     titles = []
     for index, tab in enumerate(block.children):
         title = " ".join(str(tab.attrs.get("title") or f"Tab {index + 1}").split())
-        sign = f"{icon(str(tab.attrs['icon']), look)} " if tab.attrs.get("icon") else ""
-        titles.append("".join(piece.text for piece in fit([Piece(f"{sign}{title}")], width - 2, glyphs.more)))
+        label = labelled(tab.attrs.get("icon"), title, look)
+        titles.append("".join(piece.text for piece in fit([Piece(label)], width - 2, glyphs.more)))
     one_row = sum(cells(title) + 2 for title in titles) <= width
     rows: list[list[Piece]] = [[]]
     under: list[Piece] = []

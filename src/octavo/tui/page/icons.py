@@ -2,70 +2,191 @@
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
+
+from octavo.documents.emoji import character
+from octavo.tui.ascii import TWINS
+
 _BY_SIGN = {
-    "✓": "check circle-check square-check check-double badge-check thumbs-up list-check clipboard-check "
-    "octagon-check clipboard-list-check check-circle check-square",
-    "✗": "xmark circle-xmark square-xmark times close ban thumbs-down trash trash-can delete times-circle",
-    "!": "exclamation circle-exclamation triangle-exclamation warning bell bell-on siren exclamation-circle exclamation-triangle octagon-exclamation",
-    "i": "info circle-info square-info info-circle",
-    "?": "question circle-question square-question life-ring messages-question question-circle",
-    "+": "plus circle-plus square-plus add file-plus folder-plus user-plus plus-circle",
-    "−": "minus circle-minus square-minus",
+    "✓": "check square-check list-check clipboard-check clipboard-list-check ballot-check badge-check thumbs-up check-double tasks vote-yea",
+    "✗": "xmark times close cancel ban thumbs-down trash delete delete-left backspace remove eraser",
+    "!": "exclamation warning bell siren",
+    "i": "info",
+    "?": "question life-ring messages-question comments-question message-question clipboard-question",
+    "+": "plus add file-plus folder-plus user-plus layer-plus cart-plus",
+    "−": "minus subtract",
     "×": "multiply",
-    "★": "star sparkle sparkles award trophy crown medal gitbook-assistant wand-magic wand-magic-sparkles",
+    "÷": "divide",
+    "=": "equals",
+    "★": "star sparkle sparkles award trophy crown medal ranking-star certificate gitbook-assistant wand-magic magic",
     "☆": "star-half star-empty",
-    "♥": "heart heart-pulse",
-    "→": "arrow-right circle-arrow-right right-long right-to-bracket arrow-right-to-bracket forward share reply-all",
-    "←": "arrow-left circle-arrow-left left-long backward reply rotate-left arrow-rotate-left undo",
-    "↑": "arrow-up circle-arrow-up up-long upload cloud-arrow-up arrow-up-from-bracket square-arrow-up cloud-upload-alt",
-    "↓": "arrow-down circle-arrow-down down-long download cloud-arrow-down file-arrow-down inbox file-export file-import cloud-download-alt",
-    "↗": "arrow-up-right-from-square up-right-from-square external-link arrow-trend-up chart-line chart-line-up arrow-up-right external-link-alt",
-    "↔": "arrows-left-right right-left arrow-right-arrow-left exchange shuffle merge code-merge",
-    "↕": "arrows-up-down sort",
-    "↻": "rotate rotate-right arrows-rotate refresh sync arrow-rotate-right repeat recycle clock-rotate-left",
-    "⇄": "code-compare code-branch code-fork code-pull-request link-horizontal network-wired diagram-project sitemap link",
-    "›": "angle-right chevron-right caret-right circle-chevron-right",
-    "‹": "angle-left chevron-left caret-left",
-    "▾": "angle-down chevron-down caret-down",
-    "▴": "angle-up chevron-up caret-up",
-    "▸": "play circle-play video film youtube tv-retro",
-    "■": "stop circle-stop square cube box package boxes-stacked archive",
-    "●": "circle circle-dot record-vinyl",
-    "○": "circle-o circle-notch",
-    "#": "hashtag",
-    "@": "at envelope mail inbox-in",
-    "$": "dollar-sign money-bill credit-card coins wallet",
-    "€": "euro-sign",
-    "%": "percent",
-    "‹›": "code code-simple brackets-curly laptop-code file-code",
-    "≡": "bars-progress server database layer-group bars list list-ul list-ol align-left align-justify bars-staggered table-list",
-    "⋮": "ellipsis-vertical grip-vertical",
-    "…": "ellipsis comment comments message messages comment-dots",
-    "❯": "terminal square-terminal rectangle-terminal window-restore",
-    "▤": "file file-lines file-text page book book-open book-open-reader books newspaper memo note-sticky scroll folder folder-open clipboard-list",
-    "▦": "table table-cells grid grid-2 calendar calendar-days calendar-check table-columns table-layout",
-    "▣": "image images camera picture photo-film",
-    "▥": "chart-bar chart-column chart-simple chart-pie gauge gauge-high analytics",
-    "◎": "bullseye bullseye-arrow crosshairs location-dot map-pin target compass eye",
-    "◐": "moon circle-half-stroke adjust",
-    "☀": "sun lightbulb lightbulb-on",
-    "⌂": "house home building",
-    "⌕": "magnifying-glass search magnifying-glass-chart",
+    "♥": "heart",
+    "→": "arrow-right right long-arrow-right arrow-progress arrow-turn-right turn-right forward share reply-all right-from-bracket "
+    "right-to-bracket sign-in sign-out location-arrow",
+    "←": "arrow-left left long-arrow-left backward reply rotate-left arrow-rotate-left undo history",
+    "↑": "arrow-up up long-arrow-up arrow-turn-up turn-up level-up upload cloud-arrow-up cloud-upload file-arrow-up file-upload inbox-out "
+    "file-export",
+    "↓": "arrow-down down long-arrow-down arrow-turn-down turn-down level-down download cloud-arrow-down cloud-download file-arrow-down "
+    "file-download inbox file-import save",
+    "↗": "arrow-up-right arrow-up-right-from-square up-right-from-square external-link arrow-trend-up chart-line",
+    "↘": "arrow-trend-down",
+    "↔": "arrows arrows-left-right left-right arrows-h right-left arrow-right-arrow-left exchange shuffle random money-bill-transfer "
+    "merge code-merge",
+    "↕": "arrows-up-down up-down arrows-v sort unsorted",
+    "⤢": "expand maximize up-right-and-down-left-from-center arrows-maximize",
+    "⤡": "compress minimize down-left-and-up-right-to-center arrows-minimize",
+    "↻": "rotate arrow-rotate arrows-rotate arrows-spin arrows-repeat refresh sync repeat redo retweet recycle spinner clock-rotate-left",
+    "⇄": "code-compare code-branch code-fork code-pull-request link chain network-wired diagram sitemap project-diagram route timeline "
+    "share-nodes circle-nodes arrows-to git git-alt webhook mcp ethernet",
+    "›": "angle-right angles-right angle-double-right chevron-right chevrons-right caret-right",
+    "‹": "angle-left angles-left angle-double-left chevron-left chevrons-left caret-left",
+    "▾": "angle-down angles-down angle-double-down chevron-down chevrons-down caret-down filter",
+    "▴": "angle-up angles-up angle-double-up chevron-up chevrons-up caret-up",
+    "▸": "play video film clapperboard youtube tv tv-retro",
+    "‖": "pause",
+    "■": "stop square cube box package archive",
+    "▪": "cubes boxes block blocks shapes object-group icons",
+    "●": "circle circle-dot record-vinyl toggle-on toggle-large-on",
+    "○": "circle-o circle-notch toggle-off toggle-large-off",
+    "▲": "triangle",
+    "◇": "diamond ethereum",
+    "#": "hashtag slack",
+    "@": "at envelope mail",
+    "$": "dollar dollar-sign money-bill money-check credit-card coins wallet usd",
+    "€": "euro euro-sign eur",
+    "£": "sterling-sign gbp",
+    "₿": "bitcoin bitcoin-sign btc",
+    "%": "percent percentage",
+    "‹›": "code brackets-curly laptop-code file-code binary",
+    "ƒ": "function",
+    "≡": "bars bars-progress bars-staggered server database hard-drive layer-group layers list table-list align navicon reorder stream",
+    "⋮": "ellipsis-vertical ellipsis-v grip grip-vertical",
+    "…": "ellipsis comment comments message messages",
+    "❯": "terminal window-restore browser window-maximize",
+    "▤": "file files page book books newspaper memo note note-sticky sticky-note scroll folder clipboard address-book copy clone paste blog "
+    "cabinet-filing id-card passport rss",
+    "▦": "table grid calendar th columns",
+    "▣": "image images camera picture photo-film panorama",
+    "▥": "chart gauge tachometer dashboard analytics poll signal-bars",
+    "◎": "bullseye crosshairs location map-pin map-marker target compass eye",
+    "◐": "moon circle-half-stroke adjust square-half-stroke",
+    "☀": "sun lightbulb brightness",
+    "⌂": "house home building landmark university institution industry warehouse store shop museum city",
+    "⌕": "magnifying-glass search landmark-magnifying-glass building-magnifying-glass binoculars",
     "⌘": "command",
-    "⚙": "gear gears cog cogs sliders wrench screwdriver-wrench toolbox hammer",
-    "☁": "cloud cloud-bolt",
-    "☺": "face-smile user users user-group people-group robot user-circle circle-user",
-    "⚑": "flag flag-checkered",
-    "✎": "pen pencil pen-to-square edit pen-nib paintbrush palette brush pen-ruler pen-fancy",
+    "⊞": "windows microsoft",
+    "⚙": "gear gears cog cogs sliders wrench screwdriver-wrench toolbox hammer microchip memory",
+    "☁": "cloud",
+    "☺": "face-smile user users people people-group robot children screen-users person female male id-badge",
+    "⚑": "flag",
+    "✎": "pen pencil edit paintbrush paint-brush brush palette signature highlighter marker file-pen file-signature user-pen user-edit draw-polygon",
     "✂": "scissors cut",
-    "♪": "music headphones microphone",
-    "☎": "phone headset mobile mobile-screen",
+    "✈": "plane paper-plane telegram",
+    "♪": "music headphones microphone waveform midi",
+    "☎": "phone headset mobile tablet",
     "◷": "clock stopwatch timer hourglass",
-    "↯": "bolt zap flash bolt-lightning",
-    "⊕": "globe earth-americas earth-europe globe-pointer",
+    "↯": "bolt zap flash plug power-off",
+    "∿": "wave-square signal wifi signal-stream tower-broadcast broadcast-tower",
+    "⊕": "globe earth language",
     "∞": "infinity",
-    "¶": "paragraph text text-size heading",
-    "“": "quote-left",
+    "§": "section gavel scale-balanced legal balance-scale",
+    "¶": "paragraph text heading font",
+    "“": "quote-left quotes quote",
     "”": "quote-right",
+    "𝕏": "x-twitter",
+    "👋": "hand-wave",
+    "🎉": "party-horn",
+    "📣": "megaphone bullhorn",
+    "💻": "laptop display monitor",
+    "🎓": "graduation-cap",
+    "🛒": "cart-shopping",
+    "🎫": "tag tags",
+    "🧪": "flask vial vials",
+    "📏": "ruler",
+    "🐧": "linux",
+    "🐍": "python",
+    "🐳": "docker",
+    "🌿": "leaf",
+    "🌳": "tree",
+    "🎮": "gamepad",
+    "🖨": "print",
+    "🔊": "volume",
+    "👣": "shoe-prints",
+    "🎭": "masks-theater",
+    "🧩": "puzzle",
+    "📌": "thumbtack thumb-tack",
+    "🧮": "calculator",
+    "👐": "hands",
+    "💿": "compact-disc",
+    "🎲": "dice",
+    "💊": "pills capsules",
+    "🩹": "bandage band-aid first-aid kit-medical medkit",
+    "🍽": "utensils kitchen-set",
+    "🧳": "suitcase",
+    "🎙": "podcast",
+    "🏦": "vault",
+    "🤝": "hands-helping",
 }
-SIGNS = {name: sign for sign, names in _BY_SIGN.items() for name in names.split()}
+_SIGNS = {name: sign for sign, names in _BY_SIGN.items() for name in names.split()}
+_AROUND = frozenset(
+    (
+        "face",
+        "head",
+        "side",
+        "circle",
+        "square",
+        "octagon",
+        "hexagon",
+        "triangle",
+        "rectangle",
+        "diamond",
+        "alt",
+        "simple",
+        "fas",
+        "far",
+        "fab",
+    )
+)
+"""Words of a name that say what is around a sign, or how it is drawn."""
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_LONGEST = 40
+
+
+def icon(name: str, *, ascii: bool = False) -> str | None:
+    """The sign for an icon, of one or two cells; None for brands and others that have none."""
+    sign = _sign(name.removeprefix("fa-"))
+    sign = sign.translate(TWINS) if sign is not None and ascii else sign
+    return sign if sign is None or not ascii or sign.isascii() else None
+
+
+def in_words(name: str) -> str | None:
+    """The name of an icon in words, without what is around it. None for what is no name."""
+    name = name.removeprefix("fa-")
+    return " ".join(_parts(name)) if len(name) <= _LONGEST and _NAME.fullmatch(name) else None
+
+
+@lru_cache(512)
+def _sign(name: str) -> str | None:
+    """That of the name, or of the beginning of it that has one: a `file-medical` is a file."""
+    if known := _SIGNS.get(name):
+        return known
+    parts = _parts(name[:_LONGEST])
+    if len(parts) == len(parts[0]) == 1:
+        return parts[0].upper()
+    for count in range(len(parts), 0, -1):
+        start = "-".join(parts[:count])
+        if found := _SIGNS.get(start) or _emoji(start):
+            return found
+    return None
+
+
+def _parts(name: str) -> list[str]:
+    parts = name.split("-")
+    return [part for part in parts if part not in _AROUND] or parts
+
+
+def _emoji(name: str) -> str | None:
+    """The emoji of that name, as letters are drawn where terminals differ about its width."""
+    found = (character(name) or "").replace("\ufe0f", "") if len(name) > 2 else ""
+    return found if len(found) == 1 else None

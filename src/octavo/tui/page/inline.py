@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from rich.style import Style
 
 from octavo.documents.blocks import Run
 from octavo.tui.page.addresses import Leads, leads
-from octavo.tui.page.icons import SIGNS
+from octavo.tui.page.icons import icon, in_words
 from octavo.tui.page.lines import Piece, Spot, steady
 from octavo.tui.page.look import Look
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _SMALL = 3
 """More letters than these are not set above or below the line."""
+_SPACE = re.compile(r"[\s_-]+")
 _MARKS = {
     "bold": Style(bold=True),
     "italic": Style(italic=True),
@@ -26,10 +28,20 @@ _MARKS = {
 }
 
 
-def icon(name: str, look: Look) -> str:
-    """The sign for an icon; a diamond for those that have none, and a bullet where only ASCII may be drawn."""
-    sign = SIGNS.get(name.removeprefix("fa-"), look.glyphs.diamond)
-    return sign if not look.ascii or sign.isascii() else look.glyphs.bullets[0]
+def icon_beside(name: str, said: str, look: Look) -> str:
+    """The sign for an icon, or its name in words and brackets; nothing where those words are `said` beside it."""
+    if sign := icon(name, ascii=look.ascii):
+        return sign
+    words = in_words(name)
+    if words is None:
+        return look.glyphs.diamond
+    return "" if words.replace(" ", "") in _SPACE.sub("", said.lower()) else unbroken(f"[{words}]", look)
+
+
+def labelled(name: object, label: str, look: Look) -> str:
+    """A label behind the icon called `name`, if it has one."""
+    sign = icon_beside(str(name), label, look) if name else ""
+    return f"{sign} {label}" if sign else label
 
 
 def inline(runs: Iterable[Run], look: Look, base: Style | None = None, targets: Targets | None = None) -> list[Piece]:
@@ -47,6 +59,11 @@ def inline_parts(
     spot: Spot | None = None
     every = list(runs)
     for index, run in enumerate(every):
+        if run.kind == "icon":
+            beside = [each.text for each in (*every[max(0, index - 1) : index], *every[index + 1 : index + 2])]
+            run = run._replace(text=icon_beside(str(run.attrs.get("name", "")), " ".join(beside), look))
+            if not run.text and every[index + 1 :] and (not index or every[index - 1].text[-1:].isspace()):
+                every[index + 1] = every[index + 1]._replace(text=every[index + 1].text.removeprefix(" "))
         first = index == 0 or not _same_link(every[index - 1], run)
         last = index + 1 == len(every) or not _same_link(run, every[index + 1])
         if run.link and run.kind != "image":
@@ -92,7 +109,7 @@ def _pieces(
             linked = _linked(where, name, style, look, _spot(run.link), (True, True))
             return [Piece(sign, style, seen), *linked]
         case "icon":
-            return [Piece(icon(str(attrs.get("name", "")), look), ground + look.accent, spot)]
+            return [Piece(text, ground + look.accent, spot)] if text else []
         case "math":
             from octavo.tui.page.maths import in_one_line  # few pages have any
 
@@ -145,9 +162,9 @@ def _button(run: Run, label: str, look: Look, ground: Style, spot: Spot | None, 
     where = None if spot is None or not run.link else leads(run.link) if targets is None else targets.leads(run.link)
     if spot is None or where is Leads.BROKEN:
         style = look.disabled
-    sign = f"{icon(str(attrs['icon']), look)} " if attrs.get("icon") else ""
+    label = labelled(attrs.get("icon"), label, look)
     broken = [Piece(look.glyphs.no, look.error, None, True)] if where is Leads.BROKEN else []
-    return [Piece(unbroken(f" {sign}{label} ", look), style, spot), *broken, Piece(" ", ground, None, True)]
+    return [Piece(unbroken(f" {label} ", look), style, spot), *broken, Piece(" ", ground, None, True)]
 
 
 def unbroken(text: str, look: Look) -> str:

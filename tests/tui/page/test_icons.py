@@ -1,0 +1,84 @@
+"""Icons by the names they have on the web: a sign, or the name in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.documents.parse import parse
+from octavo.tui.page.icons import icon, in_words
+from octavo.tui.page.layout import lay_out
+from octavo.tui.page.lines import cells
+from octavo.tui.page.look import Look
+
+
+def shown(source: str, *, ascii: bool = False) -> str:
+    return "\n".join(line.text for line in lay_out(parse(source).blocks, 60, Look.plain(ascii=ascii)).lines).strip()
+
+
+@pytest.mark.parametrize(
+    ("name", "sign"),
+    [
+        ("check", "✓"),
+        ("square-check", "✓"),
+        ("arrow-circle-down", "↓"),
+        ("arrow-up-wide-short", "↑"),
+        ("file-medical", "▤"),
+        ("file-pdf", "▤"),
+        ("rocket-launch", "🚀"),
+        ("shield-halved", "🛡"),
+        ("face-angry", "😠"),
+        ("windows", "⊞"),
+        ("square-6", "6"),
+        ("square", "■"),
+        ("github", None),
+        ("google-drive", None),
+        ("square-github", None),
+        ("", None),
+    ],
+)
+def test_an_icon_has_the_sign_of_what_its_name_begins_with(name: str, sign: str | None) -> None:
+    assert icon(name) == icon(f"fa-{name}") == sign
+    assert cells(sign or "") <= 2
+
+
+def test_a_name_without_a_sign_stands_there_in_words() -> None:
+    assert (
+        shown('See <i class="fa-openai">:openai:</i> and <i class="fa-google-drive"></i>.')
+        == "See [openai] and [google\u00a0drive]."
+    )
+    assert in_words("fa-square-github") == "github"
+    assert (
+        shown('<a href="https://a.example" class="button" data-icon="github">Get it</a>') == "[github]\u00a0Get\u00a0it"
+    )
+
+
+def test_words_that_say_the_name_of_an_icon_stand_for_it() -> None:
+    assert shown('On <i class="fa-github"></i> GitHub') == "On GitHub"
+    assert shown('<i class="fa-google-drive"></i> Google Drive') == "Google Drive"
+    assert shown('<a href="https://a.example" class="button" data-icon="github">GitHub</a>') == "GitHub"
+    assert shown('{% tabs %}\n{% tab title="GitLab" icon="gitlab" %}\na\n{% endtab %}\n{% endtabs %}').startswith(
+        "GitLab"
+    )
+
+
+def test_what_is_no_name_is_shown_as_an_icon_only() -> None:
+    for name in ("a[/]b", "x" * 41, "UPPER", "a--b"):
+        assert in_words(name) is None
+        assert "◆" in shown(f'{{% tabs %}}\n{{% tab title="T" icon="{name}" %}}\na\n{{% endtab %}}\n{{% endtabs %}}')
+
+
+def test_in_ascii_an_icon_is_its_twin_or_its_name() -> None:
+    assert (icon("check", ascii=True), icon("xmark", ascii=True), icon("rocket", ascii=True)) == ("v", "x", None)
+    assert shown('a <i class="fa-rocket"></i> b', ascii=True) == "a [rocket] b"
+
+
+def test_the_title_of_a_hint_hangs_from_its_sign() -> None:
+    title = "A title that is much too long for one line of the hint it is the title of"
+    rows = shown(f'{{% hint style="info" icon="rocket" %}}\n#### {title}\n\nText\n{{% endhint %}}').split("\n")
+    assert [row.strip(" ▌") for row in rows] == [
+        "🚀 A title that is much too long for one line of the hint",
+        "it is the title of",
+        "Text",
+    ]
+    assert cells(rows[0][: rows[0].index("A title")]) == cells(rows[1][: rows[1].index("it is")])
+    assert max(map(cells, rows)) == 60
