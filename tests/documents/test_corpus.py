@@ -1,7 +1,9 @@
-"""Whole pages: nothing raw is left in them, no word is lost, and blocks stand on the lines they say.
+"""Whole pages: nothing raw is left in them, no word is lost, blocks stand on the lines they say, and set into lines they stay
+in their room.
 
 Those the views are tested with always; real ones when there are any: name their folder in OCTAVO_CORPUS. Of it every
-`*.md` is read, and pairs of `before.md` and `after.md` in the folders of `pairs` are compared.
+`*.md` is read and set, as `python -m tests.documents.checker` does, and pairs of `before.md` and `after.md` in the folders of
+`pairs` are compared.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ import pytest
 
 from octavo.documents.diff import diff
 from octavo.documents.parse import parse
-from tests.documents.audit import lost, misplaced, raw_tags, source_words
+from tests.documents.audit import misplaced, tree_text
+from tests.documents.checker import check, check_all, faults
+from tests.documents.independent_reader import lost
 from tests.documents.sides import check_sides
 
 PAGES = sorted((Path(__file__).parents[1] / "tui" / "page" / "pages").glob("*.md"))
@@ -25,17 +29,15 @@ needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason="OCTAVO_CORPUS nam
 
 
 @pytest.mark.parametrize("path", PAGES, ids=[path.stem for path in PAGES])
-def test_a_page_is_read_whole(path: Path) -> None:
-    document = parse(path.read_text("utf-8"))
-    assert not lost(document)
-    assert raw_tags(document) == []
-    assert misplaced(document) == []
+def test_a_page_is_read_and_shown_whole(path: Path) -> None:
+    assert check(path) == []
 
 
 def test_the_audit_sees_what_is_lost_and_out_of_place() -> None:
-    document = parse("# One\n\n{% hint %}\ntwo **three**\n{% endhint %}\n")
-    assert not lost(document)
-    assert lost(document._replace(blocks=document.blocks[1:])) == {"One": 1}
+    source = "# One\n\n{% hint %}\ntwo **three**\n{% endhint %}\n"
+    document = parse(source)
+    assert not list(lost(source, tree_text(document.blocks)))
+    assert list(lost(source, tree_text(document.blocks[1:]))) == [("one", 1)]
     assert misplaced(document) == []
     hint = document.blocks[1]
     lifted = hint._replace(children=(hint.children[0]._replace(lines=(0, 1)),))
@@ -43,22 +45,19 @@ def test_the_audit_sees_what_is_lost_and_out_of_place() -> None:
     assert [each.rpartition(" lines ")[2].split()[0] for each in said] == ["1-1", "1-1", "1-1"]
 
 
+def test_the_checker_sees_icons_emoji_and_blocks_nobody_knows() -> None:
+    page = '# T\n\n<i class="fa-no-such-icon">:x:</i> and :no_such_sign: here\n\n```\n```\n'
+    said = {fault.what.partition(":")[0] for fault in faults(page)}
+    assert said >= {"unknown emoji "} | {"a box that says nothing"}
+
+
 @needs_corpus
-def test_pages(capsys: pytest.CaptureFixture[str]) -> None:
-    times, said, wrong = [], [], []
-    for path in sorted(CORPUS.rglob("*.md")):
-        start = perf_counter()
-        document = parse(path.read_text("utf-8", "replace"))
-        times.append(perf_counter() - start)
-        name = path.relative_to(CORPUS)
-        said += [f"{name}:{each.line + 1} {each.message}" for each in document.diagnostics]
-        wrong += [f"{name}: {each}" for each in (*raw_tags(document), *misplaced(document))]
-        missing, total = lost(document), source_words(document.source).total()
-        if missing.total() > total * 0.005:
-            wrong.append(f"{name}: of {total} words are lost {dict(missing.most_common(20))}")
-    with capsys.disabled():
-        print(f"\n{len(times)} pages in {sum(times):.2f} s, the slowest {max(times) * 1000:.0f} ms", *said, sep="\n  ")
-    assert wrong == []
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_pages() -> None:
+    found = {str(path.relative_to(CORPUS)): wrong for path, wrong in check_all(CORPUS, jobs=2)}
+    assert found
+    assert {name: wrong for name, wrong in found.items() if wrong} == {}
 
 
 @needs_corpus

@@ -7,7 +7,7 @@ from octavo.tui.page.layout import set_block
 from octavo.tui.page.lines import Line, hots_of
 from octavo.tui.page.look import Look
 from octavo.tui.page.setting import Folds, Setting
-from tests.tui.page.test_every_page import coloured
+from tests.documents.audit_of_lines import coloured
 
 TWO = (
     '<div><figure><img src="a.png" alt="One"><figcaption><p>First</p></figcaption></figure>'

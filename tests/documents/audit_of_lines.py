@@ -1,0 +1,173 @@
+"""What must hold of a page that is set into lines, in any width: they stay in their room, nothing in them is cut, no raw
+markup, icon or emoji is left, boxes say what they are, and all that the page says is there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from octavo.documents.blocks import Block, Document
+from octavo.tui.page.inline import icon
+from octavo.tui.page.layout import lay_out
+from octavo.tui.page.lines import Line, Piece, cells
+from octavo.tui.page.look import Look
+from octavo.tui.page.setting import Folds, trail
+from octavo.tui.themes import themes
+from tests.documents.independent_reader import lost, read
+
+WIDEST, NARROW = 2000, 40
+"""Widths in which all words are looked for: one in which none is broken, and one in which nothing stands beside another."""
+
+_ELEMENTS = (
+    "a|abbr|b|blockquote|br|code|dd|del|details|div|dl|dt|em|figcaption|figure|font|h[1-6]|hr|i|iframe|img|ins|kbd|li|"
+    "mark|ol|p|picture|pre|s|small|source|span|strike|strong|sub|summary|sup|table|tbody|td|th|thead|tr|u|ul|video"
+)
+_RAW = re.compile(
+    r"\{%|%\}"
+    rf"|</?(?:{_ELEMENTS})(?:\s[^<>]*)?/?>|<!--"
+    r"|&(?:[a-z]{2,8}|#x?[0-9a-f]{1,6});"
+    r"|\]\([^\s)]|\*\*|~~(?=\w)|```"
+    r"|(?:^|\s)\\(?=\s|$)|\\[a-zA-Z]{3,}"
+    r"|\{#[\w-]+\}",
+    re.IGNORECASE,
+)
+_SHORT_NAME = re.compile(r"(?<![\w:/]):[a-z][a-z0-9_+-]*[a-z0-9]:(?![\w:/])")
+_NOTE = re.compile(r"[⁰¹²³⁴-⁹]+|\[[^\]]*\]")
+_INK = re.compile(r"[^\s─│╭╮╰╯]")
+
+
+class Fault(NamedTuple):
+    """What is wrong with a page, at a line of its source counted from 1."""
+
+    line: int
+    what: str
+
+
+def coloured() -> Look:
+    """The look of the first theme."""
+    theme = themes()[0]
+    named = {"accent": theme.accent, "foreground": theme.foreground, "surface": theme.surface, "panel": theme.panel}
+    return Look.of({**theme.variables, **{name: value or "" for name, value in named.items()}})
+
+
+def opened(document: Document, tab: Block | None = None) -> Folds:
+    """Folds in which all is open, and `tab` is shown."""
+    folds = Folds()
+    for block in document.walk():
+        if block.kind in ("expandable", "code", "prompt", "openapi"):
+            folds.opened[block.key] = True
+    if tab is not None:
+        folds.reveal(next(path for block in document.blocks if (path := trail(block, tab.key))))
+    return folds
+
+
+def set_lines(document: Document, width: int, look: Look, *, room: int = 0) -> list[Line]:
+    """All lines of a page with all open; below them those of tabs that are not chosen."""
+    folds = opened(document)
+    lines = lay_out(document.blocks, width, look, folds, room=room).lines
+    for block in document.walk():
+        if block.kind == "tabs":
+            chosen = folds.chosen(block)
+            for at, tab in enumerate(block.children):
+                lines += lay_out(tab.children, width, look, folds).lines if at != chosen else []
+    return lines
+
+
+def text_of(lines: Iterable[Line]) -> str:
+    """What is said in lines: without what is drawn around it."""
+    return "\n".join("".join(map(_said, line.pieces)) for line in lines)
+
+
+def _said(piece: Piece) -> str:
+    is_mark = piece.spot is not None and piece.spot.kind == "note" and _NOTE.fullmatch(piece.text)
+    return " " if piece.furniture or is_mark else piece.text
+
+
+def faults(document: Document, widths: Sequence[int]) -> Iterator[Fault]:
+    """What is wrong with a page that is set in these widths."""
+    looks = (coloured(), Look.plain(ascii=True))
+    for width in widths:
+        for look in looks:
+            for room in (width, width + 24):
+                lines = set_lines(document, width, look, room=room)
+                yield from _too_wide(lines, room)
+                if not look.ascii:
+                    yield from _cut(lines, look, f"at {width}")
+                    yield from _unlabelled(lines, look)
+    widest, narrow = (set_lines(document, width, Look.plain()) for width in (WIDEST, NARROW))
+    for said in lost(document.source, text_of(widest), text_of(narrow)):
+        yield Fault(said.line, f"not shown: {said.text}")
+    yield from _raw(widest, document.source)
+    yield from _unknown_icons(document)
+
+
+def _at(line: Line) -> int:
+    return line.block.lines[0] + 1 if line.block is not None else 0
+
+
+def _too_wide(lines: Iterable[Line], room: int) -> Iterator[Fault]:
+    for line in lines:
+        if line.width > room:
+            yield Fault(_at(line), f"{line.width} cells where {room} have room: {line.text.strip()}")
+
+
+def _cut(lines: Iterable[Line], look: Look, when: str) -> Iterator[Fault]:
+    for line in lines:
+        if any(piece.furniture and piece.text == look.glyphs.more for piece in line.pieces):
+            yield Fault(_at(line), f"cut {when}: {line.text.strip()}")
+
+
+def _raw(lines: Iterable[Line], source: str) -> Iterator[Fault]:
+    """Markup that the page does not say."""
+    said = [re.sub(r"\s", "", each.text) for each in read(source)]
+    whole = "".join(said)
+    for line in lines:
+        text = "".join(piece.text for piece in line.pieces)
+        for match in _RAW.finditer(text):
+            if re.sub(r"\s", "", text[match.start() : match.end() + 8]) not in whole and match[0].strip() not in whole:
+                yield Fault(_at(line), f"raw {match[0].strip()}: {text.strip()}")
+
+
+def _unlabelled(lines: Sequence[Line], look: Look) -> Iterator[Fault]:
+    """Boxes without a word in them or in their borders."""
+    glyphs = look.glyphs
+    open_boxes: dict[int, tuple[Line, int, bool]] = {}
+    for line in lines:
+        text = line.text
+        starts = [cells(text[:at]) for at, sign in enumerate(text) if sign == glyphs.top_left]
+        ends = [cells(text[: at + 1]) for at, sign in enumerate(text) if sign == glyphs.top_right]
+        for start in starts:
+            end = next((end for end in ends if end > start), 0)
+            open_boxes[start] = (line, end, False)
+        for start, (first, end, has_ink) in list(open_boxes.items()):
+            if not has_ink and _INK.search(_between(text, start, end)):
+                open_boxes[start] = (first, end, True)
+        for at, sign in enumerate(text):
+            if sign == glyphs.bottom_left and (box := open_boxes.pop(cells(text[:at]), None)) and not box[2]:
+                yield Fault(_at(box[0]), "a box that says nothing")
+
+
+def _between(text: str, start: int, end: int) -> str:
+    at, out = 0, ""
+    for sign in text:
+        if start <= at < end:
+            out += sign
+        at += cells(sign)
+    return out
+
+
+def _unknown_icons(document: Document) -> Iterator[Fault]:
+    look = Look.plain()
+    for block in document.walk():
+        names = [str(run.attrs.get("name")) for run in block.runs if run.kind == "icon"]
+        names += [str(each.attrs["icon"]) for each in (block, *block.runs) if each.attrs.get("icon")]
+        for name in names:
+            if icon(name, look) == look.glyphs.diamond:
+                yield Fault(block.lines[0] + 1, f"unknown icon {name}")
+        for run in block.runs:
+            if run.kind == "text" and "code" not in run.marks:
+                for match in _SHORT_NAME.finditer(run.text):
+                    yield Fault(block.lines[0] + 1, f"unknown emoji {match[0]}")
+        if block.kind == "unknown":
+            yield Fault(block.lines[0] + 1, f"unknown block {block.attrs.get('name')}")

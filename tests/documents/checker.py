@@ -1,0 +1,71 @@
+"""Every page below a folder, read and set: what is wrong with it, as `file:line: what`.
+
+python -m tests.documents.checker FOLDER [--jobs 2] [--widths 80,120,200]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from octavo.documents.parse import parse
+from tests.documents import audit, audit_of_lines
+from tests.documents.audit_of_lines import Fault
+from tests.documents.independent_reader import lost
+
+WIDTHS = (80, 120, 200)
+
+
+def faults(source: str, widths: Iterable[int] = WIDTHS) -> list[Fault]:
+    """All that is wrong with a page, each once."""
+    document = parse(source)
+    found = [Fault(said.line, f"not read: {said.text}") for said in lost(source, audit.tree_text(document.blocks))]
+    unread = {fault.what.replace("not read", "not shown") for fault in found}
+    found += [Fault(0, f"out of place: {each}") for each in audit.misplaced(document)]
+    found += audit_of_lines.faults(document, tuple(widths))
+    return sorted({fault for fault in found if fault.what not in unread})
+
+
+def check(path: Path, widths: Iterable[int] = WIDTHS) -> list[Fault]:
+    """All that is wrong with the page of a file."""
+    return faults(path.read_text("utf-8", "replace"), widths)
+
+
+def check_all(folder: Path, jobs: int = 1, widths: Iterable[int] = WIDTHS) -> Iterator[tuple[Path, list[Fault]]]:
+    """Each page below a folder, and what is wrong with it. What it throws is a fault too."""
+    pages = sorted(path for path in folder.rglob("*.md") if path.is_file())
+    with ProcessPoolExecutor(jobs) as pool:
+        checked = [pool.submit(check, path, tuple(widths)) for path in pages]
+        for path, future in zip(pages, checked, strict=True):
+            error = future.exception()
+            yield path, [Fault(0, _told(error))] if error is not None else future.result()
+
+
+def _told(error: BaseException) -> str:
+    """What was thrown in another process, and where."""
+    trace = str(error.__cause__).strip().strip('"').rstrip()
+    places = [line.strip() for line in trace.split("\n") if line.strip().startswith("File ")]
+    return f"{type(error).__name__}: {error} ({places[-1] if places else 'nobody knows where'})"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--widths", default=",".join(map(str, WIDTHS)))
+    given = parser.parse_args()
+    pages = wrong = 0
+    for path, found in check_all(given.folder, given.jobs, [int(each) for each in given.widths.split(",")]):
+        pages += 1
+        wrong += bool(found)
+        for fault in found:
+            print(f"{path.relative_to(given.folder)}:{fault.line}: {fault.what}")
+    print(f"{pages} pages, {wrong} with faults", file=sys.stderr)
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

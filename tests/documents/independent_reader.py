@@ -1,0 +1,256 @@
+"""What a reader of a page should see, told without the parser: CommonMark by cmark-gfm, HTML by html5lib. Of the platform's
+own markup only as much is known as says which words are none: tags, hidden columns, icons, formulas."""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+from xml.etree.ElementTree import Comment, Element
+
+import cmarkgfm
+import html5lib
+from cmarkgfm.cmark import Options
+
+from octavo.api.safety import text as safe
+
+_WORD = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]+")
+_FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\n(?:.*?\n)??(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
+_TAKEN_OUT = re.compile(
+    r"(?<!\\)\{%(?:(?!\{%).)*?%\}"  # a tag
+    r"|\$\$(?:[^$`\n]|\$(?!\$)|\n(?![ \t]*\n))+\$\$",  # a formula
+    re.DOTALL,
+)
+_HELD = re.compile(r"<!--held (\d+)-->|\ue000(\d+)\ue001")
+"""What stands in the place of a tag, where a block ends, and of a formula, where none does."""
+_SHOWN_OF_TAGS = re.compile(
+    r"\b(title|caption|description|summary|label|tags|path|method|name|alt|content)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')",
+    re.IGNORECASE,
+)
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+_OWN_ID = re.compile(r"\{#[\w.:-]+\}\s*$")
+_EMOJI = re.compile(r"(?<!\w):(?=[\w+-]*[a-z+])[\w+-]+:")
+_NOTHING = re.compile(r"&(?:amp;)?#x?NAN;", re.IGNORECASE)
+_ONLY_WORDS = re.compile(r"[\W_]+")
+
+_UNSEEN = {"script", "style", "template", "select", "option", "svg", "iframe", "title", "head", "noscript"}
+_WITHIN_LINES = frozenset(
+    [
+        "a",
+        "abbr",
+        "b",
+        "bdi",
+        "bdo",
+        "button",
+        "cite",
+        "code",
+        "data",
+        "del",
+        "dfn",
+        "em",
+        "font",
+        "i",
+        "ins",
+        "kbd",
+        "label",
+        "mark",
+        "q",
+        "s",
+        "samp",
+        "small",
+        "span",
+        "strike",
+        "strong",
+        "sub",
+        "sup",
+        "time",
+        "tt",
+        "u",
+        "var",
+        "wbr",
+    ]
+)
+_DRAWN = {"rating", "checkbox", "select"}
+"""Types of columns whose cells are signs, or the labels of what is written in them."""
+_FALLBACKS = re.compile(r"\{%-?\s*(end)?(openapi[\w-]*|swagger)(?=\s)(.*?\bsrc=)?", re.DOTALL)
+_REFS = re.compile(r"\{%-?\s*(end)?(content-ref|page-ref)\b")
+
+
+class Said(NamedTuple):
+    """Words that stand together, and the line they begin on, counted from 1."""
+
+    text: str
+    line: int
+
+
+def words_in(text: str) -> list[str]:
+    """The words of a text, those of Chinese and Japanese by their signs; raised, wide and capital letters as plain ones."""
+    return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+
+
+def letters_in(text: str) -> str:
+    """All that words are made of, without what stands between them."""
+    return _ONLY_WORDS.sub("", unicodedata.normalize("NFKC", text).casefold())
+
+
+def read(source: str) -> list[Said]:
+    """All that a page says, in its order."""
+    return list(_Reader(safe(source.replace("\r\n", "\n").replace("\r", "\n"))).read())
+
+
+@dataclass
+class _Reader:
+    source: str
+    held: list[str] = field(default_factory=list)
+    held_at: list[int] = field(default_factory=list)
+    first: int = 0
+    """Where the page begins, behind its front matter."""
+    lines: list[int] = field(default_factory=list)
+    """The line of the source of each line that is read."""
+    line: int = 1
+    text: str = ""
+    said: list[Said] = field(default_factory=list)
+    is_fallback: bool = False
+    is_ref: bool = False
+
+    def read(self) -> list[Said]:
+        options = Options.CMARK_OPT_UNSAFE | Options.CMARK_OPT_FOOTNOTES | Options.CMARK_OPT_SOURCEPOS
+        extensions = ["table", "strikethrough", "tasklist"]
+        page = cmarkgfm.markdown_to_html_with_extensions(self._without_tags(), options=options, extensions=extensions)
+        self._element(html5lib.parse(_NOTHING.sub("", page), treebuilder="etree", namespaceHTMLElements=False))
+        self._end()
+        return self.said
+
+    def _without_tags(self) -> str:
+        """The markdown with a comment in the place of each tag and formula. In code it is put back."""
+        source = self.source
+        first = _FRONT_MATTER.match(source)
+        self.first = first.end() if first is not None else 0
+        number = source.count("\n", 0, self.first) + 1
+        out: list[str] = []
+        for row in _TAKEN_OUT.sub(self._hold, source[self.first :]).split("\n"):
+            indent = row[: len(row) - len(row.lstrip())]
+            behind = row
+            # What stands behind a tag on its line is read as markdown only on a line of its own.
+            while (mark := _HELD.match(behind.strip())) and mark[1] and behind.strip() != mark[0]:
+                out.append(indent + mark[0])
+                self.lines.append(number)
+                behind = indent + behind.strip()[mark.end() :].strip()
+            out.append(behind)
+            self.lines.append(number)
+            number += 1 + sum(self.held[int(tag or formula)].count("\n") for tag, formula in _HELD.findall(row))
+        return "\n".join(out)
+
+    def _hold(self, found: re.Match[str]) -> str:
+        self.held.append(found[0])
+        self.held_at.append(self.source.count("\n", 0, self.first + found.start()) + 1)
+        number = len(self.held) - 1
+        return f"<!--held {number}-->" if found[0].startswith("{%") else f"\ue000{number}\ue001"
+
+    def _put_back(self, text: str) -> str:
+        return _HELD.sub(lambda mark: self.held[int(mark[1] or mark[2])], text)
+
+    def _element(self, element: Element, *, code: bool = False) -> None:
+        name = element.tag
+        if callable(name):  # a comment
+            if name is Comment:
+                self._comment(element.text or "", code=code)
+            return
+        classes = element.get("class") or ""
+        if name in _UNSEEN or (name == "i" and classes.startswith("fa")):
+            return
+        if "footnote-ref" in classes or "footnote-backref" in classes:
+            self.text += " "
+            return
+        if position := element.get("data-sourcepos"):
+            self._end()
+            self.line = self._line_at(int(position.partition(":")[0]))
+        within = name in _WITHIN_LINES
+        if not within:
+            self._end()
+        if name == "img":
+            self._say(element.get("alt") or "")
+        elif name == "table":
+            self._table(element)
+        else:
+            before = len(self.text)
+            self._inside(element, code=code or name in ("code", "pre"))
+            if name in ("h1", "h2", "h3", "h4", "h5", "h6"):
+                self.text = _OWN_ID.sub("", self.text)
+            is_mention = element.get("title") == "mention" or element.get("data-mention") is not None
+            if is_mention or (self.is_ref and name == "a"):
+                self.text = self.text[:before] + self.text[before:].strip().removesuffix(".md") + " "
+        if not within:
+            self._end()
+
+    def _inside(self, element: Element, *, code: bool) -> None:
+        self._say(element.text or "", code=code)
+        for child in element:
+            self._element(child, code=code)
+            self._say(child.tail or "", code=code)
+
+    def _comment(self, text: str, *, code: bool) -> None:
+        mark = _HELD.match(f"<!--{text}-->")
+        if mark is None:
+            return
+        tag = self.held[int(mark[1])]
+        if code:
+            self._say(tag, code=True)
+            return
+        self._end()
+        self.line = self.held_at[int(mark[1])]
+        if found := _FALLBACKS.match(tag):
+            is_elsewhere = found[2] != "swagger" or bool(found[3])
+            self.is_fallback = not found[1] and is_elsewhere and f"end{found[2]}" in self.source
+        if found := _REFS.match(tag):
+            self.is_ref = not found[1]
+        for match in _SHOWN_OF_TAGS.finditer(tag):
+            self.text += html.unescape(_ESCAPE.sub(r"\1", match[2] or match[3] or ""))
+            self._end()
+
+    def _table(self, table: Element) -> None:
+        rows = list(table.iter("tr"))
+        heads = [cell for cell in rows[0] if cell.tag in ("th", "td")] if rows else []
+        titled = table.get("data-column-title-hidden") is None and table.get("data-header-hidden") is None
+        for row in rows:
+            for at, cell in enumerate(each for each in row if each.tag in ("th", "td")):
+                head = heads[at] if at < len(heads) else None
+                if head is not None and head.get("data-hidden") is not None:
+                    continue
+                is_head = row is rows[0] and cell.tag == "th"
+                if (is_head and not titled) or (not is_head and head is not None and head.get("data-type") in _DRAWN):
+                    continue
+                self._element(cell)
+
+    def _say(self, text: str, *, code: bool = False) -> None:
+        self.text += self._put_back(text) if code else _EMOJI.sub(" ", _HELD.sub(" ", text))
+
+    def _end(self) -> None:
+        if self.text.strip() and not self.is_fallback:
+            self.said.append(Said(self.text, self.line))
+        self.text = ""
+
+    def _line_at(self, number: int) -> int:
+        return self.lines[min(number, len(self.lines)) - 1]
+
+
+def lost(source: str, *shown: str) -> Iterator[Said]:
+    """The words of a page that stand in none of the texts that are shown of it, as often as they should. Where letters
+    are joined or parted otherwise than in the page, all the letters of the word are looked for in a row."""
+    said = read(source)
+    wanted = Counter(word for each in said for word in words_in(each.text))
+    found = [Counter(words_in(text)) for text in shown]
+    missing = {word: most for word, count in wanted.items() if (most := count - max(each[word] for each in found)) > 0}
+    if not missing:
+        return
+    letters = "".join(letters_in(each.text) for each in said)
+    shown_letters = [letters_in(text) for text in shown]
+    for word, times in missing.items():
+        if max(each.count(word) for each in shown_letters) >= letters.count(word):
+            continue
+        where = next(each.line for each in said if word in words_in(each.text))
+        yield Said(word if times == 1 else f"{word} ({times} times)", where)
