@@ -1,5 +1,4 @@
-"""What must hold of any page that was read: nothing raw is left in its words, none of them is lost, and blocks stand
-where they say. The words of a source are found here without the parser, so that it cannot vouch for itself."""
+"""What must hold of the tree that a page was read into: blocks stand where they say. And all that it shows, as text."""
 
 from __future__ import annotations
 
@@ -60,16 +59,6 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, (list, tuple)):
         for each in value:
             yield from _texts(each)
-
-
-def raw_tags(document: Document) -> list[str]:
-    """Words, outside code, in which a tag is left as it was written."""
-    return [
-        run.text
-        for block in document.walk()
-        for run in block.runs
-        if run.kind not in ("code", "math") and "{%" in run.text
-    ]
 
 
 def misplaced(document: Document) -> list[str]:

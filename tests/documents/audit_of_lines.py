@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from octavo.documents.blocks import Block, Document
-from octavo.tui.page.inline import icon
+from octavo.tui.page.inline import inline
 from octavo.tui.page.layout import lay_out
 from octavo.tui.page.lines import Line, Piece, cells
 from octavo.tui.page.look import Look
@@ -160,12 +160,10 @@ def _between(text: str, start: int, end: int) -> str:
 def _unknown_icons(document: Document) -> Iterator[Fault]:
     look = Look.plain()
     for block in document.walk():
-        names = [str(run.attrs.get("name")) for run in block.runs if run.kind == "icon"]
-        names += [str(each.attrs["icon"]) for each in (block, *block.runs) if each.attrs.get("icon")]
-        for name in names:
-            if icon(name, look) == look.glyphs.diamond:
-                yield Fault(block.lines[0] + 1, f"unknown icon {name}")
         for run in block.runs:
+            shown = "".join(piece.text for piece in inline((run,), look)).strip() if run.kind == "icon" else "words"
+            if shown in ("", look.glyphs.diamond):
+                yield Fault(block.lines[0] + 1, f"unknown icon {run.attrs.get('name')}")
             if run.kind == "text" and "code" not in run.marks:
                 for match in _SHORT_NAME.finditer(run.text):
                     yield Fault(block.lines[0] + 1, f"unknown emoji {match[0]}")

@@ -121,7 +121,9 @@ class _Reader:
         options = Options.CMARK_OPT_UNSAFE | Options.CMARK_OPT_FOOTNOTES | Options.CMARK_OPT_SOURCEPOS
         extensions = ["table", "strikethrough", "tasklist"]
         page = cmarkgfm.markdown_to_html_with_extensions(self._without_tags(), options=options, extensions=extensions)
-        self._element(html5lib.parse(_NOTHING.sub("", page), treebuilder="etree", namespaceHTMLElements=False))
+        # Comments before the body would be in no element.
+        body = "<body>" + _NOTHING.sub("", page)
+        self._element(html5lib.parse(body, treebuilder="etree", namespaceHTMLElements=False))
         self._end()
         return self.said
 

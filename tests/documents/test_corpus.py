@@ -30,7 +30,8 @@ needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason="OCTAVO_CORPUS nam
 
 @pytest.mark.parametrize("path", PAGES, ids=[path.stem for path in PAGES])
 def test_a_page_is_read_and_shown_whole(path: Path) -> None:
-    assert check(path) == []
+    # Some of these pages have what nobody knows, so that it is seen what becomes of it.
+    assert [fault for fault in check(path) if not fault.what.startswith("unknown")] == []
 
 
 def test_the_audit_sees_what_is_lost_and_out_of_place() -> None:
@@ -45,10 +46,12 @@ def test_the_audit_sees_what_is_lost_and_out_of_place() -> None:
     assert [each.rpartition(" lines ")[2].split()[0] for each in said] == ["1-1", "1-1", "1-1"]
 
 
-def test_the_checker_sees_icons_emoji_and_blocks_nobody_knows() -> None:
-    page = '# T\n\n<i class="fa-no-such-icon">:x:</i> and :no_such_sign: here\n\n```\n```\n'
-    said = {fault.what.partition(":")[0] for fault in faults(page)}
-    assert said >= {"unknown emoji "} | {"a box that says nothing"}
+def test_the_checker_sees_emoji_and_blocks_nobody_knows() -> None:
+    page = "# T\n\n:no_such_sign: here\n\n{% nobody %}\nIn it\n{% endnobody %}\n"
+    assert [fault.what for fault in faults(page, widths=(80,))] == [
+        "unknown emoji :no_such_sign:",
+        "unknown block nobody",
+    ]
 
 
 @needs_corpus

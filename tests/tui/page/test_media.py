@@ -11,8 +11,8 @@ from octavo.tui.page.look import Look
 
 
 def embedded(url: str, width: int) -> str:
-    (line,) = lay_out(parse(f'{{% embed url="{url}" %}}').blocks, width, Look.plain()).lines
-    return line.text.strip()
+    lines = lay_out(parse(f'{{% embed url="{url}" %}}').blocks, width, Look.plain()).lines
+    return " / ".join(line.text.strip() for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,8 @@ def embedded(url: str, width: int) -> str:
     [
         (54, "youtube.com  https://www.youtube.com/watch?v=abc"),
         (40, "youtube.com  /watch?v=abc"),
-        (24, "youtube.com  /watch…"),
+        (24, "youtube.com  /watch"),
+        (20, "youtube.com / /watch"),
     ],
 )
 def test_a_narrow_embed_says_its_host_once(width: int, said: str) -> None:
@@ -35,6 +36,28 @@ def test_a_narrow_embed_of_a_whole_site_is_its_host(url: str) -> None:
 @pytest.mark.parametrize("url", ["mailto:a@example.com", "http://[bad"])
 def test_an_address_without_a_host_is_said_once(url: str) -> None:
     assert [embedded(url, width) for width in (30, 60)] == [f"↗ {url}"] * 2
+
+
+def test_a_long_address_goes_on_below_without_what_is_asked_of_it() -> None:
+    address = "https://example.com/a-guide-that/goes-on/for-long?of=whom&and=how"
+    assert embedded(address, 30) == "↗ example.com / /a-guide-that/goes-on/for- / long"
+    uploaded = "https://files.example.com/v0/b/x/o/spaces%2Fabc%2Fuploads%2FA%20film.mov?alt=media"
+    assert embedded(uploaded, 40) == "↗ files.example.com  A film.mov"
+
+
+def test_an_alternative_text_is_shown_whole_however_long() -> None:
+    alt = " ".join(f"word{number}" for number in range(90))
+    lines = lay_out(parse(f"![{alt}](a.png)").blocks, 40, Look.plain()).lines
+    assert all(f"word{number}" in "".join(line.text for line in lines) for number in range(90))
+
+
+def test_a_file_name_that_has_no_room_in_its_border_stands_for_the_missing_text() -> None:
+    name = "a-picture-whose-name-is-much-too-long-for-its-frame.png"
+    lines = lay_out(parse(f"![]({name})").blocks, 40, Look.plain()).lines
+    assert "".join(line.text.strip(" │") for line in lines[1:-1]) == name
+    described = "".join(line.text for line in lay_out(parse(f"![It]({name})").blocks, 40, Look.plain()).lines)
+    assert "image" in described
+    assert "much-too-long" not in described
 
 
 def test_what_is_never_opened_says_so_beside_its_address() -> None:

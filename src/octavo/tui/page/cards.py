@@ -7,7 +7,7 @@ from rich.style import Style
 from octavo.documents.blocks import Block, Column, words
 from octavo.tui.page.apart import Apart, Part
 from octavo.tui.page.inline import inline
-from octavo.tui.page.lines import Line, Piece, Spot, box
+from octavo.tui.page.lines import Line, Piece, Spot, box, cells
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.media import file_name
 from octavo.tui.page.setting import Setting
@@ -84,9 +84,10 @@ def _body(
 def _framed(lines: list[list[Piece]], heading: range, card: Block, wide: int, height: int, look: Look) -> list[Line]:
     target, cover = card.attrs.get("target"), card.attrs.get("cover")
     spot = Spot("link", str(target)) if target else None
-    title = []
+    title = [] if lines or spot else [Piece("empty", look.muted, None, True)]
     if cover:
-        named = f"{look.glyphs.picture} {file_name(str(cover))}"
+        name = file_name(str(cover))
+        named = f"{look.glyphs.picture} {name if cells(name) <= wide - 8 else 'cover'}"
         title = [Piece(named, look.muted + Style(italic=True), Spot("image", str(cover)), True)]
     foot = [Piece(look.glyphs.into, look.accent, spot, True)] if spot else []
     rows = []

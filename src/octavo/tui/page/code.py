@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.style import Style
 
 from octavo.documents.blocks import Block
@@ -11,7 +13,7 @@ from octavo.tui.page.lines import Line, Piece, Spot, box, cells, cut, off_side, 
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.slices import begins, cut_of, ends, whole_of
-from octavo.tui.page.wrap import wrap
+from octavo.tui.page.wrap import headed, wrap
 
 FOLDED_LINES = 10
 """How many lines of an expandable block of code show before it is opened."""
@@ -68,8 +70,9 @@ def code(setting: Setting, block: Block, width: int) -> list[Line]:
             lines.append(line)
     title = _title(block, look)
     right = [Piece(language, look.muted, None, True)] if language and title else []
-    if not title and language:
-        title = [Piece(language, look.muted, None, True)]
+    if not title and (language or not block.text.strip()):
+        title = [Piece(language or "empty", look.muted, None, True)]
+    title, lines = headed(title, lines, full)
     return box(
         lines,
         full,
@@ -116,7 +119,7 @@ def tokens_of(setting: Setting, block: Block) -> Tokens | None:
     return setting.sources.tokens.get(code) if code is not None else None
 
 
-def _title(block: Block, look: Look) -> list[Piece]:
+def _title(block: Block, look: Look) -> Sequence[Piece]:
     title = str(block.attrs.get("title") or "")
     if not begins(block):
         return []

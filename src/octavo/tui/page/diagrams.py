@@ -17,7 +17,7 @@ from octavo.tui.page.lines import Line, Piece, box, cells, cut, off_side
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.slices import DRAWN, cut_of, whole_of
-from octavo.tui.page.wrap import wrap
+from octavo.tui.page.wrap import headed, wrap
 
 SECONDS, MEMORY, MOST = 1.0, 512 << 20, 1 << 20
 """What drawing may take: time, bytes of memory, bytes of drawings."""
@@ -151,7 +151,8 @@ def _drawing(
         rows.append(Line(pieces))
     name = [Piece(" ".join(title.split()), look.strong)] if title else [Piece("diagram", look.muted, None, True)]
     foot = [Piece(off_side(pan, over - pan, look.glyphs), look.muted, None, True)] if over else []
-    return box(rows, full, look, title=name, foot=foot)
+    head, rows = headed(name, rows, full)
+    return box(rows, full, look, title=head, foot=foot)
 
 
 def _pieces(row: str, look: Look) -> list[Piece]:

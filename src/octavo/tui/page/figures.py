@@ -10,7 +10,7 @@ from rich.style import Style
 from octavo.documents.blocks import Block, Run
 from octavo.tui.ages import in_a_line
 from octavo.tui.page.addresses import Leads, leads
-from octavo.tui.page.lines import Line, Piece, Spot, box, padded, width_of
+from octavo.tui.page.lines import Line, Piece, Spot, box, cells, padded, width_of
 from octavo.tui.page.look import PLAIN
 from octavo.tui.page.media import file_name, host_of
 from octavo.tui.page.setting import Setting
@@ -24,7 +24,6 @@ PIXELS = 9
 """Of a cell, as browsers draw text: what makes a width in pixels one in cells."""
 TALLEST = 14
 """Lines of a small picture in its frame."""
-ALT_LINES = 4
 
 _LENGTH = re.compile(r"\s*(\d{1,5})(?:\.\d*)?\s*(px|%)?\s*")
 
@@ -56,8 +55,8 @@ def image(setting: Setting, block: Block, width: int) -> list[Line]:
     hint = _LENGTH.fullmatch(str(block.attrs.get("width") or ""))
     wide = min(width, WIDEST)
     if hint is not None:
-        cells = int(hint[1]) * width // 100 if hint[2] == "%" else int(hint[1]) // PIXELS
-        wide = min(width, max(NARROWEST, min(cells, WIDEST)))
+        given = int(hint[1]) * width // 100 if hint[2] == "%" else int(hint[1]) // PIXELS
+        wide = min(width, max(NARROWEST, min(given, WIDEST)))
     return _framed(setting, block, wide)
 
 
@@ -70,7 +69,7 @@ def _framed(setting: Setting, block: Block, wide: int, least: int = 0) -> list[L
     rows = _inside(setting, block, wide, spot)
     rows += [Line([]) for _ in range(least - len(rows))]
     sign = Piece(f"{glyphs.no if trouble else glyphs.picture} ", look.error if trouble else look.muted, spot, True)
-    title = [sign, Piece(file_name(src) or "image", look.muted, spot, True)]
+    title = [sign, Piece(_name(src, wide) or "image", look.muted, spot, True)]
     right = [Piece(facts, look.muted, None, True)] if facts else []
     out = box(rows, wide, look, title=title, right=right)
     style = look.muted + Style(italic=True)
@@ -78,16 +77,23 @@ def _framed(setting: Setting, block: Block, wide: int, least: int = 0) -> list[L
     return out + [Line([Piece("  ", PLAIN, None, True), *line]) for line in caption]
 
 
+def _name(src: str, wide: int) -> str:
+    """What the file of an image is called, where the border of its frame has room for that."""
+    name = file_name(src)
+    return name if cells(name) <= wide - 8 else ""
+
+
 def _inside(setting: Setting, block: Block, wide: int, spot: Spot | None) -> list[Line]:
     """What stands in a frame: the image where it is wanted small, its alternative text, why it is not there. A missing
-    text is said quietly: on many pages all are missing. And an image that is a link says where to in words."""
+    text is said quietly, or the name that has no room in the border: on many pages all are missing. And an image that is a link says where to in words."""
     look, src = setting.look, str(block.attrs.get("src") or "")
     alt = " ".join(str(block.attrs.get("alt") or "").split())
-    words = Piece(alt, look.text, spot) if alt else Piece("no alternative text", look.muted, spot, True)
-    rows = wrap([words], wide - 4)[:ALT_LINES]
+    named = "no alternative text" if _name(src, wide) else file_name(src) or "no alternative text"
+    words = Piece(alt, look.text, spot) if alt else Piece(named, look.muted, spot, True)
+    rows = wrap([words], wide - 4)
     if link := str(block.attrs.get("link") or ""):
         linked = setting.inline((Run(alt or link.partition("://")[2] or link, link=link),))
-        rows = [*([] if alt else rows), *wrap(linked, wide - 4)[:ALT_LINES]]
+        rows = [*([] if alt else rows), *wrap(linked, wide - 4)]
     if trouble := _known(setting, src)[0]:
         rows += wrap([Piece(trouble, look.error, None, True)], wide - 4)
     return _small(setting, src, wide - 4) + [Line(pieces) for pieces in rows]

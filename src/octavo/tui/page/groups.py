@@ -9,7 +9,7 @@ from rich.style import Style
 from octavo.documents.blocks import Block
 from octavo.tui.page.apart import Apart, Part, moved, parts_of
 from octavo.tui.page.icons import icon
-from octavo.tui.page.inline import labelled
+from octavo.tui.page.inline import labelled, unbroken
 from octavo.tui.page.lines import Line, Piece, Spot, cells, fit, indented, on, padded, rule, width_of
 from octavo.tui.page.look import PLAIN
 from octavo.tui.page.setting import Setting
@@ -205,13 +205,12 @@ def one_update(setting: Setting, update: Block, width: int, style: str) -> list[
     look, glyphs = setting.look, setting.look.glyphs
     head = [Piece(_day(str(update.attrs.get("date") or ""), style), look.accent + Style(bold=True))]
     for tag in update.attrs.get("tags") or ():
-        head += [Piece("  ", PLAIN, None, True), Piece(f" {tag} ", look.chip)]
-    head = fit(head, width, glyphs.more)
-    used = width_of(head) + 1
+        head += [Piece("  ", PLAIN, None, True), Piece(unbroken(f" {tag} ", look), look.chip)]
+    rows = wrap(head, width)
+    used = width_of(rows[-1]) + 1
     if used < width - 4:
-        head += [Piece(" ", PLAIN, None, True), Piece(glyphs.across * (width - used), look.line, None, True)]
-    lines = [Line(head, whole_of(update)), Line([]), *setting.flow(update.children, width)]
-    return lines
+        rows[-1] += [Piece(" ", PLAIN, None, True), Piece(glyphs.across * (width - used), look.line, None, True)]
+    return [*(Line(row, whole_of(update)) for row in rows), Line([]), *setting.flow(update.children, width)]
 
 
 def _day(text: str, style: str) -> str:

@@ -11,17 +11,18 @@ from octavo.api.safety import line as safe_line
 from octavo.documents.blocks import Block
 from octavo.tui.ages import in_a_line
 from octavo.tui.page.addresses import Leads, leads
-from octavo.tui.page.lines import Line, Piece, Spot, box, cells, fit, indented, on, padded, width_of
+from octavo.tui.page.lines import Line, Piece, Spot, box, cells, indented, on, padded, width_of
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.slices import begins, ends
-from octavo.tui.page.wrap import wrap
+from octavo.tui.page.wrap import headed, wrap
 
 
 def file_name(address: str) -> str:
     """The last part of an address, as people write it."""
     path = address.split("?")[0].split("#")[0].rstrip("/")
-    return safe_line(unquote(path.rsplit("/", 1)[-1])) or address
+    # What is uploaded has its whole path in the last part of its address.
+    return safe_line(unquote(path.rsplit("/", 1)[-1]).rsplit("/", 1)[-1]) or address
 
 
 def host_of(address: str) -> str:
@@ -41,22 +42,26 @@ def _rest_of(address: str) -> str:
     return "" if rest == "/" else rest
 
 
-def bar(setting: Setting, left: Sequence[Piece], right: Sequence[Piece], width: int) -> Line:
-    """One line on a ground of its own: what it is at the left, where from at the right."""
-    look = setting.look
-    room = width - 2
-    shown = fit(left, room, look.glyphs.more)
-    free = room - width_of(shown) - 2
-    tail = fit(right, free, look.glyphs.more) if right and free > 8 else []
-    pieces = [Piece(" ", PLAIN, None, True), *padded(shown, room - width_of(tail)), *tail]
-    return Line(padded(on(look.surface, pieces), width, look.surface))
+def bar(setting: Setting, left: Sequence[Piece], right: Sequence[Piece], width: int) -> list[Line]:
+    """What it is, behind its sign, and at the right where from, on a ground of its own. What has no room goes on below."""
+    look, room = setting.look, width - 2
+    sign, words = left[:1], left[1:]
+    inner = room - width_of(sign)
+    if width_of(left) + (width_of(right) + 2 if right else 0) <= room:
+        rows = [[*padded([*left], room - width_of(right)), *right]]
+    else:
+        blank = [Piece(" " * width_of(sign), PLAIN, None, True)]
+        parts = [*wrap(words, inner), *(wrap(right, inner) if right else ())]
+        rows = [[*(blank if number else sign), *part] for number, part in enumerate(parts)]
+    edge = [Piece(" ", PLAIN, None, True)]
+    return [Line(padded(on(look.surface, edge + row), width, look.surface)) for row in rows]
 
 
-def captioned(setting: Setting, block: Block, line: Line, width: int) -> list[Line]:
-    """A line, and below it the caption of its block."""
+def captioned(setting: Setting, block: Block, lines: list[Line], width: int) -> list[Line]:
+    """Lines, and below them the caption of their block."""
     style = setting.look.muted + Style(italic=True)
     caption = wrap(setting.inline(block.runs, style), width - 3) if block.runs else []
-    return [line, *(Line([Piece("   ", PLAIN, None, True), *pieces]) for pieces in caption if pieces)]
+    return [*lines, *(Line([Piece("   ", PLAIN, None, True), *pieces]) for pieces in caption if pieces)]
 
 
 def file(setting: Setting, block: Block, width: int) -> list[Line]:
@@ -74,7 +79,7 @@ def file(setting: Setting, block: Block, width: int) -> list[Line]:
     return captioned(setting, block, bar(setting, left, right, width), width)
 
 
-def _gone(setting: Setting, words: str, trouble: str, width: int) -> Line:
+def _gone(setting: Setting, words: str, trouble: str, width: int) -> list[Line]:
     """What stands in the place of something that leads nowhere, and why."""
     look = setting.look
     left = [Piece(f"{look.glyphs.no} ", look.error, None, True), Piece(words, look.error)]
@@ -82,8 +87,8 @@ def _gone(setting: Setting, words: str, trouble: str, width: int) -> Line:
 
 
 def embed(setting: Setting, block: Block, width: int) -> list[Line]:
-    """Something that another site shows: its host and address, without the host where there is no room for all of it. Of
-    the platform's own pages: their titles."""
+    """Something that another site shows: its host and address, without the host and at last without what is asked of it
+    where there is no room for all of it. Of the platform's own pages: their titles."""
     look, url = setting.look, str(block.attrs.get("url") or "")
     named = setting.targets.named(url) if setting.targets is not None else None
     refused = leads(url) is Leads.REFUSED
@@ -98,6 +103,8 @@ def embed(setting: Setting, block: Block, width: int) -> list[Line]:
     beside = url if url != words else ""
     if beside and words == host_of(url) and width_of(left) + len("  ") + cells(url) > width - 2:
         beside = _rest_of(url)
+        if width_of(left) + len("  ") + cells(beside) > width - 2:
+            beside = file_name(url) if "%2F" in beside else beside.partition("?")[0].partition("#")[0]
     if beside:
         left += [Piece("  ", PLAIN, None, True), Piece(beside, look.muted, spot, True)]
     right = [Piece("never opened", look.muted, None, True)] if refused else []
@@ -119,7 +126,7 @@ def content_ref(setting: Setting, block: Block, width: int) -> list[Line]:
             if where is Leads.REFUSED
             else "The page is gone."
         )
-        return [_gone(setting, file_name(url) if words.startswith("broken") else words, trouble, width)]
+        return _gone(setting, file_name(url) if words.startswith("broken") else words, trouble, width)
     spot = Spot("link", url)
     sign = glyphs.outside if where is Leads.OUTSIDE else glyphs.into
     beside = "" if file_name(url).removesuffix(".md") == words else url
@@ -127,7 +134,7 @@ def content_ref(setting: Setting, block: Block, width: int) -> list[Line]:
         words, beside = named.words, named.where
     left = [Piece(f"{sign} ", look.accent, spot, True), Piece(words, look.link + Style(bold=True), spot)]
     right = [Piece(beside, look.muted, None, True)] if beside else []
-    return [bar(setting, left, right, width)]
+    return bar(setting, left, right, width)
 
 
 def ref_words(block: Block) -> str:
@@ -144,11 +151,11 @@ def include(setting: Setting, block: Block, width: int) -> list[Line]:
     kept = [Piece(file_name(target), look.link if spot else look.muted, spot, True)]
     if not block.children:
         left = [Piece(f"{look.glyphs.diamond} ", look.muted, None, True), Piece("Shared words", look.text, None, True)]
-        return [bar(setting, [*left, Piece("  ", PLAIN, None, True), *kept], [], width)]
+        return bar(setting, [*left, Piece("  ", PLAIN, None, True), *kept], [], width)
     rail = [Piece(look.glyphs.rail + " ", look.muted, None, True)]
-    head = Line(fit([Piece("shared ", look.muted, None, True), *kept], width - 2, look.glyphs.more))
+    head = [Line(part) for part in wrap([Piece("shared ", look.muted, None, True), *kept], width - 2)]
     body = setting.flow_in(block, width - 2)
-    return indented([head, *body] if begins(block) else body, rail, rail)
+    return indented([*head, *body] if begins(block) else body, rail, rail)
 
 
 def integration(setting: Setting, block: Block, width: int) -> list[Line]:
@@ -161,11 +168,12 @@ def integration(setting: Setting, block: Block, width: int) -> list[Line]:
     url = next((str(value) for key, value in arguments.items() if key in ("url", "src", "href")), "")
     out = []
     if begins(block):
-        out += [bar(setting, left, [Piece("integration", look.muted, None, True)], width)]
+        out += bar(setting, left, [Piece("integration", look.muted, None, True)], width)
         out += _arguments(arguments, look, width)
     if url and leads(url) is Leads.OUTSIDE and begins(block):
         spot = Spot("link", url)
-        out.append(Line(fit([Piece("   ", PLAIN, None, True), Piece(url, look.link, spot)], width, look.glyphs.more)))
+        rows = [Line(part) for part in wrap([Piece(url, look.link, spot)], width - 3)]
+        out += indented(rows, blank := [Piece("   ", PLAIN, None, True)], blank)
     if block.text:
         rows = [Line(part) for row in block.text.split("\n") for part in wrap([Piece(row, look.text)], width - 4)]
         out += box(rows, width, look, ground=look.panel, edges=(begins(block), ends(block)))
@@ -181,11 +189,12 @@ def unknown(setting: Setting, block: Block, width: int) -> list[Line]:
         rows += [Line(part) for row in block.text.split("\n") for part in wrap([Piece(row, look.text)], width - 4)]
     rows += setting.words(block.runs, width - 4) if block.runs else []
     rows += setting.flow_in(block, width - 4)
+    title, rows = headed([Piece(name, look.strong)], rows, width)
     return box(
         rows,
         width,
         look,
-        title=[Piece(name, look.strong)],
+        title=title,
         right=[Piece("unknown block", look.muted, None, True)],
         edges=(begins(block), ends(block)),
     )
@@ -197,5 +206,7 @@ def _arguments(arguments: dict[str, object], look: Look, width: int) -> list[Lin
         if key in ("url", "src", "href", "content"):
             continue
         text = " ".join(str(value).split())
-        out.append(Line(fit([Piece(f"   {key}  ", look.muted), Piece(text, look.text)], width, look.glyphs.more)))
+        blank = [Piece("   ", PLAIN, None, True)]
+        rows = wrap([Piece(f"{key}  ", look.muted), Piece(text, look.text)], width - 3)
+        out += indented([Line(row) for row in rows], blank, blank)
     return out

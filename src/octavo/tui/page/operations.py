@@ -10,7 +10,7 @@ from octavo.tui.page.look import PLAIN
 from octavo.tui.page.openapi import method_style
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.slices import begins, cut_of, ends
-from octavo.tui.page.wrap import wrap
+from octavo.tui.page.wrap import headed, wrap
 
 
 def api_method(setting: Setting, block: Block, width: int) -> list[Line]:
@@ -24,7 +24,8 @@ def api_method(setting: Setting, block: Block, width: int) -> list[Line]:
     if (summary := str(attrs.get("summary") or "")) and begins(block):
         rows += [Line(line) for line in wrap([Piece(summary, look.strong)], inner)]
     rows += parts(setting, block, inner)
-    return box(rows, width, look, title=title, edges=(begins(block), ends(block)))
+    head, rows = headed(title if begins(block) else (), rows, width)
+    return box(rows, width, look, title=head, edges=(begins(block), ends(block)))
 
 
 def parts(setting: Setting, block: Block, width: int) -> list[Line]:

@@ -10,7 +10,7 @@ from itertools import accumulate
 
 from rich.cells import split_graphemes
 
-from octavo.tui.page.lines import Piece, cells, cut
+from octavo.tui.page.lines import Line, Piece, cells, cut, width_of
 from octavo.tui.page.look import PLAIN
 
 _CJK = (
@@ -69,6 +69,13 @@ def wrap_items(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
         out.append([*cut(part, 0, hang), *first])
         out += [[Piece(" " * hang, PLAIN, None, True), *each] for each in rest]
     return out
+
+
+def headed(title: Sequence[Piece], lines: list[Line], width: int) -> tuple[Sequence[Piece], list[Line]]:
+    """The title and the lines of a box of `width` cells. A title for which its border has no room stands above the lines."""
+    if width_of(title) <= width - 6:
+        return title, lines
+    return (), [*(Line(row) for row in wrap(title, width - 4)), *lines]
 
 
 def _words_of(text: str) -> re.Pattern[str]:
