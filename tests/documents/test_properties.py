@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from octavo.documents.blocks import Document, words
+from octavo.documents.blocks import Block, Document, words
 from octavo.documents.parse import Reading, parse
 from octavo.documents.tags import TagScanner
 from tests.documents.blow_ups import BLOW_UPS
@@ -92,6 +92,9 @@ pages = st.lists(st.sampled_from(FRAGMENTS) | st.from_regex(r"w[a-z]{3,6}", full
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(pages)
 @example("{% column %}{% hint %}{% column %}")
+@example('{% swagger method="get" path="/a" summary="what\tit\ndoes" %}\n{% endswagger %}\n')
+@example('{% prompt description="a\tb" %}\n```\nx\n```\n{% endprompt %}\n\n![a\nb](c "d\ne")\n')
+@example('{% update date="a\nb" tags="c\td" %}\nx\n{% endupdate %}\n<img alt="a\n b\tc" src="d">\n')
 def test_any_page_is_read(page: str) -> None:
     document = parse(page)
     count = document.source.count("\n") + 1
@@ -101,8 +104,16 @@ def test_any_page_is_read(page: str) -> None:
         first, last = block.lines
         assert 0 <= first < last <= count
         assert not (block.runs and block.text)
+        assert not [said for said in _in_lines(block) if re.search(r"[\n\t]", said)]
     assert all(0 <= diagnostic.line < count for diagnostic in document.diagnostics)
     assert not any("\x1b" in run.text or "\u202e" in run.text for block in document.walk() for run in block.runs)
+
+
+def _in_lines(block: Block) -> Iterator[str]:
+    """What a block says of itself in texts of one line each."""
+    for value in block.attrs.values():
+        yield from (each for each in (value if isinstance(value, tuple) else (value,)) if isinstance(each, str))
+    yield from (run.text.replace("\t", " ") for run in block.runs if run.kind != "break")
 
 
 @settings(max_examples=150)

@@ -1,7 +1,8 @@
 """What a page is made of: a tree of blocks, with runs of text in its leaves.
 
-`attrs` holds only what the source says, under the names below: read an attribute with `attrs.get`. A block has runs
-or children or text as its row says, and never others. Texts of `runs` are as they are shown, `text` is exact.
+`attrs` holds only what the source says, under the names below: read an attribute with `attrs.get`. Its texts are lines, but
+for those of `arguments`. A block has runs or children or text as its row says, and never others. Texts of `runs` are as
+they are shown, `text` is exact.
 
 | kind          | attrs                                                   | runs, text, children                       |
 |---------------|---------------------------------------------------------|--------------------------------------------|

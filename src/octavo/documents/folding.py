@@ -21,6 +21,7 @@ _WORDED = frozenset({"content-ref", "openapi", "embed", "file"})
 _KEY = re.compile(r"[A-Za-z0-9_-]{1,256}")
 _TITLE = 2_000
 """Characters of a heading that its title has."""
+_BREAKS = str.maketrans("\n\t", "  ")
 _PIECE = 8192
 """Characters of a text whose words are told apart at a time."""
 
@@ -259,6 +260,7 @@ class Sealer:
         blocks = tuple(block for block, _ in children)
         lines = _lines(draft, blocks)
         key = self._key(digest, draft.key)
+        draft.attrs = {name: _in_a_line(value) for name, value in draft.attrs.items()}
         if draft.kind != "heading":
             attrs = draft.attrs or NOTHING
             text_line = max(lines[0], draft.text_line)
@@ -279,6 +281,13 @@ def _lines(draft: Draft, blocks: tuple[Block, ...]) -> tuple[int, int]:
     first = opened[0] if opened[0] == draft.first else draft.first
     last = max(ended, draft.last, first + 1)
     return opened if opened == (first, last) else (first, last)
+
+
+def _in_a_line(value: Any) -> Any:
+    """What is said of a block, with blanks where a text of it has lines and tabs."""
+    if isinstance(value, str):
+        return value if value.isprintable() else value.translate(_BREAKS)
+    return tuple(map(_in_a_line, value)) if type(value) is tuple else value
 
 
 def _digest(draft: Draft, first_child: str) -> str:

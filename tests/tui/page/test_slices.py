@@ -28,6 +28,10 @@ MERGED = "".join(
     f"<tr>{'<td rowspan=2>both</td>' * (number % 2 == 0)}<td>row {number}</td><td>{'words ' * (number % 30)}</td></tr>"
     for number in range(150)
 )
+BOTH_WAYS = "".join(
+    f"<tr>{'<td rowspan=2 colspan=2>both ways</td>' * (number % 2 == 0)}<td>row {number}</td><td>{'words ' * (number % 30)}</td></tr>"
+    for number in range(150)
+)
 METHOD = "".join(
     f'{{% swagger-parameter in="{"query" if number < 60 else "header"}" name="p{number}" type="string" %}}\n{"It says. " * 9}\n'
     "{% endswagger-parameter %}\n"
@@ -62,6 +66,7 @@ BLOCKS = {
     "conflict": f"<<<<<<< main\n{PARTS}=======\n{PARTS}>>>>>>> #1\n",
     "cards": f'<table data-view="cards"><thead><tr><th></th><th></th></tr></thead><tbody>{CARDS}</tbody></table>\n',
     "merged cells": f"<table><tbody>{MERGED}</tbody></table>\n",
+    "cells merged both ways": f"<table><tbody>{BOTH_WAYS}</tbody></table>\n",
     "images": "<div>" + "".join(f'<img src="{at}.png" alt="Number {at}">' for at in range(400)) + "</div>\n",
     "unknown": f'{{% frob a="b" %}}\n{PARTS}{{% endfrob %}}\n',
     "operation": f'{{% swagger method="get" path="/a" summary="S" %}}\n{METHOD}{{% endswagger %}}\n',

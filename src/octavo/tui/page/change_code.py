@@ -12,7 +12,7 @@ from octavo.tui.page.change_words import behind, ground_of, gutter
 from octavo.tui.page.code import coloured, tokens_of, wrapped
 from octavo.tui.page.diff_units import CONTEXT
 from octavo.tui.page.highlight import Tokens
-from octavo.tui.page.lines import Line, Piece, steady
+from octavo.tui.page.lines import Line, Piece, fit, steady
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.side_by_side import Part, Room, exchanged
@@ -51,7 +51,8 @@ def _title(block: Block) -> str:
 
 
 def _said(words: str, block: Block | None, number: int | None, look: Look, room: Room) -> list[Line]:
-    return gutter([Line([Piece(words, look.muted, None, True)], block)], " ", number, look, room.side)
+    pieces = fit([Piece(words, look.muted, None, True)], room.words, look.glyphs.more)
+    return gutter([Line(pieces, block)], " ", number, look, room.side)
 
 
 def changed_source(lines: Sequence[model.Line], look: Look, room: Room) -> list[Part]:

@@ -40,6 +40,7 @@ def name_of(block: Block) -> str:
     if not title and (named := naming(block)) is not None:
         title = words(named.runs)
     name = _NAMES.get(block.kind, block.kind.replace("-", " "))
+    title = " ".join(title.split())
     return f"{name} “{title}”" if title else name
 
 

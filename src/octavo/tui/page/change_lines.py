@@ -12,10 +12,10 @@ from octavo.tui.page.change_code import changed_code, changed_source
 from octavo.tui.page.change_tables import changed_table
 from octavo.tui.page.change_words import about, gutter, hanging, note, notes, settings, signs_of, words
 from octavo.tui.page.diff_units import DiffUnit
-from octavo.tui.page.lines import Line, Piece, Spot, cells, fit, width_of
+from octavo.tui.page.lines import Line, Piece, Spot, cells, fit, squeezed, width_of
 from octavo.tui.page.look import Look
 from octavo.tui.page.prose import mark_of
-from octavo.tui.page.setting import Setting
+from octavo.tui.page.setting import NARROWEST, Setting
 from octavo.tui.page.side_by_side import GUTTER, Part, Room, arranged, blank
 from octavo.tui.page.slices import Cut, whole_of
 from octavo.tui.page.threads import thread_lines
@@ -98,8 +98,11 @@ def _sided(setting: Setting, unit: DiffUnit, block: Block, sign: str, room: Room
         whole = _opened(whole[0])
     setting.depth, setting.ruled = 0, False
     setting.list_depth = sum(each.kind == "list" for each in path) - (whole[0].kind == "list" != block.kind)
-    lines = setting.flow(whole, room.words - cells(lead))
+    wide = room.words - cells(lead)
+    lines = setting.flow(whole, wide)
     setting.list_depth = 0
+    if wide < NARROWEST:
+        lines = [line if line.width <= wide else squeezed(line, wide) for line in lines]
     for line in lines:
         line.block = whole_of(block)
         if sign != " ":

@@ -11,7 +11,7 @@ from octavo.documents import changes as model
 from octavo.documents.blocks import Block, Column, Run
 from octavo.tui.page.change_words import gutter, in_place, links, marked, notes, settings
 from octavo.tui.page.inline import inline_parts
-from octavo.tui.page.lines import Line, Piece, cut, off_side
+from octavo.tui.page.lines import Line, Piece, cut, fit, off_side
 from octavo.tui.page.look import Look
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.side_by_side import Part, Room
@@ -50,13 +50,15 @@ def changed_table(
     rows, elsewhere = _rows(table, pairs, look)
     body = [cells for row in rows if isinstance(row, _Row) for cells in (row.old, row.new) if cells is not None]
     aligns = [(pair.new or pair.old or _NO_COLUMN).align for pair in pairs]
-    widths = setting.shapes.get((id(new), inner)) if part else None
-    if widths is None:
+
+    def shaped(new: Block) -> list[int]:
+        """The widths of the columns of all slices."""
         olds, news = [pair.old_index for pair in pairs], [pair.new_index for pair in pairs]
-        # All slices have the same columns.
-        telling_rows = [(row, olds) for row in telling(old).children] + [(row, news) for row in telling(new).children]
-        every = [_row(row, places, pairs, look) for row, places in telling_rows] if part else body
-        widths = setting.shapes[id(new), inner] = fitted([was, now], every, aligns, inner).widths
+        rows = [(row, olds) for row in telling(old).children] + [(row, news) for row in telling(new).children]
+        every = [_row(row, places, pairs, look) for row, places in rows] if part else body
+        return fitted([was, now], every, aligns, inner).widths
+
+    widths = setting.known("changed", new, shaped, inner) if part else shaped(new)
     grid = Grid([was, now], body, aligns, widths)
     over = max(0, grid.width - inner)
     pan = setting.folds.pan(new.key, over)
@@ -71,7 +73,8 @@ def changed_table(
         return Part(before, after, is_same=row.signs[0] == row.signs[1])
 
     def both(piece: Piece) -> Part:
-        lines = [gutter([Line([piece], block)], " ", None, look, room.side) for block in (old, new)]
+        pieces = fit([piece], inner, look.glyphs.more)
+        lines = [gutter([Line(pieces, block)], " ", None, look, room.side) for block in (old, new)]
         return Part(lines[0], lines[1], is_same=True)
 
     hair = both(Piece(look.glyphs.across * min(inner, grid.width), look.line, None, True))

@@ -88,16 +88,18 @@ def settings(changed: Iterable[model.Setting], kind: str, look: Look, room: Room
     for each in changed:
         name = _NAMES.get(each.name, each.name)
         name = f"{kind} {name}" if kind in ("heading", "hint", "page", "code") else name
-        old, new = (value if value is not None else "none" for value in (each.old, each.new))
-        text = f"{name}: {old} → {new}"
+        old, new = (" ".join(value.split()) if value is not None else None for value in (each.old, each.new))
+        text = f"{name}: {'none' if old is None else old} → {'none' if new is None else new}"
         if cells(text) <= room.words:
             out += notes([text], look, room, block)
             continue
         sides = []
-        for sign, value in (("-", each.old), ("+", each.new)):
-            pieces = [Piece(value, look.text)] if value is not None else []
-            lines = [Line(part, block) for part in wrap(pieces, max(8, room.words - cells(name) - 2))] if pieces else []
-            sides.append(gutter(hanging(lines, f"{name}: ", look), sign, None, look, room.side))
+        lead = f"{name}: "
+        lead, before = (lead, "") if cells(lead) <= room.words // 2 else ("", lead)
+        for sign, value in (("-", old), ("+", new)):
+            pieces = [Piece(before + value, look.text)] if value is not None else []
+            lines = [Line(part, block) for part in wrap(pieces, room.words - cells(lead))] if pieces else []
+            sides.append(gutter(hanging(lines, lead, look), sign, None, look, room.side))
         out.append(Part(sides[0], sides[1]))
     return out
 

@@ -9,7 +9,7 @@ from rich.style import Style
 from octavo.documents.blocks import Block
 from octavo.tui.page.highlight import Tokens, code_of
 from octavo.tui.page.inline import raised
-from octavo.tui.page.lines import Line, Piece, Spot, box, cells, cut, off_side, steady, width_of
+from octavo.tui.page.lines import Line, Piece, Spot, box, cells, cut, indented, off_side, steady, width_of
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.slices import begins, cut_of, ends, whole_of
@@ -25,7 +25,7 @@ def code(setting: Setting, block: Block, width: int) -> list[Line]:
     look, attrs, cut_at = setting.look, block.attrs, cut_of(block)
     rows = steady(block.text).expandtabs(4).split("\n")
     first = cut_at.start if cut_at is not None else 0
-    count, longest = (len(rows), 0) if cut_at is None else setting.known(cut_at.whole, 0, _shape)
+    count, longest = (len(rows), 0) if cut_at is None else setting.known("shape", cut_at.whole, _shape)
     fold = None
     if attrs.get("expandable") and count > FOLDED_LINES + 2:
         fold = Spot("fold", block.key)
@@ -187,23 +187,25 @@ def prompt(setting: Setting, block: Block, width: int) -> list[Line]:
     what = " ".join(str(block.attrs.get("description") or "Prompt").split())
     is_open = setting.folds.opened.get(block.key, block.attrs.get("expanded", "partial") != "hidden")
     sign = glyphs.opened if is_open else glyphs.closed
-    head = Line([Piece(f"{sign} ", look.accent, Spot("fold", block.key), True), Piece(what, look.strong)])
+    titled = [Line(pieces) for pieces in wrap([Piece(what, look.strong)], width - 2)] if begins(block) else []
+    fold = Piece(f"{sign} ", look.accent, Spot("fold", block.key), True)
+    head = indented(titled, [fold], [Piece("  ", PLAIN, None, True)])
     if not is_open:
-        return [head] if begins(block) else []
+        return head
     cut_at = cut_of(block)
     text = (block.text or "\n".join(child.plain() for child in block.children)).expandtabs(4)
     rows = [Line(part) for row in text.split("\n") for part in wrap([Piece(row, look.text)], width - 4)]
     if block.attrs.get("expanded", "partial") == "partial" and block.key not in setting.folds.opened:
         if not begins(block):
             return []
-        below = setting.known(cut_at.whole, 0, _rows_of) - text.count("\n") - 1 if cut_at is not None else 0
+        below = setting.known("rows", cut_at.whole, _rows_of) - text.count("\n") - 1 if cut_at is not None else 0
         more = len(rows) - FOLDED_LINES + below
         if more > 0:
             words = f"{glyphs.closed} {more} more lines"
             foot = [Piece(words, look.accent, Spot("fold", block.key), True)]
-            return [head, *box(rows[:FOLDED_LINES], width, look, foot=foot, ground=look.surface)]
+            return [*head, *box(rows[:FOLDED_LINES], width, look, foot=foot, ground=look.surface)]
     body = box(rows, width, look, ground=look.surface, edges=(begins(block), ends(block)))
-    return [head, *body] if begins(block) else body
+    return [*head, *body]
 
 
 def _rows_of(block: Block) -> int:

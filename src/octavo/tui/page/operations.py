@@ -51,7 +51,8 @@ def parts(setting: Setting, block: Block, width: int) -> list[Line]:
             continue
         if begins(child) and (label != group or not label):
             out += [Line([])] if out or goes_on else []
-            out += [Line([Piece(label.upper(), look.muted + Style(bold=True), None, True)])] if label else []
+            name = [Piece(label.upper(), look.muted + Style(bold=True), None, True)]
+            out += [Line(line) for line in wrap(name, width)] if label else []
         group = label
         out += body
     return out
@@ -95,6 +96,6 @@ def _response(setting: Setting, block: Block, width: int) -> list[Line]:
 
 def _entry(setting: Setting, head: list[Piece], block: Block, width: int) -> list[Line]:
     body = setting.flow_in(block, width - 4)
-    lines = [Line(line) for line in wrap(head, width - 2)] if begins(block) else []
+    lines = [Line(line) for line in wrap(head, width - 4)] if begins(block) else []
     blank = [Piece("  ", PLAIN, None, True)]
     return [*indented(lines, blank, [*blank, *blank]), *indented(body, [*blank, *blank], [*blank, *blank])]

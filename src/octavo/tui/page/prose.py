@@ -83,7 +83,7 @@ def list_of(setting: Setting, block: Block, width: int) -> list[Line]:
     first = int(block.attrs.get("start") or 1)
     first += cut.start if cut is not None else 0
     level = setting.list_depth
-    loose = setting.known(whole, 0, is_loose)
+    loose = setting.known("loose", whole, is_loose)
     margin = 1 if level == 0 else 0
     out: list[Line] = []
     setting.list_depth = level + 1
@@ -201,7 +201,9 @@ def conflict(setting: Setting, block: Block, width: int) -> list[Line]:
     for side in block.children:
         name = str(side.attrs.get("name") or "other side")
         if begins(side):
-            out.append(Line([Piece(f"{glyphs.across * 2} {name} ", look.error, None, True)]))
+            called = wrap([Piece(name, look.error, None, True)], width - 5)
+            dashes = [Piece(f"{glyphs.across * 2} ", look.error, None, True)]
+            out += indented(map(Line, called), dashes, [Piece("   ", PLAIN, None, True)])
         out += setting.flow_in(side, width - 2)
     return indented(out, bar, bar)
 
@@ -217,7 +219,8 @@ def condition(setting: Setting, block: Block, width: int) -> list[Line]:
     rest = [child for child in block.children if child.kind != "else"]
     cut = cut_of(block)
     body = setting.flow(rest, width - 2, above=cut.above if cut is not None else None)
-    out = indented([Line(label), *body] if begins(block) else body, rail, rail)
+    head = [Line(pieces) for pieces in wrap(label, width - 2)] if begins(block) else []
+    out = indented([*head, *body], rail, rail)
     for child in block.children:
         out += condition(setting, child, width) if child.kind == "else" else []
     return out

@@ -136,8 +136,8 @@ class Setting:
     depth: int = 0
     list_depth: int = 0
     sources: Sources | None = None
-    shapes: dict[tuple[int, int], Any] = field(default_factory=dict)
-    """What all slices of a block have in common, by the identity of that and its room."""
+    _known: dict[tuple[str, int, int], tuple[Block, Any]] = field(default_factory=dict)
+    """What `known` was told, with the blocks, so that no other gets the identity of one that is gone."""
 
     def flow(
         self, blocks: Iterable[Block], width: int, *, tight: bool = False, above: Block | None = None
@@ -171,11 +171,12 @@ class Setting:
         """Runs as pieces, links called by what they lead to."""
         return inline(runs, self.look, style, self.targets)
 
-    def known(self, whole: Block, room: int, find: Callable[[Block], T]) -> T:
-        """What `find` says of a block that is set in slices: it is asked once."""
-        if (id(whole), room) not in self.shapes:
-            self.shapes[id(whole), room] = find(whole)
-        found: T = self.shapes[id(whole), room]
+    def known(self, what: str, whole: Block, find: Callable[[Block], T], room: int = 0) -> T:
+        """What all slices of a block have in common, in a room: `find` is asked once for it."""
+        key = what, id(whole), room
+        if key not in self._known:
+            self._known[key] = whole, find(whole)
+        found: T = self._known[key][1]
         return found
 
     @property

@@ -189,13 +189,19 @@ def _rows(table: Block, most: float) -> Iterator[Block]:
 
 
 def leveled(table: Block) -> Block:
-    """A table whose cells each take one row: where one went over several, there are empty ones below it."""
+    """A table whose cells each take one row and one column: where one went over several, there are empty ones beside and
+    below it."""
     if not any("rowspan" in cell.attrs for row in table.children for cell in row.children):
         return table
     lines = zip(table.children, placed(table.children), strict=True)
-    return table._replace(
-        children=tuple(_made_of(row, [cell or Block("cell") for cell in line]) for row, line in lines)
-    )
+    return table._replace(children=tuple(_made_of(row, map(_alone, line)) for row, line in lines))
+
+
+def _alone(cell: Block | None) -> Block:
+    """A cell that is merged with no other."""
+    if cell is None:
+        return Block("cell")
+    return cell._replace(attrs={name: cell.attrs[name] for name in cell.attrs if name not in ("rowspan", "colspan")})
 
 
 def _without_long_words(piece: Block, most: float) -> Iterator[Block]:
@@ -219,11 +225,8 @@ def shortened(row: Block, most: float = MOST) -> Block:
 
 def _made_of(row: Block, cells: Iterable[Block]) -> Block:
     """A row with other cells, that one stands on as on itself."""
-    cells = tuple(
-        cell._replace(attrs={name: cell.attrs[name] for name in cell.attrs if name != "rowspan"}) for cell in cells
-    )
     attrs = {**row.attrs, "cut": Cut(whole_of(row), 0, is_first=True, is_last=True)}
-    return row._replace(children=cells, attrs=attrs)
+    return row._replace(children=tuple(cells), attrs=attrs)
 
 
 def _is_wordy(cell: Block, most: float) -> bool:

@@ -70,10 +70,10 @@ class Grid:
         return left, sum(end > pan + room for end in ends)
 
 
-def columns_of(block: Block, count: int = 0) -> list[tuple[int, Column]]:
-    """The columns that are shown, at least `count`, with their places in a row."""
+def columns_of(block: Block) -> list[tuple[int, Column]]:
+    """The columns that are shown, with their places in a row."""
     given = list(block.attrs.get("columns") or ())
-    given += [Column()] * (max([count, *(len(row.children) for row in block.children)]) - len(given))
+    given += [Column()] * (max(map(len, placed(block.children)), default=0) - len(given))
     return [(index, column) for index, column in enumerate(given[:MOST_COLUMNS]) if not column.hidden]
 
 
@@ -110,14 +110,14 @@ def select_labels(cell: Block, column: Column) -> list[str]:
     return [" ".join(column.options.get(each, each).split()) for each in ids if each]
 
 
-def read(block: Block, look: Look, targets: Targets | None = None) -> Callable[[int], Grid]:
-    """What sets the table for so many cells; it is wider only when its columns cannot be narrowed that far."""
-    most = max(1, MOST_CELLS // max(1, len(columns_of(block))))
-    rows = block.children[:most]
+def read(
+    block: Block, columns: Sequence[tuple[int, Column]], look: Look, targets: Targets | None = None
+) -> Callable[[int], Grid]:
+    """What sets these columns of a table for so many cells; it is wider only when they cannot be narrowed that far."""
+    rows = block.children[: max(1, MOST_CELLS // max(1, len(columns)))]
     cut_at = cut_of(block)
     is_first = cut_at is None or cut_at.is_first
     by_column = placed(rows)
-    columns = columns_of(block, max(map(len, by_column), default=0))
     head: list[list[list[Piece]]] = []
     if not block.attrs.get("header_hidden") and any(words(column.title).strip() for _, column in columns):
         head.append([inline(column.title, look, look.strong, targets) for _, column in columns])
@@ -233,14 +233,17 @@ def table(setting: Setting, block: Block, width: int) -> list[Line]:
     """A table."""
     look, glyphs = setting.look, setting.look.glyphs
     cut_at, whole = cut_of(block), whole_of(block)
-    if not columns_of(whole):
+    columns = setting.known("columns", whole, columns_of)
+    if not columns:
         return []
     room = setting.wide(width)
     if cut_at is None:
-        set_table, airy = _shaped(setting, block, width, room)
+        set_table, airy = _shaped(setting, block, columns, width, room)
     else:
-        set_table = read(block, look, setting.targets)(room - 2)
-        shape, airy = setting.known(whole, width, lambda block: _shaped(setting, telling(block), width, room))
+        set_table = read(block, columns, look, setting.targets)(room - 2)
+        shape, airy = setting.known(
+            "shape", whole, lambda block: _shaped(setting, telling(block), columns, width, room), width
+        )
         set_table.widths = shape.widths
         set_table.head = set_table.head if cut_at.is_first else []
     full = max(width, min(set_table.width + 2, room))
@@ -274,9 +277,11 @@ def table(setting: Setting, block: Block, width: int) -> list[Line]:
     return out
 
 
-def _shaped(setting: Setting, block: Block, width: int, room: int) -> tuple[Grid, bool]:
+def _shaped(
+    setting: Setting, block: Block, columns: Sequence[tuple[int, Column]], width: int, room: int
+) -> tuple[Grid, bool]:
     """The table in the room it gains from, and whether any of its rows takes several lines."""
-    grid = read(block, setting.look, setting.targets)
+    grid = read(block, columns, setting.look, setting.targets)
     set_table = grid(width - 2)
     if set_table.width > width - 2 and room > width:
         set_table = grid(room - 2)
@@ -324,7 +329,7 @@ def row_lines(row: list[list[Piece]], set_table: Grid) -> list[list[Piece]]:
         wrap_items(cell, width) if cell else [[]] for cell, width in zip(row, set_table.widths, strict=True)
     ]
     out = []
-    for number in range(max(map(len, parts))):
+    for number in range(max(map(len, parts), default=0)):
         line: list[Piece] = []
         for at, lines in enumerate(parts):
             if at:

@@ -1,0 +1,43 @@
+"""What the tests make pages of is what the model says there is."""
+
+from __future__ import annotations
+
+import re
+
+from octavo.documents import blocks as model
+from tests.documents.block_model import CHILDREN, HAVE_RUNS, HAVE_TEXT, KINDS, RUNS
+
+
+def _rows(first: str) -> dict[str, tuple[str, str]]:
+    """The rows of the table of the model that begins with such a head: what goes on below belongs to the row above."""
+    table = next(part for part in (model.__doc__ or "").split("\n\n") if part.startswith(f"| {first} "))
+    out: dict[str, tuple[str, str]] = {}
+    last = ""
+    for line in table.splitlines()[2:]:
+        name, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+        last = name or last
+        before = out.get(last, ("", ""))
+        out[last] = (f"{before[0]} {cells[0]}".strip(), f"{before[1]} {cells[1]}".strip())
+    return out
+
+
+def _names(said: str) -> set[str]:
+    """The names of attributes, without what is said of them."""
+    plain = re.sub(r"\([^()]*(?:\([^()]*\)[^()]*)*\)", "", said).replace(";", ",")
+    return {found for part in plain.split(",") if (found := part.strip().split(" ")[0])} - {"columns"}
+
+
+def test_every_kind_of_block_with_every_attribute_is_made() -> None:
+    rows = {kind: row for kind, row in _rows("kind").items() if kind != "document"}
+    assert {kind: set(attrs) for kind, attrs in KINDS.items()} == {
+        kind: _names(attrs) for kind, (attrs, _) in rows.items()
+    }
+    assert set(CHILDREN) == {kind for kind, (_, holds) in rows.items() if "children" in holds}
+    assert {kind for kind, (_, holds) in rows.items() if holds.startswith("runs")} == HAVE_RUNS
+    assert set(HAVE_TEXT) == {kind for kind, (_, holds) in rows.items() if holds.startswith("text")}
+
+
+def test_every_kind_of_run_is_made() -> None:
+    assert {kind: set(attrs) for kind, attrs in RUNS.items()} == {
+        kind: _names(attrs) for kind, (_, attrs) in _rows("run").items()
+    }

@@ -1,0 +1,156 @@
+"""Every block that the model allows is set, painted and compared: each kind with each attribute, folded, opened, annotated,
+empty and huge, in any width."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TypeVar
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from rich.style import Style
+
+from octavo.documents.blocks import Block, Column, Document, Run
+from octavo.documents.diff import diff
+from octavo.tui.page.change_lines import set_diff_unit
+from octavo.tui.page.changing import changes, one_side
+from octavo.tui.page.compared import Compared
+from octavo.tui.page.diff_units import Unfolding
+from octavo.tui.page.finding import Finder
+from octavo.tui.page.layout import set_block, set_unit, stops, units
+from octavo.tui.page.lines import Line, hots_of
+from octavo.tui.page.page_parts import ThreadMarks
+from octavo.tui.page.painting import painted
+from octavo.tui.page.setting import NARROWEST, Folds, Setting
+from octavo.tui.page.side_by_side import Room
+from octavo.tui.page.slices import slices
+from octavo.tui.page.sources import Sources
+from octavo.tui.page.threads import ThreadLine
+from tests.documents.block_model import LONG, edited, page_of, pages
+from tests.tui.page.test_every_page import LOOKS
+
+T = TypeVar("T")
+WIDTHS = (1, 16, 20, 34, 60, 76, 100, 200)
+GROUND = Style.parse("white on black")
+
+
+def folds_of(document: Document, random: Random) -> Folds:
+    """Some of what can be opened, chosen and moved on a page."""
+    folds = Folds()
+    for block in document.walk():
+        if random.random() < 0.3:
+            continue
+        if block.kind in ("expandable", "code", "prompt", "openapi"):
+            folds.opened[block.key] = random.random() < 0.7
+        elif block.kind == "tabs" and block.children:
+            folds.choose(random.choice(block.children))
+        if block.kind in ("table", "code"):
+            folds.panned[block.key] = random.choice((1, 8, 10_000))
+    return folds
+
+
+def some(cut: list[T]) -> list[T]:
+    """The first of many, some from their midst, and the last."""
+    return cut if len(cut) < 10 else [*cut[:4], *cut[len(cut) // 2 :][:2], *cut[-2:]]
+
+
+def hold(lines: list[Line], most: int) -> None:
+    """What holds for all lines: they keep to their room, and are painted as wide as they are said to be."""
+    for line in lines:
+        assert line.width <= most, (line.block.kind if line.block else "", line.text)
+        assert not set("\n\t\r") & set(line.text), line.text
+        strip = painted(line, 2, most + 5, GROUND)
+        assert sum(segment.cell_length for segment in strip) == strip.cell_length == most + 5
+
+
+def set_a_page(document: Document, data: st.DataObject) -> None:
+    width, look = data.draw(st.sampled_from(WIDTHS)), LOOKS[data.draw(st.sampled_from(sorted(LOOKS)))]
+    room = data.draw(st.sampled_from((0, width, width + 24)))
+    random = data.draw(st.integers(0, 1 << 32).map(Random))
+    folds = folds_of(document, random)
+    setting = Setting(
+        look, folds, set_block, room=room, whole_code=data.draw(st.booleans()), sources=Sources() if room else None
+    )
+    cut = list(units(document.blocks))
+    every = list(document.walk())
+    marks = ThreadMarks(document.blocks, {block.key: 1 for block in random.sample(every, min(9, len(every)))})
+    for unit in some(cut):
+        lines = set_unit(setting, unit, width)
+        assert (setting.depth, setting.list_depth, setting.tinted) == (0, 0, False)
+        hold(lines, max(width, room, NARROWEST))
+        hots_of(lines)
+        marks.among({block.key for _, _, block in stops(lines)}, unit.part)
+    list(Finder((number, unit.part or unit.block) for number, unit in enumerate(cut)).find("line"))
+
+
+def compare_pages(document: Document, data: st.DataObject) -> None:
+    width, look = data.draw(st.sampled_from(WIDTHS)), LOOKS[data.draw(st.sampled_from(sorted(LOOKS)))]
+    random = data.draw(st.integers(0, 1 << 32).map(Random))
+    other = edited(document, random)
+    found = Compared(diff(document, other), document, other)
+    folds, split = folds_of(document, random), data.draw(st.booleans())
+    room = Room.of(max(24, width), split=split and width >= 76)
+    setting = Setting(look, folds, set_block, room=room.side, sources=Sources(diagrams=None))
+    unfolding = Unfolding()
+    unfolding.step = data.draw(st.integers(0, len(Unfolding.STEPS) - 1))
+    every = list(other.walk())
+    on = {block.key: [ThreadLine("Ada", "now", LONG)] for block in random.sample(every, min(2, len(every)))}
+    for made in (
+        changes(found.diff, unfolding, on, "A page", side_by_side=room.is_split),
+        one_side(found, data.draw(st.sampled_from(("old", "new"))), on, "A page"),
+    ):
+        for unit in some(made.units):
+            hold(set_diff_unit(setting, unit, room), room.width)
+
+
+quickly = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+at_length = settings(max_examples=4000, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@quickly
+@given(pages(), st.data())
+def test_any_block_is_set_and_painted(document: Document, data: st.DataObject) -> None:
+    set_a_page(document, data)
+
+
+@pytest.mark.long
+@at_length
+@given(pages(), st.data())
+def test_any_block_of_many_is_set_and_painted(document: Document, data: st.DataObject) -> None:
+    set_a_page(document, data)
+
+
+@quickly
+@given(pages(), st.data())
+def test_any_change_is_set_and_painted(document: Document, data: st.DataObject) -> None:
+    compare_pages(document, data)
+
+
+@pytest.mark.long
+@at_length
+@given(pages(), st.data())
+def test_any_change_of_many_is_set_and_painted(document: Document, data: st.DataObject) -> None:
+    compare_pages(document, data)
+
+
+def changed_lines(old: Block, new: Block, width: int) -> list[list[Line]]:
+    """The units of what changed, set in so many cells, and the slices of the new block, by one setting."""
+    before, after = page_of([old]), page_of([new])
+    room = Room.of(width, split=False)
+    setting = Setting(LOOKS["plain"], Folds(), set_block, room=width)
+    lines = [set_diff_unit(setting, each, room) for each in changes(diff(before, after), Unfolding(), {}).units]
+    return [*lines, *(set_block(setting, each, room.words) for each in slices(after.blocks[0]))]
+
+
+def test_a_long_table_that_changed_is_set_in_the_whole_where_its_slices_were() -> None:
+    def table(words: str) -> Block:
+        rows = [Block("row", children=(Block("cell", runs=(Run(f"{at} {words}"),)),) * 2) for at in range(200)]
+        return Block("table", {"columns": (Column((Run("a"),)), Column((Run("b"),)))}, tuple(rows))
+
+    assert len(changed_lines(table(LONG), table(LONG.replace("sentence", "line")), 80)) > 4
+
+
+def test_rows_without_cells_that_changed_show_nothing() -> None:
+    table = Block("table", {}, (Block("row"), Block("row")))
+    assert changed_lines(table, table._replace(children=table.children[1:]), 80)[-1] == []
