@@ -21,14 +21,18 @@ _TYPED = ("tide", "a", "x y", HOSTILE, "日本", "@", "*", "```suggestion\nx\n``
 _SIZES = ((120, 36), (80, 24), (160, 50), (40, 12), (20, 5), (10, 3), (1, 1), (300, 20), (60, 80), (99, 14))
 _ENDS = frozenset({"ctrl+q", "ctrl+z", "ctrl+c"})
 """Keys that leave the app, or its terminal to another program."""
+_LEAVE = frozenset({"app.quit", "app.back", "app.suspend"})
+"""Commands by which one leaves the app."""
+_RUN_ANYTHING = frozenset({"PaletteScreen", "HelpScreen"})
+"""There enter, and a click, may quit."""
 
 
 class Fingers:
     """What they do follows from a seed and from what can be pressed where they are."""
 
-    def __init__(self, run: Run, seed: int, done: list[str]) -> None:
-        """`done`: what was done, in order."""
-        self._run, self._random, self.done = run, Random(seed), done
+    def __init__(self, run: Run, seed: int, done: list[str], *, stay: bool = False) -> None:
+        """`done`: what was done, in order. `stay`: they never leave the app."""
+        self._run, self._random, self.done, self._stay = run, Random(seed), done, stay
 
     async def act(self) -> None:
         """Do one thing."""
@@ -69,7 +73,7 @@ class Fingers:
 
     async def _press(self, key: str) -> None:
         app = self._run.app
-        if key == "q" and self._would_quit(app.screen):
+        if (key == "q" and self._would_quit(app.screen)) or (self._stay and self._leads_out(key)):
             key = "escape"
         self._note(key)
         await app._press_keys([key])
@@ -77,11 +81,20 @@ class Fingers:
     def _would_quit(self, screen: Screen[object]) -> bool:
         return not isinstance(screen.focused, Input | TextArea)
 
+    def _leads_out(self, key: str) -> bool:
+        screen = self._run.app.screen
+        if key == "enter" and type(screen).__name__ in _RUN_ANYTHING:
+            return True
+        bound = screen.active_bindings.get(key)
+        return bound is not None and bound.binding.id in _LEAVE
+
     def _anywhere(self) -> tuple[int, int]:
         size = self._run.app.size
         return self._random.randrange(max(1, size.width)), self._random.randrange(max(1, size.height))
 
     async def _click(self) -> None:
+        if self._stay and type(self._run.app.screen).__name__ in _RUN_ANYTHING:
+            return
         at = self._anywhere()
         times = self._random.choice((1, 1, 1, 2))
         self._note(f"click {at} {times}")
