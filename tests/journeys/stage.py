@@ -179,10 +179,10 @@ class Run:
         """Whether the gate lets nothing pass."""
         return self._gate is not None and self._gate.is_shut
 
-    async def settle(self) -> None:
-        """Wait until nothing is under way that the gate does not hold back."""
+    async def settle(self, longest: float = LONGEST) -> None:
+        """Wait until nothing is under way that the gate does not hold back, for so many seconds at the longest."""
         quiet = 0
-        async with asyncio.timeout(LONGEST):
+        async with asyncio.timeout(longest):
             while quiet < 3:
                 if self._busy():  # the app paints as it would: to ask all its widgets for their say now changes nothing
                     quiet = 0
