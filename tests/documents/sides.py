@@ -50,7 +50,7 @@ def says_something(entry: Changed) -> bool:
         case Lines(lines=lines):
             return any(line.op != "equal" for line in lines)
         case Cells(cells=cells):
-            return any(cell.words is not None and cell.words.sorts for cell in cells)
+            return any(cell.settings or (cell.words is not None and cell.words.sorts) for cell in cells)
         case Table(columns=columns, rows=rows):
             titles = [(pair.old and pair.old.title, pair.new and pair.new.title) for pair in columns]
             return any(old != new for old, new in titles) or any(not isinstance(row, Same) for row in rows)

@@ -22,6 +22,12 @@ def slug(title: str) -> str:
     return f"id-{joined}" if joined[:1].isdigit() else joined
 
 
+def follows(title: str, anchor: str) -> bool:
+    """Whether an anchor is one that is given to a title, whatever else is on the page."""
+    own = slug(" ".join(title.split())) or "section"
+    return anchor == own or (anchor.startswith(f"{own}-") and anchor[len(own) + 1 :].isdecimal())
+
+
 class Anchors:
     """The anchors given out on one page: the second of a name is `name-1`, the third `name-2`."""
 

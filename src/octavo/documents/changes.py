@@ -19,8 +19,8 @@ Op = Literal["equal", "insert", "delete", "format", "link"]
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """Words with the same fate. Of `format` (it looks otherwise) and `link` (it leads elsewhere) the words stayed:
-    `run` is how it is now, `old` how it was."""
+    """Words with the same fate. Of `format` (it looks otherwise, or has other attributes or white space) and `link` (it
+    leads elsewhere) the words stayed: `run` is how it is now, `old` how it was."""
 
     op: Op
     run: Run
@@ -86,11 +86,12 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell under one of the columns. `words` is None where nothing changed."""
+    """A cell under one of the columns. `words` is None where they did not change."""
 
     old: Block | None
     new: Block | None
     words: Words | None = None
+    settings: tuple[Setting, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from octavo.documents.alignment import align
-from octavo.documents.blocks import Block, Document
+from octavo.documents.blocks import Block, Document, words
 from octavo.documents.change_size import size_of
-from octavo.documents.changes import Cell, Cells, ColumnPair, Diff, Lines, Table, Words
+from octavo.documents.changes import Cell, Cells, ColumnPair, Diff, Lines, Setting, Table, Words
 from octavo.documents.exchanges import exchanged
 from octavo.documents.line_diff import compare_lines
 from octavo.documents.moves import find_moves
@@ -16,13 +16,16 @@ from octavo.documents.nodes import Node, Register, runs_key
 from octavo.documents.replacing import replaced
 from octavo.documents.restructuring import restructured
 from octavo.documents.sequences import stretches
-from octavo.documents.setting_diff import changed_metadata, changed_settings
+from octavo.documents.setting_diff import changed_metadata, changed_runs, changed_settings
 from octavo.documents.steps import Fate, Step, entries
-from octavo.documents.table_diff import column_pairs, column_settings, row_pairs
+from octavo.documents.table_diff import column_pairs, column_settings, row_pairs, same_title
 from octavo.documents.word_diff import compare
 
 _EXACT = frozenset({"code", "math"})
 _TABLES = frozenset({"table", "cards"})
+_FALLBACKS = frozenset({"content-ref", "openapi"})
+"""Blocks whose words are not shown where they can be."""
+_NO_CELL = Block("cell")
 
 
 def diff(old: Document, new: Document) -> Diff:
@@ -55,15 +58,19 @@ def _compared(old: Sequence[Node], new: Sequence[Node]) -> list[Step]:
 
 def change(old: Node, new: Node) -> Step:
     """What changed from one block to the other."""
-    step = Step("changed", old, new, settings=changed_settings(old, new))
+    step = Step("changed", old, new, settings=changed_settings(old.block, new.block))
     if new.kind in _TABLES and old.kind in _TABLES:
         columns = column_pairs(old.block, new.block)
         step.parts = Table(columns, ())
         step.rows = _rows(old, new, columns)
         step.settings += column_settings(columns)
     elif new.kind in _EXACT and old.kind in _EXACT:
-        step.parts = Lines(compare_lines(old.block.text, new.block.text, exact=False))
+        step.parts = Lines(compare_lines(old.block.text, new.block.text))
+    elif old.kind == new.kind and new.kind in _FALLBACKS and not (old.children or new.children):
+        step.settings += _fallback(old.block, new.block)
     elif old.children or new.children:
+        if old.block.text != new.block.text:
+            step.settings += (Setting("content", old.block.text or None, new.block.text or None),)
         if old.block.runs or new.block.runs:
             step.title = compare(old.block.runs, new.block.runs)
         step.inside = _compared(old.children, new.children)
@@ -77,6 +84,14 @@ def change(old: Node, new: Node) -> Step:
     return step
 
 
+def _fallback(old: Block, new: Block) -> tuple[Setting, ...]:
+    """What became of words that are shown only where a link cannot be."""
+    before, after = words(old.runs), words(new.runs)
+    if before != after:
+        return (Setting("fallback text", before or None, after or None),)
+    return changed_runs(compare(old.runs, new.runs).words)
+
+
 def _says_nothing(step: Step) -> bool:
     """Whether the sides of a change differ in nothing that a reader sees."""
     if step.settings or (step.title and step.title.sorts):
@@ -87,14 +102,11 @@ def _says_nothing(step: Step) -> bool:
         case Lines(lines=lines):
             return all(line.op == "equal" for line in lines)
         case Cells(cells=cells):
-            return all(cell.words is None and _same_cell(cell.old, cell.new) for cell in cells)
+            return all(cell.words is None and not cell.settings for cell in cells)
         case Table(columns=columns):
-            return all(pair.old == pair.new for pair in columns) and all(row.fate == "same" for row in step.rows)
+            both = all(pair.old is not None and pair.new is not None and same_title(pair) for pair in columns)
+            return both and all(row.fate == "same" for row in step.rows)
     return step.inside is not None and all(each.fate == "same" for each in step.inside)
-
-
-def _same_cell(old: Block | None, new: Block | None) -> bool:
-    return old is not None and new is not None and old.attrs == new.attrs
 
 
 def _rows(old: Node, new: Node, columns: tuple[ColumnPair, ...]) -> list[Step]:
@@ -118,7 +130,8 @@ def _rows(old: Node, new: Node, columns: tuple[ColumnPair, ...]) -> list[Step]:
 def _row(fate: Fate, old: Node, new: Node, columns: tuple[ColumnPair, ...]) -> Step:
     if old.number == new.number:
         return Step(fate, old, new)
-    step = Step(fate, old, new, Cells(tuple(_cell(old, new, pair) for pair in columns)), changed_settings(old, new))
+    step = Step(fate, old, new, Cells(tuple(_cell(old, new, pair) for pair in columns)))
+    step.settings = changed_settings(old.block, new.block)
     if fate == "changed" and _says_nothing(step):
         step.fate = "same"
     return step
@@ -127,12 +140,11 @@ def _row(fate: Fate, old: Node, new: Node, columns: tuple[ColumnPair, ...]) -> S
 def _cell(old: Node, new: Node, pair: ColumnPair) -> Cell:
     ours, theirs = _at(old, pair.old_index), _at(new, pair.new_index)
     before, after = ours.block if ours else None, theirs.block if theirs else None
-    if before and after and runs_key(before.runs) == runs_key(after.runs):
-        return Cell(before, after)
-    if not before and not after:
-        return Cell(None, None)
-    words = compare(before.runs if before else (), after.runs if after else ())
-    return Cell(before, after, words if words.sorts else None)
+    others = changed_settings(before or _NO_CELL, after or _NO_CELL)
+    if pair.old and pair.new and pair.old.type != pair.new.type:
+        others = tuple(each for each in others if each.name != "value")  # words are read as stars, and the like
+    found = compare(before.runs if before else (), after.runs if after else ())
+    return Cell(before, after, found if found.sorts else None, others)
 
 
 def _at(row: Node, index: int | None) -> Node | None:

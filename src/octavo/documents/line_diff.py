@@ -16,16 +16,18 @@ _MOST_PAIRS, _MOST_CHARACTERS = 4000, 20_000_000
 """Pairs of lines, and of characters, of a stretch whose lines are all compared with one another."""
 
 
-def compare_lines(old: str, new: str, *, exact: bool = True) -> tuple[Line, ...]:
-    """How one text became the other. Unless it is to be `exact`, lines are equal that end with other white space."""
+def compare_lines(old: str, new: str) -> tuple[Line, ...]:
+    """How one text became the other. Lines that end with other white space changed, and are never one that went and one
+    that came."""
     before, after = old.split("\n"), new.split("\n")
     found: list[Line] = []
-    sides = (before, after) if exact else tuple([line.rstrip() for line in side] for side in (before, after))
+    sides = ([line.rstrip() for line in side] for side in (before, after))
     for stretch in stretches(*sides):
         if stretch.equal:
             for index in range(stretch.i2 - stretch.i1):
                 i, j = stretch.i1 + index, stretch.j1 + index
-                found.append(Line("equal", before[i], after[j], (), i, j))
+                is_same = before[i] == after[j]
+                found.append(Line("equal", before[i], after[j], (), i, j) if is_same else _changed(before, after, i, j))
         else:
             found += _replaced(before, after, stretch)
     return tuple(found)
@@ -37,9 +39,12 @@ def _replaced(before: Sequence[str], after: Sequence[str], stretch: Stretch) -> 
         yield from (Line("delete", old=before[at], old_number=at, new_number=j) for at in range(i, next_i))
         yield from (Line("insert", new=after[at], old_number=next_i, new_number=at) for at in range(j, next_j))
         if next_i < i2:
-            words = compare((Run(before[next_i]),), (Run(after[next_j]),)).words
-            yield Line("change", before[next_i], after[next_j], words, next_i, next_j)
+            yield _changed(before, after, next_i, next_j)
         i, j = next_i + 1, next_j + 1
+
+
+def _changed(before: Sequence[str], after: Sequence[str], i: int, j: int) -> Line:
+    return Line("change", before[i], after[j], compare((Run(before[i]),), (Run(after[j]),)).words, i, j)
 
 
 def _pairs(old: Sequence[str], new: Sequence[str], i: int, j: int) -> list[tuple[int, int]]:

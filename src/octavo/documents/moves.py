@@ -105,4 +105,4 @@ def _move(left: Step, arrived: Step, number: int) -> None:
     left.number = arrived.number = number
     assert left.old is not None
     assert arrived.new is not None
-    arrived.settings = changed_settings(left.old, arrived.new)
+    arrived.settings = changed_settings(left.old.block, arrived.new.block)

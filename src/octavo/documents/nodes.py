@@ -7,10 +7,14 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from octavo.documents.anchors import follows
 from octavo.documents.blocks import Block, Column, Run, words
 
 _SPACE = re.compile(r"\s+")
-_SILENT = frozenset({"tight", "slug", "columns", "source", "value"})
+_NONE: tuple[object, ...] = (None, "", False, (), [], {})
+"""What an attribute that is not there is read as."""
+WHOLE = frozenset({"image", "icon", "math", "break", "emoji", "button", "mention", "expression"})
+"""Kinds of runs that are one thing each."""
 _SPOKEN = ("title", "alt", "url", "src", "path", "name", "spec", "date", "expression", "target", "description", "label")
 
 
@@ -73,19 +77,42 @@ class Register:
 
 
 def settings(block: Block) -> dict[str, Any]:
-    """The attributes of a block whose change is worth a word."""
+    """The attributes of a block whose change is worth a word: all but columns, which are compared one by one, and names
+    that follow from the words."""
     return {
-        name: value
+        ("spaced" if name == "tight" else name): (not value if name == "tight" else value)
         for name, value in block.attrs.items()
-        if name not in _SILENT
-        and not (name == "id" and block.kind == "heading")
-        and value not in (None, "", False, (), [])
+        if name != "columns" and not _is_default(block, name, value)
     }
 
 
+def _is_default(block: Block, name: str, value: Any) -> bool:
+    match name:
+        case "tight":
+            return value is not False
+        case "value":
+            return value is None  # an empty box, and no star, are on show
+        case "id" if block.kind == "heading":
+            return value in _NONE or follows(words(block.runs), str(value))
+        case "slug" if block.kind == "tab":
+            return value in _NONE or follows(str(block.attrs.get("title") or ""), str(value))
+    return value in _NONE
+
+
 def runs_key(runs: Iterable[Run]) -> tuple[Hashable, ...]:
-    """What tells runs from others."""
-    return tuple((run.text, *style(run)) for run in runs)
+    """What tells runs from others: how a text is divided into runs that look the same does not."""
+    found: list[tuple[Hashable, ...]] = []
+    text, look, is_whole = "", None, True
+    for run in runs:
+        if run.kind in WHOLE or run.text:
+            own = style(run)
+            if own == look and not is_whole and run.kind not in WHOLE:
+                text += run.text
+                found[-1] = (text, *own)
+            else:
+                text, look, is_whole = run.text, own, run.kind in WHOLE
+                found.append((text, *own))
+    return tuple(found)
 
 
 def style(run: Run) -> tuple[Hashable, ...]:
@@ -94,7 +121,7 @@ def style(run: Run) -> tuple[Hashable, ...]:
 
 
 def _column_key(column: Column) -> Hashable:
-    return (runs_key(column.title), column.type, column.align, column.hidden, column.role, column.max)
+    return (runs_key(column.title), *map(_frozen, column[1:]))
 
 
 def _own_words(block: Block) -> Iterator[str]:

@@ -1,37 +1,123 @@
-"""Which attributes of a block, or lines of a page's front matter, are others now."""
+"""Which attributes of a block, of runs of text, or lines of a page's front matter, are others now."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
-from octavo.documents.changes import Setting
-from octavo.documents.nodes import Node, settings
+from octavo.documents.blocks import Block, Run
+from octavo.documents.changes import Setting, Word
+from octavo.documents.nodes import settings
+
+_LONGEST_NAME = 40
+_UNSEEN = {" ": "blank", "\n": "line end", "\t": "tab", "\u00a0": "hard blank"}
 
 
-def changed_settings(old: Node, new: Node) -> tuple[Setting, ...]:
+def changed_settings(old: Block, new: Block) -> tuple[Setting, ...]:
     """The attributes that differ between two blocks."""
-    before, after = settings(old.block), settings(new.block)
+    before, after = settings(old), settings(new)
     if old.kind != new.kind:
         before.pop("level", None)
         after.pop("level", None)
-    return _differences(before, after)
+    return differences(before, after)
 
 
 def changed_metadata(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Setting, ...]:
     """What differs between two front matters."""
-    return _differences(_flat(old), _flat(new))
+    return differences(_flat(old), _flat(new))
 
 
-def _differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Setting, ...]:
+def changed_runs(words: Sequence[Word]) -> tuple[Setting, ...]:
+    """What became of a text beside its words: of its links, of how it looks, of its images and buttons."""
+    found: dict[Setting, None] = {}
+    gone: list[Run] = []
+    come: list[Run] = []
+    for word, run in zip(words, _with_whole_links(words), strict=True):
+        if word.op == "delete":
+            gone.append(word.run)
+        elif word.op == "insert":
+            come.append(run)
+        else:
+            found |= dict.fromkeys(_exchanged(gone, come))
+            gone, come = [], []
+            if word.old is not None:
+                found |= dict.fromkeys(_looks(word, run))
+    return tuple(found | dict.fromkeys(_exchanged(gone, come)))
+
+
+def _with_whole_links(words: Sequence[Word]) -> list[Run]:
+    """The runs, those of a link with all of the words that it has now."""
+    runs = [word.run for word in words]
+    kept = [at for at, word in enumerate(words) if word.op != "delete"]
+    for link, group in groupby(kept, lambda at: runs[at].link):
+        places = list(group) if link else []
+        text = "".join(runs[at].text for at in places)
+        for at in places:
+            runs[at] = runs[at]._replace(text=text)
+    return runs
+
+
+def _looks(word: Word, run: Run) -> Iterator[Setting]:
+    """How words that stayed differ from what they were. `run`: as they are, or all words of their link."""
+    old, new = word.old or word.run, word.run
+    if (old.link or None) != (new.link or None):
+        yield _link(old, run)
+    if (old.marks, old.kind) != (new.marks, new.kind):
+        yield Setting("formatting", _look(old), _look(new))
+    yield from _attributes(old, new)
+    if old.text != new.text:
+        yield Setting("white space", in_words(old.text), in_words(new.text))
+
+
+def _exchanged(gone: Iterable[Run], come: Iterable[Run]) -> Iterator[Setting]:
+    """What differs, and is not on show, between runs that went and those that came in their place."""
+    for old, new in zip(*([run for run in side if run.link] for side in (gone, come)), strict=False):
+        if old.link != new.link:
+            yield _link(old, new)
+    for kind in ("image", "button"):
+        for old, new in zip(*([run for run in side if run.kind == kind] for side in (gone, come)), strict=False):
+            yield from _attributes(old, new)
+
+
+def _link(old: Run, new: Run) -> Setting:
+    name = " ".join((new.text or old.text or new.kind).split())
+    name = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
+    return Setting(f"link “{name}”", old.link or None, new.link or None)
+
+
+def _look(run: Run) -> str:
+    names = sorted(run.marks)
+    return ", ".join(names if run.kind in ("text", *names) else [*names, run.kind]) or "plain"
+
+
+def _attributes(old: Run, new: Run) -> Iterator[Setting]:
+    for each in differences(old.attrs, new.attrs):
+        name = "address" if each.name == "src" else each.name
+        yield Setting(name if new.kind == "text" else f"{new.kind} {name}", each.old, each.new)
+
+
+def in_words(text: str) -> str:
+    """White space, and what else does not show in a text, in words: `2 blanks, line end`. The rest of it is left out."""
+    found = []
+    for char, group in groupby(char for char in text if not char.isprintable() or char.isspace()):
+        count = len(list(group))
+        name = _UNSEEN.get(char, f"U+{ord(char):04X}")
+        found.append(name if count == 1 else f"{count} {name}s")
+    return ", ".join(found) or "none"
+
+
+def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Setting, ...]:
+    """What differs between two mappings of names to values."""
     names = [*before, *(name for name in after if name not in before)]
     found = []
     for name in names:
         old, new = before.get(name), after.get(name)
         if old != new:
-            # What can be yes or no is no where it is not said.
-            switch = isinstance(old, bool) or isinstance(new, bool)
-            found.append(Setting(name, _said(old or False if switch else old), _said(new or False if switch else new)))
+            # What can be yes or no is no where it is not said, unless that is all that differs.
+            if isinstance(old or new, bool):
+                old, new = old or False, new or False
+            found.append(Setting(name, _said(old), _said(new)))
     return tuple(found)
 
 

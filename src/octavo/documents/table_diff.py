@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from octavo.documents.alignment import Pair, align
 from octavo.documents.blocks import Block, Column, words
 from octavo.documents.changes import ColumnPair, Setting
-from octavo.documents.nodes import Node
+from octavo.documents.nodes import Node, runs_key
 from octavo.documents.sequences import stretches
+from octavo.documents.setting_diff import changed_runs, differences
+from octavo.documents.word_diff import compare
 
+_NAMES = {"align": "aligned", "max": "most stars"}
 _LETTER = re.compile(r"[^\W\d_]")
 
 
@@ -44,13 +48,18 @@ def column_settings(columns: Sequence[ColumnPair]) -> tuple[Setting, ...]:
             continue
         title = words(pair.new.title).strip()
         name = f"column “{title}”" if title else f"column {number}"
-        if pair.old.type != pair.new.type:
-            found.append(Setting(f"{name}, type", pair.old.type, pair.new.type))
-        if pair.old.align != pair.new.align:
-            found.append(Setting(f"{name}, aligned", pair.old.align, pair.new.align))
-        if pair.old.hidden != pair.new.hidden:
-            found.append(Setting(f"{name}, hidden", *("yes" if side.hidden else "no" for side in (pair.old, pair.new))))
+        before, after = pair.old._asdict(), pair.new._asdict()
+        titles = (before.pop("title"), after.pop("title"))
+        found += [
+            replace(each, name=f"{name}, {_NAMES.get(each.name, each.name)}") for each in differences(before, after)
+        ]
+        found += [replace(each, name=f"{name}, {each.name}") for each in changed_runs(compare(*titles).words)]
     return tuple(found)
+
+
+def same_title(pair: ColumnPair) -> bool:
+    """Whether a column of both tables is headed alike."""
+    return runs_key(pair.old.title if pair.old else ()) == runs_key(pair.new.title if pair.new else ())
 
 
 def row_pairs(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from octavo.documents.blocks import Run
 from octavo.documents.changes import Op, Word, Words
-from octavo.documents.nodes import style
+from octavo.documents.nodes import WHOLE, style
 from octavo.documents.sequences import Stretch, stretches
 
 _WORD = re.compile(
@@ -16,11 +16,8 @@ _WORD = re.compile(
     re.DOTALL,
 )
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\u0e00-\u0e7f]")
-_WHOLE = frozenset({"image", "icon", "math", "break", "emoji", "button", "mention", "expression"})
 _ENDS = frozenset("，。、；：！？,.;:!?\n")
 """Where a clause ends."""
-_TRIFLE = re.compile(r"[\s,.;:!?，。、；：！？…]+")
-_EMPHASIS = frozenset({"bold", "italic"})
 _SMALL_ISLAND = 2
 _WIDE_ISLAND = 3
 _AT_ONCE = 10_000
@@ -65,12 +62,17 @@ def _pieces(runs: Iterable[Run]) -> list[_Piece]:
     found = []
     for run in runs:
         look = style(run)
-        if run.kind in _WHOLE:
-            shown = run.text or str(run.attrs.get("src") or run.attrs.get("name") or run.kind)
-            found.append(_Piece(f"\0{shown}", run, look))
+        if run.kind in WHOLE:
+            found.append(_Piece(f"\0{_shown(run)}", run, look))
         else:
             found += [_Piece(word, run, look) for part in slices(run.text) for word in _WORD.findall(part)]
     return found
+
+
+def _shown(run: Run) -> str:
+    """What tells a run that is one thing from others for those who see it."""
+    address = str(run.attrs.get("src") or "").split("?")[0].rsplit("/", 1)[-1]
+    return run.text or address or str(run.attrs.get("name") or run.kind)
 
 
 def slices(text: str) -> Iterator[str]:
@@ -148,10 +150,11 @@ class _Writer:
         self._old: list[_Piece] = []
 
     def stayed(self, old: _Piece, new: _Piece) -> None:
-        if old.style == new.style:
+        if old.style == new.style and old.text == new.text:
             self.put("equal", new)
         else:
-            self.put("link" if old.style[:-1] == new.style[:-1] else "format", new, old)
+            is_link = old.style[:-1] == new.style[:-1] and old.text == new.text
+            self.put("link" if is_link else "format", new, old)
 
     def put(self, op: Op, piece: _Piece, old: _Piece | None = None) -> None:
         if self._new and not self._continues(op, piece, old):
@@ -167,30 +170,18 @@ class _Writer:
 
     def _continues(self, op: Op, piece: _Piece, old: _Piece | None) -> bool:
         last = self._new[-1]
-        if op != self._op or piece.style != last.style or piece.run.kind in _WHOLE:
+        if op != self._op or piece.style != last.style or piece.run.kind in WHOLE:
             return False
         return old is None or old.style == self._old[-1].style
 
     def _flush(self) -> None:
-        if self._new and self._op == "format" and _is_trifle(self._old, self._new):
-            self._words.append(Word("equal", _joined(self._new)))
-        elif self._new:
+        if self._new:
             self._words.append(Word(self._op, _joined(self._new), _joined(self._old) if self._old else None))
         self._new, self._old = [], []
 
 
-def _is_trifle(old: Sequence[_Piece], new: Sequence[_Piece]) -> bool:
-    """Whether nothing but punctuation is emphasized where it was not, or the other way about: nobody sees it."""
-    ours, theirs = old[0].run, new[0].run
-    return (
-        ours.marks ^ theirs.marks <= _EMPHASIS
-        and old[0].style[1:] == new[0].style[1:]
-        and all(_TRIFLE.fullmatch(piece.text) for piece in new)
-    )
-
-
 def _joined(pieces: Sequence[_Piece]) -> Run:
     run = pieces[0].run
-    if run.kind in _WHOLE:
+    if run.kind in WHOLE:
         return run
     return Run("".join(piece.text for piece in pieces), run.marks, run.link, run.kind, run.attrs)

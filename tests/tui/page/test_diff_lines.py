@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from rich.color import Color
 
+from octavo.documents.blocks import Document
+from octavo.documents.diff import diff
 from octavo.tui.page.change_lines import set_diff_unit
 from octavo.tui.page.changing import changes
 from octavo.tui.page.compared import compare
@@ -16,6 +20,7 @@ from octavo.tui.page.lines import Line
 from octavo.tui.page.look import Look
 from octavo.tui.page.setting import Folds, Setting
 from octavo.tui.page.side_by_side import Room
+from tests.documents.block_trees import canonical, pairs
 
 COLOURED = Look.of({
     "foreground": "#eeeeee", "background": "#000000", "surface": "#101010", "panel": "#202020",
@@ -112,3 +117,21 @@ def test_an_item_that_moved_on_has_the_number_of_its_side() -> None:
     found = rows(before, "1. zero\n2. one\n3. two has more words\n")
     assert "− 2. two" in re.sub(" +", " ", row("some words", found))
     assert "+ 3. two" in re.sub(" +", " ", row("more words", found))
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@given(pairs(), st.booleans())
+def test_a_change_is_shown_exactly_when_pages_differ_and_never_as_what_looks_the_same(
+    pair: tuple[Document, Document], split: bool
+) -> None:
+    old, new = pair
+    setting, room = Setting(Look.plain(), Folds(), set_block), Room.of(150 if split else 90, split=split)
+    found = changes(diff(old, new), Unfolding(), {}, side_by_side=split)
+    same = [canonical(block) for block in old.blocks] == [canonical(block) for block in new.blocks]
+    assert (found.count == 0) == same
+    for unit in found.units:
+        set_now = [line.text for line in set_diff_unit(setting, unit, room)]
+        assert unit.change < 0 or unit.tight or any(line.strip() for line in set_now)
+        if not split:
+            gone, come = ([text[7:] for text in set_now if text[5:6] == sign] for sign in "−+")
+            assert not gone or gone != come

@@ -8,7 +8,7 @@ from rich.style import Style
 
 from octavo.documents import changes as model
 from octavo.documents.blocks import Block
-from octavo.tui.page.change_words import behind, ground_of, gutter
+from octavo.tui.page.change_words import behind, ground_of, gutter, in_place, settings, unseen
 from octavo.tui.page.code import coloured, tokens_of, wrapped
 from octavo.tui.page.diff_units import CONTEXT
 from octavo.tui.page.highlight import Tokens
@@ -34,7 +34,7 @@ def changed_code(
     index = 0
     while index < len(lines):
         if near[index]:
-            parts.append(_line(lines[index], look, room, (old, new), tokens))
+            parts += _line(lines[index], look, room, (old, new), tokens)
             index += 1
             continue
         start = index
@@ -57,7 +57,7 @@ def _said(words: str, block: Block | None, number: int | None, look: Look, room:
 
 def changed_source(lines: Sequence[model.Line], look: Look, room: Room) -> list[Part]:
     """Lines of source, those that changed in both sides."""
-    return exchanged((_line(line, look, room, (None, None), ([], [])) for line in lines), room)
+    return exchanged((part for line in lines for part in _line(line, look, room, (None, None), ([], []))), room)
 
 
 def _line(
@@ -66,7 +66,7 @@ def _line(
     room: Room,
     blocks: tuple[Block | None, Block | None],
     tokens: Sequence[Tokens],
-) -> Part:
+) -> list[Part]:
     def side(sign: str, at: int, style: Style) -> list[Line]:
         number, text, op = ((line.old_number, line.old, "delete"), (line.new_number, line.new, "insert"))[at]
         words = [(style if word.op == op else PLAIN, word.run.text) for word in line.words if word.op in ("equal", op)]
@@ -80,13 +80,23 @@ def _line(
         return behind(lines, sign, first + number, look, room.side, ground)
 
     if line.op == "equal":
-        return Part(side(" ", 0, PLAIN), side(" ", 1, PLAIN), is_same=True)
+        return [Part(side(" ", 0, PLAIN), side(" ", 1, PLAIN), is_same=True)]
+    if line.op == "change" and _as_shown(line.old) == _as_shown(line.new):
+        said = settings([unseen(line.words)], "", look, room, blocks[1])
+        return [
+            Part(side("~", 0, in_place(look)["format"]), side("~", 1, in_place(look)["format"]), is_same=True),
+            *said,
+        ]
     part = Part()
     if line.op in ("delete", "change"):
         part.old = side("-", 0, look.remove_word)
     if line.op in ("insert", "change"):
         part.new = side("+", 1, look.add_word)
-    return part
+    return [part]
+
+
+def _as_shown(text: str) -> str:
+    return steady(text.expandtabs(4)).rstrip()
 
 
 def _pieces(tokens: Sequence[tuple[str, str]], words: Sequence[tuple[Style, str]], look: Look) -> list[Piece]:

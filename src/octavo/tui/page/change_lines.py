@@ -239,4 +239,8 @@ def _parts(setting: Setting, unit: DiffUnit, old: Block, new: Block, parts: mode
                 is_same=True,
             )
         ]
-    return [Part(_sided(setting, unit, old, "-", room, was=True), _sided(setting, unit, new, "+", room))]
+    before, after = _sided(setting, unit, old, "-", room, was=True), _sided(setting, unit, new, "+", room)
+    if [line.text[GUTTER:] for line in before] != [line.text[GUTTER:] for line in after]:
+        return [Part(before, after)]
+    sides = _sided(setting, unit, old, "~", room, was=True), _sided(setting, unit, new, "~", room)
+    return [Part(*sides, is_same=True)]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from rich.style import Style
 
 from octavo.documents import changes as model
 from octavo.documents.blocks import Block, Column, Run
-from octavo.tui.page.change_words import gutter, in_place, links, marked, notes, settings
+from octavo.documents.setting_diff import changed_runs
+from octavo.tui.page.change_words import gutter, in_place, marked, notes, settings, unseen
 from octavo.tui.page.inline import inline_parts
 from octavo.tui.page.lines import Line, Piece, cut, fit, off_side
 from octavo.tui.page.look import Look
@@ -17,7 +18,7 @@ from octavo.tui.page.setting import Setting
 from octavo.tui.page.side_by_side import Part, Room
 from octavo.tui.page.tables import Grid, cell_pieces, fitted, row_lines, telling
 
-_MOST_COLUMNS = 40
+_MOST_COLUMNS, _LONGEST_NAME = 40, 40
 _NO_COLUMN = Column()
 
 Cells = list[list[Piece]]
@@ -45,7 +46,7 @@ def changed_table(
     was = [_plain(_title_of(pair.old), look, look.strong) for pair in pairs]
     now = [_plain(_title_of(pair.new), look, look.strong) for pair in pairs]
     goes_on = part > 1
-    is_same = all(_title_of(pair.old) == _title_of(pair.new) for pair in pairs)
+    is_same = list(map(_text, was)) == list(map(_text, now))
     head = _Row(was, now, old, new, (" ", " ") if is_same else ("-", "+"), (old.lines[0] + 1, new.lines[0] + 1))
     rows, elsewhere = _rows(table, pairs, look)
     body = [cells for row in rows if isinstance(row, _Row) for cells in (row.old, row.new) if cells is not None]
@@ -120,14 +121,32 @@ def _rows(
                 | model.Moved(old=was, new=now, parts=model.Cells(cells=cells))
             ):
                 cells = cells[:_MOST_COLUMNS]
+                both = [
+                    [_cell(cell, pair, op, look) for cell, pair in zip(cells, pairs, strict=False)]
+                    for op in ("delete", "insert")
+                ]
+                is_same = list(map(_text, both[0])) == list(map(_text, both[1]))
                 has_words = any(cell.words is not None and "words" in cell.words.sorts for cell in cells)
-                sides = [[_cell(cell, op, look, not has_words) for cell in cells] for op in ("delete", "insert")]
-                rows.append(_Row(sides[0], sides[1], was, now, ("-", "+") if has_words else ("~", "~")))
-                if not has_words:
-                    elsewhere += [link for cell in cells if cell.words for link in links(cell.words.words)]
+                is_same = is_same or not (has_words or any(cell.settings for cell in cells))
+                rows.append(_Row(both[0], both[1], was, now, ("~", "~") if is_same else ("-", "+")))
+                elsewhere += _said(entry, cells, is_same=is_same)
             case model.Moved(new=row):
                 rows.append(_Row(None, _row(row, news, pairs, look), row, row, ("", ">")))
     return rows, elsewhere
+
+
+def _said(entry: model.Changed | model.Moved, cells: Sequence[model.Cell], *, is_same: bool) -> Iterator[model.Setting]:
+    """What differs in a row beside what is on show; `is_same`: both of its sides look the same."""
+    title = " ".join(next((child.plain() for child in entry.new.children if child.plain()), "").split())
+    name = f"{entry.new.kind} “{title[:_LONGEST_NAME]}” " if title else f"{entry.new.kind} "
+    for each in (*entry.settings, *(setting for cell in cells for setting in cell.settings)):
+        if is_same or each.name != "value":  # a box or stars are on show
+            yield replace(each, name=name + each.name)
+    for cell in cells:
+        if cell.words is not None:
+            yield from changed_runs(cell.words.words)
+            if is_same and "words" in cell.words.sorts:
+                yield unseen(cell.words.words)
 
 
 def _title_of(column: Column | None) -> tuple[Run, ...]:
@@ -146,11 +165,18 @@ def _row(row: Block, places: Sequence[int | None], pairs: Sequence[model.ColumnP
     return out
 
 
-def _cell(cell: model.Cell, op: str, look: Look, is_same: bool) -> list[Piece]:
-    side = cell.old if op == "delete" else cell.new
-    if cell.words is None or side is None:
-        return _plain(side.runs if side is not None else (), look)
+def _cell(cell: model.Cell, pair: model.ColumnPair, op: str, look: Look) -> list[Piece]:
+    side, column = (cell.old, pair.old) if op == "delete" else (cell.new, pair.new)
+    if side is None:
+        return []
+    style = look.remove_word if op == "delete" else look.add_word
+    if cell.words is None:
+        pieces = cell_pieces(side, column or _NO_COLUMN, look)
+        return [piece._replace(style=piece.style + style) for piece in pieces] if cell.settings else pieces
     words = [word for word in cell.words.words if word.op not in ("insert", "delete") or word.op == op]
     runs = [word.old or word.run if op == "delete" else word.run for word in words]
-    other = in_place(look)
-    return marked(words, runs, look, None, other if is_same else {"delete": look.remove_word, "insert": look.add_word})
+    return marked(words, runs, look, None, {op: style, **in_place(look)})
+
+
+def _text(pieces: Iterable[Piece]) -> str:
+    return "".join(piece.text for piece in pieces).rstrip()

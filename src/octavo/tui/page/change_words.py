@@ -8,6 +8,7 @@ from rich.style import Style
 
 from octavo.documents import changes as model
 from octavo.documents.blocks import Block, Run
+from octavo.documents.setting_diff import changed_runs, in_words
 from octavo.tui.page.inline import inline_parts
 from octavo.tui.page.lines import Line, Piece, cells, indented, on, padded
 from octavo.tui.page.look import PLAIN, Look
@@ -15,7 +16,7 @@ from octavo.tui.page.side_by_side import GUTTER, Part, Room
 from octavo.tui.page.wrap import wrap
 
 _IN_ASCII = str.maketrans({"→": "->", "·": "-", "…": "~", "“": '"', "”": '"', "×": "x"})
-_NAMES = {"src": "address", "alt": "alternative text", "id": "anchor"}
+_NAMES = {"src": "address", "alt": "alternative text", "id": "anchor", "spaced": "blank lines between items"}
 """Attributes that readers call otherwise."""
 
 
@@ -115,47 +116,42 @@ def about(lines: list[Line], block: Block | None) -> list[Line]:
 def words(
     look: Look, old: Block, new: Block, parts: model.Words, room: Room, leads: tuple[str, str] = ("", "")
 ) -> list[Part]:
-    """The old text and the new one when words changed; where only its look or its links did, the text as it is now.
-    `leads` stand before their first lines."""
-    inners = [room.words - cells(lead) for lead in leads]
-    was, now = (
-        look.heading(int(block.attrs.get("level", 2))) if block.kind == "heading" else None for block in (old, new)
-    )
-    before = [word for word in parts.words if word.op != "insert"]
-    after = [word for word in parts.words if word.op != "delete"]
-    if "words" not in parts.sorts:
-        marks = in_place(look)
-        sides = [
-            gutter(
-                hanging(
-                    [Line(line, block) for line in wrap(marked(parts.words, runs, look, base, marks), inners[at])],
-                    leads[at],
-                    look,
-                ),
-                "~" if parts.sorts else " ",
-                block.lines[0] + 1,
-                look,
-                room.side,
-            )
-            for at, block, runs, base in (
-                (0, old, [_was(word) for word in before], was),
-                (1, new, [word.run for word in after], now),
-            )
-        ]
-        said = ["only the formatting changed"] if "format" in parts.sorts else []
-        return [
-            Part(sides[0], sides[1], is_same=True),
-            *settings(links(parts.words), "", look, room, new),
-            *notes(said, look, room, new),
-        ]
-    removed = marked(before, [_was(word) for word in before], look, was, {"delete": look.remove_word})
-    added = marked(after, [word.run for word in after], look, now, {"insert": look.add_word})
-    out = []
-    for at, (block, sign, pieces) in enumerate(((old, "-", removed), (new, "+", added))):
-        has_words = any(piece.text.strip() for piece in pieces)
-        lines = [Line(line, block) for line in wrap(pieces, inners[at])] if has_words else []
-        out.append(gutter(hanging(lines, leads[at], look), sign, block.lines[0] + 1, look, room.side))
-    return [Part(out[0], out[1])]
+    """The old text and the new one, or where they look the same only that, and what else differs. `leads` stand before
+    their first lines."""
+    others = in_place(look)
+    sides: list[list[Line]] = []
+    for block, lead, op, style in (
+        (old, leads[0], "delete", look.remove_word),
+        (new, leads[1], "insert", look.add_word),
+    ):
+        kept = [word for word in parts.words if word.op not in ("insert", "delete") or word.op == op]
+        runs = [word.old or word.run if op == "delete" else word.run for word in kept]
+        base = look.heading(int(block.attrs.get("level", 2))) if block.kind == "heading" else None
+        pieces = marked(kept, runs, look, base, {op: style, **others})
+        rows = wrap(pieces, room.words - cells(lead)) if any(piece.text.strip() for piece in pieces) else []
+        sides.append(hanging([Line(row, block) for row in rows], lead, look))
+    said = list(changed_runs(parts.words))
+    is_same = looks_the_same(*sides)
+    if is_same and "words" in parts.sorts:
+        said.append(unseen(parts.words))
+    is_same = is_same or "words" not in parts.sorts
+    signs = ("-", "+") if not is_same else ("~", "~") if parts.sorts else (" ", " ")
+    numbered = [
+        gutter(lines, sign, block.lines[0] + 1, look, room.side)
+        for lines, sign, block in zip(sides, signs, (old, new), strict=True)
+    ]
+    return [Part(numbered[0], numbered[1], is_same=is_same), *settings(said, "", look, room, new)]
+
+
+def looks_the_same(old: Sequence[Line], new: Sequence[Line]) -> bool:
+    """Whether two sides show the same words."""
+    return [line.text.rstrip() for line in old] == [line.text.rstrip() for line in new]
+
+
+def unseen(words: Iterable[model.Word]) -> model.Setting:
+    """What came and went in a text that looks the same."""
+    gone, come = ("".join(word.run.text for word in words if word.op == op) for op in ("delete", "insert"))
+    return model.Setting("what does not show", *(in_words(text) if not text.strip() else text for text in (gone, come)))
 
 
 def in_place(look: Look) -> dict[str, Style]:
@@ -171,10 +167,6 @@ def hanging(lines: list[Line], lead: str, look: Look) -> list[Line]:
     return indented(lines, [Piece(lead, look.muted, None, True)], [Piece(" " * cells(lead), PLAIN, None, True)])
 
 
-def _was(word: model.Word) -> Run:
-    return word.old or word.run
-
-
 def marked(
     words: Sequence[model.Word], runs: Sequence[Run], look: Look, base: Style | None, styles: dict[str, Style]
 ) -> list[Piece]:
@@ -184,14 +176,3 @@ def marked(
         style = styles.get(word.op)
         out += part if style is None else [piece._replace(style=piece.style + style) for piece in part]
     return out
-
-
-def links(words: Iterable[model.Word]) -> list[model.Setting]:
-    """Which links lead elsewhere now."""
-    return list(
-        dict.fromkeys(
-            model.Setting("link", word.old.link, word.run.link)
-            for word in words
-            if word.op == "link" and word.old is not None
-        )
-    )

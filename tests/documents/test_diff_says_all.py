@@ -1,0 +1,184 @@
+"""Everything that differs between two trees is said, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from octavo.documents.blocks import Block, Column, Document, Run
+from octavo.documents.changes import Cells, Changed, Entry, Inside, Moved, Same, Setting, Table
+from octavo.documents.diff import diff
+from octavo.documents.parse import parse
+from octavo.documents.setting_diff import changed_runs
+from octavo.documents.word_diff import compare
+from tests.documents.block_trees import canonical, pairs
+from tests.documents.sides import check_sides
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@given(pairs())
+def test_there_are_changes_exactly_when_two_trees_differ(pair: tuple[Document, Document]) -> None:
+    old, new = pair
+    found = diff(old, new)
+    same = [canonical(block) for block in old.blocks] == [canonical(block) for block in new.blocks]
+    assert found.is_empty == same
+    check_sides(found, old, new)
+
+
+SWITCHES = ("full_width", "numbers", "expandable", "grouped", "open", "frame", "drawing", "search", "header_hidden")
+ATTRIBUTES = {
+    "heading": ("level", "id", "align"),
+    "paragraph": ("align", "dir"),
+    "list": ("ordered", "start", "tight"),
+    "task": ("checked",),
+    "code": ("language", "title", "wrap", "numbers", "expandable", "full_width", "highlighted", "notes", "source"),
+    "table": ("header_hidden", "header_sticky", "full_width", "search"),
+    "row": ("head",),
+    "cell": ("value", "colspan", "rowspan"),
+    "cards": ("size", "full_width"),
+    "card": ("target", "cover", "cover_dark"),
+    "hint": ("style", "icon"),
+    "tab": ("title", "icon", "slug"),
+    "step": ("icon",),
+    "column": ("width", "valign"),
+    "expandable": ("open",),
+    "updates": ("format",),
+    "update": ("date", "tags"),
+    "prompt": ("description", "icon", "expanded", "providers"),
+    "figure": ("align", "frame", "full_width"),
+    "image": ("src", "alt", "title", "dark", "width", "height", "size", "link", "drawing"),
+    "file": ("src",),
+    "embed": ("url", "full_width", "html"),
+    "content-ref": ("url",),
+    "openapi": ("variant", "spec", "src", "path", "method", "name", "schemas", "grouped", "expanded", "full_width"),
+    "api-method": ("method", "path", "host", "summary"),
+    "api-section": ("name",),
+    "api-parameter": ("name", "type", "in", "required"),
+    "api-response": ("status", "description"),
+    "include": ("target",),
+    "if": ("expression",),
+    "integration": ("name", "arguments"),
+    "side": ("name",),
+    "footnote": ("label",),
+    "unknown": ("name", "arguments"),
+}
+VALUES = {
+    "arguments": ({"a": "1"}, {"a": "2"}),
+    "tight": (True, False),
+    "value": (False, True),
+    "notes": (((0, "1"),), ((0, "2"),)),
+    "highlighted": ((0,), (1,)),
+    "tags": (("new",), ("new", "fix")),
+    "schemas": (("A",), ("B",)),
+}
+PARENTS = {"task": "list", "tab": "tabs", "step": "stepper", "column": "columns", "update": "updates", "row": "table"}
+PARENTS |= {"card": "cards", "cell": "row", "image": "figure", "side": "conflict", "footnote": "footnotes"}
+WORDS = (Run("The tide turns at six, and nobody waits for it."),)
+
+
+def page(kind: str, attrs: dict[str, Any], columns: tuple[Column, ...] = (Column(WORDS),)) -> Document:
+    text = "make\nmake install" if kind in ("code", "integration") else ""
+    inner = () if text or kind in ("heading", "paragraph", "cell", "expandable") else (Block("paragraph", runs=WORDS),)
+    block = Block(kind, attrs, inner, () if inner or text else WORDS, text)
+    while parent := PARENTS.get(block.kind):
+        block = Block(parent, {"columns": columns} if parent in ("table", "cards") else {}, (block,))
+    return Document("", (block,), "")
+
+
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in ATTRIBUTES.items() for name in names])
+def test_each_attribute_of_each_block_is_said_with_both_values(kind: str, name: str) -> None:
+    values = VALUES.get(
+        name, (True, False) if name in SWITCHES else (4, 5) if name in ("start", "level") else ("a", "b")
+    )
+    found = diff(*(page(kind, {name: value}) for value in values))
+    said = list(settings_in(found.entries))
+    assert [each.name for each in said] == ["spaced" if name == "tight" else name]
+    assert said[0].old != said[0].new
+    assert diff(page(kind, {name: values[0]}), page(kind, {name: values[0]})).is_empty
+
+
+@pytest.mark.parametrize("value", [0, False])
+def test_a_box_without_a_tick_and_no_stars_are_no_empty_cell(value: object) -> None:
+    assert not diff(page("cell", {}), page("cell", {"value": value})).is_empty
+
+
+@pytest.mark.parametrize("field", [name for name in Column._fields if name != "title"])
+def test_each_setting_of_a_column_is_said(field: str) -> None:
+    value: Any = {"hidden": True, "options": {"a": "A"}, "width": 80, "max": 3}.get(field, "rating")
+    columns = (Column(WORDS), Column((Run("B"),)))
+    other = (columns[0], columns[1]._replace(**{field: value}))
+    found = diff(page("cell", {}, columns), page("cell", {}, other))
+    assert [each.name.split(", ")[0] for each in settings_in(found.entries)] == ["column “B”"]
+
+
+RUNS = {
+    "a link of words that changed too": (
+        Run("the old guide", link="a.md"),
+        Run("the new guide", link="b.md"),
+        ["link “the new guide”: a.md → b.md"],
+    ),
+    "a link of other words": (Run("Harbour", link="a.md"), Run("Quay", link="b.md"), ["link “Quay”: a.md → b.md"]),
+    "what was no link": (Run("Harbour"), Run("Harbour", link="b.md"), ["link “Harbour”: none → b.md"]),
+    "an image with the same words": (
+        Run("a buoy", kind="image", attrs={"src": "a.png"}),
+        Run("a buoy", kind="image", attrs={"src": "b.png"}),
+        ["image address: a.png → b.png"],
+    ),
+    "an image with the same name": (
+        Run("", kind="image", attrs={"src": "a/x.png"}),
+        Run("", kind="image", attrs={"src": "b/x.png"}),
+        ["image address: a/x.png → b/x.png"],
+    ),
+    "an image with another name": (
+        Run("", kind="image", attrs={"src": "a.png", "width": "10"}),
+        Run("", kind="image", attrs={"src": "b.png", "width": "20"}),
+        ["image address: a.png → b.png", "image width: 10 → 20"],
+    ),
+    "a look": (Run("tide"), Run("tide", frozenset({"bold"})), ["formatting: plain → bold"]),
+    "a colour": (Run("tide", attrs={"color": "red"}), Run("tide", attrs={"color": "blue"}), ["color: red → blue"]),
+    "white space": (Run("low tide"), Run("low  tide"), ["white space: blank → 2 blanks"]),
+}
+
+
+@pytest.mark.parametrize("kind", RUNS)
+def test_what_becomes_of_a_text_beside_its_words_is_said(kind: str) -> None:
+    old, new, told = RUNS[kind]
+    before, after = Run("Before it "), Run(" and after it.")
+    assert sorted(map(str, changed_runs(compare((before, old, after), (before, new, after)).words))) == sorted(told)
+
+
+def test_hidden_words_are_said_and_not_shown_as_words() -> None:
+    old = parse('{% content-ref url="a.md" %}\n[Tides](a.md)\n{% endcontent-ref %}')
+    new = parse('{% content-ref url="a.md" %}\n[Tides and boats](a.md)\n{% endcontent-ref %}')
+    (entry,) = diff(old, new).entries
+    assert isinstance(entry, Changed)
+    assert entry.notes == ("fallback text: Tides → Tides and boats",)
+    assert entry.parts is None
+
+
+def test_a_name_that_follows_from_the_words_is_not_said() -> None:
+    page = "# A page\n\n## Request\n\nAsk for it.\n"
+    found = diff(parse(page), parse("# A page\n\n## Request\n\nAsk for more.\n\n" + page.partition("\n\n")[2]))
+    assert list(settings_in(found.entries)) == []
+    (renamed,) = (
+        entry
+        for entry in diff(parse(page), parse(page.replace("Request", "Requests"))).entries
+        if not isinstance(entry, Same)
+    )
+    assert isinstance(renamed, Changed)
+    assert renamed.settings == ()
+
+
+def settings_in(entries: Iterable[Entry]) -> Iterator[Setting]:
+    """All settings that a diff says changed."""
+    for entry in entries:
+        if isinstance(entry, (Changed, Moved)):
+            yield from entry.settings
+            match entry.parts:
+                case Inside(entries=inner) | Table(rows=inner):
+                    yield from settings_in(inner)
+                case Cells(cells=cells):
+                    yield from (setting for cell in cells for setting in cell.settings)
