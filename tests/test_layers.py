@@ -37,7 +37,7 @@ HOME = {
     "truststore": {"client"},
     "starlette": {"server"},
     "uvicorn": {"server"},
-    "yaml": {"server"},
+    "yaml": {"documents"},
     "bs4": {"server"},
     "markdownify": {"server"},
     "mammoth": {"server"},

@@ -122,12 +122,13 @@ CASES = {
     ),
     "legacy openapi": (
         '{% openapi src="a.json" path="/x" method="get" %}\n[a.json](a.json)\n{% endopenapi %}',
-        "openapi [variant=file src=a.json path=/x method=get] <|a.json→a.json>",
+        "openapi [variant=operation src=a.json path=/x method=get] <|a.json→a.json>",
     ),
     "swagger with src": (
         '{% swagger src="a.yaml" path="/x" method="get" expanded="true" %}\n[a](a)\n{% endswagger %}',
-        "openapi [variant=file src=a.yaml path=/x method=get expanded=True] <|a→a>",
+        "openapi [variant=operation src=a.yaml path=/x method=get expanded=True] <|a→a>",
     ),
+    "all of a file": ('{% openapi src="a.json" %}\n{% endopenapi %}', "openapi [variant=file src=a.json]"),
     "inline swagger": (
         '{% swagger method="get" path="/a" baseUrl="https://h" summary="S" %}\n{% swagger-description %}\ntext\n'
         '{% endswagger-description %}\n\n{% swagger-parameter in="path" name="id" type="string" required="true" %}\n'

@@ -159,9 +159,10 @@ def test_why_a_link_leads_nowhere(href: str, reason: str) -> None:
 
 def test_files_that_are_not_known_are_not_missing() -> None:
     places = Places(pages={"a": "a"}, page_ids={"a"}, files=None)
-    assert resolve(".gitbook/assets/b%20c.png", "a", places) == ToFile("", "b c.png")
+    assert resolve(".gitbook/assets/b%20c.png", "a", places) == ToFile("", "b c.png", ".gitbook/assets/b c.png")
+    assert resolve("../.gitbook/assets/b.png", "x/y/a.md", places) == ToFile("", "b.png", "x/.gitbook/assets/b.png")
     assert resolve("/files/f9", "a", places) == ToFile("f9", "f9")
-    assert resolve("data/tides.csv", "a", places) == ToFile("", "tides.csv")
+    assert resolve("data/tides.csv", "a", places) == ToFile("", "tides.csv", "data/tides.csv")
     assert isinstance(resolve("b.md", "a", places), Broken)
 
 
@@ -175,3 +176,9 @@ def test_a_page_with_pages_below_it_lies_in_its_own_folder() -> None:
 def test_what_percent_signs_stand_for_is_safe_to_show(href: str) -> None:
     target = resolve(href, "a", Places(pages={"a": "a"}, files=None))
     assert not re.search(r"[\x00-\x1f\x7f-\x9f]", "".join(map(str, astuple(target))))
+
+
+def test_files_of_one_name_are_told_apart_by_where_they_lie() -> None:
+    places = Places(files={"a/.gitbook/assets/x.png": "1", "x.png": "1", "b/.gitbook/assets/x.png": "2"})
+    found = [resolve(".gitbook/assets/x.png", page, places) for page in ("a/one.md", "b/two.md", "three.md")]
+    assert found == [ToFile("1", "x.png"), ToFile("2", "x.png"), ToFile("1", "x.png")]

@@ -1,36 +1,102 @@
-"""Interfaces that old blocks say the address of: filed in the organization, a file of the space, or not read."""
+"""Interfaces that blocks say the address of: filed in the organization, files of the space in JSON or YAML, or not read;
+and what else of a folder stands in its pages."""
 
 from __future__ import annotations
 
-import pytest
+import json
+from pathlib import Path
 
-from octavo.api.places import OrganizationRef
+from octavo.api import openapi
+from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.documents import links
+from octavo.server.app import Platform
+from octavo.server.demo import people
+from octavo.server.gate import answer
+from octavo.server.loader import load
 from octavo.tui import specifications
 from octavo.tui.screens.content import ContentScreen
-from tests.journeys.stage import Stage
+from tests.journeys.stage import MARA, Stage
+
+YAML = """\
+openapi: 3.0.3
+info: {title: Pets}
+paths:
+  /pets/{name}:
+    post:
+      summary: Add a pet
+      parameters:
+        - {name: dry, in: query, schema: {type: string, enum: [yes, no]}}
+      responses:
+        201: {description: It is kept.}
+"""
+OTHER = {"swagger": "2.0", "info": {}, "paths": {"/pets/{name}": {"post": {"summary": "Another", "responses": {}}}}}
+FILED = "https://pets.example/openapi.json"
+PAGE = """\
+# Pets
+
+{{% include "{up}.gitbook/includes/note.md" %}}
+
+{{% swagger src="{up}.gitbook/assets/pets.yaml" path="/pets/{{name}}" method="post" %}}
+[pets.yaml]({up}.gitbook/assets/pets.yaml)
+{{% endswagger %}}
+
+{{% openapi src="https://strange.example/a.yaml" path="/strange" method="get" %}}
+[a.yaml](https://strange.example/a.yaml)
+{{% endopenapi %}}
+
+{{% swagger src="https://pets.example/openapi.json" path="/filed" method="put" %}}
+{{% endswagger %}}
+"""
 
 
-@pytest.mark.parametrize(
-    ("named", "is_address"), [("pets", False), ("../.gitbook/assets/a.json", True), ("https://a.example/b", True)]
-)
-def test_a_name_is_no_address(named: str, is_address: bool) -> None:
-    assert specifications.is_address(named) is is_address
+def write(folder: Path, name: str, text: str) -> None:
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text, encoding="utf-8")
 
 
-async def test_an_address_is_read_from_what_is_filed_or_a_file_and_strangers_are_not_asked(stage: Stage) -> None:
-    async with stage.play() as run:
-        session, screen = run.app.session, run.app.screen
+async def test_what_a_folder_says_of_interfaces_and_shares_stands_in_its_pages(stage: Stage, tmp_path: Path) -> None:
+    folder = tmp_path / "pets"
+    write(folder, "README.md", PAGE.format(up=""))
+    write(folder, "more/pets.md", PAGE.format(up="").replace("# Pets", "# More pets"))
+    write(folder, ".gitbook/assets/pets.yaml", YAML)
+    write(folder, "more/.gitbook/assets/pets.yaml", json.dumps(OTHER))
+    write(folder, ".gitbook/includes/note.md", "Pets bite.\n")
+    space = ""
+
+    def bring(platform: Platform) -> None:
+        nonlocal space
+        world = platform.world.asked_by(MARA)
+        space = load(world, folder, organization=people.ORGANIZATION, author=MARA).space_id
+        filed = {"openapi": "3.1.0", "info": {"title": "P"}, "paths": {"/filed": {"put": {"summary": "As filed"}}}}
+        at = OrganizationRef(organization_id=people.ORGANIZATION)
+        made = openapi.Create(at=at, slug="pets", source=openapi.Source(text=json.dumps(filed)))
+        errand = answer(made, world)
+        errand.then(errand.work())
+        world.store.change(f"/orgs/{people.ORGANIZATION}/openapi/pets", sourceURL=FILED)
+
+    async with stage.play(change=bring) as run:
+        run.app.open_space(space)
+        await run.until(lambda: "Add a pet" in run.text, "read YAML")
+        await run.until(lambda: "As filed" in run.text, "find what is filed")
+        await run.until(lambda: "which is not filed" in run.text, "say why it is not read")
+        for shown in ("Pets bite.", "shared note.md", "POST  /pets/{name}", "GET  /strange", "PUT  /filed"):
+            assert shown in run.text, shown
+        await run.press("f", "a")
+        assert run.app.clipboard == ".gitbook/includes/note.md"
+        screen = run.app.screen
         assert isinstance(screen, ContentScreen)
-        space = screen.space
-        assert space is not None
-        at = OrganizationRef(organization_id=space.organization)
-        strange = "https://raw.example/petstore.json"
-        found = await specifications.at_address(session, at, strange, space.ref, links.ToUrl(strange, "raw.example"))
-        assert found.trouble.startswith(f"It is described in {strange}, which is not filed in this organization")
-        picture = links.ToFile("", "surge.svg")
-        found = await specifications.at_address(session, at, "assets/surge.svg", space.ref, picture)
-        assert found.trouble == "The file surge.svg that describes it is no JSON: it is not read."
-        gone = links.ToFile("", "none.json")
-        found = await specifications.at_address(session, at, "assets/none.json", space.ref, gone)
-        assert found.trouble == "The file none.json that describes it is gone."
+        assert screen.pages is not None
+        more = next(page for page in screen.pages.walk() if page.title == "More pets")
+        screen.open_page(more.id)
+        await run.until(lambda: "Another" in run.text, "tell files of one name apart")
+        assert "Add a pet" not in run.text
+        session, at, place = (
+            run.app.session,
+            OrganizationRef(organization_id=people.ORGANIZATION),
+            SpaceRef(space_id=space),
+        )
+        for target, said in (
+            (links.ToFile("", "none.json"), "The file none.json that describes it is gone."),
+            (links.ToPage(more.id), "What its address leads to describes no interface: it is not read."),
+        ):
+            assert (await specifications.at_address(session, at, place, target)).trouble == said

@@ -10,9 +10,9 @@ import pytest
 
 from octavo.api import openapi
 from octavo.api.openapi import OpenApiSpec, Source
+from octavo.documents.specifications import Unreadable, read
 from octavo.server.app import Platform
 from octavo.server.behaviour.openapi_specs import give_up
-from octavo.server.specifications import Unreadable, read
 from octavo.server.world import World
 from tests.server.asking import ACME, Ask, refused
 from tests.server.web import Web, open_web

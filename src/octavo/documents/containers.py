@@ -142,7 +142,7 @@ def _condition(tag: Tag) -> Draft:
 
 
 def _openapi(tag: Tag) -> Draft:
-    variant = tag.name.removeprefix("openapi").strip("-") or "file"
+    variant = tag.name.removeprefix("openapi").strip("-") or ("operation" if tag.arguments.get("path") else "file")
     attrs: dict[str, Any] = {"variant": variant}
     attrs |= _given(tag, spec="spec", src="src", path="path", method="method", name="name")
     if schemas := tag.arguments.get("schemas"):

@@ -306,7 +306,8 @@ def _hint(node: _Node) -> Draft:
 
 
 def _openapi(node: _Node) -> Draft:
-    attrs: dict[str, Any] = {"variant": node.kind.removeprefix("openapi-") if node.kind != "swagger" else "file"}
+    variant = ("operation" if node.text("path") else "file") if node.kind == "swagger" else node.kind
+    attrs: dict[str, Any] = {"variant": variant.removeprefix("openapi-")}
     if ref := node.address():
         attrs["spec" if mapping(node.data.get("ref")).get("kind") == "openapi" else "src"] = ref
     attrs |= node.given(path="path", method="method", name="name")

@@ -84,10 +84,12 @@ class ToChangeRequest:
 
 @dataclass(frozen=True, slots=True)
 class ToFile:
-    """A file of this space, by id; `name` is how the link calls it. Without an id, of those not known, the one called so."""
+    """A file of this space, by id; `name` is how the link calls it. Without an id, of those not known, the one that lies at
+    `path`, or else is called so."""
 
     file: str
     name: str
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,11 +271,12 @@ def _from_root(href: str, path: str, anchor: str | None, places: Places) -> Targ
         return ToPage(page, anchor)
     if _ID.fullmatch(rest) and sort in ("users", "collections"):
         return ToUser(rest) if sort == "users" else ToCollection(rest)
-    return _file(href, path, places) or _no_page(href, path, places)
+    return _file(href, path, path, places) or _no_page(href, path, path, places)
 
 
 def _relative(href: str, path: str, anchor: str | None, page_path: str, places: Places) -> Target:
-    if file := _file(href, path, places):
+    lies = posixpath.normpath(posixpath.join(_folders(page_path)[0], path))
+    if file := _file(href, path, lies, places):
         return file
     if shared := _SHARED.search(path):
         return ToShared(shared[1])
@@ -283,15 +286,16 @@ def _relative(href: str, path: str, anchor: str | None, page_path: str, places: 
             joined = joined[3:]
         if page := _page("" if joined in (".", "..") else joined, places):
             return ToPage(page, anchor)
-    return _no_page(href, path, places)
+    return _no_page(href, path, lies, places)
 
 
-def _no_page(href: str, path: str, places: Places) -> Target:
-    """What stands at a path where no page is: perhaps a file, when the files are not known."""
+def _no_page(href: str, path: str, lies: str, places: Places) -> Target:
+    """What stands at a path where no page is: perhaps a file, when the files are not known. `lies`: that path from the
+    root."""
     name = posixpath.basename(path)
     suffix = posixpath.splitext(name)[1]
     if places.files is None and _SUFFIX.fullmatch(suffix) and suffix != ".md":
-        return ToFile("", name)
+        return ToFile("", name, lies)
     return Broken(href, f"There is no page at {path}.")
 
 
@@ -320,11 +324,11 @@ def _page(path: str, places: Places) -> str | None:
     return places.pages.get(path) or (path if path in places.page_ids else None)
 
 
-def _file(href: str, path: str, places: Places) -> Target | None:
+def _file(href: str, path: str, lies: str, places: Places) -> Target | None:
     name = posixpath.basename(path)
     if places.files is None:
-        return ToFile("", name) if _ASSETS in path and name else None
-    file = places.files.get(path) or (places.files.get(name) if name else None)
+        return ToFile("", name, lies) if _ASSETS in path and name else None
+    file = places.files.get(lies) or places.files.get(path) or (places.files.get(name) if name else None)
     if file:
         return ToFile(file, name)
     return Broken(href, f"There is no file {name} in this space.") if _ASSETS in path else None

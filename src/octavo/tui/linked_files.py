@@ -13,12 +13,14 @@ MOST_FILES = 1000
 
 
 async def file_of(live: Live, at: ContentRef, target: links.ToFile) -> File | None:
-    """The file of a link, by its id or its name. None for an id that is none. Raises ApiError."""
+    """The file of a link, by its id, its path or its name. None for an id that is none. Raises ApiError."""
     if target.file:
         try:
             op = content.GetFile(at=at, file_id=target.file)
         except ValueError:
             return None
         return await live.known(op)
-    files = await live.known(content.ListFiles(at=at, limit=MOST_FILES))
-    return next((file for file in files.items if file.name == target.name), None)
+    files = (await live.known(content.ListFiles(at=at, limit=MOST_FILES))).items
+    there = (file for file in files if file.git is not None and file.git.path == target.path)
+    called = (file for file in files if file.name == target.name)
+    return next(there, None) or next(called, None)

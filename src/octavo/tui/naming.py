@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from octavo.tui.screens.content import ContentScreen
 
 
+_SPECIFICATIONS = 8
+"""How many descriptions of interfaces are kept: one may be of some megabytes."""
+
+
 def name_targets(screen: ContentScreen) -> None:
     """Let the links of the page on show be called by what they lead to."""
     space, tree, page, view = screen.space, screen.pages, screen.page, screen.view
@@ -31,7 +35,7 @@ def name_targets(screen: ContentScreen) -> None:
     sources, octavo = view.sources, screen.octavo
     if sources.specifications is None or sources.specifications_of != space.organization:
         at = OrganizationRef(organization_id=space.organization)
-        sources.specifications = Late(lambda named: _specification(screen, at, named))
+        sources.specifications = Late(lambda asked: _specification(screen, at, asked), keep=_SPECIFICATIONS)
         sources.specifications_of = space.organization
     if sources.titles is None:
         sources.titles = Late(lambda asked: find(octavo.session.live, asked, octavo.known.organization))
@@ -63,16 +67,14 @@ def name_again(screen: ContentScreen) -> None:
     screen.view.reset()
 
 
-async def _specification(screen: ContentScreen, at: OrganizationRef, named: str) -> Specification:
+async def _specification(screen: ContentScreen, at: OrganizationRef, asked: str | links.Target) -> Specification:
     """What is described under a name, or where an address leads."""
     from octavo.tui import specifications  # few pages describe interfaces
 
-    live, targets = screen.octavo.session.live, screen.view.sources.targets
-    if not specifications.is_address(named):
-        return await specifications.filed(live, at, named)
-    target = targets.target(named) if targets is not None else None
+    if isinstance(asked, str):
+        return await specifications.filed(screen.octavo.session.live, at, asked)
     place = screen.space.ref if screen.space is not None else None
-    return await specifications.at_address(screen.octavo.session, at, named, place, target)
+    return await specifications.at_address(screen.octavo.session, at, place, asked)
 
 
 async def find(live: Live, asked: Asked, organization: Organization | None) -> Named | None:

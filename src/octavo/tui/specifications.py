@@ -1,5 +1,5 @@
-"""Descriptions of interfaces that blocks of a page name: filed in the organization, or a file of the space. No stranger
-is asked for one."""
+"""Descriptions of interfaces that blocks of a page name: filed in the organization, or a file of the space, in JSON or
+YAML. No stranger is asked for one. What strangers wrote is read by a program of its own, within bounds."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from octavo.api.errors import ApiError, NotFound
 from octavo.api.places import ContentRef, OrganizationRef
 from octavo.documents import links
 from octavo.documents.openapi import Specification
+from octavo.documents.pauses import breathe
+from octavo.tui import children
 from octavo.tui.linked_files import file_of
+from octavo.tui.page.describing import a_while_at_a_time
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
     from octavo.tui.session import Session
 
-MOST = 2 << 20
-"""Bytes of a file that is read as a description."""
-
-
-def is_address(named: str) -> bool:
-    """Whether a block says where its interface is described, instead of under which name."""
-    return "/" in named or "." in named
+MOST, SECONDS, MEMORY = 4 << 20, 20.0, 512 << 20
+"""Bytes of a file that is read as a description, and what reading it may take."""
+_MOST_READ = 32 << 20
+"""Bytes of what it says, each name written out where it is referred to."""
 
 
 async def filed(live: Live, at: OrganizationRef, slug: str) -> Specification:
@@ -37,14 +37,27 @@ async def filed(live: Live, at: OrganizationRef, slug: str) -> Specification:
         )
     except (ApiError, ValueError) as error:
         return Specification(trouble=f"The specification {slug} cannot be read: {error}")
-    return Specification(spec) if (spec := _whole(found.filesystem)) else Specification(trouble=_NOT_ONE.format(slug))
+    return (
+        Specification(spec)
+        if (spec := _whole(found.filesystem))
+        else Specification(trouble=_NOT_ONE.format(f"What is filed as {slug}"))
+    )
 
 
 async def at_address(
-    session: Session, at: OrganizationRef, address: str, place: ContentRef | None, target: links.Target | None
+    session: Session, at: OrganizationRef, place: ContentRef | None, target: links.Target
 ) -> Specification:
-    """What is described at an address: filed in the organization with that source, or a file of the space at `place`, which
-    `target` says. Else why it is not read."""
+    """What is described where an address leads: filed in the organization with that source, or a file of the space at
+    `place`. Else why it is not read."""
+    match target:
+        case links.ToUrl(url=url):
+            address = url
+        case links.ToFile(name=name, path=path):
+            address = path or name
+        case links.Broken(reason=reason):
+            return Specification(trouble=f"Where it is described cannot be read. {reason}")
+        case _:
+            return Specification(trouble="What its address leads to describes no interface: it is not read.")
     try:
         if isinstance(target, links.ToFile) and place is not None:
             return await _file(session, place, target)
@@ -67,16 +80,46 @@ async def _file(session: Session, place: ContentRef, target: links.ToFile) -> Sp
     async with aclosing(session.download(file.download_url, MOST)) as chunks:
         async for chunk in chunks:
             content += chunk
+    return await read(bytes(content), file.name or target.name)
+
+
+async def read(content: bytes, named: str, *, seconds: float = SECONDS) -> Specification:
+    """What a file describes; or why it cannot be read."""
     try:
-        read: Any = json.loads(content)
-    except (ValueError, RecursionError):
-        return Specification(
-            trouble=f"The file {file.name or target.name} that describes it is no JSON: it is not read."
-        )
-    return Specification(spec) if (spec := _whole(read)) else Specification(trouble=_NOT_ONE.format(target.name))
+        told = await children.ask("read_specification", content, seconds=seconds, memory=MEMORY, most=_MOST_READ)
+    except OSError as failure:
+        return Specification(trouble=f"{named} cannot be read: {failure.strerror or 'no program can be started'}.")
+    if told.late or not told.output:
+        return Specification(trouble=f"{named} is not read: it takes too long, or too much memory.")
+    found = await a_while_at_a_time(lambda: _put_together(told.output))
+    if isinstance(found, str):
+        return Specification(trouble=f"{named} describes no interface that can be shown. {found}")
+    return (
+        Specification(found)
+        if "openapi" in found or "swagger" in found
+        else Specification(trouble=_NOT_ONE.format(named))
+    )
 
 
-_NOT_ONE = "What is filed as {} is no description of an interface that can be shown."
+def _put_together(lines: bytes) -> dict[str, Any] | str:
+    """What a program of `bounded/` read; or the sentence that says why it could not."""
+    whole: dict[str, Any] = {}
+    for line in lines.splitlines():
+        breathe()
+        said = json.loads(line)
+        if isinstance(said, str):
+            return said
+        names, value = said
+        if not names:
+            return value if isinstance(value, dict) else "It is no object."
+        place = whole
+        for name in names[:-1]:
+            place = place.setdefault(name, {})
+        place[names[-1]] = value
+    return whole
+
+
+_NOT_ONE = "{} describes no interface that can be shown: it says neither openapi nor swagger."
 
 
 def _whole(filesystem: object) -> dict[str, Any] | None:

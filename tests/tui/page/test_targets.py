@@ -206,7 +206,7 @@ PETS = Specification(
     ],
 )
 async def test_an_operation_says_what_its_specification_says_or_why_not(found: Specification, said: str) -> None:
-    async def read(slug: str) -> Specification | None:
+    async def read(slug: str | links.Target) -> Specification | None:
         return found if slug == "pets" else None
 
     pane = PageView()

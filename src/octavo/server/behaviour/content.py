@@ -125,7 +125,8 @@ def _href(target: Any) -> str | None:
 def present_reusable(item: Json) -> Json:
     """A piece of reusable content as it is shown."""
     document = document_id(item)
-    return {"id": item["id"], "title": item["title"], **({"document": document} if document else {})}
+    shown: Json = {name: item[name] for name in ("id", "title", "git") if name in item}
+    return {**shown, **({"document": document} if document else {})}
 
 
 @handle.register

@@ -53,7 +53,7 @@ async def find_operation(wanted: Wanted) -> Read:
     """The operation or webhook a block shows."""
     from octavo.tui.page.openapi import operation_of  # what descriptions of interfaces need takes 10 ms to load
 
-    return Read(await _a_while_at_a_time(lambda: operation_of(wanted)))
+    return Read(await a_while_at_a_time(lambda: operation_of(wanted)))
 
 
 async def find_lines(laid: Laid) -> list[Line]:
@@ -71,17 +71,18 @@ async def find_lines(laid: Laid) -> list[Line]:
     def lines() -> list[Line]:
         return details_of(setting, laid.wanted, operation_of(laid.wanted), laid.width)
 
-    made = await _a_while_at_a_time(lines)
+    made = await a_while_at_a_time(lines)
     if tokens.missed:
         for code in tokens.missed[:_MOST_CODE]:
             tokens.want(code)
         while await tokens.work():
             pass
-        made = await _a_while_at_a_time(lines)
+        made = await a_while_at_a_time(lines)
     return made
 
 
-async def _a_while_at_a_time(make: Callable[[], T]) -> T:
+async def a_while_at_a_time(make: Callable[[], T]) -> T:
+    """What work makes that breathes, done between keys."""
     from octavo.documents.pauses import Pausing  # few pages describe interfaces
 
     made: list[T] = []

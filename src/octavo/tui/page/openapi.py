@@ -11,15 +11,16 @@ from octavo.documents.openapi import Body, Operation, Response, Specification
 from octavo.documents.pauses import breathe
 from octavo.documents.schemas import Field
 from octavo.tui.page.describing import Laid, Wanted
-from octavo.tui.page.lines import Line, Piece, Spot, fit, indented, on, padded, width_of
+from octavo.tui.page.lines import Line, Piece, Spot, indented, on, padded, width_of
 from octavo.tui.page.look import PLAIN, Look
+from octavo.tui.page.media import file_name
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.slices import begins
 from octavo.tui.page.sources import Sources
 from octavo.tui.page.wrap import wrap
 
 _PLACES = {"path": "in the path", "query": "in the query", "header": "in headers", "cookie": "in cookies"}
-_MOST_LISTED = 60
+_MOST_LISTED = 400
 _MOST_LINES = 1200
 """Operations of a whole specification, and lines of one operation, that are shown."""
 
@@ -40,24 +41,24 @@ def openapi(setting: Setting, block: Block, width: int) -> list[Line]:
     if not begins(block):
         return setting.flow_in(block, width)
     look, attrs = setting.look, block.attrs
-    spec = str(attrs.get("spec") or "")
-    source = str(attrs.get("src") or "")
     variant = str(attrs.get("variant") or "operation")
-    specification, trouble = _read(setting.sources, spec or source)
+    named = str(attrs.get("spec") or attrs.get("src") or "")
+    specification, trouble = _read(setting.sources, block)
     wanted = wanted_by(specification, block) if specification is not None else None
     operation, is_known = _known_operation(setting.sources, wanted)
     is_whole = variant in ("schemas", "file")
     is_open = setting.folds.is_open(block)
     if specification is not None and is_known and operation is None and not is_whole:
-        trouble = f"{specification.title or spec} has no such {'webhook' if variant == 'webhook' else 'operation'}: it may have got another path."
+        trouble = f"{specification.title or named} has no such {'webhook' if variant == 'webhook' else 'operation'}: it may have got another path."
     opens = wanted is not None and (is_whole or operation is not None or not is_known)
     details = _details(setting, wanted, operation, width - 2) if wanted is not None and opens and is_open else []
     spot = Spot("fold", block.key) if opens else None
     sign = (look.glyphs.opened if is_open else look.glyphs.closed) if opens else " "
-    left = [Piece(f"{sign} ", look.accent, spot, True), *_head(block, operation, look, spot)]
-    named = spec or source
-    right = [Piece(f"from {named}", look.muted, None, True)] if named and variant != "file" else []
-    out = [_bar(setting, left, right, width)]
+    method, address, summary = _head(block, operation, look, spot)
+    right = f"from {named if attrs.get('spec') else file_name(named)}" if named and variant != "file" else ""
+    out = _bar(setting, [Piece(f"{sign} ", look.accent, spot, True), *method], address, summary, right, width)
+    if details and not attrs.get("spec"):
+        details = [*_words(named, look.muted, width - 2), *details]
     if trouble:
         out += [Line(line) for line in wrap([Piece(f"  {trouble}", look.muted, None, True)], width)]
     rail = [Piece(f"{look.glyphs.down} ", look.line, None, True)]
@@ -120,47 +121,73 @@ def curl_of(sources: Sources, block: Block) -> str:
     """The command that sends what a block shows, if that is known."""
     if block.kind != "openapi":
         return ""
-    specification, _ = _read(sources, str(block.attrs.get("spec") or block.attrs.get("src") or ""))
+    specification, _ = _read(sources, block)
     operation, _ = _known_operation(sources, wanted_by(specification, block) if specification is not None else None)
     return operation.curl if operation is not None else ""
 
 
-def _read(sources: Sources | None, named: str) -> tuple[Specification | None, str]:
-    """What is described under a name or at an address; or nothing, and why."""
+def _read(sources: Sources | None, block: Block) -> tuple[Specification | None, str]:
+    """What a block shows a part of, described under a name or at an address; or nothing, and why."""
+    spec, source = str(block.attrs.get("spec") or ""), str(block.attrs.get("src") or "")
+    named = spec or source
     if not named:
         return None, "Nothing says where it is described."
     if sources is None or sources.specifications is None:
         return None, ""
-    specification = sources.specifications.get(named)
+    is_address = not spec or "/" in spec
+    asked = sources.targets.target(named) if is_address and sources.targets is not None else named
+    specification = sources.specifications.get(asked)
     if specification is None:
         return None, f"The specification {named} is being read."
     return (None, specification.trouble) if specification.trouble else (specification, "")
 
 
-def _head(block: Block, operation: Operation | None, look: Look, spot: Spot | None) -> list[Piece]:
+def _head(
+    block: Block, operation: Operation | None, look: Look, spot: Spot | None
+) -> tuple[list[Piece], list[Piece], str]:
+    """What is shown: its sort or method, what it is called or its path, and its summary."""
     attrs = block.attrs
     variant = str(attrs.get("variant") or "operation")
-    if variant == "schemas":
-        names = ", ".join(str(name) for name in attrs.get("schemas") or ())
-        return [Piece("SCHEMAS ", look.accent + Style(bold=True), spot, True), Piece(names, look.strong, spot)]
-    if variant == "file":
-        named = str(attrs.get("spec") or attrs.get("src") or "")
-        return [Piece("INTERFACE ", look.accent + Style(bold=True), spot, True), Piece(named, look.strong, spot)]
+    if variant in ("schemas", "file"):
+        named = ", ".join(str(name) for name in attrs.get("schemas") or ())
+        named = named if variant == "schemas" else str(attrs.get("spec") or attrs.get("src") or "")
+        sort = "SCHEMAS" if variant == "schemas" else "INTERFACE"
+        return [Piece(f"{sort} ", look.accent + Style(bold=True), spot, True)], [Piece(named, look.strong, spot)], ""
     method = str(attrs.get("method") or ("webhook" if variant == "webhook" else "get")).upper()
     path = str(attrs.get("path") or attrs.get("name") or "")
     struck = Style(strike=True) if operation is not None and operation.deprecated else PLAIN
-    out = [Piece(method, method_style(method, look), spot), Piece("  "), Piece(path, look.strong + struck, spot)]
-    if operation is not None and operation.summary:
-        out += [Piece("  ", PLAIN, None, True), Piece(operation.summary, look.text, None, True)]
-    return out
+    summary = operation.summary if operation is not None else ""
+    return (
+        [Piece(method, method_style(method, look), spot), Piece("  ")],
+        [Piece(path, look.strong + struck, spot)],
+        summary,
+    )
 
 
-def _bar(setting: Setting, left: list[Piece], right: list[Piece], width: int) -> Line:
-    look = setting.look
-    room = width - 1
-    tail = right if width_of(left) + width_of(right) + 2 <= room else []
-    pieces = [*padded(fit(left, room - width_of(tail), look.glyphs.more), room - width_of(tail)), *tail]
-    return Line(padded(on(look.surface, pieces), width, look.surface))
+def _bar(setting: Setting, left: list[Piece], address: list[Piece], summary: str, right: str, width: int) -> list[Line]:
+    """A line on a ground of its own, with what it is `from` at the right where that has room. No address is ever cut: one
+    that is too long goes on below, and so does the summary."""
+    look, room = setting.look, width - 1
+    tail = [Piece(right, look.muted, None, True)] if right else []
+    summed = [Piece("  ", PLAIN, None, True), Piece(summary, look.text, None, True)] if summary else []
+    rows = hanging(left, address, room)
+    if width_of(rows[-1]) + width_of(summed) <= room:
+        rows[-1] = [*rows[-1], *summed]
+    else:
+        blank = [Piece(" " * 2, PLAIN, None, True)]
+        rows += [[*blank, *row] for row in wrap(summed[1:], room - 2)]
+    if tail and width_of(rows[0]) + width_of(tail) + 2 <= room:
+        rows[0] = [*padded(rows[0], room - width_of(tail)), *tail]
+    return [Line(padded(on(look.surface, row), width, look.surface)) for row in rows]
+
+
+def hanging(left: list[Piece], address: list[Piece], width: int) -> list[list[Piece]]:
+    """A method and the whole of an address, in lines below each other where they are too long for one."""
+    hang = width_of(left) if width_of(left) <= width // 2 else 2
+    first, *rest = (
+        wrap(address, width - width_of(left)) if width_of(left) <= width // 2 else ([], *wrap(address, width - 2))
+    )
+    return [[*left, *first], *([Piece(" " * hang, PLAIN, None, True), *row] for row in rest)]
 
 
 def _operation(setting: Setting, operation: Operation, width: int) -> list[Line]:
@@ -214,8 +241,8 @@ def _every(setting: Setting, specification: Specification, width: int) -> list[L
     look, out = setting.look, []
     every = list(specification.every())
     for method, path in every[:_MOST_LISTED]:
-        pieces = [Piece(method.upper().ljust(7), method_style(method, look)), Piece(path, look.text)]
-        out.append(Line(fit(pieces, width, look.glyphs.more)))
+        left = [Piece(method.upper().ljust(8), method_style(method, look))]
+        out += [Line(row) for row in hanging(left, [Piece(path, look.text)], width)]
     if len(every) > _MOST_LISTED:
         out.append(Line([Piece(f"and {len(every) - _MOST_LISTED} more", look.muted, None, True)]))
     return out

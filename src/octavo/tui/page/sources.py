@@ -10,6 +10,7 @@ from octavo.tui.page import highlight
 from octavo.tui.page.late import Late
 
 if TYPE_CHECKING:
+    from octavo.documents import links
     from octavo.documents.openapi import Specification
     from octavo.tui.page import describing, diagrams
     from octavo.tui.page.lines import Line
@@ -46,8 +47,8 @@ class Sources:
 
     thumbnails: Late[Thumb, Small] | None = None
     """Pictures of the page, small, where they are wanted within it."""
-    specifications: Late[str, Specification] | None = None
-    """Descriptions of interfaces, by the name of their specification."""
+    specifications: Late[str | links.Target, Specification] | None = None
+    """Descriptions of interfaces, by the name they are filed under or what their address leads to."""
     operations: Late[describing.Wanted, describing.Read] | None = field(default_factory=lambda: Late(_described))
     """What blocks show of those descriptions."""
     details: Late[describing.Laid, list[Line]] | None = field(default_factory=lambda: Late(_laid, keep=20))

@@ -1,0 +1,45 @@
+"""Operations of interfaces on a page: their method and all of their address, whatever is known of the interface."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.documents.openapi import Specification
+from octavo.documents.parse import parse
+from octavo.tui.page.describing import Wanted
+from octavo.tui.page.layout import lay_out, set_block
+from octavo.tui.page.look import Look
+from octavo.tui.page.openapi import details_of
+from octavo.tui.page.setting import Folds, Setting
+
+PATH = "/organizations/{organizationId}/a-very-long-part-of-it/sites/{siteId}/share-links/{shareLinkId}"
+FORMS = {
+    "operation": f'{{% openapi-operation spec="pets" path="{PATH}" method="delete" %}}\n{{% endopenapi-operation %}}',
+    "swagger": f'{{% swagger src="../.gitbook/assets/a.yaml" path="{PATH}" method="delete" %}}\n[a](a)\n{{% endswagger %}}',
+    "openapi": f'{{% openapi src="https://a.example/b.json" path="{PATH}" method="delete" %}}\n{{% endopenapi %}}',
+    "inline": f'{{% swagger method="delete" path="{PATH}" baseUrl="" summary="S" %}}\n{{% endswagger %}}',
+    "oldest": f'{{% api-method method="delete" host="" path="{PATH}" %}}\n{{% endapi-method %}}',
+}
+
+
+def squeezed(rows: list[str]) -> str:
+    """The words of rows without the frame and the blanks around them."""
+    return "".join("".join(row.split()).strip("│╭╮╰╯─") for row in rows)
+
+
+@pytest.mark.parametrize("width", [20, 34, 46, 76, 100, 160])
+@pytest.mark.parametrize("form", FORMS)
+def test_the_method_and_the_whole_address_are_shown_though_nothing_could_be_read(form: str, width: int) -> None:
+    lines = lay_out(parse(FORMS[form]).blocks, width, Look.plain()).lines
+    assert max(line.width for line in lines) <= width
+    said = squeezed([line.text for line in lines])
+    assert said.startswith("DELETE")
+    assert PATH in said
+
+
+@pytest.mark.parametrize("width", [34, 76])
+def test_all_operations_of_a_file_are_listed_with_their_whole_addresses(width: int) -> None:
+    wanted = Wanted(Specification({"paths": {PATH: {"get": {}}, "/short": {"post": {}}}}), "file")
+    lines = details_of(Setting(Look.plain(), Folds(), set_block), wanted, None, width)
+    assert squeezed([line.text for line in lines]) == f"GET{PATH}POST/short"
+    assert max(line.width for line in lines) <= width

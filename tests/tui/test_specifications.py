@@ -1,0 +1,82 @@
+"""Reading what a file describes: JSON or YAML of strangers, in a program of its own."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from octavo.documents.specifications import LARGEST, MOST_VALUES, Unreadable, read_any
+from octavo.tui.specifications import read
+
+PARTS: dict[str, Any] = {
+    "openapi": "3.1.0",
+    "info": {"title": "Pets", "version": "1"},
+    "paths": {"/pets": {"get": {"summary": "All", "parameters": []}, "parameters": [1]}, "/none": {}},
+    "components": {"schemas": {"Pet": {"type": "object", "properties": {"a": {"b": [{}, None, 1.5]}}}}},
+    "tags": [],
+    "x": None,
+}
+
+
+async def test_a_description_is_put_together_as_it_was_written() -> None:
+    found = await read(b"\xef\xbb\xbf" + json.dumps(PARTS).encode(), "a.json")
+    assert (found.spec, found.trouble) == (PARTS, "")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"a: [", "a.yaml describes no interface that can be shown. It is not YAML: "),
+        (b"- 1", "a.yaml describes no interface that can be shown. It is no object."),
+        (b"\x00\xff", "a.yaml describes no interface that can be shown. It is not YAML: "),
+        (b"title: x", "a.yaml describes no interface that can be shown: it says neither openapi nor swagger."),
+    ],
+)
+async def test_why_a_file_describes_nothing_is_said(content: bytes, said: str) -> None:
+    assert (await read(content, "a.yaml")).trouble.startswith(said)
+
+
+async def test_what_never_ends_is_ended() -> None:
+    """Keys that bring those of others, which bring those of others, nine times each."""
+    rows = [f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}" for n in range(1, 12)]
+    bomb = "\n".join(["a0: &a0 {k: v}", *rows])
+    found = await read(bomb.encode(), "a.yaml", seconds=0.5)
+    assert found.trouble == "a.yaml is not read: it takes too long, or too much memory."
+
+
+def test_yaml_is_read_as_its_version_1_2_has_it() -> None:
+    said = (
+        "[no, on, Yes, 12:30, 2024-01-01, 2024-01-01T00:00:00Z, 010, 0o17, 0x1F, 1_000, +1.5e3, ~, true, '1', .5, <<]"
+    )
+    read_as = [
+        "no",
+        "on",
+        "Yes",
+        "12:30",
+        "2024-01-01",
+        "2024-01-01T00:00:00Z",
+        10,
+        15,
+        31,
+        "1_000",
+        1500.0,
+        None,
+        True,
+    ]
+    assert read_any(f"a: {said}\n200: {{b: &b {{c: 1}}, d: {{<<: *b}}}}\ne:") == {
+        "a": [*read_as, "1", 0.5, "<<"],
+        "200": {"b": {"c": 1}, "d": {"c": 1}},
+        "e": None,
+    }
+
+
+def test_what_names_itself_again_and_again_is_not_written_out() -> None:
+    bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
+    bomb += "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9))
+    for each in (bomb, "a: &a [*a]", "[" * 300 + "]" * 300):
+        with pytest.raises(Unreadable, match=str(MOST_VALUES)):
+            read_any(each)
+    with pytest.raises(Unreadable, match="larger than"):
+        read_any(" " * (LARGEST + 1))
