@@ -6,6 +6,7 @@ import asyncio
 from random import Random
 
 from textual import events
+from textual.binding import ActiveBinding
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
@@ -68,7 +69,7 @@ class Fingers:
 
     def _offered(self) -> str:
         """A key that is bound here."""
-        found = sorted(self._run.app.screen.active_bindings.keys() - _ENDS)
+        found = sorted(self._bound().keys() - _ENDS)
         return self._random.choice(found) if found else "enter"
 
     async def _press(self, key: str) -> None:
@@ -85,8 +86,12 @@ class Fingers:
         screen = self._run.app.screen
         if key == "enter" and type(screen).__name__ in _RUN_ANYTHING:
             return True
-        bound = screen.active_bindings.get(key)
+        bound = self._bound().get(key)
         return bound is not None and bound.binding.id in _LEAVE
+
+    def _bound(self) -> dict[str, ActiveBinding]:
+        screen = self._run.app.screen
+        return screen.active_bindings if screen.is_mounted else {}  # it says what its parts can do once it has them
 
     def _anywhere(self) -> tuple[int, int]:
         size = self._run.app.size
