@@ -17,7 +17,8 @@ from octavo.tui.themes import themes
 from tests.documents.independent_reader import lost, read
 
 WIDEST, NARROW = 2000, 40
-"""Widths in which all words are looked for: one in which none is broken, and one in which nothing stands beside another."""
+"""Widths in which all words are looked for: one in which none is broken, if its lines are not longer still, and one in which
+nothing stands beside another."""
 
 _ELEMENTS = (
     "a|abbr|b|blockquote|br|code|dd|del|details|div|dl|dt|em|figcaption|figure|font|h[1-6]|hr|i|iframe|img|ins|kbd|li|"
@@ -95,7 +96,8 @@ def faults(document: Document, widths: Sequence[int]) -> Iterator[Fault]:
                 if not look.ascii:
                     yield from _cut(lines, look, f"at {width}")
                     yield from _unlabelled(lines, look)
-    widest, narrow = (set_lines(document, width, Look.plain()) for width in (WIDEST, NARROW))
+    wide = max(WIDEST, max(map(len, document.source.split("\n"))) + 100)
+    widest, narrow = (set_lines(document, width, Look.plain()) for width in (wide, NARROW))
     for said in lost(document.source, text_of(widest), text_of(narrow)):
         yield Fault(said.line, f"not shown: {said.text}")
     yield from _raw(widest, document.source)

@@ -73,6 +73,8 @@ BLOW_UPS: dict[str, Callable[[int], str]] = {
     "cdata": lambda n: "a <![CDATA[" * n,
     "attributes": lambda n: "<a" + " b" * n + ">",
     "attributes with values": lambda n: "<div " + 'a="b" ' * n + ">",
+    "loose elements": lambda n: "<a b={{ " * n,
+    "loose elements with quotes": lambda n: "<a b='{{ \"" * n,
     "open details on a line": lambda n: "<details><summary>a</summary>" * n,
     "images in html": lambda n: '<img src="a.png">' * n,
     "figures": lambda n: '<figure><img src="a" alt=""></figure>\n\n' * n,

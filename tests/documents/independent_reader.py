@@ -22,8 +22,9 @@ _WORD = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30f
 _FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\n(?:.*?\n)??(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
 _TAKEN_OUT = re.compile(
     r"(?<!\\)\{%(?:(?!\{%).)*?%\}"  # a tag
+    r"|^[ \t]*</?[A-Z]\w*(?:\s[^<>\n]*)?>[ \t]*$"  # one of a component, as other systems have them
     r"|\$\$(?:[^$`\n]|\$(?!\$)|\n(?![ \t]*\n))+\$\$",  # a formula
-    re.DOTALL,
+    re.DOTALL | re.MULTILINE,
 )
 _HELD = re.compile(r"<!--held (\d+)-->|\ue000(\d+)\ue001")
 """What stands in the place of a tag, where a block ends, and of a formula, where none does."""
@@ -33,7 +34,7 @@ _SHOWN_OF_TAGS = re.compile(
 )
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _OWN_ID = re.compile(r"\{#[\w.:-]+\}\s*$")
-_EMOJI = re.compile(r"(?<!\w):(?=[\w+-]*[a-z+])[\w+-]+:")
+_EMOJI = re.compile(r":(?=[\w+-]*[a-z+])[\w+-]+:")
 _NOTHING = re.compile(r"&(?:amp;)?#x?NAN;", re.IGNORECASE)
 _ONLY_WORDS = re.compile(r"[\W_]+")
 
@@ -144,6 +145,9 @@ class _Reader:
                 behind = indent + behind.strip()[mark.end() :].strip()
             out.append(behind)
             self.lines.append(number)
+            if row.strip() == "</details>":  # what follows at once is markdown, not more of its block
+                out.append("")
+                self.lines.append(number)
             number += 1 + sum(self.held[int(tag or formula)].count("\n") for tag, formula in _HELD.findall(row))
         return "\n".join(out)
 
@@ -151,7 +155,7 @@ class _Reader:
         self.held.append(found[0])
         self.held_at.append(self.source.count("\n", 0, self.first + found.start()) + 1)
         number = len(self.held) - 1
-        return f"<!--held {number}-->" if found[0].startswith("{%") else f"\ue000{number}\ue001"
+        return f"\ue000{number}\ue001" if found[0].startswith("$$") else f"<!--held {number}-->"
 
     def _put_back(self, text: str) -> str:
         return _HELD.sub(lambda mark: self.held[int(mark[1] or mark[2])], text)
@@ -210,7 +214,7 @@ class _Reader:
             self.is_fallback = not found[1] and is_elsewhere and f"end{found[2]}" in self.source
         if found := _REFS.match(tag):
             self.is_ref = not found[1]
-        for match in _SHOWN_OF_TAGS.finditer(tag):
+        for match in _SHOWN_OF_TAGS.finditer(tag) if tag.startswith("{%") else ():
             self.text += html.unescape(_ESCAPE.sub(r"\1", match[2] or match[3] or ""))
             self._end()
 

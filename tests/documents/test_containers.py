@@ -99,6 +99,10 @@ CASES = {
         "embed [url=https://a.b] caption",
     ),
     "embed with caption attribute": ('{% embed url="https://a.b" caption="c" %}', "embed [url=https://a.b] c"),
+    "value that ends with a backslash": (
+        '{% embed url="https://a.b\\\\" caption="c \\"d\\" e" %}',
+        'embed [url=https://a.b\\] c "d" e',
+    ),
     "embed alone": ('{% embed url="https://a.b" %}\n\nafter', "embed [url=https://a.b]\nparagraph after"),
     "file": (
         '{% file src="x.pdf" %}\ncap\n{% endfile %}\n\n{% file src="y" caption="" %}',

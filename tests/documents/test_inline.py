@@ -66,6 +66,10 @@ from tests.documents.outline import inline
         ),
         ('<code class="expression">space.vars.x</code>', "<expression|space.vars.x>"),
         ("Use <token>, <your key> or <b>b</b><x-y>z</x-y>", "Use <token>, <your key> or  <bold|b> z"),
+        (
+            "x <img src='a.png' style={{ width: '50%' }} alt=\"i\"/> z, <b = c> and <x y={{z: 1}}>",
+            "x  <image;src=a.png|i>  z, <b = c> and <x y={{z: 1}}>",
+        ),
         ("x ![T&#xE5; *b* `c`](a.png)", "x  <image;src=a.png|Tå b c>"),
         ("x ![alt](a.png)", "x  <image;src=a.png|alt>"),
         ('x <img src="a.png" alt="i" data-size="line">', "x  <image;src=a.png,size=line|i>"),

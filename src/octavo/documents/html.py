@@ -22,6 +22,7 @@ _PIECE = re.compile(
 _CLOSING = re.compile(r"</([a-zA-Z][\w-]*+)")
 _PLACEHOLDER = re.compile(r"<([a-zA-Z][\w-]*+)(?:[ \t]++[\w.-]++)*+[ \t]*+>")
 _ATTRIBUTE = re.compile(r"""([a-zA-Z_:@*\[(#.][^\s=/>"']*+)(?:\s*+=\s*+(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]++)))?""")
+_LOOSE = re.compile(r"<([a-zA-Z][\w-]*+)\s++[\w:@-]++=")
 _SPACE = re.compile(r"[ \t\n\r\f]+")
 ENTITY_OF_NOTHING = re.compile(r"\\?&#x?NAN;", re.IGNORECASE)
 _UNSEEN_IN_ADDRESSES = dict.fromkeys(map(ord, "\t\n\r"))
@@ -90,6 +91,12 @@ def element_end(text: str, position: int) -> int | None:
     """Where the tag ends that begins at a position, if there is one."""
     match = _PIECE.match(text, position)
     return match.end() if match and match["name"] else None
+
+
+def loose_end(text: str, position: int) -> int | None:
+    """Where the tag of an element of HTML ends that begins at a position and has an attribute, whatever its value is."""
+    match = _LOOSE.match(text, position)
+    return element_end(text, position) if match and match[1].lower() in _NAMES_OF_HTML else None
 
 
 def _element(match: re.Match[str]) -> Element:

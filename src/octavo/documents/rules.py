@@ -18,7 +18,7 @@ from octavo.documents.blocks import Diagnostic
 from octavo.documents.caps import ROW, rows
 from octavo.documents.containers import is_known
 from octavo.documents.emphasis import closed_behind_a_blank
-from octavo.documents.html import ENTITY_OF_NOTHING, element_end
+from octavo.documents.html import ENTITY_OF_NOTHING, element_end, loose_end
 from octavo.documents.html_rule import html_block
 from octavo.documents.pauses import breathe
 from octavo.documents.tags import Tag, TagScanner
@@ -58,6 +58,7 @@ def parser() -> MarkdownIt:
     markdown.inline.ruler.before("escape", "entity_of_nothing", _entity_of_nothing)
     markdown.inline.ruler.before("escape", "trailing_break", _trailing_break)
     markdown.inline.ruler.before("html_inline", "placeholder", _placeholder)
+    markdown.inline.ruler.after("html_inline", "loose_element", _loose_element)
     markdown.inline.ruler.before("link", "many_brackets", _many_brackets)
     markdown.inline.ruler2.after("balance_pairs", "closed_behind_a_blank", closed_behind_a_blank)
     return markdown
@@ -230,6 +231,18 @@ def _long_element(state: StateInline, silent: bool) -> bool:
     if state.src.find(">", state.pos, state.pos + ROW) >= 0:
         return False
     end = element_end(state.src, state.pos)
+    if end is None or end > state.posMax:
+        return False
+    if not silent:
+        state.push("html_inline", "", 0).content = state.src[state.pos : end]
+    state.pos = end
+    return True
+
+
+def _loose_element(state: StateInline, silent: bool) -> bool:
+    """An element of HTML with attributes that CommonMark does not know, as of other systems: `style={{ width: '50%' }}`.
+    Browsers take it for one too."""
+    end = loose_end(state.src, state.pos)
     if end is None or end > state.posMax:
         return False
     if not silent:

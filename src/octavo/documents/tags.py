@@ -140,12 +140,20 @@ def _read_value(source: str, position: int, limit: int) -> tuple[str, int]:
         bare = _BARE.match(source, position, limit)
         return (_clean(bare[0]), bare.end()) if bare else ("", position)
     for closer in _QUOTE[opener].finditer(source, position + 1, limit):
-        if source[closer.start() - 1] != "\\" and _AFTER_VALUE.match(source, closer.end(), limit):
+        if not _is_escaped(source, closer.start(), position) and _AFTER_VALUE.match(source, closer.end(), limit):
             return _clean(source[position + 1 : closer.start()]), closer.end()
     end = source.find("%}", position, limit)
     if end < 0:
         return "", limit
     return _clean(source[position + 1 : end].strip(" -\"'\u201c\u201d")), end
+
+
+def _is_escaped(source: str, position: int, first: int) -> bool:
+    """Whether an odd number of backslashes stands before a place: two of them are one that is written out."""
+    before = position
+    while before > first and source[before - 1] == "\\":
+        before -= 1
+    return (position - before) % 2 == 1
 
 
 def _clean(value: str) -> str:
