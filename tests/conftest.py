@@ -6,13 +6,19 @@ widgets are parsed once, not again for each of the hundreds of apps. Widgets dra
 terminal; that is not cut into what a terminal is sent, since Textual throws this away where there is none (apps that
 have one are programs of their own here, and what a test looks at is drawn and cut for it). What was imported and
 collected before the first test is no garbage as long as tests run, and not looked through for it.
+
+And what the app goes on after, a bug in showing one block, is none that a test goes on after, unless it asks for `faults`.
 """
 
 from __future__ import annotations
 
 import gc
+import logging
 from asyncio import sleep
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
 from textual import _wait, strip
 from textual._compositor import Compositor
 from textual._context import visible_screen_stack
@@ -26,6 +32,8 @@ from textual.message_pump import MessagePump
 from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widget import Widget
+
+from octavo.tui.crash import Faults, faults_kept
 
 _wait.SLEEP_GRANULARITY = 0.005
 _wait.SLEEP_IDLE = 0.001
@@ -67,6 +75,28 @@ def _drawn(
 
 
 Compositor.render_update = _drawn  # type: ignore[assignment]  # of a library, for all of its apps
+
+
+class _Raising(logging.Handler):
+    """A bug in showing a block ends a test, as it would end the app if nobody caught it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info and record.exc_info[1]:
+            raise record.exc_info[1]
+
+
+RAISING = _Raising()
+logging.getLogger("octavo").addHandler(RAISING)
+
+
+@pytest.fixture
+def faults(tmp_path: Path) -> Iterator[Faults]:
+    """What becomes of bugs in showing blocks for who uses the app: it goes on, and keeps reports of them."""
+    logging.getLogger("octavo").removeHandler(RAISING)
+    with faults_kept(tmp_path / "faults") as kept:
+        yield kept
+    logging.getLogger("octavo").addHandler(RAISING)
+
 
 _wait_for = Pilot._wait_for_screen
 

@@ -57,6 +57,7 @@ def run(options: argparse.Namespace) -> int:
         from octavo.cli.sessions import Ways
         from octavo.tui import graphics
         from octavo.tui.app import Octavo
+        from octavo.tui.crash import faults_kept
 
         graphics.ask(os.environ)
         try:
@@ -64,11 +65,13 @@ def run(options: argparse.Namespace) -> int:
         except (ValueError, OSError) as error:
             raise Failure(str(error), FAILED) from error
         app = Octavo(settings, Ways(settings, opening.origin, os.environ, opening.greeting), session, picture=picture)
-        app.run()
+        with faults_kept(settings.state_folder) as faults:
+            app.run()
     finally:
         if picture is not None:
             picture.take_down()
-    tell_left_out(opening.left_out)
+    unseen = "a part of a page could not be shown, which is a bug in Octavo. The details are in"
+    tell_left_out([*opening.left_out, *(f"{unseen} {report}" for report in faults.reports)])
     return app.return_code or 0
 
 

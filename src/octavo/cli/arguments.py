@@ -40,7 +40,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def tell_left_out(sentences: Sequence[str]) -> None:
-    """Say on stderr what of a folder could not be loaded as it is."""
+    """Say on stderr what could not be loaded, or not be shown, as it is."""
     if sentences:
         sys.stderr.write("".join(f"octavo: {each}\n" for each in sentences))
 

@@ -1,11 +1,13 @@
-"""The crash report: no local variables, no keys, in a file of its own (K9)."""
+"""The reports of bugs, of those that end the app and of others: no local variables, no keys, each in a file of its own (K9)."""
 
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import traceback
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rich.text import Text
@@ -28,6 +30,40 @@ def report_crash(folder: Path, error: BaseException) -> Text:
     except OSError as refused:
         where = f"The details could not be written: {refused.strerror}"
     return Text(f"Octavo ended: {said}\n{where}\nNothing you typed is lost: drafts and unsent comments are kept.\n")
+
+
+class Faults(logging.Handler):
+    """Writes the bugs after which the app goes on to files as it does with crashes, those of one place in the code once."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.reports: list[Path] = []
+        """The files that were written."""
+        self._folder = folder
+        self._told: set[tuple[type[BaseException], str, int]] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        if error is None:
+            return
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = type(error), last.filename, last.lineno or 0
+        if place not in self._told:
+            self._told.add(place)
+            report = f"{record.getMessage()}\n{''.join(traceback.format_exception(error))}"
+            with suppress(OSError):  # what cannot be kept is no reason to end
+                self.reports.append(_write(self._folder, text(redact(report))))
+
+
+@contextmanager
+def faults_kept(folder: Path) -> Iterator[Faults]:
+    """Keep reports of what could not be shown in `folder`."""
+    faults, log = Faults(folder), logging.getLogger("octavo")
+    log.addHandler(faults)
+    try:
+        yield faults
+    finally:
+        log.removeHandler(faults)
 
 
 def _write(folder: Path, report: str) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from operator import is_
 
@@ -12,6 +13,7 @@ from octavo.tui.page.change_code import changed_code, changed_source
 from octavo.tui.page.change_tables import changed_table
 from octavo.tui.page.change_words import about, gutter, hanging, note, notes, settings, signs_of, words
 from octavo.tui.page.diff_units import DiffUnit
+from octavo.tui.page.faults import guarded, unset
 from octavo.tui.page.lines import Line, Piece, Spot, cells, fit, squeezed, width_of
 from octavo.tui.page.look import Look
 from octavo.tui.page.prose import mark_of
@@ -40,6 +42,12 @@ def guess(unit: DiffUnit) -> int:
 
 def set_diff_unit(setting: Setting, unit: DiffUnit, room: Room) -> list[Line]:
     """The lines of a unit, the gutter included."""
+    block = unit.block or Block(unit.kind)
+    instead = partial(unset, block, setting.written, setting.look, max(room.width, NARROWEST))
+    return guarded(lambda: _set(setting, unit, room), instead)
+
+
+def _set(setting: Setting, unit: DiffUnit, room: Room) -> list[Line]:
     look, width = setting.look, room.width
     space = [] if unit.tight else [Line([]) if unit.kind in ("title", "fold", "label") else blank(room, look)]
     match unit.kind:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from octavo.documents.blocks import Block
 from octavo.tui.page.cursor_pane import Stop
 from octavo.tui.page.diff_units import Changes, Unfolding
-from octavo.tui.page.pane import Anchor
+from octavo.tui.page.galley import Anchor
 from octavo.tui.page.threads import ThreadLine
 from octavo.tui.page.two_sides import TwoSided
 from octavo.tui.page.whereabouts import Whereabouts

@@ -17,6 +17,7 @@ from octavo.tui.page.compared import Compared
 from octavo.tui.page.cursor_pane import Stop
 from octavo.tui.page.diff_going import GoingAbout
 from octavo.tui.page.diff_units import Changes, DiffUnit, Unfolding
+from octavo.tui.page.faults import written_in
 from octavo.tui.page.finding import Finder
 from octavo.tui.page.galley import Galley
 from octavo.tui.page.layout import set_block
@@ -25,6 +26,7 @@ from octavo.tui.page.page_parts import LinkFollowed
 from octavo.tui.page.reader import motions
 from octavo.tui.page.setting import Folds, Setting
 from octavo.tui.page.side_by_side import BETWEEN, Room
+from octavo.tui.page.slices import whole_of
 from octavo.tui.page.sources import Sources
 from octavo.tui.page.threads import ThreadLine
 from octavo.tui.page.two_sides import Layout
@@ -186,7 +188,7 @@ class DiffView(GoingAbout):
         layout, most = self.layout_now, max(24, width - 4)
         is_split = layout == "sides"
         room = Room.of(min(2 * WIDEST + BETWEEN if is_split else WIDEST, most), split=is_split)
-        setting = Setting(self.look, self.folds, set_block, room=room.side, sources=self.sources)
+        setting = Setting(self.look, self.folds, set_block, room=room.side, sources=self.sources, written=self.written)
         if self.compared is None:
             self.changed = Changes()
         elif self.shows_source:
@@ -196,6 +198,12 @@ class DiffView(GoingAbout):
         else:
             self.changed = changes(self.compared.diff, self.unfolding, self.threads, self._title, side_by_side=is_split)
         return Galley(self.changed.units, guess, self.completed(lambda unit: set_diff_unit(setting, unit, room)))
+
+    def written(self, block: Block) -> str:
+        if self.compared is None:
+            return ""
+        document = self.compared.old if self.compared.is_old(whole_of(block)) else self.compared.new
+        return written_in(document.source, block)
 
     def before_painting(self) -> None:
         super().before_painting()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from octavo.tui.page.lines import Line
 
@@ -12,6 +12,17 @@ U = TypeVar("U")
 _TOGETHER = 256
 KEPT, KEPT_LINES = 600, 2500
 """How many units keep their lines, and how many lines they keep, but for the last set. All keep their heights."""
+
+
+class Anchor(NamedTuple):
+    """What stands at the top: the unit, the key of the block there, how far below the first line of the block and
+    of the unit the top is, and the width in which it was."""
+
+    unit: int
+    key: str = ""
+    offset: int = 0
+    place: int = 0
+    width: int = 0
 
 
 class Galley(Generic[U]):
@@ -86,8 +97,12 @@ class Galley(Generic[U]):
         if found is not None:
             self._lines.move_to_end(index)
             return found
-        lines = self._lines[index] = self._set_unit(self.units[index])
-        self._count += len(lines)
+        return self.put(index, self._set_unit(self.units[index]))
+
+    def put(self, index: int, lines: list[Line]) -> list[Line]:
+        """Give a unit its lines, instead of those it has."""
+        self._count += len(lines) - len(self._lines.pop(index, ()))
+        self._lines[index] = lines
         while len(self._lines) > KEPT or (self._count > KEPT_LINES and len(self._lines) > 1):
             self._count -= len(self._lines.popitem(last=False)[1])
         self._sums[index // _TOGETHER] += len(lines) - self._heights[index]

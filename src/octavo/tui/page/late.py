@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
+from functools import partial
 from typing import Generic, TypeVar
+
+from octavo.tui.page.faults import guarded
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -61,7 +65,8 @@ class Late(Generic[K, V]):
         try:
             while self._wanted and not (found and time.monotonic() - begun > AT_ONCE):
                 key = next(iter(self._wanted))
-                value = self._known[key] = await self._find(key)
+                (found_out,) = await asyncio.gather(self._find(key), return_exceptions=True)
+                value = self._known[key] = guarded(partial(_got, found_out), lambda: None)
                 self._wanted.pop(key, None)
                 found = found or value is not None
         finally:
@@ -69,3 +74,10 @@ class Late(Generic[K, V]):
         while len(self._known) > self._keep:
             self._known.popitem(last=False)
         return found
+
+
+def _got(result: V | BaseException | None) -> V | None:
+    """What was found, or what ended the search."""
+    if isinstance(result, BaseException):
+        raise result
+    return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from octavo.documents.blocks import Block
@@ -15,8 +16,9 @@ from octavo.tui.page import (
     prose,
     tables,
 )
-from octavo.tui.page.lines import Hot, Line, hots_of, squeezed
-from octavo.tui.page.look import Look
+from octavo.tui.page.faults import guarded, unset, written_in
+from octavo.tui.page.lines import Hot, Line, hots_of, segments, squeezed
+from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.page_parts import too_big
 from octavo.tui.page.setting import NARROWEST, Folds, Setting, gap
 from octavo.tui.page.slices import begins, cut_of, ends, is_diagram, slices
@@ -104,6 +106,16 @@ class Layout(NamedTuple):
 
 def set_block(setting: Setting, block: Block, width: int) -> list[Line]:
     """The lines of one block; of a kind nobody knows, all that it holds in a box with its name."""
+    within = setting.within
+
+    def instead() -> list[Line]:
+        setting.within = within
+        return unset(block, setting.written, setting.look, max(width, NARROWEST))
+
+    return guarded(lambda: _set(setting, block, width), instead)
+
+
+def _set(setting: Setting, block: Block, width: int) -> list[Line]:
     setter = _diagram if begins(block) and is_diagram(block) else _SETTERS.get(block.kind)
     if setter is None:
         setter = media.unknown if block.kind == "unknown" or not block.children else _children
@@ -127,17 +139,27 @@ def _children(setting: Setting, block: Block, width: int) -> list[Line]:
 
 def units(blocks: Iterable[Block], before: Block | None = None) -> Iterator[Unit]:
     """Blocks of the top level of a page as units, with the blank lines between them; `before`: the block above them. They
-    are cut as they are asked for."""
+    are cut as they are asked for. What is left of one that cannot be cut is set as it is."""
     for block in blocks:
-        if (parts := too_big(block)) is not None:
-            yield from units(parts, before)
-            continue
-        space = 0 if before is None or block.kind == "source" else gap(before, block)
+        cut, whole = _cut(block, before), Unit(block)
+        while (unit := guarded(partial(next, cut, None), partial(_itself, whole))) is not None:
+            yield unit
         before = block
-        for part in slices(block):
-            rows, letters = _size(part, is_whole=part is block)
-            yield Unit(block, space, part if part is not block else None, space + rows, letters)
-            space = 0
+
+
+def _itself(unit: Unit) -> Unit | None:
+    return unit
+
+
+def _cut(block: Block, before: Block | None) -> Iterator[Unit]:
+    if (parts := too_big(block)) is not None:
+        yield from units(parts, before)
+        return
+    space = 0 if before is None or block.kind == "source" else gap(before, block)
+    for part in slices(block):
+        rows, letters = _size(part, is_whole=part is block)
+        yield Unit(block, space, part if part is not block else None, space + rows, letters)
+        space = 0
 
 
 def set_unit(setting: Setting, unit: Unit, width: int) -> list[Line]:
@@ -168,6 +190,13 @@ def _size(block: Block, *, is_whole: bool) -> tuple[int, int]:
     return max(1, last.lines[1] - block.lines[0]), 0
 
 
+def _set_and_tried(setting: Setting, unit: Unit, width: int) -> list[Line]:
+    lines = set_unit(setting, unit, width)
+    for line in lines:
+        segments(line.pieces, PLAIN)
+    return lines
+
+
 def stops(lines: Sequence[Line], first: int = 0) -> list[tuple[int, int, Block]]:
     """First line, last line and block of each run of lines that are about one block."""
     out: list[tuple[int, int, Block]] = []
@@ -188,12 +217,17 @@ def stops(lines: Sequence[Line], first: int = 0) -> list[tuple[int, int, Block]]
     return once
 
 
-def lay_out(blocks: Iterable[Block], width: int, look: Look, folds: Folds | None = None, *, room: int = 0) -> Layout:
-    """All of `blocks` in `width` cells; wide tables and code at the top level may take `room`."""
-    setting = Setting(look, folds or Folds(), set_block, room=room)
+def lay_out(
+    blocks: Iterable[Block], width: int, look: Look, folds: Folds | None = None, *, room: int = 0, source: str = ""
+) -> Layout:
+    """All of `blocks` in `width` cells; wide tables and code at the top level may take `room`. `source`: where they stand.
+    Others paint the lines, so it is seen here whether that can be done."""
+    written = partial(written_in, source)
+    setting = Setting(look, folds or Folds(), set_block, room=room, written=written)
     lines: list[Line] = []
     for unit in units(blocks):
-        set_lines = set_unit(setting, unit, width)
+        instead = partial(unset, unit.block, written, look, max(width, NARROWEST))
+        set_lines = guarded(partial(_set_and_tried, setting, unit, width), instead)
         lines += set_lines if lines else set_lines[unit.gap :]
     block_lines = stops(lines)
     anchors = {

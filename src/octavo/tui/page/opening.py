@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from octavo.documents.blocks import Block
 from octavo.tui.page.addresses import Leads, leads
+from octavo.tui.page.galley import Anchor
 from octavo.tui.page.lines import Hot
 from octavo.tui.page.marked import Marked
 from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
-from octavo.tui.page.pane import Anchor
 from octavo.tui.page.setting import Folds, tab_slug, trail
 from octavo.tui.page.whereabouts import Whereabouts
 

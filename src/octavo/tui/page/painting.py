@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from rich.cells import set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from octavo.tui.page.faults import guarded
 from octavo.tui.page.lines import Line, cells, segments
 from octavo.tui.scrolling import let_go
 
@@ -23,6 +25,15 @@ def painted(line: Line, margin: int, width: int, base: Style) -> Strip:
     room = [Segment(" " * (width - used), base)] if used <= width else []
     strip = Strip([*parts, *room], max(used, width)).crop(0, width)
     return let_go([strip], filtered=False)[0]
+
+
+def unpaintable(rows: Iterable[tuple[int, int, Line]], paint: Callable[[int, Line], Strip]) -> set[int]:
+    """The units of rows of which one cannot be painted."""
+
+    def is_painted(unit: int, line: Line) -> bool:
+        return paint(unit, line) is not None
+
+    return {unit for unit, _, line in rows if not guarded(partial(is_painted, unit, line), bool)}
 
 
 def over(strip: Strip, at: int, text: str, style: Style) -> Strip:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich.segment import Segment
 from rich.style import Style
@@ -16,27 +16,19 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.timer import Timer
 
+from octavo.documents.blocks import Block
 from octavo.tui.commands import Explained
-from octavo.tui.page.galley import Galley
+from octavo.tui.page.faults import unset
+from octavo.tui.page.galley import Anchor, Galley
 from octavo.tui.page.layout import stops
 from octavo.tui.page.lines import Line
 from octavo.tui.page.look import Look
-from octavo.tui.page.painting import painted
+from octavo.tui.page.painting import painted, unpaintable
+from octavo.tui.page.setting import NARROWEST
 from octavo.tui.scrolling import Scrolling, let_go
 
 SYNC = 0.5
 """Seconds between two times that one is told how long all is: to be told paints everything anew."""
-
-
-class Anchor(NamedTuple):
-    """What stands at the top: the unit, the key of the block there, how far below the first line of the block and
-    of the unit the top is, and the width in which it was."""
-
-    unit: int
-    key: str = ""
-    offset: int = 0
-    place: int = 0
-    width: int = 0
 
 
 class GalleyPane(Explained, Scrolling, can_focus=True, inherit_bindings=False):
@@ -128,6 +120,10 @@ class GalleyPane(Explained, Scrolling, can_focus=True, inherit_bindings=False):
 
     def relaid(self) -> None:
         """Lines are others than before."""
+
+    def written(self, block: Block) -> str:
+        """How a block stands in the source, as far as that is known."""
+        return ""
 
     def set_ahead(self, seconds: float) -> bool:
         """Set units from the one on show on, for so long. True when none near is left."""
@@ -340,7 +336,7 @@ class GalleyPane(Explained, Scrolling, can_focus=True, inherit_bindings=False):
             return self._frame
         ground = self.ground
         total = self.galley.total
-        self.rows_on_show = self.galley.between(top, top + height)
+        self.rows_on_show = self._rows_painted(top, width, ground)
         self.before_painting()
         frame = [self._row(row, y, width, ground) for y, row in enumerate(self.rows_on_show)]
         if not self.rows_on_show and not len(self.galley):
@@ -354,6 +350,19 @@ class GalleyPane(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         if self.galley.total != total:
             self.sync_soon()
         return frame
+
+    def _rows_painted(self, top: int, width: int, ground: Style) -> list[tuple[int, int, Line]]:
+        """The rows from `top` on. A unit of which one cannot be painted is shown as it is written."""
+        done: set[int] = set()
+        while True:
+            rows = self.galley.between(top, top + self.size.height)
+            faulty = unpaintable(rows, lambda unit, line: self.painted_line(unit, line, width, ground)) - done
+            if not faulty:
+                return rows
+            for unit in faulty:
+                block = self.galley.units[unit].block or Block("change")
+                self.galley.put(unit, unset(block, self.written, self.look, max(NARROWEST, width - 2 * self.margin)))
+            done |= faulty
 
     def _row(self, row: tuple[int, int, Line], y: int, width: int, ground: Style) -> Strip:
         unit, place, line = row

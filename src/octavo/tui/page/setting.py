@@ -129,6 +129,8 @@ class Setting:
     """Cells a wide block at the top of the page may take; deeper ones keep to the width they are given."""
     whole_code: bool = False
     """Code is never broken into lines of its own, whatever it says about itself."""
+    written: Callable[[Block], str] = field(default=lambda block: "")
+    """How a block stands in the source, as far as that is known."""
     ruled: bool = True
     """Headings have rules below them."""
     tinted: bool = False
@@ -138,6 +140,15 @@ class Setting:
     sources: Sources | None = None
     _known: dict[tuple[str, int, int], tuple[Block, Any]] = field(default_factory=dict)
     """What `known` was told, with the blocks, so that no other gets the identity of one that is gone."""
+
+    @property
+    def within(self) -> tuple[int, int, bool, bool]:
+        """What is said here of where the next block stands, to be put back where a block was left midway."""
+        return self.depth, self.list_depth, self.tinted, self.ruled
+
+    @within.setter
+    def within(self, where: tuple[int, int, bool, bool]) -> None:
+        self.depth, self.list_depth, self.tinted, self.ruled = where
 
     def flow(
         self, blocks: Iterable[Block], width: int, *, tight: bool = False, above: Block | None = None

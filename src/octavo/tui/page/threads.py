@@ -109,7 +109,8 @@ def _said(name: list[Piece], text: str, look: Look, width: int) -> list[list[Pie
         blocks = blocks[1:]
     elif name:
         lines = [name]
-    more = lay_out(blocks, width, look).lines if blocks and len(lines) < _MOST_LINES else []
+    source = text[:_MOST_TEXT]
+    more = lay_out(blocks, width, look, source=source).lines if blocks and len(lines) < _MOST_LINES else []
     lines += [[]] * bool(lines and more) + [line.pieces for line in more]
     if len(lines) > _MOST_LINES or len(text) > _MOST_TEXT:
         lines = [*lines[: _MOST_LINES - 1], [Piece(look.glyphs.more, look.muted, None, True)]]

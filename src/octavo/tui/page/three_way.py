@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -17,6 +18,7 @@ from octavo.tui.page.content_state import Stateful
 from octavo.tui.page.contested import Passage, Shown
 from octavo.tui.page.cursor_pane import Stop
 from octavo.tui.page.diff_units import DiffUnit
+from octavo.tui.page.faults import guarded, unset
 from octavo.tui.page.finding import Finder
 from octavo.tui.page.galley import Galley
 from octavo.tui.page.layout import set_block
@@ -159,7 +161,7 @@ class ThreeWay(Stateful):
         self.margin = 2
         inner = min(WIDEST, max(24, width - 4))
         setting = Setting(self.look, self.folds, set_block, room=inner)
-        return Galley(self._units(), _guess, lambda unit: self._set(setting, unit, inner))
+        return Galley(self._units(), _guess, lambda unit: self._guarded(setting, unit, inner))
 
     def _units(self) -> list[_Unit]:
         units: list[_Unit] = []
@@ -194,6 +196,10 @@ class ThreeWay(Stateful):
                         units.append(_Unit("label", words=from_this))
                     units.append(_Unit("around", each.block, each))
         return units
+
+    def _guarded(self, setting: Setting, unit: _Unit, width: int) -> list[Line]:
+        block = unit.block or Block(unit.kind)
+        return guarded(partial(self._set, setting, unit, width), partial(unset, block, self.written, self.look, width))
 
     def _set(self, setting: Setting, unit: _Unit, width: int) -> list[Line]:
         look = self.look

@@ -16,13 +16,13 @@ from octavo.documents.blocks import Block, Document, Run, words
 from octavo.tui.page.arriving import STILL, Arriving, Head, Wanted
 from octavo.tui.page.cursor_pane import Bring, Stop
 from octavo.tui.page.cutting import Cutting
+from octavo.tui.page.faults import written_in
 from octavo.tui.page.finding import Find, Finder
-from octavo.tui.page.galley import Galley
+from octavo.tui.page.galley import Anchor, Galley
 from octavo.tui.page.layout import Unit, guess, set_block, set_unit, units
 from octavo.tui.page.marked import MARK
 from octavo.tui.page.opening import Here
 from octavo.tui.page.page_parts import ThreadMarks, same_title, source_blocks
-from octavo.tui.page.pane import Anchor
 from octavo.tui.page.reader import motions
 from octavo.tui.page.reading_keys import READING_KEYS
 from octavo.tui.page.setting import Folds, Setting, trail
@@ -242,11 +242,15 @@ class PageView(Tabling, Arriving):
             room=room if width >= 60 else max(room, width - 4),
             whole_code=self._measure == 2,
             sources=self.sources,
+            written=self.written,
         )
         self.measure = measure
         self._margins: dict[int, int] = {}
         set_one = self.completed(lambda unit: set_unit(setting, unit, measure))
         return Galley(self._units(), lambda unit: guess(unit, measure), set_one)
+
+    def written(self, block: Block) -> str:
+        return written_in(self.document.source, block) if self.document is not None else ""
 
     def top_blocks(self, blocks: Sequence[Block], head: Head, *, whole: bool) -> list[Block]:
         title, description = head

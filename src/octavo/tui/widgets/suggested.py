@@ -75,7 +75,7 @@ class Suggested:
         def words(end: int) -> None:
             text = "\n".join(written[start:end])
             if text.strip():
-                out.extend(lay_out(parse(text).blocks, width, look).lines)
+                out.extend(lay_out(parse(text).blocks, width, look, source=text).lines)
                 out.append(Line([]))
 
         for each in found:

@@ -240,7 +240,8 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         if self.comment is not None and self.at is not None:
             body = self._suggested.lines(self.at, self.comment, message, room, look)
         if body is None:
-            body = lay_out(parse(message.body.text or "(no words)").blocks, room, look).lines
+            text = message.body.text or "(no words)"
+            body = lay_out(parse(text).blocks, room, look, source=text).lines
         lines += [Line([Piece(" " * (indent + 2)), *line.pieces]) for line in body]
         if message.reactions:
             said = "  ".join(f"{emoji(each.emoji)} {each.count}" for each in message.reactions)

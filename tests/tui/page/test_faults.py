@@ -1,0 +1,183 @@
+"""A block that could not be set, or not be painted, is a box with its source: the rest of the page is there, and keys work.
+
+What fails here is not as the model says: that is what a bug in reading a page would look like.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from octavo.documents.blocks import Block, Document, Run
+from octavo.documents.diff import diff
+from octavo.documents.parse import parse
+from octavo.tui.crash import Faults
+from octavo.tui.page.compared import Compared
+from octavo.tui.page.diff_view import DiffView
+from octavo.tui.page.faults import guarded
+from octavo.tui.page.late import Late
+from octavo.tui.page.layout import lay_out
+from octavo.tui.page.lines import Line, Piece
+from octavo.tui.page.look import Look
+from octavo.tui.page.threads import ThreadLine
+from octavo.tui.page.view import PageView
+from tests.tui.page.panes import PaneApp, bar_at, screen
+
+SOURCE = """# Tides
+
+First words, about gb_api_abcdefgh.
+
+{% hint style="info" %}
+Before it.
+
+The words that fail.
+
+Behind it.
+{% endhint %}
+
+| a | b |
+| - | - |
+| 1 | 2 |
+
+Last words.
+"""
+NO_ADDRESS: Any = 7
+FAILS = "The words that fail."
+"""Of a link whose address is a number: it can be found and told, but not set."""
+
+
+def broken(source: str = SOURCE) -> Document:
+    """The page, with words in its hint that fail."""
+    document = parse(source)
+
+    def with_fault(block: Block) -> Block:
+        if block.plain() == FAILS and not block.children:
+            return block._replace(runs=(Run(FAILS, link=NO_ADDRESS),))
+        return block._replace(children=tuple(map(with_fault, block.children)))
+
+    return document._replace(blocks=tuple(map(with_fault, document.blocks)))
+
+
+async def test_a_block_that_cannot_be_set_is_a_box_with_its_source_and_all_else_works(faults: Faults) -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(60, 40)) as pilot:
+        app.pane.show(broken(), key="p")
+        await pilot.pause()
+        shown = screen(app.pane)
+        for words in ("Tides", "First words", "Before it.", "Behind it.", "1   2", "Last words."):
+            assert words in shown
+        assert "paragraph, as it is written" in shown
+        assert FAILS in shown
+        await pilot.press(*["right_parenthesis"] * 4)
+        assert any("paragraph, as it is written" in row for row in bar_at(app.pane))
+        await pilot.press("slash", *"last", "enter", "escape", "z", "G", "backslash")
+        assert "{% hint" in screen(app.pane)
+        await pilot.resize_terminal(100, 20)
+        await pilot.press("backslash", "g")
+        assert "Tides" in screen(app.pane)
+    (report,) = faults.reports
+    said = report.read_text()
+    assert "in inline_parts" in said
+    assert "First words" not in said
+    assert report.stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_block_that_cannot_be_painted_is_a_box_with_its_source_and_keys_work(faults: Faults) -> None:
+    app = PaneApp(PageView())
+    no_style: Any = "none"
+    async with app.run_test(size=(60, 20)) as pilot:
+        app.pane.show(parse(SOURCE), key="p")
+        await pilot.pause()
+        app.pane.galley.put(1, [Line([Piece("unseen", no_style)]), *app.pane.galley.lines(1)])
+        app.pane.repaint()
+        await pilot.pause()
+        shown = screen(app.pane)
+        assert "paragraph, as it is written" in shown
+        assert "First words, about" in shown
+        assert "unseen" not in shown
+        await pilot.press("G", "slash", *"last", "enter")
+        assert "Last words." in screen(app.pane)
+    assert len(faults.reports) == 1
+
+
+async def test_a_change_that_cannot_be_set_is_a_box_in_the_diff_and_all_else_works(faults: Faults) -> None:
+    old, new = parse(SOURCE.replace("Last words.", "Words.")), broken(SOURCE.replace("Before", "After"))
+    app = PaneApp(DiffView())
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.pane.show(Compared(diff(old, new), old, new), key="p", threads={"": [ThreadLine("Ada", "now", "Hm.")]})
+        await pilot.pause()
+        assert FAILS in screen(app.pane)
+        assert "as it is written" in screen(app.pane)
+        for keys in (("n", "n", "n"), ("vertical_line",), ("equals_sign", "equals_sign"), ("backslash", "backslash")):
+            await pilot.press(*keys)
+            assert "Last words." in screen(app.pane) or "Words." in screen(app.pane)
+    assert faults.reports
+
+
+def test_a_block_of_a_comment_that_cannot_be_set_is_a_box_with_its_source(faults: Faults) -> None:
+    lines = lay_out(broken().blocks, 50, Look.plain(), source=SOURCE).lines
+    shown = "\n".join(line.text for line in lines)
+    assert "paragraph, as it is written" in shown
+    assert FAILS in shown
+    assert "Last words." in shown
+    assert faults.reports
+
+
+def test_a_block_that_cannot_even_be_read_is_a_box_with_its_source(faults: Faults) -> None:
+    no_run: Any = 7
+    document = parse(SOURCE)
+    wrong = document.blocks[1]._replace(runs=(no_run,))
+    lines = lay_out((document.blocks[0], wrong, *document.blocks[2:]), 50, Look.plain(), source=SOURCE).lines
+    shown = "\n".join(line.text for line in lines)
+    assert "First words, about" in shown
+    assert "Last words." in shown
+    alone = "\n".join(line.text for line in lay_out((wrong,), 50, Look.plain()).lines)
+    assert "paragraph, as it is written" in alone
+    assert faults.reports
+
+
+def test_a_slice_that_cannot_be_set_is_a_box_with_its_own_source(faults: Faults) -> None:
+    items = [f"* item {at} {'and its words ' * 20}\n" for at in range(200)]
+    items[100] = f"* {FAILS}\n"
+    source = "".join(items)
+    lines = lay_out(broken(source).blocks, 60, Look.plain(), source=source).lines
+    shown = "\n".join(line.text for line in lines)
+    assert all(f"item {at} " in shown for at in range(200) if at != 100)
+    assert shown.count("as it is written") == 1
+
+
+async def test_what_is_found_late_with_a_bug_is_not_found_and_the_rest_is(faults: Faults) -> None:
+    async def find(key: int) -> int | None:
+        return 10 // key
+
+    late = Late(find)
+    for key in (0, 5):
+        late.want(key)
+    while await late.work():
+        pass
+    assert late.knows(0)
+    assert late.get(0) is None
+    assert late.get(5) == 2
+    (report,) = faults.reports
+    assert "ZeroDivisionError" in report.read_text()
+
+
+def test_reports_are_kept_once_for_each_place_and_hold_no_keys(faults: Faults) -> None:
+    def fail() -> int:
+        raise ValueError("gb_api_abcdefgh is wrong")
+
+    assert [guarded(fail, int) for _ in range(3)] == [0, 0, 0]
+    (report,) = faults.reports
+    assert "ValueError: [redacted] is wrong" in report.read_text()
+
+
+@pytest.mark.parametrize("ends", [MemoryError, KeyboardInterrupt, asyncio.CancelledError, SystemExit])
+def test_what_is_not_about_a_block_ends_what_it_ends(faults: Faults, ends: type[BaseException]) -> None:
+    def fail() -> int:
+        raise ends
+
+    with pytest.raises(ends):
+        guarded(fail, int)
+    assert not faults.reports
