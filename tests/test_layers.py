@@ -44,6 +44,7 @@ HOME = {
     "reportlab": {"server"},
     "PIL": {"server", "tui"},
     "termaid": {"tui"},
+    "pylatexenc": {"tui"},
     "resvg_py": {"tui"},
     "textual_image": {"tui"},
     "sqlite3": {"data", "server"},

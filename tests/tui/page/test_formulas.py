@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from octavo.tui.page.formulas import formula
+from octavo.tui.page.maths import formula, in_one_line
 from octavo.tui.page.lines import cells
-from octavo.tui.page.maths import in_one_line
 
 PIECES = [
     "\\frac",
@@ -62,6 +61,16 @@ PIECES += [
         (r"{n \choose k}", ["⎛ n ⎞", "⎜   ⎟", "⎝ k ⎠"]),
         (r"\boxed{\frac{1}{2}}", [" 1", "───", " 2"]),
         (r"\lim_{x \to 0} x^2", [" lim x²", "x → 0"]),
+        (r"\frac{a}{b}\frac{c}{d}", [" a   c", "─── ───", " b   d"]),
+        (r"\frac{a}{b}c\frac{d}{e}", [" a     d", "─── c ───", " b     e"]),
+        (r"-\frac{1}{2}\sum_i x", ["   1", "- ─── ∑ x", "   2  i"]),
+        (r"\sum_{i=1}^n\sum_{j=1}^m x", ["  n      m", "  ∑      ∑  x", "i = 1  j = 1"]),
+        (r"\max_a\min_b f", ["max min f", " a   b"]),
+        (r"\operatorname*{argmax}_\theta L", ["argmax L", "  θ"]),
+        (r"\int\limits_0^1 f", ["1", "∫ f", "0"]),
+        (r"\overline{AB}", ["──", "AB"]),
+        (r"\underbrace{a + b}_c", ["a + b", "╰─┬─╯", "  c"]),
+        (r"\begin{aligned} a &= \frac{b}{c} \\ de &= f \end{aligned}", ["      b", " a = ───", "      c", "de = f"]),
     ],
 )
 def test_what_can_be_stacked_is(source: str, rows: list[str]) -> None:
@@ -76,6 +85,19 @@ def test_what_is_one_line_or_too_wide_is_not(source: str) -> None:
 def test_words_of_a_formula_are_no_formula() -> None:
     assert in_one_line(r"\text{proof\_size} \le \mathrm{max_k}") == "proof_size ≤ max_k"
     assert in_one_line(r"\log_2 n") == "log₂ n"
+    assert in_one_line(r"a\sin x\log(n)") == "a sin x log(n)"
+
+
+def test_commands_have_the_signs_the_library_knows() -> None:
+    assert in_one_line(r"\Longrightarrow \hslash \gtrsim \varkappa \nowhere") == "⟹ ℏ ≳ ϰ nowhere"
+    assert in_one_line(r"\hat{y} \mathbb{E}[X] \not\in \vec v") == "ŷ 𝔼[X] ∉ v⃗"
+
+
+def test_what_is_not_closed_or_not_meant_loses_no_words() -> None:
+    assert in_one_line(r"a } b \right) \frac{c") == "a b ) frac c"
+    assert in_one_line(r"50% of a\% b") == "50% of a% b"
+    assert in_one_line("a % a remark\n+ b") == "a + b"
+    assert in_one_line(r"a \over b \over c") == "a/(b over c)"
 
 
 @settings(max_examples=150, deadline=None)
@@ -87,11 +109,24 @@ def test_any_formula_fits_or_is_left_to_one_line(pieces: list[str], width: int) 
 
 @pytest.mark.parametrize(
     "piece",
-    ["{", r"\frac", r"\left(", r"\begin{matrix}", r"\sqrt{", "a^", "x_{", r"\frac{\sum^{", r"\text{", r"\sqrt["],
+    [
+        "{",
+        r"\frac",
+        r"\left(",
+        r"\begin{matrix}",
+        r"\sqrt{",
+        "a^",
+        "x_{",
+        r"\frac{\sum^{",
+        r"\text{",
+        r"\sqrt[",
+        r"a\over ",
+    ]
+    + [r"\sum^", r"\\[", r"{\begin{a}}", r"x^\left(", "%", "$", r"\(", "\\"],
 )
 def test_a_hostile_formula_is_read_in_time(piece: str) -> None:
     begun = time.process_time()
-    for length in (2000, 4000):
+    for length in (2000, 40_000):
         formula(piece * (length // len(piece)), 80)
         in_one_line(piece * (length // len(piece)))
     assert time.process_time() - begun < 1

@@ -204,13 +204,13 @@ def _linked(
 
 def raised(text: str) -> str:
     """`text` in superscript signs where there are some for all of it, else behind `^`."""
-    from octavo.tui.page.maths import SUPERSCRIPTS
+    from octavo.tui.page.scripts import SUPERSCRIPTS
 
     return text.translate(SUPERSCRIPTS) if all(ord(c) in SUPERSCRIPTS for c in text) else f"^{text}"
 
 
 def lowered(text: str) -> str:
     """`text` in subscript signs where there are some for all of it, else behind `_`."""
-    from octavo.tui.page.maths import SUBSCRIPTS
+    from octavo.tui.page.scripts import SUBSCRIPTS
 
     return text.translate(SUBSCRIPTS) if all(ord(c) in SUBSCRIPTS for c in text) else f"_{text}"

@@ -163,8 +163,7 @@ def divider(setting: Setting, block: Block, width: int) -> list[Line]:
 def math(setting: Setting, block: Block, width: int) -> list[Line]:
     """A formula on lines of its own: stacked where it has fractions and the like and room for them, else a line for each
     row of its source that ends."""
-    from octavo.tui.page.formulas import formula  # few pages have any
-    from octavo.tui.page.maths import in_one_line
+    from octavo.tui.page.maths import formula, in_one_line  # few pages have any
 
     look = setting.look
     stacked = None if look.ascii or cut_of(block) is not None else formula(block.text, width - 4)
