@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from octavo.tui.page.maths import formula, in_one_line
 from octavo.tui.page.lines import cells
+from octavo.tui.page.maths import formula, in_one_line
 
 PIECES = [
     "\\frac",
@@ -121,8 +121,15 @@ def test_any_formula_fits_or_is_left_to_one_line(pieces: list[str], width: int) 
         r"\text{",
         r"\sqrt[",
         r"a\over ",
-    ]
-    + [r"\sum^", r"\\[", r"{\begin{a}}", r"x^\left(", "%", "$", r"\(", "\\"],
+        r"\sum^",
+        r"\\[",
+        r"{\begin{a}}",
+        r"x^\left(",
+        "%",
+        "$",
+        r"\(",
+        "\\",
+    ],
 )
 def test_a_hostile_formula_is_read_in_time(piece: str) -> None:
     begun = time.process_time()
