@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from rich.style import Style
@@ -58,9 +59,12 @@ def openapi(setting: Setting, block: Block, width: int) -> list[Line]:
     right = f"from {named if attrs.get('spec') else file_name(named)}" if named and variant != "file" else ""
     out = _bar(setting, [Piece(f"{sign} ", look.accent, spot, True), *method], address, summary, right, width)
     if details and not attrs.get("spec"):
-        details = [*_words(named, look.muted, width - 2), *details]
+        details = [*_words(f"from {named}", look.muted, width - 2), *details]
     if trouble:
-        out += [Line(line) for line in wrap([Piece(f"  {trouble}", look.muted, None, True)], width)]
+        blank = [Piece("  ", PLAIN, None, True)]
+        out += indented(
+            [Line(line) for line in wrap([Piece(trouble, look.muted, None, True)], width - 2)], blank, blank
+        )
     rail = [Piece(f"{look.glyphs.down} ", look.line, None, True)]
     return [*out, *indented(details, rail, rail), *setting.flow(block.children, width)]
 
@@ -142,9 +146,7 @@ def _read(sources: Sources | None, block: Block) -> tuple[Specification | None, 
     return (None, specification.trouble) if specification.trouble else (specification, "")
 
 
-def _head(
-    block: Block, operation: Operation | None, look: Look, spot: Spot | None
-) -> tuple[list[Piece], list[Piece], str]:
+def _head(block: Block, operation: Operation | None, look: Look, spot: Spot | None) -> tuple[list[Piece], Piece, str]:
     """What is shown: its sort or method, what it is called or its path, and its summary."""
     attrs = block.attrs
     variant = str(attrs.get("variant") or "operation")
@@ -152,19 +154,19 @@ def _head(
         named = ", ".join(str(name) for name in attrs.get("schemas") or ())
         named = named if variant == "schemas" else str(attrs.get("spec") or attrs.get("src") or "")
         sort = "SCHEMAS" if variant == "schemas" else "INTERFACE"
-        return [Piece(f"{sort} ", look.accent + Style(bold=True), spot, True)], [Piece(named, look.strong, spot)], ""
+        return [Piece(f"{sort} ", look.accent + Style(bold=True), spot, True)], Piece(named, look.strong, spot), ""
     method = str(attrs.get("method") or ("webhook" if variant == "webhook" else "get")).upper()
     path = str(attrs.get("path") or attrs.get("name") or "")
     struck = Style(strike=True) if operation is not None and operation.deprecated else PLAIN
     summary = operation.summary if operation is not None else ""
     return (
         [Piece(method, method_style(method, look), spot), Piece("  ")],
-        [Piece(path, look.strong + struck, spot)],
+        Piece(path, look.strong + struck, spot),
         summary,
     )
 
 
-def _bar(setting: Setting, left: list[Piece], address: list[Piece], summary: str, right: str, width: int) -> list[Line]:
+def _bar(setting: Setting, left: list[Piece], address: Piece, summary: str, right: str, width: int) -> list[Line]:
     """A line on a ground of its own, with what it is `from` at the right where that has room. No address is ever cut: one
     that is too long goes on below, and so does the summary."""
     look, room = setting.look, width - 1
@@ -181,13 +183,20 @@ def _bar(setting: Setting, left: list[Piece], address: list[Piece], summary: str
     return [Line(padded(on(look.surface, row), width, look.surface)) for row in rows]
 
 
-def hanging(left: list[Piece], address: list[Piece], width: int) -> list[list[Piece]]:
-    """A method and the whole of an address, in lines below each other where they are too long for one."""
-    hang = width_of(left) if width_of(left) <= width // 2 else 2
-    first, *rest = (
-        wrap(address, width - width_of(left)) if width_of(left) <= width // 2 else ([], *wrap(address, width - 2))
-    )
-    return [[*left, *first], *([Piece(" " * hang, PLAIN, None, True), *row] for row in rest)]
+def hanging(left: list[Piece], address: Piece, width: int) -> list[list[Piece]]:
+    """A method and the whole of an address, in lines below each other where they are too long for one: a line ends with a
+    step of the address."""
+    hang = width_of(left)
+    rows = [left]
+    if hang > width // 2:
+        hang = 2
+        rows.append([Piece("  ", PLAIN, None, True)])
+    for step in re.split("(?<=/)", address.text):
+        for part in wrap([address._replace(text=step)], width - hang):
+            if width_of(rows[-1]) + width_of(part) > width:
+                rows.append([Piece(" " * hang, PLAIN, None, True)])
+            rows[-1] = [*rows[-1], *part]
+    return rows
 
 
 def _operation(setting: Setting, operation: Operation, width: int) -> list[Line]:
@@ -242,7 +251,7 @@ def _every(setting: Setting, specification: Specification, width: int) -> list[L
     every = list(specification.every())
     for method, path in every[:_MOST_LISTED]:
         left = [Piece(method.upper().ljust(8), method_style(method, look))]
-        out += [Line(row) for row in hanging(left, [Piece(path, look.text)], width)]
+        out += [Line(row) for row in hanging(left, Piece(path, look.text), width)]
     if len(every) > _MOST_LISTED:
         out.append(Line([Piece(f"and {len(every) - _MOST_LISTED} more", look.muted, None, True)]))
     return out
