@@ -70,7 +70,7 @@ async def try_all(stage: Stage, seed: int, keys: int, *, changing: bool, longest
                 assert run.app._exception is None, done[-20:]
                 if len(done) % AT_REST == 0 and run.app.return_value is None:
                     await run.settle(PATIENCE)
-                    assert harmless(run.lines), done[-20:]
+                    assert harmless(run.lines), (done[-40:], [each for each in run.lines if not harmless([each])])
                     assert not list(contradictions(run, server)), done[-20:]
     assert not list((stage.folder / "state").glob("crash-*"))
 

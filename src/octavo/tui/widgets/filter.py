@@ -10,16 +10,15 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.events import Paste
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from octavo.api.safety import line as safe_line
+from octavo.tui.widgets.writing import Line
 
 
-class FilterInput(Input):
-    """A line without a frame. What is pasted is made safe. Esc empties it, then leaves; enter keeps the filter."""
+class FilterInput(Line):
+    """A line without a frame. Esc empties it, then leaves; enter keeps the filter."""
 
     CONTEXT: ClassVar[str] = "filter line"
     DEFAULT_CSS = """
@@ -54,17 +53,6 @@ class FilterInput(Input):
             self.clear()
         else:
             self.post_message(self.Left(closed=True))
-
-    def on_paste(self, event: Paste) -> None:
-        event.prevent_default()
-        event.stop()
-        self.insert_text_at_cursor(cleaned(event.text))
-
-
-def cleaned(text: str) -> str:
-    """The first line of pasted text, fit for a line of input."""
-    lines = text.strip().splitlines()
-    return safe_line(lines[0]) if lines else ""
 
 
 class FilterLine(Widget):

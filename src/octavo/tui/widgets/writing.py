@@ -7,7 +7,6 @@ from textual.widgets import Input, TextArea
 
 from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
-from octavo.tui.widgets.filter import cleaned
 
 
 class Line(Input):
@@ -31,7 +30,14 @@ class Line(Input):
     def on_paste(self, event: Paste) -> None:
         event.prevent_default()
         event.stop()
-        self.insert_text_at_cursor(cleaned(event.text))
+        self._put(event.text)
+
+    def action_paste(self) -> None:
+        self._put(self.app.clipboard)
+
+    def _put(self, text: str) -> None:
+        """In place of what is selected, as pasting does everywhere."""
+        self.replace(_first_line(text), *self.selection)
 
 
 class Writing(TextArea):
@@ -63,4 +69,18 @@ class Writing(TextArea):
     def on_paste(self, event: Paste) -> None:
         event.prevent_default()
         event.stop()
-        self.insert(safe_text(event.text))
+        self._put(event.text)
+
+    def action_paste(self) -> None:
+        self._put(self.app.clipboard)
+
+    def _put(self, text: str) -> None:
+        """In place of what is selected, as pasting does everywhere."""
+        put = self.replace(safe_text(text), *self.selection, maintain_selection_offset=False)
+        self.move_cursor(put.end_location)
+
+
+def _first_line(text: str) -> str:
+    """The first line of pasted text, fit for a line of input."""
+    lines = text.strip().splitlines()
+    return safe_line(lines[0]) if lines else ""

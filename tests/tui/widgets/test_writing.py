@@ -1,0 +1,35 @@
+"""What is pasted, by the terminal or from what was copied here, is text fit for where it goes."""
+
+from __future__ import annotations
+
+import pytest
+from textual.events import Paste
+
+from octavo.tui.widgets.filter import FilterInput
+from octavo.tui.widgets.writing import Line, Writing
+from tests.tui.widgets.scratch import Scratch, harmless
+
+PASTED = "one \u202e\x1b[31m\ntwo"
+
+
+@pytest.mark.parametrize("kind", [Line, FilterInput, Writing])
+@pytest.mark.parametrize("copied_here", [False, True])
+async def test_what_is_pasted_is_fit_for_where_it_goes(kind: type[Line | Writing], copied_here: bool) -> None:
+    field = kind()
+    app = Scratch(field)
+    async with app.run_test() as pilot:
+        field.focus()
+        field.insert("ab", 0) if isinstance(field, Line) else field.insert("ab")
+        field.select_all()
+        if copied_here:
+            app.copy_to_clipboard(PASTED)
+            await pilot.press("ctrl+v")
+        else:
+            field.post_message(Paste(PASTED))
+        await pilot.pause()
+        said = field.value.split("\n") if isinstance(field, Line) else field.text.split("\n")
+        assert harmless(said)
+        assert len(said) == (1 if isinstance(field, Line) else 2)
+        assert said[0].startswith("one")
+        await pilot.press("x")
+        assert (field.value if isinstance(field, Line) else field.text).endswith("x")
