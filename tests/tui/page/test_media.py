@@ -78,10 +78,20 @@ def test_what_pages_share_says_so_and_leads_to_the_file_it_is_kept_in(words: str
     assert [hot.target for hot in hots_of(shown.lines)] == ["../.gitbook/includes/take%20care.md"]
 
 
-def test_what_a_server_did_not_put_in_its_place_names_its_file() -> None:
-    (line,) = lay_out(parse('{% include "/reusable-content/r1" %}').blocks, 40, Look.plain()).lines
-    assert line.text.strip() == "◆ Shared words  r1"
-    assert not hots_of([line])
+@pytest.mark.parametrize(
+    ("target", "said", "leads"),
+    [
+        ("/reusable-content/r1", "that are not here  r1", 0),
+        ("../.gitbook/includes/gone.md", "that are not here  gone.md", 1),
+        ("https://app.gitbook.com/s/s1/~/reusable/r1/", "of another space", 1),
+    ],
+)
+def test_what_a_server_did_not_put_in_its_place_names_its_file_or_that_it_is_elsewhere(
+    target: str, said: str, leads: int
+) -> None:
+    (line,) = lay_out(parse(f'{{% include "{target}" %}}').blocks, 60, Look.plain()).lines
+    assert line.text.strip() == f"◆ Shared words {said}"
+    assert len(hots_of([line])) == leads
 
 
 def test_icons_have_their_signs_by_older_names_too() -> None:

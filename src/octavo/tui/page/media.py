@@ -147,11 +147,14 @@ def include(setting: Setting, block: Block, width: int) -> list[Line]:
     """Words that several pages share, below the file they are kept in; or where they stand when the server did not put
     them in."""
     look, target = setting.look, str(block.attrs.get("target") or "")
-    spot = Spot("link", target) if ".gitbook/includes/" in target else None
-    kept = [Piece(file_name(target), look.link if spot else look.muted, spot, True)]
+    is_elsewhere = target.startswith(("https://", "/s/"))
+    spot = Spot("link", target) if is_elsewhere or ".gitbook/includes/" in target else None
+    named = "another space" if is_elsewhere else file_name(target)
+    kept = [Piece(named, look.link if spot else look.muted, spot, True)]
     if not block.children:
-        left = [Piece(f"{look.glyphs.diamond} ", look.muted, None, True), Piece("Shared words", look.text, None, True)]
-        return bar(setting, [*left, Piece("  ", PLAIN, None, True), *kept], [], width)
+        said = "Shared words of " if is_elsewhere else "Shared words that are not here  "
+        left = [Piece(f"{look.glyphs.diamond} ", look.muted, None, True), Piece(said, look.text, None, True)]
+        return bar(setting, [*left, *kept], [], width)
     rail = [Piece(look.glyphs.rail + " ", look.muted, None, True)]
     head = [Line(part) for part in wrap([Piece("shared ", look.muted, None, True), *kept], width - 2)]
     body = setting.flow_in(block, width - 2)
