@@ -43,10 +43,10 @@ def _entries(entries: Iterable[Entry]) -> Iterator[str]:
         match entry:
             case Same(new=blocks):
                 yield f"= {len(blocks)}"
-            case Added(block=block):
-                yield f"+ {_short(block)}"
-            case Removed(block=block):
-                yield f"- {_short(block)}"
+            case Added(block=block, entries=within) | Removed(block=block, entries=within):
+                sign = "+" if isinstance(entry, Added) else "-"
+                yield f"{sign} {'around ' + block.kind if within else _short(block)}"
+                yield from (f"  {line}" for line in _entries(within))
             case Changed(old=old, new=block, parts=None) if old.plain() != block.plain():
                 yield f"~ {_short(old)} => {_short(block)}"
             case Changed(new=block, parts=parts):

@@ -48,10 +48,12 @@ def _of_entries(entries: Iterable[Entry]) -> tuple[int, int]:
 
 def _of_entry(entry: Entry) -> tuple[int, int]:
     match entry:
-        case Added(block=block):
-            return _count(block), 0
-        case Removed(block=block):
-            return 0, _count(block)
+        case Added(block=block, entries=within):
+            added, removed = _of_entries(within)
+            return (added + _own(block), removed) if within else (_count(block), 0)
+        case Removed(block=block, entries=within):
+            added, removed = _of_entries(within)
+            return (added, removed + _own(block)) if within else (0, _count(block))
         case Moved(arrives=True, old=old, new=new, parts=parts) if parts is not None:
             # The words of a container that moved are compared as one text, without what else is in it.
             added, removed = _of_parts(parts)
@@ -61,11 +63,14 @@ def _of_entry(entry: Entry) -> tuple[int, int]:
             return (0, 0) if _same_words(old, new) else (_count(new), _count(old))
         case Changed(parts=parts, old=old, new=new):
             added, removed = _of_parts(parts)
+            if isinstance(parts, Inside) and parts.title is None:
+                # A heading whose words are no words of the text any more.
+                removed += 0 if old.children else _own(old)
             if old.kind == new.kind:
                 return added, removed
             return added + (new.kind in _SHOWN), removed + (old.kind in _SHOWN)
         case Restructured(old=before, new=after, entries=within):
-            # What the containers themselves say is in none of the entries.
+            # What the containers that went say is in none of the entries.
             added, removed = _of_entries(within)
             old_words, new_words = _sides(within)
             return (
@@ -77,23 +82,32 @@ def _of_entry(entry: Entry) -> tuple[int, int]:
 
 def _sides(entries: Iterable[Entry]) -> tuple[int, int]:
     """The words of the old and of the new blocks of entries."""
-    old: list[Block] = []
-    new: list[Block] = []
+    old = new = 0
     for entry in entries:
         match entry:
             case Same() | Restructured():
-                old += entry.old
-                new += entry.new
-            case Added(block=block):
-                new.append(block)
-            case Removed(block=block):
-                old.append(block)
+                old += sum(map(_count, entry.old))
+                new += sum(map(_count, entry.new))
+            case Added(block=block, entries=within):
+                before, after = _sides(within)
+                old += before
+                new += after + _own(block) if within else _count(block)
+            case Removed(block=block, entries=within):
+                before, after = _sides(within)
+                old += before + _own(block) if within else _count(block)
+                new += after
+            case Changed(old=was, new=now, parts=Inside(entries=within)) if not was.children:
+                before, after = _sides(within)
+                old += before + _count(was)
+                new += after + _own(now)
             case Changed():
-                old.append(entry.old)
-                new.append(entry.new)
-            case Moved(arrives=arrives):
-                (new if arrives else old).append(entry.new if arrives else entry.old)
-    return sum(map(_count, old)), sum(map(_count, new))
+                old += _count(entry.old)
+                new += _count(entry.new)
+            case Moved(arrives=True):
+                new += _count(entry.new)
+            case Moved():
+                old += _count(entry.old)
+    return old, new
 
 
 def _of_parts(parts: Parts) -> tuple[int, int]:
@@ -140,8 +154,12 @@ def _same_words(old: Block, new: Block) -> bool:
 
 def _count(block: Block) -> int:
     """The words of a block; something else on show is one."""
-    own = _in_text(block.text) + sum(map(_in_run, block.runs)) + (block.kind in _SHOWN)
-    return own + sum(map(_count, block.children))
+    return _own(block) + sum(map(_count, block.children))
+
+
+def _own(block: Block) -> int:
+    """The words of a block without those of what is in it."""
+    return _in_text(block.text) + sum(map(_in_run, block.runs)) + (block.kind in _SHOWN)
 
 
 def _in_run(run: Run) -> int:

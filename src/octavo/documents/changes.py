@@ -134,16 +134,18 @@ class Same:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """A block that came."""
+    """A block that came. With entries it is a container of which a part was there before: they tell all that is in it."""
 
     block: Block
+    entries: tuple[Entry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """A block that went."""
+    """A block that went. With entries it is a container of which a part stayed: they tell what was in it."""
 
     block: Block
+    entries: tuple[Entry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +188,7 @@ class Moved:
 @dataclass(frozen=True, slots=True)
 class Restructured:
     """Blocks told together; `note` says why: the same words in another arrangement, or a section with others in its
-    place. The entries compare their leaves, or are the blocks that went and those that came."""
+    place. The entries compare what is in their containers, or are the blocks that went and those that came."""
 
     old: tuple[Block, ...]
     new: tuple[Block, ...]
@@ -196,7 +198,9 @@ class Restructured:
     @property
     def is_replaced(self) -> bool:
         """Whether the new blocks took the place of the old ones, and have next to no words in common with them."""
-        return bool(self.entries) and all(isinstance(entry, (Added, Removed)) for entry in self.entries)
+        return bool(self.entries) and all(
+            isinstance(entry, (Added, Removed)) and not entry.entries for entry in self.entries
+        )
 
 
 Entry = Same | Added | Removed | Changed | Moved | Restructured

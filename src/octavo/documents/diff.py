@@ -33,7 +33,7 @@ def diff(old: Document, new: Document) -> Diff:
     register = Register()
     before, after = ([register.node(block) for block in document.blocks] for document in (old, new))
     steps = _compared(before, after)
-    find_moves(steps)
+    find_moves(steps, change)
     changed = entries(exchanged(replaced(steps)))
     size = size_of(changed, old.blocks)
     found = Diff(changed, changed_metadata(old.metadata, new.metadata), size=size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from octavo.documents.setting_diff import changed_settings
 from octavo.documents.steps import Step
 
 _TEXTS = frozenset({"paragraph", "heading", "code"})
@@ -14,7 +15,7 @@ def exchanged(steps: Sequence[Step]) -> list[Step]:
     found: list[Step] = []
     run: list[Step] = []
     for step in steps:
-        if step.fate in ("removed", "added"):
+        if step.fate in ("removed", "added") and step.inside is None:
             run.append(step)
             continue
         found += _paired(run)
@@ -31,4 +32,7 @@ def _paired(run: list[Step]) -> list[Step]:
     kinds = [node.kind for node in old]
     if kinds != [node.kind for node in new] or not _TEXTS.issuperset(kinds):
         return run
-    return [Step("changed", ours, theirs) for ours, theirs in zip(old, new, strict=True)]
+    return [
+        Step("changed", ours, theirs, settings=changed_settings(ours.block, theirs.block))
+        for ours, theirs in zip(old, new, strict=True)
+    ]

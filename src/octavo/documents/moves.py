@@ -1,50 +1,131 @@
-"""Blocks that went in one place and came in another."""
+"""Blocks that went in one place and came in another, also into containers, out of them, and from one to another."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 
-from octavo.documents.alignment import text_similarity
-from octavo.documents.blocks import Run
-from octavo.documents.changes import Lines, Words
-from octavo.documents.line_diff import compare_lines
+from octavo.documents.alignment import similarity, text_similarity
 from octavo.documents.nodes import Node
-from octavo.documents.setting_diff import changed_settings
+from octavo.documents.restructuring import FRAMES, Change, close
 from octavo.documents.steps import Step
-from octavo.documents.word_diff import compare
 
 _PARTS = frozenset({"item", "task", "tab", "step", "update", "card"})
 """Those of a container are known again however short they are."""
 _LONG_ENOUGH = 25
 _LONG_ENOUGH_EDITED = 60
 _ALIKE = 0.85
+_ITSELF = 0.75
+"""Containers of one kind that are so much alike are one that moved and changed."""
 _MOST_PAIRS = 4000
 
 
-def find_moves(steps: Sequence[Step]) -> None:
-    """Turn what was removed here and added there, at any depth, into moves, numbered from 1."""
+def find_moves(steps: Sequence[Step], change: Change) -> None:
+    """Turn what was removed here and added there, at any depth, into moves, numbered from 1. `change` compares two nodes."""
+    known = [each for step in steps for each in (step, *step.all_inside())]
+    frames = [step for step in known if step.inside is None and _is_frame(step)]
+    for step in frames:
+        _open(step)
     every = [each for step in steps for each in (step, *step.all_inside())]
-    number = _number(every)
+    mover = _Mover(every, change)
     for within in [steps, *(step.inside for step in every if step.inside)]:
-        parts = [step for step in within if _kind(step) in _PARTS]
-        number = _find_equal(parts, number, lambda node: node.number)
+        mover.find_equal([step for step in within if _kind(step) in _PARTS], lambda node: node.number)
+    holding = [step for step in every if _is_frame(step) and _size(step) >= _LONG_ENOUGH]
+    level = frames
+    while level:  # the outermost first, or what is in them would be found by itself
+        here = set(map(id, level))
+        for fate in ("added", "removed"):
+            some = [step for step in holding if id(step) in here or step.fate != fate]
+            mover.find_equal(some, lambda node: node.number)
+            mover.find_edited([step for step in some if _size(step) >= _LONG_ENOUGH_EDITED], similarity, _ITSELF)
+        level = [inner for step in level for inner in step.inside or () if _is_frame(inner)]
     long = [step for step in every if _size(step) >= (3 if _kind(step) == "heading" else _LONG_ENOUGH)]
-    number = _find_equal(long, number, lambda node: node.number)
-    number = _find_equal([step for step in long if _kind(step) == "heading"], number, lambda node: node.text)
-    _find_edited([step for step in every if _size(step) >= _LONG_ENOUGH_EDITED], number)
+    mover.find_equal(long, lambda node: node.number)
+    mover.find_equal([step for step in long if _kind(step) == "heading"], lambda node: node.text)
+    texts = [step for step in long if _size(step) >= _LONG_ENOUGH_EDITED and not _is_frame(step)]
+    mover.find_edited(texts, lambda old, new: text_similarity(old.text, new.text, _ALIKE), _ALIKE)
+    for step in frames:
+        close(step)
 
 
-def _find_equal(steps: Sequence[Step], number: int, name: Callable[[Node], Hashable]) -> int:
-    """Join what went and came by the same name; the last number."""
-    by_name: dict[Hashable, list[Step]] = {}
-    for step in reversed(steps):
-        if step.fate == "removed" and step.old:
-            by_name.setdefault(name(step.old), []).append(step)
-    for step in steps:
-        if step.fate == "added" and step.new and (found := by_name.get(name(step.new))):
-            number += 1
-            _move(found.pop(), step, number)
-    return number
+class _Mover:
+    """Joins what went with what came. What moved takes all that is in it along."""
+
+    def __init__(self, every: Sequence[Step], change: Change) -> None:
+        self._change = change
+        moved = {id(step.new): number for number, step in enumerate((s for s in every if s.fate == "arrived"), 1)}
+        for step in every:
+            if step.fate in ("left", "arrived"):
+                step.number = moved[id(step.new)]
+        self._number = len(moved)
+        self._taken: set[int] = set()
+
+    def find_equal(self, steps: Sequence[Step], name: Callable[[Node], Hashable]) -> None:
+        """Join what went and came by the same name."""
+        by_name: dict[Hashable, list[Step]] = {}
+        for step in reversed(steps):
+            if step.old and self._is_free(step, "removed"):
+                by_name.setdefault(name(step.old), []).append(step)
+        for step in steps:
+            if step.new and self._is_free(step, "added"):
+                found = by_name.get(name(step.new), [])
+                while found and not self._is_free(found[-1], "removed"):
+                    found.pop()
+                if found:
+                    self._move(found.pop(), step)
+
+    def find_edited(self, steps: Sequence[Step], alike: Callable[[Node, Node], float], at_least: float) -> None:
+        """Join what came with what went that is most like it, and compare both."""
+        removed = [step for step in steps if self._is_free(step, "removed")]
+        added = [step for step in steps if self._is_free(step, "added")]
+        if len(removed) * len(added) > _MOST_PAIRS:
+            return
+        for step in added:
+            best, source = at_least, None
+            for candidate in removed if self._is_free(step, "added") else ():
+                assert candidate.old is not None
+                assert step.new is not None
+                if candidate.old.kind == step.new.kind and self._is_free(candidate, "removed"):
+                    found = alike(candidate.old, step.new)
+                    if found >= best:
+                        best, source = found, candidate
+            if source:
+                self._move(source, step)
+
+    def _is_free(self, step: Step, fate: str) -> bool:
+        return step.fate == fate and id(step) not in self._taken and not (step.inside and self._is_split(step))
+
+    def _is_split(self, step: Step) -> bool:
+        """Whether something in it went or came by itself."""
+        return any(each.fate not in ("added", "removed") for each in step.all_inside())
+
+    def _move(self, left: Step, arrived: Step) -> None:
+        assert left.old is not None
+        assert arrived.new is not None
+        self._number += 1
+        self._taken |= {id(each) for step in (left, arrived) for each in step.all_inside()}
+        left.inside = arrived.inside = None
+        if left.old.number != arrived.new.number:
+            edited = self._change(left.old, arrived.new)
+            arrived.parts, arrived.settings, arrived.title = edited.parts, edited.settings, edited.title
+            arrived.inside, arrived.rows = edited.inside, edited.rows
+        left.new, arrived.old = arrived.new, left.old
+        left.fate, arrived.fate = "left", "arrived"
+        left.number = arrived.number = self._number
+
+
+def _open(step: Step) -> None:
+    """Make steps of what is in a container that came or went."""
+    node = step.new or step.old
+    assert node is not None, "A step is about a block"
+    step.inside = [
+        Step("added", new=child) if step.fate == "added" else Step("removed", old=child) for child in node.children
+    ]
+    for inner in filter(_is_frame, step.inside):
+        _open(inner)
+
+
+def _is_frame(step: Step) -> bool:
+    return step.fate in ("added", "removed") and _kind(step) in FRAMES
 
 
 def _kind(step: Step) -> str:
@@ -55,54 +136,3 @@ def _kind(step: Step) -> str:
 def _size(step: Step) -> int:
     node = step.new or step.old
     return node.size if node else 0
-
-
-def _number(every: Sequence[Step]) -> int:
-    """Number the moves that are known already; the last number."""
-    numbers = {id(step.new): number for number, step in enumerate((s for s in every if s.fate == "arrived"), 1)}
-    for step in every:
-        if step.fate in ("left", "arrived"):
-            step.number = numbers[id(step.new)]
-    return len(numbers)
-
-
-def _find_edited(steps: Sequence[Step], number: int) -> None:
-    removed = [step for step in steps if step.fate == "removed"]
-    added = [step for step in steps if step.fate == "added"]
-    if len(removed) * len(added) > _MOST_PAIRS:
-        return
-    for step in added:
-        assert step.new is not None
-        best, source = _ALIKE, None
-        for candidate in removed:
-            assert candidate.old is not None
-            if candidate.old.kind == step.new.kind:
-                alike = text_similarity(candidate.old.text, step.new.text, best)
-                if alike >= best:
-                    best, source = alike, candidate
-        if source:
-            removed.remove(source)
-            number += 1
-            _move(source, step, number)
-            assert step.old is not None
-            step.parts = _edited(step)
-
-
-def _edited(step: Step) -> Words | Lines:
-    assert step.old is not None
-    assert step.new is not None
-    old, new = step.old.block, step.new.block
-    if old.text or new.text:
-        return Lines(compare_lines(old.text, new.text))
-    if old.runs or new.runs:
-        return compare(old.runs, new.runs)
-    return compare((Run(step.old.text),), (Run(step.new.text),))
-
-
-def _move(left: Step, arrived: Step, number: int) -> None:
-    left.new, arrived.old = arrived.new, left.old
-    left.fate, arrived.fate = "left", "arrived"
-    left.number = arrived.number = number
-    assert left.old is not None
-    assert arrived.new is not None
-    arrived.settings = changed_settings(left.old.block, arrived.new.block)

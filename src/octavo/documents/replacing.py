@@ -19,14 +19,23 @@ def replaced(steps: Sequence[Step]) -> list[Step]:
     found: list[Step] = []
     run: list[Step] = []
     for step in steps:
-        if step.fate not in ("changed", "added", "removed") or (_is_heading(step) and step.fate == "changed"):
+        is_edit = _is_edit(step)
+        if not is_edit or _is_heading(step):
             found += _told(run)
             run = []
-        if step.fate in ("changed", "added", "removed") and not (_is_heading(step) and not _is_renamed(step)):
+        if is_edit and (not _is_heading(step) or _is_renamed(step)):
             run.append(step)
         else:
             found.append(step)
     return found + _told(run)
+
+
+def _is_edit(step: Step) -> bool:
+    """Whether words went or came, and nothing stayed around them."""
+    if step.fate in ("added", "removed"):
+        return step.inside is None
+    size = size_of(entries([step]), ()) if step.fate == "changed" else None
+    return size is not None and bool(size.added or size.removed)
 
 
 def _is_heading(step: Step) -> bool:

@@ -1,27 +1,43 @@
-"""Blocks that came and went together, with the same words: wrapped, unwrapped, or arranged in another way."""
+"""Blocks that came and went together, with nearly the same words: put into containers, taken out of them, or arranged in
+others. What is in the containers is compared as if they were not there, and told in those that are there now."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from octavo.documents.alignment import align, text_similarity
-from octavo.documents.blocks import words
+from octavo.documents.alignment import align, similarity, text_similarity
+from octavo.documents.blocks import Block, Run, words
+from octavo.documents.changes import Setting
 from octavo.documents.nodes import Node
-from octavo.documents.sequences import Stretch, stretches
+from octavo.documents.setting_diff import changed_settings
 from octavo.documents.steps import Step
+from octavo.documents.word_diff import compare
 
 Change = Callable[[Node, Node], Step]
 
+FRAMES = frozenset({"hint", "tabs", "tab", "stepper", "step", "columns", "column", "expandable", "updates", "update"})
+FRAMES |= {"quote", "list", "item", "task", "if", "else"}
+"""Kinds of containers that a reader looks into: what is in them may have been elsewhere."""
+_SERIES = frozenset({"tabs", "stepper", "columns", "updates", "list"})
 _LONG_ENOUGH = 15
-_LONG_ENOUGH_EDITED = 60
-_ALIKE = 0.8
-_MOST_LIKENED = 400
-_SHARE_WRAPPED = 0.6
-_SHARE_KEPT = 0.75
-_MIN_TEXT = 80
-_MOST_LEAVES = 200
+_SHARE_KEPT = 0.5
+_ITSELF = 0.7
+"""Containers of one kind that are so much alike are one that changed."""
 _MOST_PAIRS = 20_000
+_MOST_LIKENED = 400
+
+
+class _Part(NamedTuple):
+    """A block, and the containers it is looked for in, outermost first. `titles`: it is the title of the last of them."""
+
+    node: Node
+    path: tuple[Node, ...] = ()
+    titles: bool = False
+
+
+_Pair = tuple[_Part | None, _Part | None]
 
 
 def restructured(steps: list[Step], change: Change) -> list[Step]:
@@ -32,125 +48,193 @@ def restructured(steps: list[Step], change: Change) -> list[Step]:
         if step.fate in ("added", "removed"):
             run.append(step)
             continue
-        found += _resolved(run, change)
+        found += _arranged(run, change)
         run = []
         found.append(step)
-    return found + _resolved(run, change)
+    return found + _arranged(run, change)
 
 
-def _resolved(run: list[Step], change: Change) -> list[Step]:
-    found: list[Step] = []
-    while run:
-        old = [step.old for step in run if step.old]
-        new = [step.new for step in run if step.new]
-        if not old or not new or len(old) * len(new) > _MOST_PAIRS:
-            break
-        span = _wrapping(old, new)
-        if span is None:
-            return found + (_arranged(old, new, change) or run)
-        taken, became = old[span.i1 : span.i2], new[span.j1 : span.j2]
-        found += _outside(run, old[: span.i1], new[: span.j1])
-        found.append(_rewrapped(taken, became, change))
-        run = _outside(run, old[span.i2 :], new[span.j2 :])
-    return found + run
+def _arranged(run: list[Step], change: Change) -> list[Step]:
+    old = [step.old for step in run if step.old]
+    new = [step.new for step in run if step.new]
+    if not old or not new or len(old) * len(new) > _MOST_PAIRS:
+        return run
+    ours, theirs = list(_opened(old, _containers(new))), list(_opened(new, _containers(old)))
+    if len(ours) * len(theirs) > _MOST_PAIRS or not any(part.path for part in (*ours, *theirs)):
+        return run
+    pairs = _paired(ours, theirs)
+    kept = sum(_kept(*pair) for pair in pairs)
+    whole = min(sum(node.size for node in side) for side in (old, new))
+    if kept < max(_LONG_ENOUGH, _SHARE_KEPT * whole):
+        return run
+    lead, pairs, tail = _trimmed(pairs)
+    return [*_plain(lead, change), _told(pairs, change), *_plain(tail, change)]
 
 
-def _wrapping(old: Sequence[Node], new: Sequence[Node]) -> Stretch | None:
-    """The first container on one side that holds what stands by itself on the other."""
-    for index, container in enumerate(new):
-        if span := _span_within(old, container):
-            return Stretch(False, *span, index, index + 1)
-    for index, container in enumerate(old):
-        if span := _span_within(new, container):
-            return Stretch(False, index, index + 1, *span)
-    return None
+def _containers(nodes: Sequence[Node]) -> Mapping[str, list[Node]]:
+    found: dict[str, list[Node]] = {}
+    for node in nodes:
+        for each in node.walk():
+            if each.kind in FRAMES:
+                found.setdefault(each.kind, []).append(each)
+    return found
 
 
-def _rewrapped(old: Sequence[Node], new: Sequence[Node], change: Change) -> Step:
-    step = Step("restructured", old_nodes=tuple(old), new_nodes=tuple(new))
-    if len(new) == 1 and _span_within(old, new[0]):
-        step.note, new = f"wrapped in {_name(new[0])}", _contents(new[0])
-    else:
-        step.note, old = f"taken out of {_name(old[0])}", _contents(old[0])
-    step.inside = [_step(ours, theirs, change) for ours, theirs in align(old, new)]
+def _opened(nodes: Sequence[Node], others: Mapping[str, list[Node]], path: tuple[Node, ...] = ()) -> Iterator[_Part]:
+    """What stands in containers that the other side has none like."""
+    for node in nodes:
+        if node.kind not in FRAMES or not node.children or _is_among(node, others.get(node.kind, [])):
+            yield _Part(node, path)
+            continue
+        if title := _title(node.block):
+            heading = Node(Block("heading", runs=title, lines=node.block.lines), [], -id(node), words(title))
+            yield _Part(heading, (*path, node), titles=True)
+        yield from _opened(node.children, others, (*path, node))
+
+
+def _is_among(node: Node, others: Sequence[Node]) -> bool:
+    if any(node.number == other.number for other in others):
+        return True
+    return len(others) < _MOST_LIKENED and any(similarity(node, other) >= _ITSELF for other in others)
+
+
+def _title(block: Block) -> tuple[Run, ...]:
+    """The title of a container that has one beside what is in it."""
+    if block.kind == "expandable":
+        return block.runs
+    title = str(block.attrs.get("title") or "")
+    return (Run(title),) if title else ()
+
+
+def _paired(ours: Sequence[_Part], theirs: Sequence[_Part]) -> list[_Pair]:
+    by_node = {id(part.node): part for part in (*ours, *theirs)}
+    pairs = align([part.node for part in ours], [part.node for part in theirs])
+    return [(by_node[id(one)] if one else None, by_node[id(other)] if other else None) for one, other in pairs]
+
+
+def _kept(old: _Part | None, new: _Part | None) -> float:
+    """About how many characters of a pair stayed."""
+    if old is None or new is None:
+        return 0.0
+    ours, theirs = old.node, new.node
+    return min(ours.size, theirs.size) * text_similarity(ours.text, theirs.text)
+
+
+def _trimmed(pairs: list[_Pair]) -> tuple[list[_Pair], list[_Pair], list[_Pair]]:
+    """What came or went before, the pairs of what is arranged in another way, and what came or went after."""
+
+    def is_outside(pair: _Pair) -> bool:
+        one, other = pair
+        return (one is None or other is None) and not any(part.path for part in pair if part is not None)
+
+    first, last = 0, len(pairs)
+    while first < last and is_outside(pairs[first]):
+        first += 1
+    while last > first and is_outside(pairs[last - 1]):
+        last -= 1
+    return pairs[:first], pairs[first:last], pairs[last:]
+
+
+def _plain(pairs: Sequence[_Pair], change: Change) -> list[Step]:
+    return [_step(one, other, change) for one, other in pairs]
+
+
+def _step(one: _Part | None, other: _Part | None, change: Change) -> Step:
+    if other is None:
+        assert one is not None, "A pair has one side at least"
+        return Step("removed", old=one.node)
+    if one is None:
+        return Step("added", new=other.node)
+    same = one.node.number == other.node.number
+    return Step("same", one.node, other.node) if same else change(one.node, other.node)
+
+
+def _told(pairs: Sequence[_Pair], change: Change) -> Step:
+    """All of it as one step, what is in containers now in them."""
+    old = tuple(_tops(one for one, _ in pairs))
+    new = tuple(_tops(other for _, other in pairs))
+    step = Step("restructured", old_nodes=old, new_nodes=new, inside=[])
+    open_: list[tuple[Node, Step]] = []
+
+    def enter(path: tuple[Node, ...]) -> list[Step]:
+        while open_ and (len(open_) > len(path) or path[len(open_) - 1] is not open_[-1][0]):
+            open_.pop()
+        for node in path[len(open_) :]:
+            frame = Step("added", new=node, inside=[])
+            _inside(open_, step).append(frame)
+            open_.append((node, frame))
+        return _inside(open_, step)
+
+    for at, (one, other) in enumerate(pairs):
+        if other is None and one is not None and one.titles:
+            continue  # the container it was the title of is gone, which is said of all
+        if other is None:
+            # A heading begins something else: it does not lie in what is above it.
+            following = next((each.path for _, each in pairs[at:] if each is not None), ())
+            path = tuple(node for node, _ in open_)
+            if one is not None and one.node.kind == "heading":
+                path = tuple(ours for ours, theirs in zip(path, following, strict=False) if ours is theirs)
+            enter(path).append(_step(one, None, change))
+        elif other.titles:
+            enter(other.path)
+            if one is not None:
+                _retitle(open_[-1][1], one)
+        else:
+            enter(other.path).append(_step(one, other, change))
+    for frame in step.inside or ():
+        close(frame)
+    step.note = _note(old, new, pairs, step.inside or ())
     return step
 
 
-def _outside(run: Sequence[Step], old: Sequence[Node], new: Sequence[Node]) -> list[Step]:
-    """The steps of a run that are about these nodes."""
-    kept = {id(node) for node in (*old, *new)}
-    return [step for step in run if id(step.old or step.new) in kept]
+def close(step: Step) -> None:
+    """Tell a container as a whole of which nothing was elsewhere, or stayed."""
+    if step.fate in ("added", "removed") and step.inside is not None:
+        for inner in step.inside:
+            close(inner)
+        if all(inner.fate == step.fate and inner.inside is None for inner in step.inside):
+            step.inside = None
 
 
-def _span_within(nodes: Sequence[Node], container: Node) -> tuple[int, int] | None:
-    """The stretch of `nodes` that stands in `container` too, if that is most of what the container has."""
-    if not container.children:
-        return None
-    inside = [node for node in container.walk() if node is not container]
-    numbers = {node.number for node in inside}
-    among = inside if len(nodes) * len(inside) <= _MOST_LIKENED else []
-    hits = [index for index, node in enumerate(nodes) if node.number in numbers or _is_like_one_of(node, among)]
-    if not any(nodes[index].size > _LONG_ENOUGH for index in hits):
-        return None
-    first, last = hits[0], hits[-1] + 1
-    if sum(nodes[index].size for index in hits) < _SHARE_WRAPPED * container.size or last - first > 2 * len(hits):
-        return None
-    return first, last
+def _inside(open_: Sequence[tuple[Node, Step]], whole: Step) -> list[Step]:
+    found = (open_[-1][1] if open_ else whole).inside
+    assert found is not None, "Both were made with a list"
+    return found
 
 
-def _is_like_one_of(node: Node, others: Sequence[Node]) -> bool:
-    """Whether one of the others is the node with a few other words."""
-    return node.size >= _LONG_ENOUGH_EDITED and any(
-        node.kind == other.kind and text_similarity(node.text, other.text, _ALIKE) for other in others
-    )
+def _retitle(frame: Step, old: _Part) -> None:
+    """A heading became the title of a container, or the title of another did."""
+    assert frame.new is not None, "A frame is a container that is there now"
+    now, was = frame.new.block, old.path[-1].block._replace(children=()) if old.titles else old.node.block
+    frame.fate, frame.old = "changed", Node(was, [], -1, old.node.text)
+    frame.settings = changed_settings(was, now)
+    if now.runs:
+        frame.title = compare(was.runs, now.runs)
+    else:
+        before, after = words(old.node.block.runs), str(now.attrs["title"])
+        frame.settings = tuple(each for each in frame.settings if each.name != "title")
+        frame.settings += (Setting("title", before, after),) if before != after else ()
 
 
-def _contents(container: Node) -> Sequence[Node]:
-    """What stands in a container; of tabs and the like, what stands in them."""
-    if container.kind in ("tabs", "stepper", "columns", "updates", "list"):
-        return [inner for child in container.children for inner in child.children]
-    return container.children
+def _tops(parts: Iterator[_Part | None]) -> Iterator[Node]:
+    """The outermost blocks that parts lie in, each once."""
+    before: Node | None = None
+    for part in parts:
+        top = before if part is None else part.path[0] if part.path else part.node
+        if top is not before and top is not None:
+            yield top
+        before = top
 
 
-def _arranged(old: list[Node], new: list[Node], change: Change) -> list[Step]:
-    """Blocks with nearly the same words in another arrangement."""
-    if [node.kind for node in old] == [node.kind for node in new]:
-        return []
-    if not any(node.children for node in (*old, *new)):
-        return []
-    ours, theirs = ([leaf for node in nodes for leaf in node.leaves()] for nodes in (old, new))
-    if max(len(ours), len(theirs)) > _MOST_LEAVES:
-        return []
-    before, after = (" ".join(map(_own, leaves)).lower().split() for leaves in (ours, theirs))
-    sizes = sorted(sum(map(len, side)) for side in (before, after))
-    if sizes[0] < _MIN_TEXT or sizes[0] < 0.6 * sizes[1]:
-        return []
-    kept = sum(each.i2 - each.i1 for each in stretches(before, after) if each.equal)
-    share = 2 * kept / (len(before) + len(after))
-    if share < _SHARE_KEPT:
-        return []
-    step = Step("restructured", old_nodes=tuple(old), new_nodes=tuple(new))
-    step.note = f"{_summary(old)} → {_summary(new)}, {share:.0%} of the words kept"
-    step.inside = [_step(one, other, change) for one, other in align(_bare(ours), _bare(theirs))]
-    return [step]
-
-
-def _bare(leaves: Sequence[Node]) -> list[Node]:
-    """Leaves without regard to what they are, so that a heading may match the paragraph of a step."""
-    return [Node(leaf.block, [], hash(text), text) for leaf, text in zip(leaves, map(_own, leaves), strict=True)]
-
-
-def _own(leaf: Node) -> str:
-    """The words of a leaf without those of what is in it."""
-    return words(leaf.block.runs) or leaf.text
-
-
-def _step(old: Node | None, new: Node | None, change: Change) -> Step:
-    if old is None:
-        return Step("added", new=new)
-    if new is None:
-        return Step("removed", old=old)
-    return Step("same", old, new) if old.number == new.number else change(old, new)
+def _note(old: Sequence[Node], new: Sequence[Node], pairs: Sequence[_Pair], steps: Sequence[Step]) -> str:
+    gone = {id(one.path[0]) for one, _ in pairs if one is not None and one.path}
+    come = [step.new for step in steps if step.inside is not None and step.new and id(step.new) in set(map(id, new))]
+    if not gone:
+        return f"wrapped in {_names(come)}"
+    if not come:
+        return f"taken out of {_names([node for node in old if id(node) in gone])}"
+    before, after = _summary(old), _summary(new)
+    return f"{before} → {after}" if before != after else f"{before} arranged anew"
 
 
 def _summary(nodes: Sequence[Node]) -> str:
@@ -158,10 +242,12 @@ def _summary(nodes: Sequence[Node]) -> str:
     return ", ".join(f"{kind} ×{count}" if count > 1 else kind for kind, count in kinds.items())
 
 
+def _names(nodes: Sequence[Node]) -> str:
+    return " and ".join(dict.fromkeys(map(_name, nodes)))
+
+
 def _name(container: Node) -> str:
     if container.kind == "expandable" and (title := words(container.block.runs)):
         return f"an expandable “{title}”"
     article = "an" if container.kind[0] in "aeiou" else "a"
-    return (
-        container.kind if container.kind in ("tabs", "columns", "updates", "cards") else f"{article} {container.kind}"
-    )
+    return container.kind if container.kind in _SERIES - {"list"} | {"cards"} else f"{article} {container.kind}"

@@ -28,7 +28,8 @@ Fate = Literal["same", "added", "removed", "changed", "left", "arrived", "restru
 
 @dataclass(slots=True, eq=False)
 class Step:
-    """What became of a node. A restructured step stands for several nodes at once."""
+    """What became of a node. A restructured step stands for several nodes at once. One that was added or removed, and has
+    steps inside, is a container that came or went around them."""
 
     fate: Fate
     old: Node | None = None
@@ -71,16 +72,16 @@ def _entry(step: Step) -> Entry:
         before, after = (tuple(node.block for node in nodes) for nodes in (step.old_nodes, step.new_nodes))
         return Restructured(before, after, step.note, entries(step.inside or ()))
     if step.fate == "added" and new:
-        return Added(new.block)
+        return Added(new.block, entries(step.inside or ()))
     if step.fate == "removed" and old:
-        return Removed(old.block)
+        return Removed(old.block, entries(step.inside or ()))
     assert old is not None
     assert new is not None
-    if step.fate in ("left", "arrived"):
-        return Moved(old.block, new.block, step.number, step.fate == "arrived", step.parts, step.settings)
     parts = step.parts
     if isinstance(parts, Table):
         parts = Table(parts.columns, entries(step.rows))
     elif step.inside is not None:
         parts = Inside(entries(step.inside), step.title)
+    if step.fate in ("left", "arrived"):
+        return Moved(old.block, new.block, step.number, step.fate == "arrived", parts, step.settings)
     return Changed(old.block, new.block, step.settings, parts)

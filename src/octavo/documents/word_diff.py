@@ -18,6 +18,8 @@ _WORD = re.compile(
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\u0e00-\u0e7f]")
 _ENDS = frozenset("，。、；：！？,.;:!?\n")
 """Where a clause ends."""
+_TRIFLE = re.compile(r"[\s,.;:!?，。、；：！？…]+")
+_EMPHASIS = frozenset({"bold", "italic"})
 _SMALL_ISLAND = 2
 _WIDE_ISLAND = 3
 _AT_ONCE = 10_000
@@ -165,8 +167,11 @@ class _Writer:
             self._old.append(old)
 
     def words(self) -> tuple[Word, ...]:
+        """All words. Emphasis of nothing but punctuation is said only where nothing else is: else nobody looks for it."""
         self._flush()
-        return tuple(self._words)
+        if all(word.op == "equal" or _is_trifle(word) for word in self._words):
+            return tuple(self._words)
+        return tuple(Word("equal", word.run) if _is_trifle(word) else word for word in self._words)
 
     def _continues(self, op: Op, piece: _Piece, old: _Piece | None) -> bool:
         last = self._new[-1]
@@ -178,6 +183,13 @@ class _Writer:
         if self._new:
             self._words.append(Word(self._op, _joined(self._new), _joined(self._old) if self._old else None))
         self._new, self._old = [], []
+
+
+def _is_trifle(word: Word) -> bool:
+    if word.op != "format" or word.old is None or word.old.text != word.run.text:
+        return False
+    is_emphasis = word.old.marks ^ word.run.marks <= _EMPHASIS and style(word.old)[1:] == style(word.run)[1:]
+    return is_emphasis and _TRIFLE.fullmatch(word.run.text) is not None
 
 
 def _joined(pieces: Sequence[_Piece]) -> Run:

@@ -62,6 +62,53 @@ def test_steps_that_came_or_went_have_their_numbers() -> None:
         assert [number and number[1] for number in numbers] == ["2", "3", "4"]
 
 
+def test_a_tab_that_came_has_its_title() -> None:
+    tab = '{{% tab title="{0}" %}}\nRun {0}.\n{{% endtab %}}\n'
+    before = "{% tabs %}\n" + tab.format("npm") + "{% endtabs %}\n"
+    found = rows(before, before.replace("{% endtabs", tab.format("yarn") + "{% endtabs"))
+    assert re.fullmatch(r" +5 \+ +yarn", row(" yarn", [each for each in found if "Run" not in each]))
+
+
+TOPICS = {
+    "npm": "Run npm install in the folder of the harbour.",
+    "yarn": "Run yarn in the folder of the harbour, and wait.",
+}
+
+
+@pytest.mark.parametrize("around", ["tabs", "steps", "expandables", "columns", "hints"])
+@pytest.mark.parametrize("out", [False, True])
+def test_sections_that_go_into_containers_are_the_same_ones_edited_by_word(around: str, out: bool) -> None:
+    headed = {name: f"### {name}\n\n{text}\n" for name, text in TOPICS.items()}
+    plain = "\n".join(headed.values())
+    inside = {
+        "tabs": [
+            "{% tabs %}",
+            *(f'{{% tab title="{n}" %}}\n{t}\n{{% endtab %}}' for n, t in TOPICS.items()),
+            "{% endtabs %}",
+        ],
+        "steps": [
+            "{% stepper %}",
+            *(f"{{% step %}}\n{t}\n{{% endstep %}}" for t in headed.values()),
+            "{% endstepper %}",
+        ],
+        "expandables": [f"<details>\n\n<summary>{n}</summary>\n\n{t}\n\n</details>\n" for n, t in TOPICS.items()],
+        "columns": [
+            "{% columns %}",
+            *(f"{{% column %}}\n{t}\n{{% endcolumn %}}" for t in headed.values()),
+            "{% endcolumns %}",
+        ],
+        "hints": [f"{{% hint %}}\n{t}\n{{% endhint %}}\n" for t in headed.values()],
+    }[around]
+    held = "\n".join(inside)
+    sides = [f"# Start\n\n{side}\nEnd.\n" for side in ((held, plain) if out else (plain, held))]
+    sides[1] = sides[1].replace("and wait", "and rest")
+    found = rows(*sides)
+    changed = [line[7:].strip() for line in found if line[5:6] in "+−" and "folder" in line]
+    assert [line for line in changed if "npm" in line] == [], "it stayed"
+    assert changed == [TOPICS["yarn"], TOPICS["yarn"].replace("wait", "rest")]
+    assert not [line for line in found if "moved" in line]
+
+
 @pytest.mark.parametrize(
     "opening",
     ["```sh\n", '{% code title="a" %}\n```sh\n', '<pre class="language-sh"><code class="lang-sh">', "\n```\n\n```sh\n"],

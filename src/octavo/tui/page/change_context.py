@@ -15,6 +15,8 @@ _READ = frozenset({"paragraph", "heading", "item", "task", "list", "quote"})
 _UNNAMED = frozenset(
     {"list", "document", "columns", "column", "tabs", "stepper", "updates", "figure", "item", "task", "footnotes"}
 )
+PLAIN_FRAMES = frozenset({"list", "columns", "tabs", "stepper", "updates", "item", "task"})
+"""Containers that are seen by what is in them, when they come or go around it."""
 _NAMES = {"expandable": "expandable section", "openapi": "interface", "quote": "quotation"}
 _PARTS = {"list": "item", "table": "row", "stepper": "step", "tabs": "tab", "updates": "update"}
 
@@ -60,6 +62,9 @@ def folded(placed: Sequence[Placed], unfolding: Unfolding, title: str = "") -> l
         if clip is None:
             hidden.append(each)
             continue
+        is_named = not hidden and each.unit.is_frame  # it says itself what follows
+        if is_named:
+            container = each.container
         if each.unit.kind != "threads" and (hidden or each.container is not container):
             out += _fold(hidden, each.place) if hidden else [DiffUnit("label", place=each.place or (title,))]
             hidden, container = [], each.container

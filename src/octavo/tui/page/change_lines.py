@@ -9,7 +9,9 @@ from operator import is_
 
 from octavo.documents import changes as model
 from octavo.documents.blocks import Block
+from octavo.documents.setting_diff import changed_settings
 from octavo.tui.page.change_code import changed_code, changed_source
+from octavo.tui.page.change_context import name_of
 from octavo.tui.page.change_tables import changed_table
 from octavo.tui.page.change_words import about, gutter, hanging, note, notes, settings, signs_of, words
 from octavo.tui.page.diff_units import DiffUnit
@@ -127,15 +129,20 @@ def _lead(block: Block, path: Sequence[Block], look: Look) -> str:
     level = 0
     for of_list, item in pairwise(path):
         if of_list.kind == "list":
-            lead = " " * cells(lead) + " " * (level == 0) + mark_of(of_list, _place(item, of_list), level, look) + " "
+            lead = (
+                " " * cells(lead)
+                + " " * (level == 0)
+                + mark_of(of_list, max(0, _place(item, of_list)), level, look)
+                + " "
+            )
             level += 1
     is_first = path and path[-1].kind in ("item", "task") and _place(block, path[-1]) == 0
     return lead if is_first else " " * cells(lead)
 
 
 def _place(block: Block, parent: Block) -> int:
-    """Which of its parent's children a block is."""
-    return next((at for at, each in enumerate(parent.children) if each is whole_of(block)), 0)
+    """Which of its parent's children a block is; -1 if it stood elsewhere."""
+    return next((at for at, each in enumerate(parent.children) if each is whole_of(block)), -1)
 
 
 def _opened(block: Block) -> list[Block]:
@@ -190,7 +197,9 @@ def _in_parent(block: Block, path: Sequence[Block]) -> Block:
     kinds = ("item", "task", "tab", "step", "update", "column")
     if not path or block.kind not in kinds:
         return block
-    at, count = _place(block, path[-1]), len(path[-1].children)
+    if block.kind not in ("item", "task", "step"):  # others have no numbers
+        return path[-1]._replace(children=(block,))
+    at, count = max(0, _place(block, path[-1])), len(path[-1].children)
     place = Cut(path[-1], at, None, at == 0, at == count - 1)
     return path[-1]._replace(children=(block,), attrs={**path[-1].attrs, "cut": place})
 
@@ -200,6 +209,8 @@ def _entry(setting: Setting, unit: DiffUnit, entry: model.Entry, room: Room) -> 
     if unit.part > 1 and isinstance(entry, (model.Changed, model.Moved)):
         return _parts(setting, unit, entry.old, entry.new, entry.parts, room)
     match entry:
+        case model.Added() | model.Removed() if unit.is_frame:
+            return [_frame(unit, entry, room, look)]
         case model.Added(block=block):
             return [Part(new=_sided(setting, unit, block, "+", room))]
         case model.Removed(block=block):
@@ -226,6 +237,20 @@ def _entry(setting: Setting, unit: DiffUnit, entry: model.Entry, room: Room) -> 
                 *_parts(setting, unit, entry.old, entry.new, entry.parts, room),
             ]
     return []
+
+
+def _frame(unit: DiffUnit, entry: model.Added | model.Removed, room: Room, look: Look) -> Part:
+    """What is said of a container that came or went around something: its name, and what is set about it."""
+    block, is_new = entry.block, isinstance(entry, model.Added)
+    name = name_of(block._replace(children=())) or block.kind  # a heading in it is shown below
+    if block.kind == "step":
+        path = unit.within if is_new else unit.was_within
+        name = f"step {_place(block, path[-2]) + 1}" if len(path) > 1 else name
+    given = changed_settings(Block(block.kind), block)
+    said = ", ".join([name, *(f"{each.name} {each.new}" for each in given if each.name != "title")])
+    lines = [Line(part, block) for part in wrap([Piece(signs_of(look, said), look.strong)], room.words)]
+    shown = gutter(lines, "+" if is_new else "-", block.lines[0] + 1, look, room.side)
+    return Part(new=shown) if is_new else Part(old=shown)
 
 
 def _parts(setting: Setting, unit: DiffUnit, old: Block, new: Block, parts: model.Parts, room: Room) -> list[Part]:

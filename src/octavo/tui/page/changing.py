@@ -10,7 +10,7 @@ from itertools import groupby
 from octavo.documents.blocks import Block, Document, words
 from octavo.documents.changes import Added, Changed, Diff, Entry, Inside, Moved, Removed, Restructured, Same, Size
 from octavo.documents.source_diff import Hunk
-from octavo.tui.page.change_context import Placed, folded, name_of, naming
+from octavo.tui.page.change_context import PLAIN_FRAMES, Placed, folded, name_of, naming
 from octavo.tui.page.compared import Compared
 from octavo.tui.page.diff_units import Changes, DiffUnit, Unfolding, cut, source_units
 from octavo.tui.page.slices import is_long
@@ -92,7 +92,7 @@ def _exchanged(entries: Sequence[Entry]) -> list[Entry | _Exchange]:
 
 
 def _is_exchanged(entry: Entry) -> bool:
-    return isinstance(entry, (Added, Removed)) and not is_long(entry.block)
+    return isinstance(entry, (Added, Removed)) and not entry.entries and not is_long(entry.block)
 
 
 @dataclass
@@ -194,13 +194,14 @@ class _Writer:
                     self._passed(come[-1])
                 case Same(old=old, new=new):
                     self._same(old, new)
-                case Changed(parts=Inside() as inside):
+                case Changed(parts=Inside() as inside) | Moved(parts=Inside() as inside, arrives=True):
                     self._container(entry, inside)
                 case Restructured():
                     self._put_note(entry.note, change=self._next())
-                    with self._within(None, None):
-                        self._replaced(entry) if entry.is_replaced else self._entries(entry.entries)
+                    self._replaced(entry) if entry.is_replaced else self._entries(entry.entries)
                     self._threads_of((*entry.new, *entry.old))
+                case Added(entries=within) | Removed(entries=within) if within:
+                    self._frame(entry)
                 case Added(block=block) | Removed(block=block):
                     self._put(DiffUnit("entry", block, None, entry, change=self._next()))
                     self._threads_of((block,))
@@ -227,10 +228,20 @@ class _Writer:
         for block in section.new:
             self._passed(block)
 
-    def _container(self, entry: Changed, inside: Inside) -> None:
+    def _frame(self, entry: Added | Removed) -> None:
+        """A container that came or went around what is in it."""
+        block = entry.block
+        sides = (None, block) if isinstance(entry, Added) else (block, None)
+        with self._within(*sides):
+            if block.kind not in PLAIN_FRAMES:
+                self._put(DiffUnit("entry", block, None, entry, change=self._next()))
+            self._entries(entry.entries)
+            self._put_threads(block.key, block)
+
+    def _container(self, entry: Changed | Moved, inside: Inside) -> None:
         has_title = inside.title is not None and bool(inside.title.sorts)
         with self._within(entry.old, entry.new):
-            if entry.notes or has_title:
+            if isinstance(entry, Moved) or entry.notes or has_title:
                 self._put(DiffUnit("entry", entry.new, None, entry, change=self._next()))
             self._entries(inside.entries)
             self._put_threads(entry.new.key, entry.new)
@@ -259,12 +270,13 @@ class _Writer:
 
     @contextmanager
     def _within(self, old: Block | None, new: Block | None) -> Iterator[None]:
-        """What is put lies in a container of both sides; None: in nothing it has to be shown as a part of."""
-        outer = self._levels[-1]
-        name = name_of(new) if new is not None else ""
-        was = (*outer.old, old) if old is not None else ()
-        now = (*outer.new, new) if new is not None else ()
-        named, called_by = (new, naming(new)) if new is not None and name else (outer.named, None)
+        """What is put lies in a container of both sides, or of one."""
+        outer, either = self._levels[-1], new or old
+        assert either is not None, "It lies in something"
+        name = name_of(either)
+        was = (*outer.old, old) if old is not None else outer.old
+        now = (*outer.new, new) if new is not None else outer.new
+        named, called_by = (either, naming(either)) if name else (outer.named, None)
         self._levels.append(_Level(name, named, called_by, was, now))
         yield
         self._levels.pop()

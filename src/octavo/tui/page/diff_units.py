@@ -60,6 +60,11 @@ class DiffUnit:
     clip: int = 0
     """Only so many of its lines are shown, the first ones, or if it is below 0 the last ones; 0 for all."""
 
+    @property
+    def is_frame(self) -> bool:
+        """Whether it says that a container came or went around what follows."""
+        return isinstance(self.entry, (Added, Removed)) and bool(self.entry.entries)
+
     def holds(self, key: str) -> bool:
         """Whether the block called `key` is shown by it, or folded."""
         return any(trail(block, key) for block in (*self.blocks, *self.hidden))
@@ -116,6 +121,8 @@ def cut(unit: DiffUnit) -> list[DiffUnit]:
                 replace(each, block=piece, old=olds[at] if at < len(olds) else None)
                 for at, (each, piece) in enumerate(_numbered(unit, kept_slices(unit.block)))
             ]
+        case _ if unit.is_frame:
+            return [unit]
         case Added(block=block):
             return [replace(each, block=piece, entry=Added(piece)) for each, piece in _numbered(unit, _shown(block))]
         case Removed(block=block):
