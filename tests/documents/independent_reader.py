@@ -22,12 +22,13 @@ _WORD = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30f
 _FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\n(?:.*?\n)??(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
 _TAKEN_OUT = re.compile(
     r"(?<!\\)\{%(?:(?!\{%).)*?%\}"  # a tag
-    r"|^[ \t]*</?[A-Z]\w*(?:\s[^<>\n]*)?>[ \t]*$"  # one of a component, as other systems have them
+    r"|^[ \t]*</?[A-Z]\w*(?:\s[^<>]*)?>[ \t]*$"  # one of a component, as other systems have them
+    r"|(?<=\s)[\w-]+=\{\{[^{}]*\}\}(?=[^<>]*>)"  # an attribute of theirs
     r"|\$\$(?:[^$`\n]|\$(?!\$)|\n(?![ \t]*\n))+\$\$",  # a formula
     re.DOTALL | re.MULTILINE,
 )
-_HELD = re.compile(r"<!--held (\d+)-->|\ue000(\d+)\ue001")
-"""What stands in the place of a tag, where a block ends, and of a formula, where none does."""
+_HELD = re.compile(r"<!--held (\d+)-->|(?:\ue000|data-held=)(\d+)\ue001?")
+"""What stands in the place of a tag, where a block ends, of a formula, where none does, and of an attribute."""
 _SHOWN_OF_TAGS = re.compile(
     r"\b(title|caption|description|summary|label|tags|path|method|name|alt|content)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')",
     re.IGNORECASE,
@@ -145,7 +146,7 @@ class _Reader:
                 behind = indent + behind.strip()[mark.end() :].strip()
             out.append(behind)
             self.lines.append(number)
-            if row.strip() == "</details>":  # what follows at once is markdown, not more of its block
+            if row.rstrip() in ("</details>", "</div>"):  # what follows at once is markdown, not more of its block
                 out.append("")
                 self.lines.append(number)
             number += 1 + sum(self.held[int(tag or formula)].count("\n") for tag, formula in _HELD.findall(row))
@@ -155,7 +156,9 @@ class _Reader:
         self.held.append(found[0])
         self.held_at.append(self.source.count("\n", 0, self.first + found.start()) + 1)
         number = len(self.held) - 1
-        return f"\ue000{number}\ue001" if found[0].startswith("$$") else f"<!--held {number}-->"
+        if found[0].startswith("$$"):
+            return f"\ue000{number}\ue001"
+        return f"<!--held {number}-->" if found[0].strip()[0] in "{<" else f"data-held={number}"
 
     def _put_back(self, text: str) -> str:
         return _HELD.sub(lambda mark: self.held[int(mark[1] or mark[2])], text)
