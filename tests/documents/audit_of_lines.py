@@ -101,6 +101,7 @@ def faults(document: Document, widths: Sequence[int]) -> Iterator[Fault]:
     for said in lost(document.source, text_of(widest), text_of(narrow)):
         yield Fault(said.line, f"not shown: {said.text}")
     yield from _raw(widest, document.source)
+    yield from _unknown_blocks(widest)
     yield from _unknown_icons(document)
 
 
@@ -112,6 +113,12 @@ def _too_wide(lines: Iterable[Line], room: int) -> Iterator[Fault]:
     for line in lines:
         if line.width > room:
             yield Fault(_at(line), f"{line.width} cells where {room} have room: {line.text.strip()}")
+
+
+def _unknown_blocks(lines: Iterable[Line]) -> Iterator[Fault]:
+    for line in lines:
+        if any(piece.furniture and piece.text == "unknown block" for piece in line.pieces):
+            yield Fault(_at(line), f"unknown block: {line.text.partition(' ──')[0].strip(' ╭╮─')}")
 
 
 def _cut(lines: Iterable[Line], look: Look, when: str) -> Iterator[Fault]:
@@ -169,5 +176,3 @@ def _unknown_icons(document: Document) -> Iterator[Fault]:
             if run.kind == "text" and "code" not in run.marks:
                 for match in _SHORT_NAME.finditer(run.text):
                     yield Fault(block.lines[0] + 1, f"unknown emoji {match[0]}")
-        if block.kind == "unknown":
-            yield Fault(block.lines[0] + 1, f"unknown block {block.attrs.get('name')}")

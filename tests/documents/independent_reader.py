@@ -181,6 +181,11 @@ class _Reader:
         within = name in _WITHIN_LINES
         if not within:
             self._end()
+        if name == "figure":
+            caption = letters_in(" ".join(text for each in element.iter("figcaption") for text in each.itertext()))
+            for image in element.iter("img"):
+                if letters_in(image.get("alt") or "") == caption:  # said twice, it is shown once
+                    image.set("alt", "")
         if name == "img":
             self._say(element.get("alt") or "")
         elif name == "table":

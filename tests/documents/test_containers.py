@@ -149,9 +149,9 @@ CASES = {
         "{% endapi-method-path-parameters %}\n{% endapi-method-request %}\n{% api-method-response %}\n"
         "{% api-method-response-example httpCode=200 %}\nok\n{% endapi-method-response-example %}\n"
         "{% endapi-method-response %}\n{% endapi-method-spec %}\n{% endapi-method %}",
-        "api-method [method=get path=/p host=h]\n  api-section [name=summary]\n    paragraph S\n  api-section [name=request]\n"
-        "    api-section [name=path-parameters]\n      api-parameter [name=id type=string]\n        paragraph d\n"
-        "  api-section [name=response]\n    api-response [status=200]\n      paragraph ok",
+        "api-method [method=get path=/p host=h]\n  api-section [name=summary]\n    paragraph S\n"
+        "  api-section [name=path-parameters]\n    api-parameter [name=id type=string]\n      paragraph d\n"
+        "  api-response [status=200]\n    paragraph ok",
     ),
     "include": ('{% include "../.gitbook/includes/x.md" %}', "include [target=../.gitbook/includes/x.md]"),
     "condition": (

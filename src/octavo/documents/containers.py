@@ -186,7 +186,7 @@ def _api_method_part(tag: Tag) -> Draft:
         return _api_parameter(tag)
     if part == "response-example":
         return _api_response(tag)
-    if part == "spec":
+    if part in ("spec", "request", "response"):
         return Draft("group")
     return Draft("api-section", {"name": part.removeprefix("response-example-")})
 

@@ -60,6 +60,41 @@ def test_a_file_name_that_has_no_room_in_its_border_stands_for_the_missing_text(
     assert "much-too-long" not in described
 
 
+def framed(source: str) -> list[str]:
+    lines = [line.text for line in lay_out(parse(source).blocks, 60, Look.plain()).lines]
+    return [text.strip("╭╮╰╯│─ ") for text in lines if text.strip("╭╮╰╯│─ ")]
+
+
+def test_a_caption_that_says_what_the_alternative_text_does_is_shown_once_in_the_frame() -> None:
+    figure = '<figure><img src="a.png" alt="{}"><figcaption><p>{}</p></figcaption></figure>'
+    assert framed(figure.format("The one", "The one.")) == ["▣ a.png", "The one."]
+    assert framed(figure.format("", "The one.")) == ["▣ a.png", "The one."]
+    assert framed(figure.format("It", "The one.")) == ["▣ a.png", "It", "The one."]
+
+
+def test_the_copy_of_a_copy_is_called_so_once() -> None:
+    copies = " (1)" * 40
+    assert framed(f'<figure><img src="it{copies} (7).png" alt=""></figure>')[0] == "▣ it (7).png"
+    assert framed(f'<figure><img src="it{copies} ( (7).png" alt=""></figure>')[0] == "▣ it (7).png"
+    assert framed('<figure><img src="it (1) (1).png" alt=""></figure>')[0] == "▣ it (1) (1).png"
+
+
+def test_the_oldest_form_of_an_operation_names_each_group_once() -> None:
+    part = "{{% api-method-{0} %}}\n{1}\n{{% endapi-method-{0} %}}"
+    parameter = '{% api-method-parameter name="id" type="string" %}\nWhich\n{% endapi-method-parameter %}'
+    answer = "{% api-method-response-example httpCode=200 %}\n{% api-method-response-example-description %}\n\n"
+    answer += "{% endapi-method-response-example-description %}\n{% endapi-method-response-example %}"
+    said = framed(
+        '{% api-method method="get" path="/a" %}\n'
+        + part.format("summary", "Find one")
+        + part.format("request", part.format("headers", parameter + "\n\n" + parameter))
+        + part.format("response", answer)
+        + "\n{% endapi-method %}"
+    )
+    one = ["id  string", "Which"]
+    assert said == ["GET  /a", "Find one", "HEADERS", *one, *one, "ANSWERS", "200"]
+
+
 def test_what_is_never_opened_says_so_beside_its_address() -> None:
     said = embedded("javascript:alert(1)", 54)
     assert said.startswith("✗ javascript:alert(1)  ")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from rich.style import Style
 
-from octavo.documents.blocks import Block, Run
+from octavo.documents.blocks import Block, Run, words
 from octavo.tui.ages import in_a_line
 from octavo.tui.page.addresses import Leads, leads
 from octavo.tui.page.lines import Line, Piece, Spot, box, cells, padded, width_of
@@ -25,6 +25,8 @@ PIXELS = 9
 TALLEST = 14
 """Lines of a small picture in its frame."""
 
+_COPIES = re.compile(r"(?: +\(1?\)?)+(?=[ .])")
+_ONLY_WORDS = re.compile(r"[\W_]+")
 _LENGTH = re.compile(r"\s*(\d{1,5})(?:\.\d*)?\s*(px|%)?\s*")
 
 
@@ -72,25 +74,47 @@ def _framed(setting: Setting, block: Block, wide: int, least: int = 0) -> list[L
     title = [sign, Piece(_name(src, wide) or "image", look.muted, spot, True)]
     right = [Piece(facts, look.muted, None, True)] if facts else []
     out = box(rows, wide, look, title=title, right=right)
-    style = look.muted + Style(italic=True)
-    caption = wrap(setting.inline(block.runs, style), wide - 4) if block.runs else []
-    return out + [Line([Piece("  ", PLAIN, None, True), *line]) for line in caption]
+    caption = [] if _says_caption(block) else wrap(_caption(setting, block), wide - 4)
+    return out + [Line([Piece("  ", PLAIN, None, True), *line]) for line in caption if line]
+
+
+def _caption(setting: Setting, block: Block) -> list[Piece]:
+    return setting.inline(block.runs, setting.look.muted + Style(italic=True))
+
+
+def _says_caption(block: Block) -> bool:
+    """Whether the caption stands in the frame: where there is no alternative text, or it says the same."""
+    alt, caption = (_ONLY_WORDS.sub("", said).casefold() for said in (_alt(block), words(block.runs)))
+    return bool(caption) and (not alt or alt == caption)
+
+
+def _alt(block: Block) -> str:
+    return " ".join(str(block.attrs.get("alt") or "").split())
 
 
 def _name(src: str, wide: int) -> str:
-    """What the file of an image is called, where the border of its frame has room for that."""
+    """What the file of an image is called, where the border of its frame has room for that. Of a copy of a copy it is
+    said once that it is one."""
     name = file_name(src)
+    if cells(name) > wide - 8:
+        name = _COPIES.sub("", name)
     return name if cells(name) <= wide - 8 else ""
 
 
 def _inside(setting: Setting, block: Block, wide: int, spot: Spot | None) -> list[Line]:
-    """What stands in a frame: the image where it is wanted small, its alternative text, why it is not there. A missing
-    text is said quietly, or the name that has no room in the border: on many pages all are missing. And an image that is a link says where to in words."""
+    """What stands in a frame: the image where it is wanted small, its alternative text or caption, why it is not there. That
+    both are missing is said quietly, or the name that has no room in the border: on many pages all are. And an image that is
+    a link says where to in words."""
     look, src = setting.look, str(block.attrs.get("src") or "")
-    alt = " ".join(str(block.attrs.get("alt") or "").split())
-    named = "no alternative text" if _name(src, wide) else file_name(src) or "no alternative text"
-    words = Piece(alt, look.text, spot) if alt else Piece(named, look.muted, spot, True)
-    rows = wrap([words], wide - 4)
+    alt = _alt(block)
+    if _says_caption(block):
+        pieces = [piece if piece.spot else piece._replace(spot=spot) for piece in _caption(setting, block)]
+    elif alt:
+        pieces = [Piece(alt, look.text, spot)]
+    else:
+        named = "" if _name(src, wide) else file_name(src)
+        pieces = [Piece(named or "no alternative text", look.muted, spot, True)]
+    rows = wrap(pieces, wide - 4)
     if link := str(block.attrs.get("link") or ""):
         linked = setting.inline((Run(alt or link.partition("://")[2] or link, link=link),))
         rows = [*([] if alt else rows), *wrap(linked, wide - 4)]

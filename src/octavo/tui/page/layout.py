@@ -118,7 +118,8 @@ def set_block(setting: Setting, block: Block, width: int) -> list[Line]:
 def _set(setting: Setting, block: Block, width: int) -> list[Line]:
     setter = _diagram if begins(block) and is_diagram(block) else _SETTERS.get(block.kind)
     if setter is None:
-        setter = media.unknown if block.kind == "unknown" or not block.children else _children
+        is_box = block.kind == "unknown" or not (block.children or block.kind == "api-section")
+        setter = media.unknown if is_box else _children
     width = max(width, NARROWEST)
     lines = setter(setting, block, width)
     if width < _TIGHT:

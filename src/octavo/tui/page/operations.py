@@ -23,23 +23,24 @@ def api_method(setting: Setting, block: Block, width: int) -> list[Line]:
     rows: list[Line] = []
     if (summary := str(attrs.get("summary") or "")) and begins(block):
         rows += [Line(line) for line in wrap([Piece(summary, look.strong)], inner)]
-    rows += parts(setting, block, inner)
+    body = parts(setting, block, inner)
+    rows += [*([Line([])] if rows and body else []), *body]
     head, rows = headed(title if begins(block) else (), rows, width)
     return box(rows, width, look, title=head, edges=(begins(block), ends(block)))
 
 
-def parts(setting: Setting, block: Block, width: int) -> list[Line]:
-    """Sections, parameters and answers, each group below its name."""
+def parts(setting: Setting, block: Block, width: int, named: str = "") -> list[Line]:
+    """Sections, parameters and answers, each group below its name, but for the one that is `named` above."""
     look, cut = setting.look, cut_of(block)
     out: list[Line] = []
     goes_on = cut is not None and not cut.is_first
     above = (cut.above or block.children[0]) if goes_on and cut is not None else None
-    group = _label(above) if above is not None else ""
+    group = _label(above) if above is not None else named
     for child in block.children:
         label = _label(child)
         match child.kind:
             case "api-section":
-                body = parts(setting, child, width)
+                body = parts(setting, child, width, "parameters" if label else "")
                 label = label if body else ""
             case "api-parameter":
                 body = _parameter(setting, child, width)
@@ -63,7 +64,7 @@ def _label(child: Block) -> str:
     match child.kind:
         case "api-section":
             name = str(child.attrs.get("name") or "")
-            return "" if name in ("", "description") else name.replace("-", " ")
+            return "" if name in ("", "summary", "description") else name.replace("-", " ")
         case "api-parameter":
             return f"{child.attrs.get('in') or ''} parameters".strip()
         case "api-response":
