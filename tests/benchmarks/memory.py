@@ -1,6 +1,6 @@
 """What an app that is left open keeps: its memory while the same is opened and closed again and again.
 
-    .venv/bin/python tests/benchmarks/memory.py [help:2500 activity:500 views:500 pages:2000]
+    .venv/bin/python tests/benchmarks/memory.py [help:2500 activity:500 views:500 pages:2000 keys:20000]
 
 Each in a process of its own, headless, 120x36, on the demo, with the looks for garbage the app has where there is a
 terminal. Prints memory after a tenth and at the end, in MiB, what each round left between, and the longest time the event
@@ -28,6 +28,7 @@ from octavo.server.store import Store
 from octavo.server.world import World
 from octavo.tui.app import Octavo
 from tests.journeys.stage import Run, Stage
+from tests.journeys.test_soak import Soak
 
 ALL = ("help:2500", "activity:500", "views:500", "pages:2000")
 PROBE = 0.002
@@ -72,11 +73,25 @@ async def opened_and_closed(run: Run, key: str) -> None:
         await run.pilot.pause(0.005)
 
 
+class Keys:
+    """Somebody at random over all screens."""
+
+    def __init__(self) -> None:
+        self._soak: Soak | None = None
+
+    async def __call__(self, run: Run) -> None:
+        """Do one thing."""
+        if self._soak is None:
+            self._soak = Soak(run, 1)
+        await self._soak.act(1)
+
+
 ROUNDS: dict[str, Callable[[Run], Awaitable[None]]] = {
     "help": help_once,
     "activity": activity_once,
     "views": views_once,
     "pages": pages_once,
+    "keys": Keys(),
 }
 
 
@@ -119,6 +134,8 @@ async def measure(folder: Path, name: str, times: int) -> None:
             await ROUNDS[name](run)
             if number + 1 == times // 10:
                 early = memory()
+            if (number + 1) % (times // 10) == 0:
+                print(f"{name} {number + 1}: {memory():.1f} MiB", file=sys.stderr, flush=True)
         late, took = memory(), time.perf_counter() - begun
         keys = sorted(stalls)
         await asyncio.sleep(IDLE)
@@ -141,6 +158,8 @@ def main() -> None:
         _wait.SLEEP_GRANULARITY, _wait.SLEEP_IDLE = 0.005, 0.001
         name, times = sys.argv[1].split(":")
         with tempfile.TemporaryDirectory(prefix="octavo-bench-") as folder:
+            os.environ |= {"HOME": folder, "EDITOR": "true", "DISPLAY": "", "WAYLAND_DISPLAY": ""}
+            os.chdir(folder)
             asyncio.run(measure(Path(folder), name, int(times)))
         return
     for each in sys.argv[1:] or ALL:
