@@ -50,7 +50,7 @@ def test_the_checker_sees_emoji_and_blocks_nobody_knows() -> None:
     page = "# T\n\n:no_such_sign: here\n\n{% nobody %}\nIn it\n{% endnobody %}\n"
     assert [fault.what for fault in faults(page, widths=(80,))] == [
         "unknown emoji :no_such_sign:",
-        "unknown block nobody",
+        "unknown block: nobody",
     ]
 
 
