@@ -14,6 +14,7 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.server.behaviour import revisions
 from octavo.server.world import World
 from tests.server.asking import Ask, Clock, refused, space_with, stand
+from tests.server.test_references import share
 from tests.server.writing import Desk, insert, update
 
 EVERYTHING = """# All of it
@@ -100,6 +101,12 @@ async def test_the_outline_is_the_tree(ask: Ask, world: World) -> None:
     assert len(reader.pages) == 4
     outline = [_titles(entry) for entry in reader.outline]
     assert outline == ["One", ["Two"], "Group", ["Three"]]
+
+
+async def test_what_a_page_includes_is_printed_in_its_place(ask: Ask, world: World) -> None:
+    space = await space_with(ask, home='# Home\n\nBefore.\n\n{% include "../.gitbook/includes/note.md" %}\n\nAfter.\n')
+    share(world.asked_by("ada"), space.id, note="Take care.")
+    assert "Before. Take care. After." in _words(await _pdf(ask, space.ref))
 
 
 async def test_a_page_alone_or_with_those_below_it(ask: Ask, world: World) -> None:

@@ -213,6 +213,9 @@ class Book:
                 return _shown(self.pictures[name]())
         return None
 
+    def _include(self, block: Block) -> Iterator[Flowable]:
+        yield from self._blocks(block.children) if block.children else self._other(block)
+
     def _other(self, block: Block) -> Iterator[Flowable]:
         """What has no way of its own to be set: its title, its words, and what is in it."""
         attrs = block.attrs

@@ -15,6 +15,7 @@ from octavo.api import pdf
 from octavo.documents import trees
 from octavo.documents.trees import Pages
 from octavo.server.behaviour import revisions
+from octavo.server.references import dereferenced
 from octavo.server.rest import handle
 from octavo.server.store import Json, Missing
 from octavo.server.surveying import places_of
@@ -56,7 +57,8 @@ def printing(world: World, payload: str, signature: str) -> Callable[[], bytes]:
     if wanted["page"] is not None:
         page = trees.find(pages, wanted["page"]) or {}
         pages = [{**page, "pages": []} if wanted["only"] else page]
-    texts = {page["id"]: revisions.text(world, page) for page in trees.walk(pages) if page["type"] == "document"}
+    documents = (page for page in trees.walk(pages) if page["type"] == "document")
+    texts = {page["id"]: dereferenced(world.store, revisions.text(world, page), page, revision) for page in documents}
     pictures = {file["id"]: file for file in revision["files"] if "dimensions" in file}
     data = {name: partial(_blob, world, file["blob"]) for name, file in pictures.items()}
     # What makes PDFs is large, and most platforms never print.
