@@ -44,6 +44,7 @@ HOME = {
     "reportlab": {"server"},
     "PIL": {"server", "tui"},
     "termaid": {"tui"},
+    "bidi": {"tui"},
     "pylatexenc": {"tui"},
     "resvg_py": {"tui"},
     "textual_image": {"tui"},

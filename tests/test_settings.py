@@ -91,6 +91,24 @@ def test_a_locale_without_utf8_gets_ascii(tmp_path: Path, environ: dict[str, str
     assert read(tmp_path, **environ).ascii is ascii_only
 
 
+@pytest.mark.parametrize(
+    ("environ", "turns"),
+    [
+        ({}, False),
+        ({"TERM": "xterm-256color", "VTE_VERSION": "7600"}, False),
+        ({"KITTY_WINDOW_ID": "1"}, True),
+        ({"TERM": "foot"}, True),
+        ({"KITTY_WINDOW_ID": "1", "OCTAVO_RIGHT_TO_LEFT": "terminal"}, False),
+        ({"OCTAVO_RIGHT_TO_LEFT": "octavo"}, True),
+    ],
+)
+def test_words_are_turned_round_where_the_terminal_does_not(
+    tmp_path: Path, environ: dict[str, str], turns: bool
+) -> None:
+    pytest.importorskip("bidi")
+    assert read(tmp_path, **environ).turns_words is turns
+
+
 def test_nothing_moves_for_those_who_ask_for_access(tmp_path: Path) -> None:
     assert not read(tmp_path, ACCESSIBLE="1").motion
     assert read(tmp_path, ACCESSIBLE="0").motion
@@ -103,6 +121,7 @@ def test_nothing_moves_for_those_who_ask_for_access(tmp_path: Path) -> None:
         ('theme = "../x"', "theme"),
         ('ascii = "perhaps"', "ascii"),
         ("motion = []", "motion"),
+        ('right_to_left = "yes"', "right_to_left"),
         ("undo_seconds = 31", "undo_seconds"),
         ("undo_seconds = -1", "undo_seconds"),
         ("undo_seconds = nan", "undo_seconds"),

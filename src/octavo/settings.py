@@ -7,6 +7,7 @@ program from starting.
     ascii = false
     motion = true
     thumbnails = false
+    right_to_left = "auto"
     undo_seconds = 5
     editor = "nano"
     ca_file = "/etc/ssl/own.pem"
@@ -33,6 +34,16 @@ LONGEST_UNDO = 30.0
 V = TypeVar("V")
 _FOLDERS = ("config", "data", "state", "cache")
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+_TURNING = ("auto", "terminal", "octavo")
+_AS_IT_COMES = (
+    "KITTY_WINDOW_ID",
+    "ALACRITTY_WINDOW_ID",
+    "GHOSTTY_RESOURCES_DIR",
+    "WEZTERM_EXECUTABLE",
+    "WT_SESSION",
+    "XTERM_VERSION",
+)
+"""What terminals set that show letters in the order in which they come, also those from right to left."""
 _THEME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _BINDING = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)+")
 _LONGEST_TEXT = 1000
@@ -53,6 +64,8 @@ class Settings:
     motion: bool = True
     thumbnails: bool = False
     """Show pictures small within their page. Otherwise there is a frame, and Enter shows what is in it."""
+    turns_words: bool = False
+    """Turn right-to-left words round; otherwise they come as they are read, and the terminal turns them."""
     undo_seconds: float = UNDO_SECONDS
     """How long a comment is held before it is sent, 0 to 30."""
     editor: tuple[str, ...] = ()
@@ -79,6 +92,7 @@ def read(environ: Mapping[str, str]) -> Settings:
         ascii=values.switch("ascii", not _is_utf8(environ)),
         motion=values.switch("motion", environ.get("ACCESSIBLE", "") in ("", "0")),
         thumbnails=values.switch("thumbnails", False),
+        turns_words=values.turns_words(),
         undo_seconds=values.undo_seconds(),
         editor=values.editor(),
         ca_file=values.ca_file(),
@@ -114,6 +128,19 @@ class _Values:
         if str(value).lower() in _TRUE + _FALSE:
             return str(value).lower() in _TRUE
         return self._refuse(where, "is neither true nor false", default)
+
+    def turns_words(self) -> bool:
+        value, where = self._find("right_to_left")
+        if value not in (None, "", *_TURNING):
+            return self._refuse(where, "is none of auto, terminal and octavo", False)
+        if value == "terminal" or (value != "octavo" and not _shows_as_it_comes(self._environ)):
+            return False
+        from importlib.util import find_spec  # few have chosen it, or have such a terminal
+
+        if find_spec("bidi") is not None:
+            return True
+        needs = "needs the package python-bidi, which octavo[bidi] brings"
+        return self._refuse(where, needs, False) if value == "octavo" else False
 
     def undo_seconds(self) -> float:
         value, where = self._find("undo_seconds")
@@ -183,6 +210,12 @@ class _Values:
 def _is_light(environ: Mapping[str, str]) -> bool:
     """What terminals say in COLORFGBG: the number of the ground is that of white or light grey."""
     return environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15")
+
+
+def _shows_as_it_comes(environ: Mapping[str, str]) -> bool:
+    """Whether the terminal is known not to turn right-to-left words round."""
+    named = environ.get("TERM_PROGRAM", "") == "vscode" or environ.get("TERM", "").startswith(("foot", "linux"))
+    return named or any(environ.get(name) for name in _AS_IT_COMES)
 
 
 def _file(path: Path) -> tuple[Mapping[str, Any], str]:

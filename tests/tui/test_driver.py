@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from pathlib import Path
+
+import pytest
 
 from tests.benchmarks.terminal import Terminal
 
 ROOT = Path(__file__).parent.parent.parent
 PROGRAM = """
+import os
 import sys
 from textual.app import App
 from textual.widgets import Static
+from octavo.settings import read
 from octavo.tui.driver import TerminalDriver
 
 class Patient(TerminalDriver):
@@ -21,6 +26,7 @@ class Patient(TerminalDriver):
 
 class Small(App):
     times = 0
+    settings = read({"OCTAVO_RIGHT_TO_LEFT": os.environ.get("TURNS", "")})
     BINDINGS = [("e", "edit", "Edit"), ("x", "exit", "Exit")]
 
     def compose(self):
@@ -56,6 +62,21 @@ def test_the_terminal_is_handed_over_and_left_without_waiting() -> None:
         assert written.count(b"the terminal is yours") == 2
         assert written.rstrip().endswith(b"gone")
         assert app.modes() == before
+
+
+def test_a_terminal_is_told_not_to_turn_words_that_come_turned() -> None:
+    pytest.importorskip("bidi")
+    with Terminal([sys.executable, "-c", PROGRAM], {"PYTHONPATH": str(ROOT), "TURNS": "octavo"}) as app:
+        app.wait_for("here we are")
+        app.write(b"e")
+        app.wait_for("back, 1", limit=20)
+        app.write(b"x")
+        assert app.end(limit=20) == 0
+        written = b"".join(chunk.data for chunk in app.chunks)
+        assert re.findall(rb"\x1b\[8[lh]|the terminal is yours", written) == [
+            *(b"\x1b[8l", b"\x1b[8h", b"the terminal is yours"),
+            *(b"\x1b[8l", b"\x1b[8h"),
+        ]
 
 
 def test_a_character_may_come_in_pieces() -> None:

@@ -18,6 +18,7 @@ from octavo.settings import Settings
 from octavo.tui.clipboard import fits
 from octavo.tui.commands import Explaining
 from octavo.tui.crash import report_crash
+from octavo.tui.filters import filters
 from octavo.tui.first_screen import HeldBack, OnceParsed
 from octavo.tui.known import Known
 from octavo.tui.session import Doors, Session
@@ -109,10 +110,7 @@ class Octavo(Wearing, HeldBack[int], TakingDown[int], Explaining[int]):
         self.known = Known(self)
         self.before_end: set[Callable[[], None]] = set()
         """Called when the terminal goes away: they keep what is being typed (D6)."""
-        if settings.ascii:
-            from octavo.tui.ascii import AsciiTwins
-
-            self._filters.append(AsciiTwins())
+        self._filters += filters(settings)
         if not settings.motion:
             self.animation_level = "none"
         self.notices = NoticeBoard()

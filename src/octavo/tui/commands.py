@@ -5,6 +5,7 @@ bar and the palette) and a tooltip (the sentence that explains it in the help). 
 
 - `CONTEXT`: what the help and the README call it, such as "page tree";
 - `HELP`: a sentence or two on what one does there;
+- `more_help`: what is to be said of what it shows now, wherever the focus is;
 - `KEYBAR`: ids of the bindings its key bar begins with;
 - `why_not` and `called`, through `Explained`: why a key is dim, and what it is called now if that depends on where one is.
 """

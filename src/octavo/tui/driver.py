@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from octavo.first_picture import FirstPicture
 
 _ALTERNATE_SCREEN = "\x1b[?1049h"
+_EXPLICIT, _IMPLICIT = "\x1b[8l", "\x1b[8h"
+"""What tells a terminal that could turn right-to-left words round that they come turned, and that they no longer do."""
 
 
 class TerminalDriver(LinuxDriver):
@@ -46,6 +48,18 @@ class TerminalDriver(LinuxDriver):
         super().start_application_mode()  # type: ignore[no-untyped-call]  # as Textual has it
         if settings is not None:
             self.attrs_before = settings
+        if self._turns_words:
+            self.write(_EXPLICIT)
+
+    def stop_application_mode(self) -> None:
+        if self._turns_words:
+            self.write(_IMPLICIT)
+        super().stop_application_mode()
+
+    @property
+    def _turns_words(self) -> bool:
+        settings = getattr(self._app, "settings", None)
+        return settings is not None and bool(settings.turns_words)
 
     def write(self, data: str) -> None:
         if self._covered and data == _ALTERNATE_SCREEN:

@@ -14,7 +14,8 @@ from octavo.tui.page.setting import Setting
 from octavo.tui.page.slices import begins, cut_of, ends, whole_of
 from octavo.tui.page.wrap import wrap
 
-_RIGHT_TO_LEFT = (("\u0590", "\u08ff"), ("\ufb1d", "\ufdff"), ("\ufe70", "\ufefc"))
+FROM_RIGHT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+"""Letters of scripts that are written from right to left."""
 _A_FEW = 40
 """Items of a list that say on which side its bullets stand."""
 _STRONG = re.compile(r"[^\W\d_]")
@@ -56,14 +57,14 @@ def heading(setting: Setting, block: Block, width: int) -> list[Line]:
 
 def paragraph(setting: Setting, block: Block, width: int) -> list[Line]:
     """A paragraph, at the right when its first letter is written from right to left. Its letters stay in the order in
-    which they are read: terminals that know of right-to-left turn them round themselves, and would turn them back."""
+    which they are read: the terminal turns them round, or `right_to_left.py` when it does not."""
     return _aligned(setting.words(block.runs, width), block, width)
 
 
 def runs_from_right(block: Block) -> bool:
     """Whether the first letter of a block is of a script that is written from right to left."""
     first = next((found.group() for run in block.runs if (found := _STRONG.search(run.text))), "")
-    return any(low <= first <= high for low, high in _RIGHT_TO_LEFT)
+    return FROM_RIGHT.match(first) is not None
 
 
 def _aligned(lines: list[Line], block: Block, width: int) -> list[Line]:

@@ -23,6 +23,7 @@ from octavo.tui.page.layout import Unit, guess, set_block, set_unit, units
 from octavo.tui.page.marked import MARK
 from octavo.tui.page.opening import Here
 from octavo.tui.page.page_parts import ThreadMarks, same_title, source_blocks
+from octavo.tui.page.prose import FROM_RIGHT
 from octavo.tui.page.reader import motions
 from octavo.tui.page.reading_keys import READING_KEYS
 from octavo.tui.page.setting import Folds, Setting, trail
@@ -53,6 +54,14 @@ class PageView(Tabling, Arriving):
     FIRST_KEYS: ClassVar[tuple[str, ...]] = ("page.filter", "page.link_hints", "page.next_thread", "page.comment")
     HIT_KEYS: ClassVar[tuple[str, ...]] = ("page.next_hit", "page.prev_hit")
     BINDINGS: ClassVar[list[BindingType]] = [*READING_KEYS, *motions("page")]
+
+    @property
+    def more_help(self) -> str:
+        """Who turns words round, of a page in a script that is written from right to left."""
+        if self.document is None or not FROM_RIGHT.search(self.document.source):
+            return ""
+        turns = "Octavo turns" if self.app.settings.turns_words else "The terminal turns"  # type: ignore[attr-defined]
+        return f"{turns} right-to-left words round: right_to_left in the settings says who does."
 
     class Loaded(Message):
         """All of the page is read."""

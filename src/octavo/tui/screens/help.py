@@ -51,6 +51,7 @@ class HelpScreen(Chooser[None, Command]):
         said = dict.fromkeys(text for place in places if (text := getattr(place, "HELP", "")) and place is not self.app)
         # Where rows are few there is room for what is nearest, and for the keys.
         shown = list(said)[: 1 if self.app.size.height < _TALL else None]
+        shown += dict.fromkeys(text for place in below.query("*") if (text := getattr(place, "more_help", "")))
         return Content("\n").join(safe(text) for text in shown if isinstance(text, str)) if shown else None
 
     def draw(self, found: Found[Command]) -> Row:

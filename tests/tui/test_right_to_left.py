@@ -1,0 +1,72 @@
+"""What is written from right to left, turned round for terminals that do not."""
+
+from __future__ import annotations
+
+import pytest
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+
+from octavo import settings
+from octavo.documents.parse import parse
+from octavo.tui.page.view import PageView
+from octavo.tui.screens.help import HelpScreen
+from tests.tui.page.panes import PaneApp
+
+pytest.importorskip("bidi", reason="of the extra `bidi`")
+
+from octavo.tui.right_to_left import RightToLeft
+
+BOLD = Style(bold=True)
+
+
+def turned(*segments: Segment) -> list[Segment]:
+    return RightToLeft().apply(list(segments), Color(0, 0, 0))
+
+
+def seen(text: str) -> str:
+    return "".join(segment.text for segment in turned(Segment(text)))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain (a) 12", "plain (a) 12"),
+        ("  אב גד", "  דג בא"),
+        ("אב 123 גד.", ".דג 123 בא"),
+        ("אב (a b) גד", "דג (a b) בא"),
+        ("Read אב גד (now)", "Read דג בא (now)"),
+        ("url אבגדהו זחטיכל", "לכיטחז והדגבא url"),
+        ("שָׁלוֹם", "םוֹלשָׁ"),
+        ("│ אב │ גד │", "│ בא │ דג │"),
+        ("אב   גד", "בא   דג"),
+        (" אב ", " בא "),
+        ("再 אב", "再 בא"),
+    ],
+)
+def test_letters_come_in_the_order_in_which_they_are_seen(text: str, shown: str) -> None:
+    assert seen(text) == shown
+
+
+def test_styles_go_with_their_letters_and_bullets_stay() -> None:
+    assert turned(Segment("אב "), Segment("גד", BOLD), Segment(" •", BOLD)) == [
+        Segment("דג", BOLD),
+        Segment(" בא"),
+        Segment(" •", BOLD),
+    ]
+    assert turned(Segment("אב"), Segment(" 12.", BOLD)) == [Segment("בא"), Segment(" 12.", BOLD)]
+
+
+async def test_the_help_says_who_turns_words_round() -> None:
+    class Reading(PaneApp[PageView]):
+        settings = settings.read({"OCTAVO_RIGHT_TO_LEFT": "octavo"})
+
+    app = Reading(PageView())
+    async with app.run_test(size=(80, 40)) as pilot:
+        app.pane.show(parse("# A\n\nplain"))
+        assert app.pane.more_help == ""
+        app.pane.show(parse("# A\n\nשלום"))
+        told = HelpScreen(app.screen)
+        await app.push_screen(told)
+        await pilot.pause()
+        assert "Octavo turns right-to-left words round: right_to_left in the settings" in str(told.prose())
