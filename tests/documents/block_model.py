@@ -108,7 +108,7 @@ KINDS: dict[str, Attributes] = {
     "step": {"icon": icons},
     "columns": {},
     "column": {
-        "width": st.sampled_from((0.0, 0.5, 25.0, 33.333333, 50.0, 83.33, 100.0, 1000.0)),
+        "width": st.sampled_from((0.0, 0.5, 5.0, 16.67, 25.0, 33.333333, 50.0, 83.33, 100.0, 1000.0)),
         "valign": st.sampled_from(("top", "middle", "bottom")),
     },
     "expandable": {"open": flags},

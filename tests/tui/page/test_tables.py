@@ -217,6 +217,30 @@ def test_a_long_word_stays_whole_where_prose_has_room_beside_it(name: str, width
     assert name in "\n".join(line.text for line in lay_out(parse(markdown).blocks, width, Look.plain()).lines)
 
 
+NOTES = "what it is for and what becomes of it when nobody says anything about it at all, " * 3
+
+
+def widest(markdown: str, width: int, room: int) -> int:
+    return max(line.width for line in lay_out(parse(markdown).blocks, width, Look.plain(), room=room).lines)
+
+
+def test_a_table_that_has_to_break_its_words_takes_the_room_there_is() -> None:
+    table = f"| Field | Type | In short | Notes |\n|-|-|-|-|\n| `name` | text | {NOTES[:90]} | {NOTES} |\n"
+    assert widest(table, 76, 130) > 124
+    assert 200 < widest(table, 76, 230) < 225
+    assert widest(table, 76, 76) <= 76
+
+
+def test_a_column_of_prose_grows_no_wider_than_can_be_read() -> None:
+    assert widest(f"| Field | Notes |\n|-|-|\n| `name` | {NOTES} |\n", 76, 220) < 120
+
+
+def test_short_columns_give_way_where_prose_would_have_too_little() -> None:
+    table = f"| Property name | Kind of type | May be left out | Notes |\n|-|-|-|-|\n| a list of them | list of texts | if not set | {NOTES} |\n"
+    head = lay_out(parse(table).blocks, 76, Look.plain()).lines[0].text
+    assert 76 - head.index("Notes") >= 30
+
+
 def test_numbers_and_short_codes_stay_whole_beside_prose() -> None:
     row = ("1,234.50", "1,234,567.89", "v12-rc1", f"{PROSE} {PROSE}")
     markdown = f"| At | Of | In | Meaning |\n|-|-:|-|-|\n| {' | '.join(row)} |\n"

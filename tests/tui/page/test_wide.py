@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from rich.cells import cell_len
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len, set_cell_size
 
 from octavo.documents.parse import parse
 from octavo.tui.page.compared import compare
 from octavo.tui.page.diff_view import DiffView
 from octavo.tui.page.layout import lay_out
-from octavo.tui.page.lines import off_side
+from octavo.tui.page.lines import Piece, off_side, panned, width_of
 from octavo.tui.page.look import UNICODE, Look
 from octavo.tui.page.view import PageView
 from tests.tui.page.panes import PaneApp, screen
@@ -33,6 +37,58 @@ GLYPHS = "| 再試行 | 同じ識別子 | 🚀 | ﾊﾝｶｸ |\n| --- | --- | -
 )
 def test_what_is_hidden_is_counted_on_its_side(left: int, right: int, said: str) -> None:
     assert off_side(left, right, UNICODE) == said
+
+
+WORDS = [Piece("one two three four-and-more "), Piece("漢字 five   six sevenseveneightnine")]
+
+
+@pytest.mark.parametrize(
+    ("start", "width", "seen"),
+    [
+        (0, 100, "one two three four-and-more 漢字 five   six sevenseveneightnine"),
+        (0, 18, "one two three …"),
+        (0, 15, "one two three …"),
+        (0, 14, "one two three…"),
+        (0, 31, "one two three four-and-more 漢…"),
+        (2, 18, "… two three …"),
+        (4, 16, "…   three …"),
+        (5, 32, "…  three four-and-more 漢字 …"),
+        (38, 30, "… six sevenseveneightnine"),
+        (38, 12, "… six seven…"),
+        (50, 6, "…vene…"),
+    ],
+)
+def test_what_is_moved_is_cut_at_words_with_a_sign_where_there_is_more(start: int, width: int, seen: str) -> None:
+    shown = panned(WORDS, start, width, "…")
+    assert "".join(piece.text for piece in shown).rstrip() == seen
+    assert width_of(shown) <= width
+
+
+@given(st.integers(0, 80), st.integers(4, 90))
+def test_what_is_in_sight_stands_where_it_stood(start: int, width: int) -> None:
+    line = "".join(piece.text for piece in WORDS)
+    seen = "".join(piece.text for piece in panned(WORDS, start, width, "…"))
+    assert cell_len(seen) <= width
+    at = 0
+    for sign in seen:
+        assert sign in "… " or line[len(set_cell_size(line, start + at)) :].startswith(sign)
+        at += cell_len(sign)
+
+
+@pytest.mark.parametrize(
+    "shares", [(83.33, 16.67), (16.67, 83.33), (8, 8, 84), (90, 5, 5), (50,), (0, 90), (1, 1, 1, 97)]
+)
+@pytest.mark.parametrize("width", [62, 76, 100, 140])
+def test_columns_of_unequal_shares_fit_their_width(shares: tuple[float, ...], width: int) -> None:
+    image = "![An image](some-picture.png)\n\n> quoted, quoted and more\n>\n> > * within\n"
+    inner = "".join(f'{{% column width="{share}%" %}}\n{image}\n{{% endcolumn %}}\n' for share in shares)
+    lines = lay_out(parse(f"{{% columns %}}\n{inner}{{% endcolumns %}}\n").blocks, width, Look.plain()).lines
+    assert max(line.width for line in lines) <= width
+    (boxes,) = [line.text for line in lines if line.text.startswith("╭")][:1]
+    found = [cell_len(box) for box in re.findall("╭[^╮]*╮", boxes)]
+    assert all(box >= 20 for box in found)
+    if len(found) == len(shares) == 2:
+        assert (found[0] > found[1]) == (shares[0] > shares[1])
 
 
 async def test_code_moves_as_far_as_it_goes_and_no_farther() -> None:

@@ -12,7 +12,7 @@ from octavo.documents.blocks import Block, Column, Run
 from octavo.documents.setting_diff import changed_runs
 from octavo.tui.page.change_words import gutter, in_place, marked, notes, settings, unseen
 from octavo.tui.page.inline import inline_parts
-from octavo.tui.page.lines import Line, Piece, cut, fit, off_side
+from octavo.tui.page.lines import Line, Piece, fit, off_side, panned
 from octavo.tui.page.look import Look
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.side_by_side import Part, Room
@@ -66,7 +66,8 @@ def changed_table(
 
     def side(cells: Cells | None, block: Block, sign: str, number: int | None) -> list[Line]:
         lines = row_lines(cells, grid) if cells is not None else []
-        return gutter([Line(cut(line, pan, pan + inner), block) for line in lines], sign, number, look, room.side)
+        seen = [Line(panned(line, pan, inner, look.glyphs.more), block) for line in lines]
+        return gutter(seen, sign, number, look, room.side)
 
     def shown(row: _Row) -> Part:
         before = side(row.old, row.old_block, row.signs[0], row.numbers[0])

@@ -9,7 +9,7 @@ from rich.style import Style
 from octavo.documents.blocks import Block
 from octavo.tui.page.highlight import Tokens, code_of
 from octavo.tui.page.inline import raised
-from octavo.tui.page.lines import Line, Piece, Spot, box, cells, cut, indented, off_side, steady, width_of
+from octavo.tui.page.lines import Line, Piece, Spot, box, cells, cut, indented, off_side, panned, steady, width_of
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.slices import begins, cut_of, ends, whole_of
@@ -57,7 +57,11 @@ def code(setting: Setting, block: Block, width: int) -> list[Line]:
         pieces = _coloured(tokens[number], look) if tokens and number < len(tokens) else [Piece(row, look.text)]
         if number - first in notes:
             pieces.append(notes[number - first])
-        parts = wrapped(pieces, inner, look) if wraps else [cut(pieces, pan, pan + inner) if over else pieces]
+        parts = (
+            wrapped(pieces, inner, look)
+            if wraps
+            else [panned(pieces, pan, inner, look.glyphs.more) if over else pieces]
+        )
         for index, part in enumerate(parts):
             before = []
             if gutter:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 
 from rich.style import Style
@@ -17,6 +18,9 @@ from octavo.tui.page.slices import cut_of, whole_of
 from octavo.tui.page.wrap import wrap
 
 NARROWEST_COLUMN, COLUMN_GAP = 30, 3
+_LEAST_COLUMN = 20
+"""Cells of a column beside wider ones at least; where all of them together have not `NARROWEST_COLUMN` each, more or less,
+they stand below one another."""
 
 
 def hint(setting: Setting, block: Block, width: int) -> list[Line]:
@@ -145,10 +149,7 @@ def columns(setting: Setting, block: Block, width: int) -> list[Line]:
     free = room - COLUMN_GAP * (count - 1)
     if count == 1 or free // count < NARROWEST_COLUMN - 2:
         return setting.flow([child for column in block.children for child in column.children], width)
-    widths = [max(NARROWEST_COLUMN * 2 // 3, int(free * share / sum(shares))) for share in shares]
-    widths[-1] = free - sum(widths[:-1])
-    if widths[-1] < 12:
-        widths = [free // count] * count
+    widths = _shared(shares, free)
     sides = [setting.flow(column.children, wide) for column, wide in zip(block.children, widths, strict=True)]
     out: list[Line] = []
     for number in range(max(map(len, sides))):
@@ -166,6 +167,19 @@ def columns(setting: Setting, block: Block, width: int) -> list[Line]:
                 pieces.append(Piece(" " * widths[at], PLAIN, None, True))
         out.append(Apart(pieces, None, None, tuple(parts)))
     return out
+
+
+def _shared(shares: Sequence[float], free: int) -> list[int]:
+    """The cells of columns that are to have such shares of all there are. None is narrower than what is in it can be set:
+    then the others share the rest."""
+    widths = [0] * len(shares)
+    left, wide = free, sorted(range(len(shares)), key=lambda at: shares[at])
+    while wide:
+        at, whole = wide[0], sum(shares[each] for each in wide)
+        widths[at] = max(_LEAST_COLUMN, int(left * shares[at] / whole)) if len(wide) > 1 else left
+        left -= widths[at]
+        del wide[0]
+    return widths
 
 
 def expandable(setting: Setting, block: Block, width: int) -> list[Line]:

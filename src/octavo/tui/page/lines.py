@@ -134,6 +134,32 @@ def fit(pieces: Sequence[Piece], width: int, more: str = "…") -> list[Piece]:
     return out
 
 
+def panned(pieces: Sequence[Piece], start: int, width: int, more: str) -> list[Piece]:
+    """The `width` cells in sight of a line that is moved to the left by `start`: it is cut at words, with a sign at each end
+    beyond which there is more."""
+    end, whole = start + width, width_of(pieces)
+    before, after = (_says(cut(pieces, *edge)) for edge in ((0, start), (end, whole)))
+    low, high = start + before, end - after
+    shown = cut(pieces, low, high)
+    text = "".join([piece.text for piece in shown])
+    first, last = 0, len(text)
+    if before and _says(cut(pieces, low - 1, low)) and 0 <= text.find(" ") < len(text) // 2:
+        first = text.find(" ")
+    if after:
+        if _says(cut(pieces, high, high + 1)) and text.rfind(" ") > len(text) // 2:
+            last = text.rfind(" ")
+        last = len(text[:last].rstrip())
+    kept = cut(shown, cells(text[:first]), cells(text[:last]))
+    # Only where a word goes on the sign stands right at it.
+    gap = " " if after and last < len(text) else ""
+    left = [Piece(more + " " * cells(text[:first]), PLAIN, None, True)] if before else []
+    return [*left, *kept, *([Piece(gap + more, PLAIN, None, True)] if after else [])]
+
+
+def _says(pieces: Iterable[Piece]) -> bool:
+    return any(piece.text.strip() for piece in pieces)
+
+
 def padded(pieces: list[Piece], width: int, style: Style = PLAIN, align: str | None = None) -> list[Piece]:
     """`pieces` brought to `width` cells by blanks, on the side that `align` says."""
     room = width - width_of(pieces)

@@ -14,7 +14,7 @@ from rich.style import Style
 
 from octavo.documents.blocks import Block, Column, words
 from octavo.tui.page.inline import inline, unbroken
-from octavo.tui.page.lines import Line, Piece, Spot, cells, cut, fit, off_side, on, padded
+from octavo.tui.page.lines import Line, Piece, Spot, cells, fit, off_side, on, padded, panned
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.placing import MOST_COLUMNS, placed
 from octavo.tui.page.setting import Setting
@@ -26,11 +26,13 @@ if TYPE_CHECKING:
 
 GAP = 3
 NARROW, MOST_CELLS = 10, 20_000
+_WIDEST_COLUMN = 100
+"""Cells of a column of prose: longer lines are hard to read."""
 _LONG_WORD = 16
 """Cells from which on a word is rather broken than the table moved."""
-_COMFORTS = ((16, 24), (12, 18))
-"""Columns up to so wide stay whole, wider ones are left so many cells for prose, and so many for their longest word: the
-first for which there is room."""
+_COMFORTS = ((16, 24, 30), (12, 24, 24), (12, 18, 22), (8, 14, 16))
+"""Columns up to so wide stay whole, wider ones are left so many cells for their longest word, and so many for prose: the first
+for which there is room."""
 _BETWEEN_WORDS = "[ \n\u0e01-\u115f\u2e80-\ua4cf\uf900-\ufaff\uff00-\uff60\U00020000-\U0003fffd]+"
 """A pattern that is compiled for the first table: that takes a millisecond."""
 _WITHIN_WORDS = re.compile(r"[/\-_]|[.,](?!\d)")
@@ -157,7 +159,9 @@ def fitted(
     every = head + body
     texts = [[_text(row[at]) for row in every] for at in range(len(aligns))]
     sizes = [list(map(_natural, column)) for column in texts]
-    natural = [max(column, default=1) for column in sizes]
+    natural = [
+        _readable(column, max(column_sizes, default=1)) for column, column_sizes in zip(texts, sizes, strict=True)
+    ]
     if _over(natural, room) <= 0:
         return Grid(head, body, aligns, natural)
     parts_and_words = list(map(_longest, texts, natural))
@@ -168,9 +172,9 @@ def fitted(
     ]
     held = [sum(column) for column in sizes]
     widths = _shared(natural, hinted, held, room)
-    for prose, longest in _COMFORTS:
+    for whole, longest, prose in _COMFORTS:
         kept = [
-            wide if wide <= prose else min(word, longest)
+            wide if wide <= whole else min(word, longest)
             for wide, (_, word) in zip(widths, parts_and_words, strict=True)
         ]
         if _over([max(low, min(wide, prose)) for wide, low in zip(widths, kept, strict=True)], room) <= 0:
@@ -195,6 +199,11 @@ def _text(cell: list[Piece]) -> str:
 
 def _natural(text: str) -> int:
     return max(1, cells(text) if "\n" not in text else max(cells(line) for line in text.split("\n")))
+
+
+def _readable(texts: Sequence[str], natural: int) -> int:
+    """How wide a column becomes where there is room for all."""
+    return natural if natural <= _WIDEST_COLUMN else max(_WIDEST_COLUMN, _longest(texts, natural)[1])
 
 
 def _longest(texts: Sequence[str], natural: int) -> tuple[int, int]:
@@ -255,7 +264,8 @@ def table(setting: Setting, block: Block, width: int) -> list[Line]:
     striped = (airy or len(whole.children) > _MANY_ROWS) and bool(look.surface) and not setting.tinted
 
     def shown(row: list[list[Piece]]) -> list[list[Piece]]:
-        return [[blank, *(cut(line, pan, pan + full - 2) if over else line)] for line in row_lines(row, set_table)]
+        lines = row_lines(row, set_table)
+        return [[blank, *(panned(line, pan, full - 1, glyphs.more) if over else line)] for line in lines]
 
     out = [Line(line, block) for row in set_table.head for line in shown(row)]
     if cut_at is None or cut_at.is_first:
@@ -283,10 +293,8 @@ def _shaped(
     """The table in the room it gains from, and whether any of its rows takes several lines."""
     grid = read(block, columns, setting.look, setting.targets)
     set_table = grid(width - 2)
-    if set_table.width > width - 2 and room > width:
+    if room > width and (set_table.width > width - 2 or any(_wraps(row, set_table.widths) for row in set_table.body)):
         set_table = grid(room - 2)
-    elif room > width and any(_wraps(row, set_table.widths) for row in set_table.body):
-        set_table = grid(min(room, 100) - 2)
     return set_table, any(_wraps(row, set_table.widths) for row in set_table.body)
 
 
