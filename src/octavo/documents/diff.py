@@ -89,7 +89,9 @@ def _fallback(old: Block, new: Block) -> tuple[Setting, ...]:
     before, after = words(old.runs), words(new.runs)
     if before != after:
         return (Setting("fallback text", before or None, after or None),)
-    return changed_runs(compare(old.runs, new.runs).words)
+    said = {(each.old, each.new) for each in changed_settings(old, new)}
+    # Words that lead where the block itself does.
+    return tuple(each for each in changed_runs(compare(old.runs, new.runs).words) if (each.old, each.new) not in said)
 
 
 def _says_nothing(step: Step) -> bool:

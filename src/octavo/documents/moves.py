@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from itertools import pairwise
 
 from octavo.documents.alignment import similarity, text_similarity
 from octavo.documents.nodes import Node
@@ -43,6 +44,7 @@ def find_moves(steps: Sequence[Step], change: Change) -> None:
     mover.find_equal([step for step in long if _kind(step) == "heading"], lambda node: node.text)
     texts = [step for step in long if _size(step) >= _LONG_ENOUGH_EDITED and not _is_frame(step)]
     mover.find_edited(texts, lambda old, new: text_similarity(old.text, new.text, _ALIKE), _ALIKE)
+    mover.take_along([steps, *(step.inside for step in every if step.inside)])
     for step in frames:
         close(step)
 
@@ -58,6 +60,7 @@ class _Mover:
                 step.number = moved[id(step.new)]
         self._number = len(moved)
         self._taken: set[int] = set()
+        self._moves: list[tuple[Step, Step]] = []
 
     def find_equal(self, steps: Sequence[Step], name: Callable[[Node], Hashable]) -> None:
         """Join what went and came by the same name."""
@@ -91,6 +94,26 @@ class _Mover:
             if source:
                 self._move(source, step)
 
+    def take_along(self, lists: Sequence[Sequence[Step]]) -> None:
+        """Move what stands right before or after something that moved, and after it still does, however short it is."""
+        before: dict[int, Step] = {}
+        after: dict[int, Step] = {}
+        for within in lists:
+            for fates in (("removed", "left"), ("added", "arrived")):
+                side = [step for step in within if step.fate in fates]
+                before |= {id(step): last for last, step in pairwise(side)}
+                after |= {id(step): following for step, following in pairwise(side)}
+        for beside in (after, before):
+            moved = list(self._moves)
+            while moved:
+                left, arrived = (beside.get(id(step)) for step in moved.pop())
+                if left and arrived and self._is_free(left, "removed") and self._is_free(arrived, "added"):
+                    assert left.old is not None
+                    assert arrived.new is not None
+                    if left.old.number == arrived.new.number:
+                        self._move(left, arrived)
+                        moved.append((left, arrived))
+
     def _is_free(self, step: Step, fate: str) -> bool:
         return step.fate == fate and id(step) not in self._taken and not (step.inside and self._is_split(step))
 
@@ -111,6 +134,7 @@ class _Mover:
         left.new, arrived.old = arrived.new, left.old
         left.fate, arrived.fate = "left", "arrived"
         left.number = arrived.number = self._number
+        self._moves.append((left, arrived))
 
 
 def _open(step: Step) -> None:

@@ -109,6 +109,24 @@ def test_sections_that_go_into_containers_are_the_same_ones_edited_by_word(aroun
     assert not [line for line in found if "moved" in line]
 
 
+def test_what_moves_together_is_told_once() -> None:
+    section = "## Tides\n\nThe tide turns at six, and nobody waits.\n\n{}\n\nSo be there by five at the latest, with all that you want to take along.\n\n"
+    rest = "".join(f"Paragraph {name} says nothing about that, as said.\n\n" for name in "abcdefgh")
+    found = rows(section.format("Yes.") + rest, rest + section.format("Yes."))
+    told = [line.strip() for line in found if "moved" in line]
+    assert told == ["→ 4 blocks moved to lines 17–23: Tides", "→ 4 blocks moved from lines 1–7"], "the short one too"
+    found = rows(section.format("Yes.") + rest, rest + section.format("Yes.").replace("at the latest", "or earlier"))
+    assert [line.strip() for line in found if "edited" in line] == ["→ edited"]
+
+
+def test_of_signed_addresses_the_part_is_shown_that_differs() -> None:
+    block = '{{% openapi src="a.json" path="/a" method="get" %}}\n[a](https://a.b/{}{}{})\n{{% endopenapi %}}\n'
+    found = rows(block.format("x" * 150, "OLD", "y" * 100), block.format("x" * 150, "NEW", "y" * 100), width=120)
+    assert re.search(r"~ link “a”: …x+OLDy+… → …x+NEWy+…", row("link", found))
+    same = '{{% openapi src="{0}" path="/a" method="get" %}}\n[a]({0})\n{{% endopenapi %}}\n'
+    assert [line for line in rows(same.format("a.json"), same.format("b.json")) if "link" in line] == []
+
+
 @pytest.mark.parametrize(
     "opening",
     ["```sh\n", '{% code title="a" %}\n```sh\n', '<pre class="language-sh"><code class="lang-sh">', "\n```\n\n```sh\n"],

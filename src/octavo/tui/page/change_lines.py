@@ -216,13 +216,16 @@ def _entry(setting: Setting, unit: DiffUnit, entry: model.Entry, room: Room) -> 
         case model.Removed(block=block):
             return [Part(old=_sided(setting, unit, block, "-", room, was=True))]
         case model.Moved(arrives=False):
-            to = f"moved to line {entry.new.lines[0] + 1}: "
-            pieces = fit([Piece(to + " ".join(entry.old.plain().split()))], room.words, look.glyphs.more)
+            to = f"{_moved('to', unit.come or (entry.new,))}: "
+            about = " ".join(entry.old.plain().split()) or entry.old.kind
+            pieces = fit([Piece(to + about)], room.words, look.glyphs.more)
             return notes(["".join(piece.text for piece in pieces)], look, room, entry.old, ">", was=True)
         case model.Moved():
-            said = f"moved from line {entry.old.lines[0] + 1}{', and edited' if entry.is_edited else ''}"
+            said = f"{_moved('from', unit.gone or (entry.old,))}{', and edited' if entry.is_edited else ''}"
+            if unit.follows:
+                said = "edited" if entry.is_edited else ""
             above = [
-                *notes([said], look, room, entry.new, ">"),
+                *notes([said] if said else [], look, room, entry.new, ">"),
                 *settings(entry.settings, entry.new.kind, look, room, entry.new),
             ]
             if entry.parts is None:
@@ -237,6 +240,14 @@ def _entry(setting: Setting, unit: DiffUnit, entry: model.Entry, room: Room) -> 
                 *_parts(setting, unit, entry.old, entry.new, entry.parts, room),
             ]
     return []
+
+
+def _moved(way: str, blocks: Sequence[Block]) -> str:
+    """Where blocks that moved together are, or were."""
+    first, last = blocks[0].lines[0] + 1, blocks[-1].lines[1]
+    if len(blocks) == 1:
+        return f"moved {way} line {first}"
+    return f"{len(blocks)} blocks moved {way} lines {first}–{last}"
 
 
 def _frame(unit: DiffUnit, entry: model.Added | model.Removed, room: Room, look: Look) -> Part:

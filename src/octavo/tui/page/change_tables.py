@@ -143,9 +143,10 @@ def _said(entry: model.Changed | model.Moved, cells: Sequence[model.Cell], *, is
     for each in (*entry.settings, *(setting for cell in cells for setting in cell.settings)):
         if is_same or each.name != "value":  # a box or stars are on show
             yield replace(each, name=name + each.name)
+    said = {(each.old, each.new) for each in entry.settings}  # the target of a card is in a cell as well
     for cell in cells:
         if cell.words is not None:
-            yield from changed_runs(cell.words.words)
+            yield from (each for each in changed_runs(cell.words.words) if (each.old, each.new) not in said)
             if is_same and "words" in cell.words.sorts:
                 yield unseen(cell.words.words)
 

@@ -15,7 +15,9 @@ from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.side_by_side import GUTTER, Part, Room
 from octavo.tui.page.wrap import wrap
 
-_IN_ASCII = str.maketrans({"→": "->", "·": "-", "…": "~", "“": '"', "”": '"', "×": "x"})
+_IN_ASCII = str.maketrans({"→": "->", "–": "-", "·": "-", "…": "~", "“": '"', "”": '"', "×": "x"})
+_LONGEST_VALUE, _PART, _BEFORE = 200, 40, 10
+"""Characters of an attribute that are shown, those of a part of a longer one, and of these before what differs."""
 _NAMES = {"src": "address", "alt": "alternative text", "id": "anchor", "spaced": "blank lines between items"}
 """Attributes that readers call otherwise."""
 
@@ -89,7 +91,9 @@ def settings(changed: Iterable[model.Setting], kind: str, look: Look, room: Room
     for each in changed:
         name = _NAMES.get(each.name, each.name)
         name = f"{kind} {name}" if kind in ("heading", "hint", "page", "code") else name
-        old, new = (" ".join(value.split()) if value is not None else None for value in (each.old, each.new))
+        old, new = _brief(*(" ".join(value.split()) if value is not None else None for value in (each.old, each.new)))
+        if old == new:
+            old, new = each.old, each.new  # white space is what differs
         text = f"{name}: {'none' if old is None else old} → {'none' if new is None else new}"
         if cells(text) <= room.words:
             out += notes([text], look, room, block)
@@ -103,6 +107,17 @@ def settings(changed: Iterable[model.Setting], kind: str, look: Look, room: Room
             sides.append(gutter(hanging(lines, lead, look), sign, None, look, room.side))
         out.append(Part(sides[0], sides[1]))
     return out
+
+
+def _brief(old: str | None, new: str | None) -> tuple[str | None, str | None]:
+    """Of values as long as signed addresses are, what differs."""
+    if old is None or new is None or min(len(old), len(new)) <= _LONGEST_VALUE:
+        return old, new
+    same = next(
+        (at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), len(min(old, new, key=len))
+    )
+    start = max(0, same - _BEFORE)
+    return f"…{old[start : start + _PART]}…", f"…{new[start : start + _PART]}…"
 
 
 def about(lines: list[Line], block: Block | None) -> list[Line]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -17,6 +17,8 @@ from octavo.tui.page.slices import is_long
 from octavo.tui.page.threads import ThreadLine
 
 _MOST_EXCHANGED = 8
+_NEAR = 5
+"""Lines between blocks that move together: blank ones, and tags of what they stand in."""
 _OPENED = frozenset(
     {"list", "hint", "tabs", "tab", "stepper", "step", "expandable", "quote", "columns", "column", "updates", "update"}
 )
@@ -93,6 +95,37 @@ def _exchanged(entries: Sequence[Entry]) -> list[Entry | _Exchange]:
 
 def _is_exchanged(entry: Entry) -> bool:
     return isinstance(entry, (Added, Removed)) and not entry.entries and not is_long(entry.block)
+
+
+@dataclass(frozen=True)
+class _Moves:
+    """Blocks that moved together, where they were or where they are."""
+
+    all: tuple[Moved, ...]
+
+
+def _together(entries: Iterable[Entry | _Exchange]) -> Iterator[Entry | _Exchange | _Moves]:
+    """The entries, blocks that moved together as one."""
+    run: list[Moved] = []
+    for entry in entries:
+        is_move = isinstance(entry, Moved) and not (entry.arrives and isinstance(entry.parts, Inside))
+        if run and not (isinstance(entry, Moved) and is_move and _goes_on(run[-1], entry)):
+            yield _Moves(tuple(run))
+            run = []
+        if isinstance(entry, Moved) and is_move:
+            run.append(entry)
+        else:
+            yield entry
+    if run:
+        yield _Moves(tuple(run))
+
+
+def _goes_on(move: Moved, following: Moved) -> bool:
+    """Whether two blocks that stand one below the other stood so before they moved, or do now."""
+    if move.arrives is not following.arrives:
+        return False
+    above, below = (move.old, following.old) if move.arrives else (move.new, following.new)
+    return 0 <= below.lines[0] - above.lines[1] <= _NEAR
 
 
 @dataclass
@@ -186,7 +219,7 @@ class _Writer:
         return self.out.count - 1
 
     def _entries(self, entries: Sequence[Entry]) -> None:
-        for entry in _exchanged(entries) if self._side_by_side else entries:
+        for entry in _together(_exchanged(entries) if self._side_by_side else entries):
             match entry:
                 case _Exchange(gone=gone, come=come):
                     self._put(DiffUnit("exchange", come[0], gone=gone, come=come, change=self._next()))
@@ -207,11 +240,27 @@ class _Writer:
                     self._threads_of((block,))
                     if isinstance(entry, Added):
                         self._passed(block)
+                case _Moves():
+                    self._moves(entry)
                 case Changed(old=was, new=block) | Moved(old=was, new=block):
                     self._put(DiffUnit("entry", block, None, entry, change=self._next()))
-                    if not isinstance(entry, Moved) or entry.arrives:
-                        self._threads_of((block, was))
-                        self._passed(block)
+                    self._threads_of((block, was))
+                    self._passed(block)
+
+    def _moves(self, moves: _Moves) -> None:
+        """What moved together: what it is where it was, and all of it where it is."""
+        first = moves.all[0]
+        olds, news = tuple(each.old for each in moves.all), tuple(each.new for each in moves.all)
+        if not first.arrives:
+            self._put(DiffUnit("entry", first.new, None, first, change=self._next(), gone=olds, come=news))
+            return
+        for at, move in enumerate(moves.all):
+            is_told = at > 0 and move.parts is None and not move.settings
+            change = -1 if is_told else self._next()
+            unit = DiffUnit("entry", move.new, None, move, change=change, follows=at > 0)
+            self._put(unit if at else replace(unit, gone=olds, come=news))
+            self._threads_of((move.new, move.old))
+            self._passed(move.new)
 
     def _replaced(self, section: Restructured) -> None:
         """All that went and all that came: one change, each block a unit, beside one another a few at a time."""

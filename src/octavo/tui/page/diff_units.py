@@ -54,7 +54,9 @@ class DiffUnit:
     setting: Setting | None = None
     gone: tuple[Block, ...] = ()
     come: tuple[Block, ...] = ()
-    """What came in place of what is gone."""
+    """What came in place of what is gone. Of a move, where all that moved together was and is."""
+    follows: bool = False
+    """It moved together with what stands above it."""
     hidden: tuple[Block, ...] = ()
     """What is folded."""
     clip: int = 0
