@@ -14,7 +14,7 @@ from octavo.tui.page.lines import Line, Piece, cells
 from octavo.tui.page.look import Look
 from octavo.tui.page.setting import Folds, trail
 from octavo.tui.themes import themes
-from tests.documents.independent_reader import lost, read
+from tests.documents.independent_reader import components, lost, read
 
 WIDEST, NARROW = 2000, 40
 """Widths in which all words are looked for: one in which none is broken, if its lines are not longer still, and one in which
@@ -129,8 +129,8 @@ def _cut(lines: Iterable[Line], look: Look, when: str) -> Iterator[Fault]:
 
 def _raw(lines: Iterable[Line], source: str) -> Iterator[Fault]:
     """Markup that the page does not say."""
-    said = [re.sub(r"\s", "", each.text) for each in read(source)]
-    whole = "".join(said)
+    said = [*(each.text for each in read(source)), *components(source)]
+    whole = re.sub(r"\s", "", "".join(said))
     for line in lines:
         text = "".join(piece.text for piece in line.pieces)
         for match in _RAW.finditer(text):

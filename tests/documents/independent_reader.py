@@ -252,6 +252,13 @@ class _Reader:
         return self.lines[min(number, len(self.lines)) - 1]
 
 
+def components(source: str) -> list[str]:
+    """The markup of other systems in a page, as it is written: read by none of them, some of it stands there as text."""
+    reader = _Reader(safe(source))
+    reader.read()
+    return [held for held in reader.held if held.lstrip().startswith("<")]
+
+
 def lost(source: str, *shown: str) -> Iterator[Said]:
     """The words of a page that stand in none of the texts that are shown of it, as often as they should. Where letters
     are joined or parted otherwise than in the page, all the letters of the word are looked for in a row."""
