@@ -115,3 +115,16 @@ def test_a_tag_has_no_blank_line_behind_it_that_nobody_wrote() -> None:
     )
     both = base.replace(first, "").replace("second", "third")
     assert each_way(base, cut, changed) == [cut, both, both, cut]
+
+
+LISTED = "| A | B |\n|---|---|\n| x | 1 |\n| y | 2 |\n\n* a\n* b\n* c\n"
+
+
+@pytest.mark.parametrize(
+    "mine", [LISTED.replace("| 2 |", "| 7 |"), LISTED.replace("| 1 |", "| 7 |").replace("* c", "* cc")]
+)
+def test_lines_that_end_as_windows_ends_them_are_merged_as_all_others(mine: str) -> None:
+    usual = (LISTED, LISTED.replace("| 1 |", "| 9 |").replace("* a", "* aa"), mine)
+    base, main, this = (each.replace("\n", "\r\n") for each in usual)
+    assert [each.replace("\n", "\r\n") for each in each_way(*usual)] == each_way(base, main, this)
+    assert each_way(usual[0], usual[1], this) == each_way(base, main, this)  # who changed how lines end changed that
