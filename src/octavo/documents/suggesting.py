@@ -45,11 +45,16 @@ def _fences(lines: list[str]) -> Iterator[Suggestion]:
         number += 1
 
 
+def fence(text: str, language: str = "") -> str:
+    """`text` in a fence that nothing in it ends."""
+    longest = max((len(each) for each in _TICKS.findall(text)), default=0)
+    ticks = "`" * max(3, longest + 1)
+    return f"{ticks}{language}\n{text}\n{ticks}"
+
+
 def fenced(source: str) -> str:
-    """`source` as a suggestion, in a fence that nothing in it ends."""
-    longest = max((len(each) for each in _TICKS.findall(source)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}suggestion\n{source}\n{fence}\n"
+    """`source` as a suggestion."""
+    return f"{fence(source, 'suggestion')}\n"
 
 
 def source_of(page: str, key: str) -> str | None:

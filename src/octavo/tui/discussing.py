@@ -133,6 +133,7 @@ class Discussing(View):
                 excerpt=excerpt,
                 source=self.source_of(block) if block is not None else "",
                 quote=self.is_on_old_side,
+                is_code=block is not None and block.kind == "code",
             )
 
     def action_comment_page(self) -> None:

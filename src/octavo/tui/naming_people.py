@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -14,6 +15,7 @@ from octavo.api.users import User
 if TYPE_CHECKING:
     from octavo.tui.app import Octavo
 
+_MENTION = re.compile(r"\[(@(?:\\.|[^\]\\\n])+)\]\(/users/[^)\s]+\)")
 _SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]<>~"})
 
 
@@ -60,3 +62,49 @@ def mention(user: User) -> str:
 def mention_of(person: str) -> str:
     """What a mention of a person ends with."""
     return f"](/users/{quote(person, safe=':@.+')})"
+
+
+class Named:
+    """Mentions as names while one writes: in the text one sees stands `@Ada`, in what is sent the link to her."""
+
+    def __init__(self) -> None:
+        self._know({})
+
+    def shown(self, markdown: str) -> str:
+        """A whole text with names for its mentions; as it is, when a name in it would no longer be known from words."""
+        links: dict[str, str] = {}
+        for found in _MENTION.finditer(markdown):
+            links.setdefault(_name_in(found), found[0])
+        self._know(links)
+        text = _MENTION.sub(lambda found: name if links[name := _name_in(found)] == found[0] else found[0], markdown)
+        if self.sent(text) == markdown:
+            return text
+        self._know({})
+        return markdown
+
+    def add(self, mention: str, text: str) -> str:
+        """What is written into `text` for one mention more."""
+        name = named(mention)
+        before = self._links
+        self._know({name: mention, **before})
+        if self._links[name] == mention and (name in before or name not in self._names.findall(text)):
+            return name
+        self._know(before)
+        return mention
+
+    def _know(self, links: dict[str, str]) -> None:
+        names = "|".join(map(re.escape, sorted(links, key=len, reverse=True)))
+        self._links, self._names = links, re.compile(rf"(?<![\w\[])(?:{names or '(?!)'})(?!\w)")
+
+    def sent(self, text: str) -> str:
+        """A text that was `shown`, and written on, with the links to those who are named in it."""
+        return self._names.sub(lambda found: self._links[found[0]], text)
+
+
+def named(markdown: str) -> str:
+    """`markdown` to be read, with names for its mentions."""
+    return _MENTION.sub(_name_in, markdown)
+
+
+def _name_in(found: re.Match[str]) -> str:
+    return re.sub(r"\\(.)", r"\1", found[1])

@@ -18,6 +18,7 @@ from octavo.documents.suggesting import fenced
 from octavo.tui.ages import plural
 from octavo.tui.allowing import not_allowed_with
 from octavo.tui.kept import Kept
+from octavo.tui.quoting import excerpt_of, quoted
 from octavo.tui.triage import words_of
 from octavo.tui.writes import Queued
 
@@ -57,16 +58,17 @@ def start_thread(
     title: str,
     excerpt: str,
     quote: bool = False,
+    is_code: bool = False,
     source: str = "",
 ) -> None:
     """Write a comment on a block of a page, on a page, or on the whole place. `quote`: the comment begins with the words
-    it is about, because they no longer stand on the page. `source`: how the block is written, so that
+    it is about, because they no longer stand on the page; `is_code`: in a fence. `source`: how the block is written, so that
     another wording can be suggested."""
     if not _may(app, at, "comment"):
         return
 
     def send(text: str) -> Operation[Comment]:
-        text = f"> {_excerpt(excerpt)}\n\n{text}" if quote else text
+        text = f"{quoted(excerpt, is_code=is_code)}\n\n{text}" if quote else text
         target = {name: value for name, value in (("page", page), ("node", node)) if value is not None}
         return comments.Create(at=at, body=Markdown(markdown=text), **target)
 
@@ -221,7 +223,7 @@ def delete(app: Octavo, at: Discussion, comment: Comment, what: Comment | Reply)
         if answer is not None:
             app.queue(Queued(op, f"delete the {kind}", about=name(comment)), said=f"{kind.capitalize()} deleted")
 
-    said = f"“{_excerpt(what.body.text)}”"
+    said = f"“{excerpt_of(words_of(what.body.text))}”"
     app.push_screen(
         Confirm(f"Delete {goes}?", verb="Delete", intro=said, after="Others will not see it any more."), decided
     )
@@ -282,7 +284,7 @@ def compose(
 
     composer = Composer(
         title,
-        quoted=_excerpt(excerpt),
+        quoted=excerpt_of(excerpt),
         draft=kept.text,
         save_draft=kept.save,
         save_draft_now=kept.save_now,
@@ -317,8 +319,3 @@ def place_of_reply(at: Discussion, comment: Comment) -> str:
 
 def _where(at: Discussion) -> str:
     return " ".join(str(getattr(at, name)) for name in type(at).model_fields)
-
-
-def _excerpt(text: str) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= 240 else words[:239] + "…"

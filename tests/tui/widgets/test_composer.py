@@ -89,6 +89,7 @@ async def test_at_the_start_of_a_word_somebody_is_named() -> None:
         composer = await app.write(people=Crew())
         await pilot.press(*"Hi ", "@", *"zo", "enter")
         assert composer.text == "Hi [@Zoe M\\_M](/users/zoe) "
+        assert composer.writing.text == "Hi @Zoe M_M ", "the name is what one sees while one writes"
         await pilot.press(*"at a", "@")
         assert app.screen is composer, "within a word it is an address"
         await pilot.press(*"b (", "@", "escape")

@@ -14,6 +14,7 @@ from octavo.tui.page.layout import lay_out
 from octavo.tui.page.lines import Line, Piece, fit, width_of
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.wrap import wrap
+from octavo.tui.quoting import lines_kept
 
 _MOST_LINES, _MOST_TEXT = 8, 4_000
 
@@ -122,4 +123,4 @@ def _said(name: list[Piece], text: str, look: Look, width: int) -> list[list[Pie
 def _blocks(text: str) -> tuple[Block, ...]:
     from octavo.documents.parse import parse  # the parser takes 30 ms to load, and no frame needs it
 
-    return parse(text).blocks[:_MOST_LINES]
+    return parse(lines_kept(text)).blocks[:_MOST_LINES]

@@ -20,6 +20,7 @@ from textual.widgets import Static, TextArea
 from octavo.data.state import NotSaved
 from octavo.tui.ages import plural
 from octavo.tui.editing import About, Edited, edit_text
+from octavo.tui.naming_people import Named, mention, named
 from octavo.tui.screens.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.content import safe
 from octavo.tui.widgets.writing import Writing
@@ -113,6 +114,7 @@ class Composer(Dialog[str | None]):
         super().__init__()
         self._title, self._quoted, self._verb, self._placeholder = title, quoted, verb, placeholder
         self._begun = self._saved = self._typed_last = draft
+        self._named = Named()
         self._save_draft, self._save_draft_now, self._trouble = save_draft, save_draft_now, trouble
         self._preview, self._limit, self._people = preview, limit, people
         self._folder, self._about = editing_folder, about
@@ -130,11 +132,11 @@ class Composer(Dialog[str | None]):
     def compose(self) -> ComposeResult:
         with Frame() as frame:
             frame.name_it(self._title, self._keys())
-            quoted = [line for line in self._quoted.splitlines() if line.strip()][:_QUOTED_LINES]
+            quoted = [line for line in named(self._quoted).splitlines() if line.strip()][:_QUOTED_LINES]
             if quoted:
                 lines = [Content.styled("┊ ", "$octavo-note") + safe(line) for line in quoted]
                 yield Static(Content("\n").join(lines), classes="composer--quoted")
-            yield Writing(self._begun, placeholder=self._placeholder)
+            yield Writing(self._named.shown(self._begun), placeholder=self._placeholder)
             yield VerticalScroll(classes="composer--preview")
             with Horizontal(classes="composer--state"):
                 yield Static(classes="composer--draft")
@@ -164,8 +166,8 @@ class Composer(Dialog[str | None]):
 
     @property
     def text(self) -> str:
-        """What is written now."""
-        return self.writing.text
+        """What is written now, as it is sent."""
+        return self._named.sent(self.writing.text)
 
     def keep(self) -> None:
         """Begin to keep what is typed."""
@@ -223,7 +225,7 @@ class Composer(Dialog[str | None]):
     def _current(self) -> str:
         # While the app ends, the widget is gone before this screen is.
         found = self.query(Writing)
-        return found.first().text if found else self._typed_last
+        return self._named.sent(found.first().text) if found else self._typed_last
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         if action in ("send", "hold") and self.query(Writing):
@@ -341,7 +343,7 @@ class Composer(Dialog[str | None]):
         self.keep_now()
         result = edit_text(self.app, self.text, self._folder, keep=self._keep_edited, about=self._about)
         if isinstance(result, Edited):
-            self.writing.load_text(_as_typed(result.text))
+            self.writing.load_text(self._named.shown(_as_typed(result.text)))
             self.writing.move_cursor(self.writing.document.end)
             self.keep()
         else:
@@ -353,7 +355,6 @@ class Composer(Dialog[str | None]):
 
     def action_mention(self) -> None:
         """Write the `@`, and where it begins a word ask whom it is to name."""
-        from octavo.tui.naming_people import mention
         from octavo.tui.screens.mentions import Mentions
 
         writing = self.writing
@@ -365,14 +366,14 @@ class Composer(Dialog[str | None]):
         if before and not before.endswith((" ", "\t", "(", "“", '"', "*", "_")):
             return  # within a word it is an address
 
-        def named(who: User | str | None) -> None:
+        def chosen(who: User | str | None) -> None:
             if isinstance(who, str) or who is None:
                 writing.insert(who or "")
             else:
                 here = writing.cursor_location
-                writing.replace(f"{mention(who)} ", (here[0], here[1] - 1), here)
+                writing.replace(f"{self._named.add(mention(who), writing.text)} ", (here[0], here[1] - 1), here)
 
-        self.app.push_screen(Mentions(self._people), named)
+        self.app.push_screen(Mentions(self._people), chosen)
 
     async def action_preview(self) -> None:
         if self._preview is None:

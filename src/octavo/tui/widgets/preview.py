@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from octavo.tui.page.view import PageView
+from octavo.tui.quoting import lines_kept
 
 
 class Preview(PageView):
@@ -13,4 +14,4 @@ class Preview(PageView):
         self._text = text
 
     def on_mount(self) -> None:
-        self.show_markdown(self._text, key="preview")
+        self.show_markdown(lines_kept(self._text), key="preview")

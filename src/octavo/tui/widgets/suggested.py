@@ -13,6 +13,7 @@ from octavo.api.places import Discussion, RevisionRef
 from octavo.documents.suggesting import applied, source_of, suggestions
 from octavo.tui.page.lines import Line, Piece
 from octavo.tui.page.look import Look
+from octavo.tui.quoting import lines_kept
 
 if TYPE_CHECKING:
     from octavo.tui.app import Octavo
@@ -73,7 +74,7 @@ class Suggested:
         written, start = message.body.text.split("\n"), 0
 
         def words(end: int) -> None:
-            text = "\n".join(written[start:end])
+            text = lines_kept("\n".join(written[start:end]))
             if text.strip():
                 out.extend(lay_out(parse(text).blocks, width, look, source=text).lines)
                 out.append(Line([]))

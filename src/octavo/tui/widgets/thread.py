@@ -29,6 +29,7 @@ from octavo.tui.commands import Explained
 from octavo.tui.known import HELD
 from octavo.tui.page.lines import Line, Piece, fit
 from octavo.tui.page.look import Look
+from octavo.tui.quoting import lines_kept
 from octavo.tui.screen import Following
 from octavo.tui.scrolling import Scrolling
 from octavo.tui.widgets.suggested import Suggested
@@ -240,7 +241,7 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         if self.comment is not None and self.at is not None:
             body = self._suggested.lines(self.at, self.comment, message, room, look)
         if body is None:
-            text = message.body.text or "(no words)"
+            text = lines_kept(message.body.text or "(no words)")
             body = lay_out(parse(text).blocks, room, look, source=text).lines
         lines += [Line([Piece(" " * (indent + 2)), *line.pieces]) for line in body]
         if message.reactions:

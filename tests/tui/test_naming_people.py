@@ -1,0 +1,49 @@
+"""Mentions are names while one writes, and links in what is sent."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.api.users import User
+from octavo.tui.naming_people import Named, mention, named
+
+ADA, LONG, HARD = (
+    User(id="u1", display_name="Ada"),
+    User(id="u2", display_name="Ada Lo"),
+    User(id="a b", display_name="Ö_*[x]"),
+)
+PIECES = [mention(ADA), mention(LONG), mention(HARD), mention(User(id="u9", display_name="Ada"))]
+PIECES += ["@Ada", "@Ada Lo", " ", "a", "[", "]", "\\n", "\\", "@", "(/users/u1)", "`", "x@Ada"]
+
+
+def test_a_mention_is_shown_as_a_name() -> None:
+    writing = Named()
+    text = f"{mention(ADA)}, {mention(LONG)} and {mention(HARD)}: look"
+    assert writing.shown(text) == named(text) == "@Ada, @Ada Lo and @Ö_*[x]: look"
+    assert writing.sent("@Ada, @Ada Lo and @Ö_*[x]: look") == text
+    assert writing.sent("(@Ada) @Adam me@Ada") == f"({mention(ADA)}) @Adam me@Ada"
+
+
+def test_two_of_one_name_are_told_apart() -> None:
+    other = mention(User(id="u9", display_name="Ada"))
+    writing = Named()
+    assert writing.shown(f"{mention(ADA)} {other}") == f"@Ada {other}"
+    assert writing.sent(f"@Ada {other}") == f"{mention(ADA)} {other}"
+
+
+def test_a_name_that_was_typed_stays_what_it_was() -> None:
+    writing = Named()
+    text = f"@Ada and {mention(ADA)}"
+    assert writing.sent(writing.shown(text)) == text
+    writing = Named()
+    assert writing.add(mention(ADA), "") == "@Ada"
+    assert writing.add(mention(ADA), "@Ada and ") == "@Ada"
+    assert writing.add(mention(LONG), "@Ada Lo and ") == mention(LONG)
+    assert writing.sent("@Ada Lo") == f"{mention(ADA)} Lo"
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+def test_what_is_shown_and_not_written_on_is_sent_as_it_was(text: str) -> None:
+    writing = Named()
+    assert writing.sent(writing.shown(text)) == text

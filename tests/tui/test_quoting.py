@@ -1,0 +1,47 @@
+"""The words a comment is about keep their lines."""
+
+from __future__ import annotations
+
+from octavo.documents.parse import parse
+from octavo.tui.page.layout import lay_out
+from octavo.tui.page.look import Look
+from octavo.tui.quoting import excerpt_of, lines_kept, quoted
+
+
+def shown(markdown: str) -> list[str]:
+    return [line.text.strip() for line in lay_out(parse(markdown).blocks, 40, Look.plain(), source=markdown).lines]
+
+
+def test_an_excerpt_has_the_lines_of_the_text_and_its_indents() -> None:
+    assert excerpt_of("    if a:\n        b()  \n\n    c()\n") == "if a:\n    b()\nc()"
+    assert len(excerpt_of("word\n" * 100)) == 240
+
+
+def test_quoted_code_is_code_in_its_lines() -> None:
+    markdown = quoted("if a:\n    b()", is_code=True)
+    assert markdown == "> ```\n> if a:\n>     b()\n> ```"
+    assert [line for line in shown(f"{markdown}\n\nWhy?") if "a" in line or "b" in line] == [
+        "│ │ if a:                              │",
+        "│ │     b()                            │",
+    ]
+    assert quoted("```\na\n```", is_code=True) == "> ````\n> ```\n> a\n> ```\n> ````"
+
+
+def test_quoted_words_stay_in_their_lines() -> None:
+    assert quoted("one\ntwo", is_code=False) == "> one\\\n> two"
+    assert shown(quoted("one\ntwo", is_code=False)) == ["│ one", "│ two"]
+
+
+def test_lines_that_are_quoted_in_a_comment_stay_lines() -> None:
+    assert shown(lines_kept("> if a:\n>     b()\n>\n> c\n\nwords\nwords"))[:2] == ["│ if a:", "│ b()"]
+    for markdown in (
+        "words\nwords",
+        "> ```\n> a\n> b\n> ```\n> c",
+        "> - a\n> - b",
+        "> # A\n> b\n\n> c",
+        ">     a\n>     b",
+        "> | a |\n> |-|\n> | b |",
+        "> a  \n> b\\\n> c",
+        "> a\n>\n> b",
+    ):
+        assert lines_kept(markdown) == markdown
