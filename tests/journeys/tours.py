@@ -36,7 +36,7 @@ SPACE = (
     Stop("files", ("F",), ("4 of 4", "USED ON")),
     Stop("links", ("escape", "L"), ("1 of 1", "tide-clock.md", "enter goes to the block")),
     Stop("links-outside", ("]", "]", "]"), ("10 of 10", "console.saltmarsh.example")),
-    Stop("history", ("escape", "H"), ("4 revisions", "Measured and predicted")),
+    Stop("history", ("escape", "H"), ("3 revisions", "Measured and predicted")),
     Stop("export", ("escape", "ctrl+e"), ("This page as PDF",)),
     Stop(
         "record",
