@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from random import Random
 
 from textual import events
 from textual.binding import ActiveBinding
+from textual.errors import NoWidget
 from textual.screen import Screen
 from textual.widgets import Input, TextArea
 
@@ -103,7 +105,8 @@ class Fingers:
         at = self._anywhere()
         times = self._random.choice((1, 1, 1, 2))
         self._note(f"click {at} {times}")
-        await self._run.pilot.click(offset=at, times=times)
+        with suppress(NoWidget):  # nothing is there as long as a screen is not laid out: a terminal's click goes nowhere
+            await self._run.pilot.click(offset=at, times=times)
 
     def _note(self, what: str) -> None:
         screen = type(self._run.app.screen).__name__
