@@ -69,6 +69,8 @@ PIECES += [
         (r"\operatorname*{argmax}_\theta L", ["argmax L", "  θ"]),
         (r"\int\limits_0^1 f", ["1", "∫ f", "0"]),
         (r"\overline{AB}", ["──", "AB"]),
+        (r"\Large \frac{\sqrt{p_n}}{2}", [" √pₙ", "─────", "  2"]),
+        (r"a = b + c \\ = d", ["a = b + c", "= d"]),
         (r"\underbrace{a + b}_c", ["a + b", "╰─┬─╯", "  c"]),
         (r"\begin{aligned} a &= \frac{b}{c} \\ de &= f \end{aligned}", ["      b", " a = ───", "      c", "de = f"]),
     ],
@@ -84,6 +86,7 @@ def test_what_is_one_line_or_too_wide_is_not(source: str) -> None:
 
 def test_words_of_a_formula_are_no_formula() -> None:
     assert in_one_line(r"\text{proof\_size} \le \mathrm{max_k}") == "proof_size ≤ max_k"
+    assert in_one_line(r"p_{next\_step} + \pi\_t + x\_1") == "p_next_step + πₜ + x₁"
     assert in_one_line(r"\log_2 n") == "log₂ n"
     assert in_one_line(r"a\sin x\log(n)") == "a sin x log(n)"
 

@@ -160,7 +160,10 @@ def aligned(rows: Sequence[Sequence[Box]], gap: str = "", *, pairs: bool = False
             [
                 part
                 for at, box in enumerate(row)
-                for part in ((Box((gap if at else "",))), box.as_wide(wide[at], right=pairs and at % 2 == 0))
+                for part in (
+                    (Box((gap if at else "",))),
+                    box.as_wide(wide[at], right=pairs and count > 1 and at % 2 == 0),
+                )
             ],
             apart=False,
         )
@@ -193,8 +196,6 @@ def raised(base: Box, under: Box | None, over: Box | None) -> Box:
 
 def root(degree: str, inside: Box) -> Box:
     """A box below a root sign."""
-    if not inside.is_tall and inside.width == 1:
-        return Box((f"{degree}√{inside.text}",))
     indent = " " * max(1, cells(degree) + 1)
     rows = [f"{indent}┌{_BAR * inside.width}"]
     for at, row in enumerate(inside.rows):

@@ -67,6 +67,7 @@ _SIGNS = {
     "Z": "ℤ",
 }
 """What the library does not know, or knows by signs that few fonts have."""
+_ESCAPED = re.compile(r"(?<![A-Za-z]{2})\\_|\\_(?![A-Za-z]{2})")
 _OPENING = re.compile(
     r"\\(begin|end|left|right)(?![A-Za-z])|\\([(\[\])])|\\(?:[A-Za-z]+|\\)\*?\s*(\[)|\\.|([{}\]])", re.S
 )
@@ -116,9 +117,10 @@ def read(source: str) -> Parts | None:
 
 
 def _unescaped(source: str) -> str:
-    """LaTeX without the backslashes that Markdown puts before its own signs, and with its percent signs: but before the
-    end of a line they begin a remark."""
-    above, line, last = source.replace("\\\\_", "_").replace("\\_", "_").replace("\\*", "*").rpartition("\n")
+    """LaTeX without the backslashes that Markdown puts before its own signs, but for those in names of several words, and
+    with its percent signs: but before the end of a line they begin a remark."""
+    source = _ESCAPED.sub("_", source.replace("\\\\_", "_")).replace("\\*", "*")
+    above, line, last = source.rpartition("\n")
     return above + line + re.sub(r"(?<!\\)%", r"\\%", last)
 
 

@@ -25,7 +25,8 @@ _STACKED, _SILENT = (
         "sum prod coprod bigcup bigcap bigoplus bigotimes bigvee bigwedge bigsqcup lim max min sup inf argmax argmin limsup "
         "liminf operatorname* mathop underbrace overbrace",
         "big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr bigm displaystyle textstyle scriptstyle limits "
-        "nolimits hline rm bf it nonumber notag begin end",
+        "nolimits hline rm bf it cal nonumber notag begin end tiny scriptsize footnotesize small normalsize large Large LARGE "
+        "huge Huge",
     )
 )
 """What has its scripts below and above, and what shows nothing."""
@@ -198,7 +199,10 @@ class _Setter:
         match name:
             case "sqrt":
                 degree = self._group(given[0]).text.translate(SUPERSCRIPTS) if len(given) > 1 else ""
-                return boxes.root(degree, inside) if self._stacked else Box((f"{degree}√{_held(inside.text)}",))
+                is_short = not inside.is_tall and _held(inside.text) == inside.text
+                if self._stacked and not is_short:
+                    return boxes.root(degree, inside)
+                return Box((f"{degree}√{_held(inside.text)}",))
             case "mathbb":
                 return Box((fmt_math_text_style(inside.text, "doublestruck"),))
             case "tag" | "pmod":
