@@ -105,7 +105,8 @@ class Fingers:
         at = self._anywhere()
         times = self._random.choice((1, 1, 1, 2))
         self._note(f"click {at} {times}")
-        with suppress(NoWidget):  # nothing is there as long as a screen is not laid out: a terminal's click goes nowhere
+        # Nothing is there as long as a screen is not laid out: a terminal's click goes nowhere.
+        with suppress(NoWidget):
             await self._run.pilot.click(offset=at, times=times)
 
     def _note(self, what: str) -> None:
