@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from octavo.documents.blocks import Block, Document
+from octavo.tui.page.apart import Apart
 from octavo.tui.page.inline import inline
 from octavo.tui.page.layout import lay_out
 from octavo.tui.page.lines import Line, Piece, cells
@@ -63,9 +64,9 @@ def opened(document: Document, tab: Block | None = None) -> Folds:
     return folds
 
 
-def set_lines(document: Document, width: int, look: Look, *, room: int = 0) -> list[Line]:
+def set_lines(document: Document, width: int, look: Look, *, room: int = 0, folds: Folds | None = None) -> list[Line]:
     """All lines of a page with all open; below them those of tabs that are not chosen."""
-    folds = opened(document)
+    folds = folds or opened(document)
     lines = lay_out(document.blocks, width, look, folds, room=room).lines
     for block in document.walk():
         if block.kind == "tabs":
@@ -91,10 +92,12 @@ def faults(document: Document, widths: Sequence[int]) -> Iterator[Fault]:
     for width in widths:
         for look in looks:
             for room in (width, width + 24):
-                lines = set_lines(document, width, look, room=room)
+                folds = opened(document)
+                lines = set_lines(document, width, look, room=room, folds=folds)
                 yield from _too_wide(lines, room)
                 if not look.ascii:
-                    yield from _cut(lines, look, f"at {width}")
+                    movable = [block for block in document.walk() if folds.hidden.get(block.key)]
+                    yield from _cut(lines, look, movable, f"at {width}")
                     yield from _unlabelled(lines, look)
     wide = max(WIDEST, max(map(len, document.source.split("\n"))) + 100)
     widest, narrow = (set_lines(document, width, Look.plain()) for width in (wide, NARROW))
@@ -121,10 +124,18 @@ def _unknown_blocks(lines: Iterable[Line]) -> Iterator[Fault]:
             yield Fault(_at(line), f"unknown block: {line.text.partition(' ──')[0].strip(' ╭╮─')}")
 
 
-def _cut(lines: Iterable[Line], look: Look, when: str) -> Iterator[Fault]:
+def _cut(lines: Iterable[Line], look: Look, movable: Iterable[Block], when: str) -> Iterator[Fault]:
+    """Lines that end in a mark, but for those of blocks that can be moved to show the rest."""
+    moves = {id(within) for block in movable for within in block.walk()}
     for line in lines:
-        if any(piece.furniture and piece.text == look.glyphs.more for piece in line.pieces):
+        is_cut = any(piece.furniture and piece.text == look.glyphs.more for piece in line.pieces)
+        if is_cut and not any(id(within) in moves for block in _about(line) for within in block.walk()):
             yield Fault(_at(line), f"cut {when}: {line.text.strip()}")
+
+
+def _about(line: Line) -> list[Block]:
+    parts = line.parts if isinstance(line, Apart) else ()
+    return [block for block in (line.block, *(part.block for part in parts)) if block is not None]
 
 
 def _raw(lines: Iterable[Line], source: str) -> Iterator[Fault]:
