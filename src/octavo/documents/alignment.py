@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 
 from octavo.documents.nodes import Node
 from octavo.documents.sequences import stretches
@@ -50,35 +51,40 @@ def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
 
 def similarity(old: Node, new: Node) -> float:
     """How alike two blocks are, 0 to 1."""
+    kind, other, ours, theirs = old.block.kind, new.block.kind, old.text, new.text
     penalty = 0.0
-    if old.kind != new.kind:
-        if frozenset((old.kind, new.kind)) not in _COMPATIBLE:
+    if kind != other:
+        if frozenset((kind, other)) not in _COMPATIBLE:
             return 0.0
         penalty = 0.15
-    if old.kind in _PICTURES and new.kind in _PICTURES:
+    if kind in _PICTURES and other in _PICTURES:
         # What one sees was exchanged, however it is called.
-        return 0.5 + 0.5 * text_similarity(old.text, new.text)
-    if not old.text and not new.text:
+        return 0.5 + 0.5 * text_similarity(ours, theirs)
+    if not ours and not theirs:
         return 0.7 - penalty
-    shorter, longer = sorted((old.size, new.size))
-    if shorter < 0.2 * longer and old.kind not in _CONTAINERS:
+    if kind not in _CONTAINERS and not 0.2 * len(theirs) <= len(ours) <= 5 * len(theirs):
         return 0.0
-    found = text_similarity(old.text, new.text)
+    found = text_similarity(ours, theirs)
     if old.children and new.children:
-        ours, theirs = ({child.number for child in node.children} for node in (old, new))
-        if shared := len(ours & theirs):
-            found = max(found, 0.35 + 0.6 * shared / min(len(ours), len(theirs)))
-        if old.kind in ("row", "card") and old.children[0].number == new.children[0].number and old.children[0].text:
+        before, after = ({child.number for child in node.children} for node in (old, new))
+        if shared := len(before & after):
+            found = max(found, 0.35 + 0.6 * shared / min(len(before), len(after)))
+        if kind in ("row", "card") and old.children[0].number == new.children[0].number and old.children[0].text:
             found = max(found, min(1.0, found + 0.4))
     return found - penalty
 
 
 def text_similarity(old: str, new: str, at_least: float = 0.3) -> float:
     """How alike two texts are, by their beginnings if they are long; 0 if they are less so than `at_least`."""
-    # Loaded when there is something to compare: most pages are read, not compared.
+    return _indel()(old[:_LONGEST_TEXT], new[:_LONGEST_TEXT], score_cutoff=at_least)
+
+
+@cache
+def _indel() -> Callable[..., float]:
+    # Loaded when there is something to compare, and once: most pages are read, not compared.
     from rapidfuzz.distance import Indel
 
-    return Indel.normalized_similarity(old[:_LONGEST_TEXT], new[:_LONGEST_TEXT], score_cutoff=at_least)
+    return Indel.normalized_similarity
 
 
 def most_alike(text: str, others: Sequence[str], at_least: float) -> int | None:

@@ -142,6 +142,8 @@ def _row(fate: Fate, old: Node, new: Node, columns: tuple[ColumnPair, ...]) -> S
 def _cell(old: Node, new: Node, pair: ColumnPair) -> Cell:
     ours, theirs = _at(old, pair.old_index), _at(new, pair.new_index)
     before, after = ours.block if ours else None, theirs.block if theirs else None
+    if (ours is None and theirs is None) or (ours and theirs and ours.number == theirs.number):
+        return Cell(before, after)
     others = changed_settings(before or _NO_CELL, after or _NO_CELL)
     if pair.old and pair.new and pair.old.type != pair.new.type:
         others = tuple(each for each in others if each.name != "value")  # words are read as stars, and the like

@@ -17,6 +17,8 @@ _LONG_ENOUGH_EDITED = 60
 _ALIKE = 0.85
 _ITSELF = 0.75
 """Containers of one kind that are so much alike are one that moved and changed."""
+_LEAST_SHARE = 0.4
+"""Blocks of which one is so much shorter are not compared."""
 _MOST_PAIRS = 4000
 
 
@@ -59,6 +61,12 @@ class _Mover:
             if step.fate in ("left", "arrived"):
                 step.number = moved[id(step.new)]
         self._number = len(moved)
+        self._parents = {id(inner): step for step in every for inner in (*(step.inside or ()), *step.rows)}
+        self._split: set[int] = set()
+        """Steps in which something went or came by itself."""
+        for step in every:
+            if step.fate not in ("added", "removed"):
+                self._part(step)
         self._taken: set[int] = set()
         self._moves: list[tuple[Step, Step]] = []
 
@@ -78,16 +86,22 @@ class _Mover:
 
     def find_edited(self, steps: Sequence[Step], alike: Callable[[Node, Node], float], at_least: float) -> None:
         """Join what came with what went that is most like it, and compare both."""
-        removed = [step for step in steps if self._is_free(step, "removed")]
-        added = [step for step in steps if self._is_free(step, "added")]
-        if len(removed) * len(added) > _MOST_PAIRS:
+        removed: dict[str, list[Step]] = {}
+        for step in steps:
+            if self._is_free(step, "removed"):
+                removed.setdefault(_kind(step), []).append(step)
+        added = [step for step in steps if _kind(step) in removed and self._is_free(step, "added")]
+        if len(added) * sum(map(len, removed.values())) > _MOST_PAIRS:
             return
         for step in added:
             best, source = at_least, None
-            for candidate in removed if self._is_free(step, "added") else ():
+            assert step.new is not None
+            size = step.new.size
+            for candidate in removed[step.new.kind] if self._is_free(step, "added") else ():
                 assert candidate.old is not None
-                assert step.new is not None
-                if candidate.old.kind == step.new.kind and self._is_free(candidate, "removed"):
+                if _LEAST_SHARE * size <= candidate.old.size <= size / _LEAST_SHARE and self._is_free(
+                    candidate, "removed"
+                ):
                     found = alike(candidate.old, step.new)
                     if found >= best:
                         best, source = found, candidate
@@ -115,11 +129,14 @@ class _Mover:
                         moved.append((left, arrived))
 
     def _is_free(self, step: Step, fate: str) -> bool:
-        return step.fate == fate and id(step) not in self._taken and not (step.inside and self._is_split(step))
+        return step.fate == fate and id(step) not in self._taken and id(step) not in self._split
 
-    def _is_split(self, step: Step) -> bool:
-        """Whether something in it went or came by itself."""
-        return any(each.fate not in ("added", "removed") for each in step.all_inside())
+    def _part(self, step: Step) -> None:
+        """Note that a step is told apart from those it lies in."""
+        above = self._parents.get(id(step))
+        while above is not None and id(above) not in self._split:
+            self._split.add(id(above))
+            above = self._parents.get(id(above))
 
     def _move(self, left: Step, arrived: Step) -> None:
         assert left.old is not None
@@ -135,6 +152,8 @@ class _Mover:
         left.fate, arrived.fate = "left", "arrived"
         left.number = arrived.number = self._number
         self._moves.append((left, arrived))
+        self._part(left)
+        self._part(arrived)
 
 
 def _open(step: Step) -> None:

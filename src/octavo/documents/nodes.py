@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 from octavo.documents.anchors import follows
 from octavo.documents.blocks import Block, Column, Run, words
 
-_SPACE = re.compile(r"\s+")
 _NONE: tuple[object, ...] = (None, "", False, (), [], {})
 """What an attribute that is not there is read as."""
 WHOLE = frozenset({"image", "icon", "math", "break", "emoji", "button", "mention", "expression"})
@@ -66,14 +64,17 @@ class Register:
             block.kind,
             runs_key(block.runs),
             block.text,
-            tuple((name, _frozen(value)) for name, value in sorted(settings(block).items())),
-            tuple(map(_column_key, block.attrs.get("columns", ()))),
+            _attributes_key(block) if block.attrs else (),
             tuple(child.number for child in children),
         )
         number = self._numbers.setdefault(identity, len(self._numbers))
-        own = " ".join(_own_words(block))
-        text = " ".join(filter(None, (_SPACE.sub(" ", own).strip(), *(child.text for child in children))))
+        text = " ".join([*" ".join(_own_words(block)).split(), *[child.text for child in children if child.text]])
         return Node(block, children, number, text)
+
+
+def _attributes_key(block: Block) -> Hashable:
+    given = tuple((name, _frozen(value)) for name, value in sorted(settings(block).items()))
+    return given, tuple(map(_column_key, block.attrs.get("columns", ())))
 
 
 def settings(block: Block) -> dict[str, Any]:
@@ -102,6 +103,8 @@ def _is_default(block: Block, name: str, value: Any) -> bool:
 def runs_key(runs: Iterable[Run]) -> tuple[Hashable, ...]:
     """What tells runs from others: how a text is divided into runs that look the same does not."""
     found: list[tuple[Hashable, ...]] = []
+    if isinstance(runs, tuple) and len(runs) < 2:
+        return tuple((run.text, *style(run)) for run in runs if run.text or run.kind in WHOLE)
     text, look, is_whole = "", None, True
     for run in runs:
         if run.kind in WHOLE or run.text:

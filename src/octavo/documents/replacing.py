@@ -32,10 +32,9 @@ def replaced(steps: Sequence[Step]) -> list[Step]:
 
 def _is_edit(step: Step) -> bool:
     """Whether words went or came, and nothing stayed around them."""
-    if step.fate in ("added", "removed"):
-        return step.inside is None
-    size = size_of(entries([step]), ()) if step.fate == "changed" else None
-    return size is not None and bool(size.added or size.removed)
+    if step.fate == "changed":
+        return not isinstance(step.parts, Words) or "words" in step.parts.sorts
+    return step.fate in ("added", "removed") and step.inside is None
 
 
 def _is_heading(step: Step) -> bool:

@@ -25,6 +25,8 @@ _LONG_ENOUGH = 15
 _SHARE_KEPT = 0.5
 _ITSELF = 0.7
 """Containers of one kind that are so much alike are one that changed."""
+_LEAST_SHARE = 0.4
+"""Containers of which one is so much shorter are not."""
 _MOST_PAIRS = 20_000
 _MOST_LIKENED = 400
 
@@ -95,7 +97,8 @@ def _opened(nodes: Sequence[Node], others: Mapping[str, list[Node]], path: tuple
 def _is_among(node: Node, others: Sequence[Node]) -> bool:
     if any(node.number == other.number for other in others):
         return True
-    return len(others) < _MOST_LIKENED and any(similarity(node, other) >= _ITSELF for other in others)
+    near = [other for other in others if _LEAST_SHARE * node.size <= other.size <= node.size / _LEAST_SHARE]
+    return len(near) < _MOST_LIKENED and any(similarity(node, other) >= _ITSELF for other in near)
 
 
 def _title(block: Block) -> tuple[Run, ...]:
