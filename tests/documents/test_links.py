@@ -23,6 +23,7 @@ from octavo.documents.links import (
     ToSpace,
     ToUrl,
     ToUser,
+    outside,
     resolve,
 )
 
@@ -182,3 +183,25 @@ def test_files_of_one_name_are_told_apart_by_where_they_lie() -> None:
     places = Places(files={"a/.gitbook/assets/x.png": "1", "x.png": "1", "b/.gitbook/assets/x.png": "2"})
     found = [resolve(".gitbook/assets/x.png", page, places) for page in ("a/one.md", "b/two.md", "three.md")]
     assert found == [ToFile("1", "x.png"), ToFile("2", "x.png"), ToFile("1", "x.png")]
+
+
+def test_what_lies_beyond_the_tree_is_told_from_what_is_missing_in_it() -> None:
+    for href, is_beyond in (
+        ("../../other/a.md", True),
+        ("../a.md", False),
+        ("/a.md", False),
+        ("/broken/pages/x", False),
+    ):
+        target = resolve(href, "guides/page.md", Places())
+        assert isinstance(target, Broken)
+        assert target.is_beyond == is_beyond
+
+
+@pytest.mark.parametrize("href", ["https://app.gitbook.com/s/other/a", "www.example.org/a", "mailto:a@b.example"])
+def test_a_browser_opens_pages_of_the_platform_too(href: str) -> None:
+    assert isinstance(outside(href), ToUrl)
+
+
+@pytest.mark.parametrize("href", ["", "page.md", "javascript:alert(1)", "https://", "https://a@b/c"])
+def test_a_browser_opens_only_what_names_a_host(href: str) -> None:
+    assert not isinstance(outside(href), ToUrl)

@@ -131,7 +131,16 @@ async def test_first_run_paste_a_key(stage: Stage) -> None:
 async def test_first_run_open_a_folder(stage: Stage, tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     folder.mkdir()
-    (folder / "README.md").write_text("# Harbour notes\n\nWhat I saw.\n")
+    elsewhere = "".join(
+        f'{{% content-ref url="{url}" %}}\n[{url}]({url})\n{{% endcontent-ref %}}\n\n'
+        for url in (
+            "https://app.gitbook.com/s/Ab12/tides/high",
+            "/spaces/Ab12/pages/x",
+            "../other/README.md",
+            "gone.md",
+        )
+    )
+    (folder / "README.md").write_text(f"# Harbour notes\n\nWhat I saw.\n\n{elsewhere}")
     (folder / "second.md").write_text("# Second\n\nMore of it.\n")
     async with stage.library() as platform, stage.show(stage.settings(), None, platform) as run:
         await run.press("ctrl+o")
@@ -143,6 +152,12 @@ async def test_first_run_open_a_folder(stage: Stage, tmp_path: Path) -> None:
         await run.press("enter")
         await run.see("Harbour notes", "What I saw.", "Second")
         assert not isinstance(run.app.screen, SignInScreen)
+        await run.until(lambda: run.text.count("not in this folder") == 3, "tell other spaces from what is gone")
+        await run.see("↗ https://app.gitbook.com/s/Ab12", "→ /spaces/Ab12", "there is no page at gone.md")
+        await run.press("enter", "f", "s")
+        await run.hear("This link leads to another space, which is not in this folder.")
+        await run.press("f", "a")
+        await run.see("https://app.gitbook.com/s/Ab12/tides/high", "browser")
 
 
 async def test_views_are_not_there_before_one_is_signed_in(stage: Stage) -> None:

@@ -144,6 +144,8 @@ class Broken:
 
     href: str
     reason: str
+    is_beyond: bool = False
+    """It leads out of the tree: nobody knows here what is there."""
 
 
 Target = (
@@ -165,13 +167,9 @@ Target = (
 def resolve(href: str, page_path: str, places: Places) -> Target:
     """Where `href` leads from the page at `page_path`: a path of the tree, with a slash at its end when pages lie below
     it, or that of the file that holds the page."""
-    href = _UNSEEN.sub(" ", href).strip().replace(" ", "%20")
-    if href.startswith("//"):
-        href = f"https:{href}"
+    href = _whole(href)
     if not href:
         return Broken(href, "The link has no address.")
-    if href.lower().startswith("www."):
-        href = f"https://{href}"
     if scheme := _SCHEME.match(href):
         return _absolute(href, scheme[0][:-1].lower(), places)
     if "broken-reference" in href.lower() or href.startswith(("/broken/", "broken/")):
@@ -186,7 +184,33 @@ def resolve(href: str, page_path: str, places: Places) -> Target:
     return _relative(href, path, anchor or None, page_path, places)
 
 
+def outside(href: str) -> ToUrl | Blocked | Broken:
+    """Where `href` leads when a browser opens it, also to the platform's own application."""
+    href = _whole(href)
+    scheme = _SCHEME.match(href)
+    return _outside(href, scheme[0][:-1].lower()) if scheme else Broken(href, "The address names no host.")
+
+
+def _whole(href: str) -> str:
+    """An address as browsers read what is written."""
+    href = _UNSEEN.sub(" ", href).strip().replace(" ", "%20")
+    if href.startswith("//"):
+        return f"https:{href}"
+    return f"https://{href}" if href.lower().startswith("www.") else href
+
+
 def _absolute(href: str, scheme: str, places: Places) -> Target:
+    found = _outside(href, scheme)
+    if isinstance(found, ToUrl) and scheme != "mailto":
+        parts = urlsplit(href)
+        if found.host in APP_HOSTS or f"{scheme}://{parts.netloc}" in places.origins:
+            if parts.path.startswith("/broken/"):
+                return _gone(parts.path)
+            return _in_app(parts.path, _decoded(parts.fragment) or None, places) or found
+    return found
+
+
+def _outside(href: str, scheme: str) -> ToUrl | Blocked | Broken:
     if scheme not in SCHEMES:
         return Blocked(href, scheme)
     if scheme == "mailto":
@@ -200,11 +224,6 @@ def _absolute(href: str, scheme: str, places: Places) -> Target:
         return Broken(href, "The address names no host.")
     if "@" in parts.netloc or "\\" in href:
         return Broken(href, "The address is written so that it seems to lead elsewhere.")
-    if host in APP_HOSTS or f"{scheme}://{parts.netloc}" in places.origins:
-        if parts.path.startswith("/broken/"):
-            return _gone(parts.path)
-        if target := _in_app(parts.path, _decoded(parts.fragment) or None, places):
-            return target
     if not parts.netloc.isascii():
         # Letters that look like others are not shown, and not handed on: a name server has another name for them.
         href = parts._replace(netloc=host if port is None else f"{host}:{port}").geturl()
@@ -296,7 +315,7 @@ def _no_page(href: str, path: str, lies: str, places: Places) -> Target:
     suffix = posixpath.splitext(name)[1]
     if places.files is None and _SUFFIX.fullmatch(suffix) and suffix != ".md":
         return ToFile("", name, lies)
-    return Broken(href, f"There is no page at {path}.")
+    return Broken(href, f"There is no page at {path}.", is_beyond=lies.startswith("../"))
 
 
 def _gone(href: str) -> Broken:

@@ -57,11 +57,18 @@ def _follow(screen: ContentScreen, message: LinkFollowed) -> None:
             if not screen.view.go_to_anchor(anchor):
                 screen.view.miss(anchor)
         case _:
-            leave(screen.octavo, target, words=message.words, at=screen.discussion)
+            leave(screen.octavo, target, href=message.href, words=message.words, at=screen.discussion)
 
 
-def leave(app: Octavo, target: links.Target, *, words: str = "", at: ContentRef | None = None) -> None:
-    """Go where a link leads that leaves the page, or say why it leads nowhere. `at`: where files of the space are."""
+def leave(app: Octavo, target: links.Target, *, href: str = "", words: str = "", at: ContentRef | None = None) -> None:
+    """Go where a link leads that leaves the page, or say why it leads nowhere. `href`: as it is written; `at`: where files of
+    the space are."""
+    if _is_not_here(app, target):
+        if "://" in href:
+            navigating.open_outside(app, href, words=words)
+        else:
+            app.say("This link leads to another space, which is not in this folder.", tone="care")
+        return
     match target:
         case links.ToSpace(space=other, page=wanted, anchor=anchor):
             app.open_space(other, wanted, _as_link(anchor))
@@ -85,6 +92,18 @@ def leave(app: Octavo, target: links.Target, *, words: str = "", at: ContentRef 
             app.say(f"This link begins with {scheme}:, which is never opened.", tone="care")
         case links.Broken(reason=reason):
             app.say(f"This link is broken. {reason}", tone="care")
+
+
+def _is_not_here(app: Octavo, target: links.Target) -> bool:
+    """Whether a folder is open, and a link in it leads to what is elsewhere."""
+    match target:
+        case _ if app.session.kind != "folder":
+            return False
+        case links.ToSpace(space=space) | links.ToChangeRequest(space=space):
+            return app.known.space(space) is None
+        case links.Broken(is_beyond=is_beyond):
+            return is_beyond
+    return isinstance(target, links.ToCollection | links.ToSite | links.ToUser)
 
 
 def follow_link_page(screen: ContentScreen, page: Page) -> None:
@@ -139,6 +158,8 @@ def address_of(screen: ContentScreen, href: str) -> str:
             return url
         case links.ToShared(path=path):
             return path
+        case _ if _is_not_here(screen.octavo, target):
+            return href if "://" in href else ""
         case _ if screen.octavo.session.is_here:
             return ""
         case links.ToPage(page=name, anchor=anchor):

@@ -15,7 +15,7 @@ from octavo.documents.emoji import emoji
 from octavo.tui.file_facts import in_short
 from octavo.tui.linked_files import file_of
 from octavo.tui.page.late import Late
-from octavo.tui.page.targets import Asked, Ground, Named, Targets, origins
+from octavo.tui.page.targets import NOT_HERE, Asked, Ground, Named, Targets, origins
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
@@ -38,7 +38,10 @@ def name_targets(screen: ContentScreen) -> None:
         sources.specifications = Late(lambda asked: _specification(screen, at, asked), keep=_SPECIFICATIONS)
         sources.specifications_of = space.organization
     if sources.titles is None:
-        sources.titles = Late(lambda asked: find(octavo.session.live, asked, octavo.known.organization))
+        is_folder = octavo.session.kind == "folder"
+        sources.titles = Late(
+            lambda asked: find(octavo.session.live, asked, octavo.known.organization, is_folder=is_folder)
+        )
     if octavo.settings.thumbnails and sources.thumbnails is None:
         from octavo.tui.pictures import thumbnails
 
@@ -46,7 +49,7 @@ def name_targets(screen: ContentScreen) -> None:
     before = sources.targets
     ground = before.ground if before is not None else None
     if ground is None or ground.tree is not tree or ground.at != space.ref or ground.origins != origins(page):
-        ground = Ground(tree, space.ref, origins(page))
+        ground = Ground(tree, space.ref, origins(page), octavo.session.kind == "folder")
 
     def space_of(space_id: str) -> Named | None:
         known = octavo.known.space(space_id)
@@ -77,8 +80,9 @@ async def _specification(screen: ContentScreen, at: OrganizationRef, asked: str 
     return await specifications.at_address(screen.octavo.session, at, place, asked)
 
 
-async def find(live: Live, asked: Asked, organization: Organization | None) -> Named | None:
-    """What a link leads to. None when nobody can say now; with a trouble when it leads nowhere."""
+async def find(live: Live, asked: Asked, organization: Organization | None, *, is_folder: bool = False) -> Named | None:
+    """What a link leads to. None when nobody can say now; with a trouble when it leads nowhere. `is_folder`: what is asked
+    is a folder, and what is not in it may be elsewhere."""
     from octavo.api import change_requests, collections, sites, users  # what few pages link to is loaded when one does
 
     target = asked.target
@@ -106,6 +110,8 @@ async def find(live: Live, asked: Asked, organization: Organization | None) -> N
                 user = await live.known(users.Get(user_id=name))
                 return Named(f"@{user.display_name or name}", where="person")
     except (NotFound, Forbidden):
+        if is_folder:
+            return Named(where=NOT_HERE)
         return Named(trouble=f"The {_CALLED.get(type(target), 'page')} is gone, or you may not see it.")
     except (ApiError, ValueError):
         return None  # it keeps its own words

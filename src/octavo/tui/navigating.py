@@ -52,6 +52,9 @@ def open_space(app: Octavo, space_id: str, page_id: str | None = None, anchor: s
     from octavo.tui.screens.content import ContentScreen
 
     if app.known.spaces.value is not None and app.known.space(space_id) is None:
+        if app.session.kind == "folder":
+            app.say("This leads to another space, which is not in this folder.", tone="care")
+            return
         where = app.known.organization.title if app.known.organization is not None else "this organization"
         app.say(f"{where} has no space {space_id} that you may see: it may be in another, or gone.", tone="care")
         return
@@ -105,7 +108,7 @@ def open_outside(app: Octavo, url: str, *, words: str = "", trouble: str = "") -
     from octavo.tui import browser, clipboard
     from octavo.tui.screens.confirm import Confirm
 
-    target = links.resolve(url, "", links.Places())
+    target = links.outside(url)
     if not isinstance(target, links.ToUrl):
         app.say("This address cannot be opened: only http, https and mail addresses are.", tone="care")
         return
@@ -122,7 +125,8 @@ def open_outside(app: Octavo, url: str, *, words: str = "", trouble: str = "") -
 
     said = [links.doubt(words, target), links.other_letters(target.host)]
     if isinstance(found, browser.Browser):
-        verb, said = "Open in the browser", ["This address is outside the platform.", *said]
+        where = "This address is outside the platform." if target.host not in links.APP_HOSTS else ""
+        verb, said = "Open in the browser", [where, *said]
     elif is_mail:
         verb, said = "Copy the address", ["Octavo sends no mail: copy the address to your mail program.", *said]
     else:

@@ -130,8 +130,8 @@ def content_ref(setting: Setting, block: Block, width: int) -> list[Line]:
     spot = Spot("link", url)
     sign = glyphs.outside if where is Leads.OUTSIDE else glyphs.into
     beside = "" if file_name(url).removesuffix(".md") == words else url
-    if named is not None and named.title:
-        words, beside = named.words, named.where
+    if named is not None and (named.title or named.where):
+        words, beside = named.words or words, named.where
     left = [Piece(f"{sign} ", look.accent, spot, True), Piece(words, look.link + Style(bold=True), spot)]
     right = [Piece(beside, look.muted, None, True)] if beside else []
     return bar(setting, left, right, width)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from octavo.api.places import ContentRef
     from octavo.documents import links
 
+NOT_HERE = "not in this folder"
+"""Where something is that a folder's page leads to: in another space."""
 _UNSAID = frozenset({"", "broken-reference", "mention"})
 
 
@@ -52,6 +54,8 @@ class Ground:
     tree: PageTree
     at: ContentRef
     origins: tuple[str, ...] = ()
+    is_folder: bool = False
+    """It is a folder on this machine: what is elsewhere is not gone, but not in it."""
 
     @cached_property
     def pages(self) -> dict[str, Page]:
@@ -109,6 +113,8 @@ class Targets:
         from octavo.documents import links  # it takes 10 ms to load, and only links need it
 
         match self.target(href):
+            case links.Broken(is_beyond=True) if self.ground.is_folder:
+                return Named(where=NOT_HERE)
             case links.Broken(reason=reason):
                 return Named(trouble=reason)
             case links.ToPage(page=name, anchor=anchor):
@@ -127,8 +133,6 @@ class Targets:
         from octavo.documents import links  # it takes 10 ms to load, and only links need it
 
         match self.target(href):
-            case links.Broken():
-                return Leads.BROKEN
             case links.Blocked():
                 return Leads.REFUSED
             case links.ToAnchor():
@@ -136,7 +140,11 @@ class Targets:
             case links.ToUrl(url=url):
                 return Leads.MAIL if url.startswith("mailto:") else Leads.OUTSIDE
         named = self.named(href)
-        return Leads.BROKEN if named is not None and named.trouble else Leads.PAGE
+        if named is None:
+            return Leads.PAGE
+        if named.where == NOT_HERE and "://" in href:
+            return Leads.OUTSIDE
+        return Leads.BROKEN if named.trouble else Leads.PAGE
 
     def reads(self, runs: tuple[Run, ...]) -> str:
         """The text of runs as it is shown."""

@@ -236,7 +236,7 @@ class Comparing(Railed):
             case links.ToPage(anchor=anchor) | links.ToAnchor(anchor=anchor):
                 self.octavo.open_space(self._space.space_id, change.page.id, anchor or "")
             case target:
-                following_links.leave(self.octavo, target, words=message.words, at=self.at)
+                following_links.leave(self.octavo, target, href=message.href, words=message.words, at=self.at)
 
     # The threads in it
 

@@ -247,7 +247,7 @@ class PageHistoryScreen(Discussing):
                 if not self.view.go_to_anchor(anchor) and self._side:
                     self.octavo.say(f"The page has no heading “{anchor}” now.", tone="care")
             case target:
-                following_links.leave(self.octavo, target, words=message.words, at=self.space.ref)
+                following_links.leave(self.octavo, target, href=message.href, words=message.words, at=self.space.ref)
 
     @on(AddressWanted)
     def _address_wanted(self, message: AddressWanted) -> None:
