@@ -38,6 +38,10 @@ from tests.documents.outline import inline
         ("`https://a.b`", "<code;code|https://a.b>"),
         (":rocket: :nope: 10:30:45", "<emoji;code=rocket|🚀>  :nope: 10:30:45"),
         (":point_right: a:id:b :id:", "<emoji;code=point_right|👉>  a:id:b  <emoji;code=id|🆔>"),
+        (
+            "std::is::same :is: :+1::tada:",
+            "std::is::same  <emoji;code=is|🇮🇸>   <emoji;code=+1|👍> <emoji;code=tada|🎉>",
+        ),
         (":digit_one: :race\\_car:", "<emoji;code=digit_one|1️⃣>   <emoji;code=race_car|🏎️>"),
         (":woman_technologist_tone4:", "<emoji;code=woman_technologist_tone4|👩🏾‍💻>"),
         (":+1::skin-tone-2: **:flag-de:**", "<emoji;code=+1_tone1|👍🏻>   <emoji;bold;code=flag-de|🇩🇪>"),

@@ -106,4 +106,6 @@ def test_a_list_shows_the_words_of_links_and_mentions() -> None:
     assert words_of(said) == 'Ask @Tom, see [the guide](https://example.com/a_b "x") or a!'
     assert words_of("**Two** of *three* `a_b`, 2 * 3 * 4, **x") == "Two of three a_b, 2 * 3 * 4, **x"
     assert words_of("*" * 50_000) == "*" * 50_000
+    assert words_of(">" * 50_000) == ""
+    assert words_of("Why?\n\n> ```py\n> a = 1\n> b > 2\n> ```\n> said\n\nNot 3?") == "Why? a = 1 · b > 2 said Not 3?"
     assert words_of("[" * 50_000) == "[" * 50_000

@@ -38,7 +38,7 @@ _LIVELY = re.compile(
     r"(?<![\w/])(?P<url>https?://[^\s<>\"'`\u3000-\u303f\uff00-\uff0f\uff1a-\uff20]{2,2000})"
     r"|:(?P<emoji>[a-z0-9+-][\w+-]{0,80}):(?::skin-tone-(?P<tone>[2-6]):)?"
 )
-_SHORT_NAME = 6
+_SHORT_NAME, _FLAG = 6, 4
 _MARKDOWN_HEADING = re.compile(r"\s*#{1,6}\s+")
 _ICON_NAME = re.compile(r":?[\w-]*:?")
 
@@ -294,9 +294,11 @@ def _with(marks: frozenset[str], mark: str) -> frozenset[str]:
 
 def _is_listed(text: str, start: int, end: int) -> bool:
     """Whether what could be the name of an emoji is one of several words between colons: short names are words of
-    their own."""
-    sides = [side.isascii() and side.isalnum() for side in (text[max(0, start - 1) : start], text[end : end + 1])]
-    return any(sides) if end - start < _SHORT_NAME else all(sides)
+    their own, and those of flags, of two letters, have no other colon beside them."""
+    around = (text[max(0, start - 1) : start], text[end : end + 1])
+    sides = [side.isascii() and side.isalnum() for side in around]
+    is_flag = end - start == _FLAG and text[start + 1 : end - 1].isalpha()
+    return any(sides) or (is_flag and ":" in around) if end - start < _SHORT_NAME else all(sides)
 
 
 def trimmed(runs: list[Run]) -> tuple[Run, ...]:

@@ -14,6 +14,7 @@ from octavo.tui.ages import short_age
 from octavo.tui.naming_people import mention_of
 
 _MARKED = re.compile(r"(\*{1,2}|`)(?=\S)([^*`\n]{1,300})(?<=\S)\1")
+_QUOTE = re.compile(r"^\s*(?:> ?)+")
 _LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\([^()\s]{1,500}\)")
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
@@ -132,8 +133,18 @@ def names(markdown: str, me: str) -> bool:
 
 
 def words_of(markdown: str) -> str:
-    """The words of a comment as a list shows them: in one line, links without their addresses, no marks of emphasis."""
-    return " ".join(_MARKED.sub(r"\2", _LINK.sub(r"\1", markdown)).split())
+    """The words of a comment as a list shows them: in one line, links without their addresses, no marks of emphasis and
+    quotation, and dots where lines of code end."""
+    said: list[str] = []
+    in_code = goes_on = False
+    for row in markdown.split("\n"):
+        words = _QUOTE.sub("", row).strip()
+        if words.startswith(("```", "~~~")):
+            in_code, goes_on = not in_code, False
+        elif words:
+            said += ["·", words] if goes_on else [words]
+            goes_on = in_code
+    return " ".join(_MARKED.sub(r"\2", _LINK.sub(r"\1", " ".join(said))).split())
 
 
 ORDERS: dict[str, tuple[str, Callable[[Thread], tuple[object, ...]]]] = {
