@@ -11,6 +11,7 @@ from octavo.server.sections import sections
 from octavo.server.store import Json
 from octavo.server.world import World
 from tests.server.asking import ACME, Ask, refused, space_with, stand
+from tests.server.test_references import share
 
 GUIDE = """# Guide
 
@@ -210,3 +211,15 @@ async def test_hostile_text_is_found_and_given_back_unchanged(ask: Ask) -> None:
     await ask(search.InSpace(at=space.ref, query="needle"))
     found: Json = ask.last.json()["items"][0]["sections"][0]
     assert "[@click=app.quit]x[/]" in found["body"]
+
+
+async def test_pages_are_found_by_what_they_include_as_it_is_now(ask: Ask, world: World) -> None:
+    space = await space_with(ask, one='# One\n\n{% include "note" %}\n', two="# Two\n\nInclude nothing.")
+    assert await _titles(ask, space, "octopus") == []
+    share(world.asked_by("ada"), space.id, note="Mind the octopus.")
+    assert await _titles(ask, space, "octopus") == ["One"]
+    share(world.asked_by("ada"), space.id, note="Mind the squid.")
+    assert (await _titles(ask, space, "squid"), await _titles(ask, space, "octopus")) == (["One"], [])
+    share(world.asked_by("ada"), space.id)
+    assert await _titles(ask, space, "squid") == []
+    assert await _titles(ask, space, "nothing") == ["Two"]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import unquote
 
 from octavo.documents import anchors, links, trees
 from octavo.documents.links import Places
@@ -15,6 +13,7 @@ from octavo.documents.parse import parse
 from octavo.documents.usages import Usage, usages
 from octavo.server.behaviour import revisions
 from octavo.server.behaviour.permissions import role, sees_collection
+from octavo.server.including import folder_of, reusable
 from octavo.server.store import Json
 from octavo.server.world import World
 
@@ -253,21 +252,6 @@ def said(world: World, page: Json) -> Said:
             _KNOWN.clear()
         _KNOWN[name] = known
     return known
-
-
-def reusable(revision: Json, says: str, folder: str = "") -> Json | None:
-    """The reusable content that an include in `folder` names: by the file it is kept in, by its id, or as it is called."""
-    stem = says.rstrip("/").rpartition("/")[2].removesuffix(".md")
-    items: list[Json] = revision["reusableContents"]
-    path = posixpath.normpath(posixpath.join(folder, unquote(says))).lstrip("/")
-    by_file = (each for each in items if (each.get("git") or {}).get("path") == path)
-    by_name = (each for each in items if each["id"] in (says, stem) or trees.slug_of(each["title"]) == stem)
-    return next(by_file, None) or next(by_name, None)
-
-
-def folder_of(page: Json) -> str:
-    """The folder that the links of a page start from."""
-    return posixpath.dirname(str((page.get("git") or {}).get("path") or page.get("path") or ""))
 
 
 def places_of(revision: Json) -> Places:

@@ -15,7 +15,7 @@ from octavo.api import pdf
 from octavo.documents import trees
 from octavo.documents.trees import Pages
 from octavo.server.behaviour import revisions
-from octavo.server.references import dereferenced
+from octavo.server.including import dereferenced
 from octavo.server.rest import handle
 from octavo.server.store import Json, Missing
 from octavo.server.surveying import places_of

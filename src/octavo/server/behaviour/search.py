@@ -14,6 +14,7 @@ from urllib.parse import quote
 from octavo.api import search
 from octavo.documents import trees
 from octavo.server.behaviour.arranging import visible_spaces
+from octavo.server.including import dereferenced
 from octavo.server.rest import handle, page
 from octavo.server.sections import sections
 from octavo.server.store import Found, Json
@@ -32,14 +33,21 @@ _JOINT = "\u200b"
 
 
 def reindex(world: World, space_id: str, old: Json | None, new: Json) -> None:
-    """Let search find what `new` says in place of what `old` said. Looks only at pages that differ."""
+    """Let search find what `new` says in place of what `old` said. Looks only at pages that differ, or include something
+    when that does."""
     before, after = _indexed(old), _indexed(new)
+    includes_differ = old is None or old["reusableContents"] != new["reusableContents"]
+    pages = {page["id"]: page for page in trees.walk(new["pages"])}
     for page_id in before.keys() - after.keys():
         world.store.unindex(space_id, page_id)
     for page_id, says in after.items():
-        if before.get(page_id) != says:
-            text, title, description = says
-            found = sections(world.store.text(text) if text else "", title, description)
+        if (differs := before.get(page_id) != says) or includes_differ:
+            name, title, description = says
+            text = world.store.text(name) if name else ""
+            if not differs and "include" not in text:
+                continue
+            whole = dereferenced(world.store, text, pages[page_id], new)
+            found = sections(whole, title, description)
             world.store.index(space_id, page_id, [(anchor, _apart(head), _apart(body)) for anchor, head, body in found])
 
 
