@@ -251,6 +251,23 @@ def test_rows_in_another_order_are_moved_and_nothing_else(names: list[str]) -> N
     assert (found.size.added, found.size.removed) == (0, 0)
 
 
+def test_a_short_row_elsewhere_is_moved_too() -> None:
+    head, one, two = "| a | b |\n|-|-|\n", "| 1 | 2 |\n", "| 3 | 4 |\n"
+    found = changes(head + one + two + two, head + two + two + one)
+    (table,) = found.entries
+    assert isinstance(table, Changed)
+    assert isinstance(table.parts, Table)
+    assert [type(row) for row in table.parts.rows] == [Moved, Same, Moved]
+
+
+def test_a_short_block_elsewhere_among_the_same_ones_did_not_go_and_come() -> None:
+    assert lines(changes("Yes.\n\nNo.\n\nOr.", "No.\n\nOr.\n\nYes.")) == [
+        "< 1 paragraph Yes.",
+        "= 2",
+        "> 1 paragraph Yes.",
+    ]
+
+
 def test_a_page_with_another_text_is_rewritten() -> None:
     old = "\n\n".join(f"The tide turns at {number} and nobody waits for it." for number in range(9))
     new = "\n\n".join(f"Boats that are full leave quay {number}, whoever is late." for number in range(9))

@@ -10,8 +10,8 @@ from octavo.documents.nodes import Node
 from octavo.documents.restructuring import FRAMES, Change, close
 from octavo.documents.steps import Step
 
-_PARTS = frozenset({"item", "task", "tab", "step", "update", "card"})
-"""Those of a container are known again however short they are."""
+_PARTS = frozenset({"item", "task", "tab", "step", "update", "row", "card"})
+"""Those of a container are known again however short they are. Beside the same blocks as before, so is any word."""
 _LONG_ENOUGH = 25
 _LONG_ENOUGH_EDITED = 60
 _ALIKE = 0.85
@@ -30,8 +30,11 @@ def find_moves(steps: Sequence[Step], change: Change) -> None:
         _open(step)
     every = [each for step in steps for each in (step, *step.all_inside())]
     mover = _Mover(every, change)
-    for within in [steps, *(step.inside for step in every if step.inside)]:
-        mover.find_equal([step for step in within if _kind(step) in _PARTS], lambda node: node.number)
+    lists = [steps, *(within for step in every for within in (step.inside, step.rows) if within)]
+    for within in lists:
+        mover.find_equal(
+            [step for step in within if _kind(step) in _PARTS or _size(step) > 2], lambda node: node.number
+        )
     holding = [step for step in every if _is_frame(step) and _size(step) >= _LONG_ENOUGH]
     level = frames
     while level:  # the outermost first, or what is in them would be found by itself
@@ -46,7 +49,7 @@ def find_moves(steps: Sequence[Step], change: Change) -> None:
     mover.find_equal([step for step in long if _kind(step) == "heading"], lambda node: node.text)
     texts = [step for step in long if _size(step) >= _LONG_ENOUGH_EDITED and not _is_frame(step)]
     mover.find_edited(texts, lambda old, new: text_similarity(old.text, new.text, _ALIKE), _ALIKE)
-    mover.take_along([steps, *(step.inside for step in every if step.inside)])
+    mover.take_along(lists)
     for step in frames:
         close(step)
 

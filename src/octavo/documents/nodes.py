@@ -74,7 +74,8 @@ class Register:
 
 def _attributes_key(block: Block) -> Hashable:
     given = tuple((name, _frozen(value)) for name, value in sorted(settings(block).items()))
-    return given, tuple(map(_column_key, block.attrs.get("columns", ())))
+    columns = tuple(map(_column_key, block.attrs.get("columns", ())))
+    return (given, columns) if given or columns else ()
 
 
 def settings(block: Block) -> dict[str, Any]:
