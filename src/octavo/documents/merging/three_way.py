@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise, zip_longest
 
 from octavo.documents.merging.conflict import Conflict, Leaf, Part, Undecided
+from octavo.documents.merging.line_ends import CRLF, line_end, with_crlf
 from octavo.documents.merging.lines import regions
 from octavo.documents.merging.placement import Entry, Placement, Trio
 from octavo.documents.merging.segments import Segment, continues
@@ -18,35 +19,12 @@ def parts(base: str | None, main: str, proposed: str) -> tuple[Part, ...]:
         return (proposed if main == base else main,)
     if main == proposed:
         return (main,)
-    ends = [_line_end(each) for each in (base, main, proposed)]
-    if _CRLF in ends and None not in ends:
-        bare_base = None if base is None else base.replace(_CRLF, "\n")
-        found = parts(bare_base, main.replace(_CRLF, "\n"), proposed.replace(_CRLF, "\n"))
-        return tuple(_with_crlf(part) for part in found) if _chosen(*ends) == _CRLF else found
+    ends = [line_end(each) for each in (base, main, proposed)]
+    if CRLF in ends and None not in ends:
+        bare_base = None if base is None else base.replace(CRLF, "\n")
+        found = parts(bare_base, main.replace(CRLF, "\n"), proposed.replace(CRLF, "\n"))
+        return tuple(with_crlf(part) for part in found) if _chosen(*ends) == CRLF else found
     return tuple(_joined(_Wording(base, main, proposed).parts()))
-
-
-_CRLF = "\r\n"
-
-
-def _line_end(text: str | None) -> str | None:
-    """What its lines end with. None where they end in several ways."""
-    if not text or _CRLF not in text:
-        return "\n"
-    return _CRLF if text.count(_CRLF) == text.count("\n") else None
-
-
-def _with_crlf(part: Part) -> Part:
-    if isinstance(part, str):
-        return part.replace("\n", _CRLF)
-    return Undecided(tuple(_leaf_with_crlf(piece) for piece in part.pieces))
-
-
-def _leaf_with_crlf(piece: Leaf) -> Leaf:
-    if isinstance(piece, str):
-        return piece.replace("\n", _CRLF)
-    base, main, proposed = (each and each.replace("\n", _CRLF) for each in (piece.base, piece.main, piece.proposed))
-    return replace(piece, base=base, main=main or "", proposed=proposed or "")
 
 
 def _joined(parts: Iterable[Part]) -> Iterator[Part]:
