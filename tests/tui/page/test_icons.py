@@ -62,7 +62,7 @@ def test_words_that_say_the_name_of_an_icon_stand_for_it() -> None:
 
 
 def test_what_is_no_name_is_shown_as_an_icon_only() -> None:
-    for name in ("a[/]b", "x" * 41, "UPPER", "a--b"):
+    for name in ("a[/]b", "x" * 51, "UPPER", "a--b"):
         assert in_words(name) is None
         assert "◆" in shown(f'{{% tabs %}}\n{{% tab title="T" icon="{name}" %}}\na\n{{% endtab %}}\n{{% endtabs %}}')
 

@@ -150,7 +150,7 @@ _AROUND = frozenset(
 )
 """Words of a name that say what is around a sign, or how it is drawn."""
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_LONGEST = 40
+_LONGEST = 50
 
 
 def icon(name: str, *, ascii: bool = False) -> str | None:
