@@ -11,7 +11,7 @@ from octavo.documents.blocks import Block, Document
 from octavo.tui.page.apart import Apart
 from octavo.tui.page.inline import inline
 from octavo.tui.page.layout import lay_out
-from octavo.tui.page.lines import Line, Piece, cells
+from octavo.tui.page.lines import Line, Piece, cells, steady
 from octavo.tui.page.look import Look
 from octavo.tui.page.setting import Folds, trail
 from octavo.tui.themes import themes
@@ -105,6 +105,7 @@ def faults(document: Document, widths: Sequence[int]) -> Iterator[Fault]:
         yield Fault(said.line, f"not shown: {said.text}")
     yield from _raw(widest, document.source)
     yield from _unknown_blocks(widest)
+    yield from _unsteady(narrow)
     yield from _unknown_icons(document)
 
 
@@ -116,6 +117,13 @@ def _too_wide(lines: Iterable[Line], room: int) -> Iterator[Fault]:
     for line in lines:
         if line.width > room:
             yield Fault(_at(line), f"{line.width} cells where {room} have room: {line.text.strip()}")
+
+
+def _unsteady(lines: Iterable[Line]) -> Iterator[Fault]:
+    """Text that takes more or fewer cells in one terminal than in another."""
+    for line in lines:
+        if steady(line.text) != line.text:
+            yield Fault(_at(line), f"of another width elsewhere: {line.text.strip()}")
 
 
 def _unknown_blocks(lines: Iterable[Line]) -> Iterator[Fault]:

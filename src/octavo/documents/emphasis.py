@@ -9,6 +9,7 @@ from typing import Any
 from markdown_it.common.utils import isMdAsciiPunct, isPunctChar, isWhiteSpace
 from markdown_it.rules_inline import StateInline
 from markdown_it.rules_inline.state_inline import Delimiter, Scanned
+from markdown_it.token import Token
 
 _STAR = ord("*")
 _FIRST_WIDE = "\u1100"
@@ -49,6 +50,21 @@ def closed_behind_a_blank(state: StateInline) -> None:
     for delimiters in (state.delimiters, *(meta["delimiters"] for meta in metas)):
         if len(delimiters) > 3:
             _pair(state, delimiters)
+
+
+def bold_of_nothing(state: StateInline) -> None:
+    """Leave out `****` that marks nothing: editors leave it where what was bold between was taken away."""
+    if "****" not in state.src:
+        return
+    stars: list[Token] = []
+    for token in [*state.tokens, None]:
+        if token is not None and token.type == "text" and token.content == "*":
+            stars.append(token)
+            continue
+        if len(stars) == 4:
+            for star in stars:
+                star.content = ""
+        stars = []
 
 
 def _pair(state: StateInline, delimiters: list[Delimiter]) -> None:

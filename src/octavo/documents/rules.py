@@ -17,7 +17,7 @@ from mdit_py_plugins.footnote.index import footnote_tail
 from octavo.documents.blocks import Diagnostic
 from octavo.documents.caps import ROW, rows
 from octavo.documents.containers import is_known
-from octavo.documents.emphasis import closed_behind_a_blank
+from octavo.documents.emphasis import bold_of_nothing, closed_behind_a_blank
 from octavo.documents.html import ENTITY_OF_NOTHING, element_end, loose_end
 from octavo.documents.html_rule import html_block
 from octavo.documents.pauses import breathe
@@ -61,6 +61,7 @@ def parser() -> MarkdownIt:
     markdown.inline.ruler.after("html_inline", "loose_element", _loose_element)
     markdown.inline.ruler.before("link", "many_brackets", _many_brackets)
     markdown.inline.ruler2.after("balance_pairs", "closed_behind_a_blank", closed_behind_a_blank)
+    markdown.inline.ruler2.before("fragments_join", "bold_of_nothing", bold_of_nothing)
     return markdown
 
 

@@ -95,6 +95,29 @@ def test_the_oldest_form_of_an_operation_names_each_group_once() -> None:
     assert said == ["GET  /a", "Find one", "HEADERS", *one, *one, "ANSWERS", "200"]
 
 
+SUN = "\u2600\ufe0f"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f'{{% tabs %}}\n{{% tab title="{SUN} a" %}}\nx\n{{% endtab %}}\n{{% endtabs %}}',
+        f'{{% content-ref url="a.md" %}}\n[{SUN} a](a.md)\n{{% endcontent-ref %}}',
+        f'{{% code title="{SUN} a" %}}\n```\nx\n```\n{{% endcode %}}',
+        f'{{% updates %}}\n{{% update date="2026-01-02" tags="{SUN}" %}}\nx\n{{% endupdate %}}\n{{% endupdates %}}',
+        f'{{% prompt description="{SUN} a" %}}\n```\nx\n```\n{{% endprompt %}}',
+        f'{{% file src="{SUN}.pdf" %}}',
+        f"![{SUN} a](b.png)\n\n![]({SUN}.png)",
+        f'<table><thead><tr><th data-type="select"><select><option value="a" label="{SUN}"></option></select></th></tr></thead>'
+        '<tbody><tr><td><span data-option="a">a</span></td></tr></tbody></table>',
+    ],
+)
+def test_titles_and_labels_are_as_wide_in_any_terminal(source: str) -> None:
+    text = "".join(line.text for line in lay_out(parse(source).blocks, 60, Look.plain()).lines)
+    assert "\u2600" in text
+    assert "\ufe0f" not in text
+
+
 def test_what_is_never_opened_says_so_beside_its_address() -> None:
     said = embedded("javascript:alert(1)", 54)
     assert said.startswith("✗ javascript:alert(1)  ")

@@ -188,7 +188,7 @@ def _without_tabs(tokens: Tokens) -> Tokens:
 def prompt(setting: Setting, block: Block, width: int) -> list[Line]:
     """A prompt to copy: what it is for, and its text as much as it says."""
     look, glyphs = setting.look, setting.look.glyphs
-    what = " ".join(str(block.attrs.get("description") or "Prompt").split())
+    what = steady(" ".join(str(block.attrs.get("description") or "Prompt").split()))
     is_open = setting.folds.opened.get(block.key, block.attrs.get("expanded", "partial") != "hidden")
     sign = glyphs.opened if is_open else glyphs.closed
     titled = [Line(pieces) for pieces in wrap([Piece(what, look.strong)], width - 2)] if begins(block) else []

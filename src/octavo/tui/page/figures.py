@@ -10,7 +10,7 @@ from rich.style import Style
 from octavo.documents.blocks import Block, Run, words
 from octavo.tui.ages import in_a_line
 from octavo.tui.page.addresses import Leads, leads
-from octavo.tui.page.lines import Line, Piece, Spot, box, cells, padded, width_of
+from octavo.tui.page.lines import Line, Piece, Spot, box, cells, padded, steady, width_of
 from octavo.tui.page.look import PLAIN
 from octavo.tui.page.media import file_name, host_of
 from octavo.tui.page.setting import Setting
@@ -89,7 +89,7 @@ def _says_caption(block: Block) -> bool:
 
 
 def _alt(block: Block) -> str:
-    return " ".join(str(block.attrs.get("alt") or "").split())
+    return steady(" ".join(str(block.attrs.get("alt") or "").split()))
 
 
 def _name(src: str, wide: int) -> str:

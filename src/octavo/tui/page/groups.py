@@ -11,7 +11,7 @@ from octavo.documents.blocks import Block
 from octavo.tui.page.apart import Apart, Part, moved, parts_of
 from octavo.tui.page.icons import icon
 from octavo.tui.page.inline import labelled, unbroken
-from octavo.tui.page.lines import Line, Piece, Spot, cells, fit, indented, on, padded, rule, width_of
+from octavo.tui.page.lines import Line, Piece, Spot, cells, fit, indented, on, padded, rule, steady, width_of
 from octavo.tui.page.look import PLAIN
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.slices import cut_of, whole_of
@@ -219,7 +219,7 @@ def one_update(setting: Setting, update: Block, width: int, style: str) -> list[
     look, glyphs = setting.look, setting.look.glyphs
     head = [Piece(_day(str(update.attrs.get("date") or ""), style), look.accent + Style(bold=True))]
     for tag in update.attrs.get("tags") or ():
-        head += [Piece("  ", PLAIN, None, True), Piece(unbroken(f" {tag} ", look), look.chip)]
+        head += [Piece("  ", PLAIN, None, True), Piece(unbroken(f" {steady(tag)} ", look), look.chip)]
     rows = wrap(head, width)
     used = width_of(rows[-1]) + 1
     if used < width - 4:

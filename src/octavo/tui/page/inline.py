@@ -41,7 +41,7 @@ def icon_beside(name: str, said: str, look: Look) -> str:
 def labelled(name: object, label: str, look: Look) -> str:
     """A label behind the icon called `name`, if it has one."""
     sign = icon_beside(str(name), label, look) if name else ""
-    return f"{sign} {label}" if sign else label
+    return f"{sign} {steady(label)}" if sign else steady(label)
 
 
 def inline(runs: Iterable[Run], look: Look, base: Style | None = None, targets: Targets | None = None) -> list[Piece]:

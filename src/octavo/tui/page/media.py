@@ -11,7 +11,7 @@ from octavo.api.safety import line as safe_line
 from octavo.documents.blocks import Block
 from octavo.tui.ages import in_a_line
 from octavo.tui.page.addresses import Leads, leads
-from octavo.tui.page.lines import Line, Piece, Spot, box, cells, indented, on, padded, width_of
+from octavo.tui.page.lines import Line, Piece, Spot, box, cells, indented, on, padded, steady, width_of
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.slices import begins, ends
@@ -22,7 +22,7 @@ def file_name(address: str) -> str:
     """The last part of an address, as people write it."""
     path = address.split("?")[0].split("#")[0].rstrip("/")
     # What is uploaded has its whole path in the last part of its address.
-    return safe_line(unquote(path.rsplit("/", 1)[-1]).rsplit("/", 1)[-1]) or address
+    return steady(safe_line(unquote(path.rsplit("/", 1)[-1]).rsplit("/", 1)[-1]) or address)
 
 
 def host_of(address: str) -> str:
@@ -45,6 +45,7 @@ def _rest_of(address: str) -> str:
 def bar(setting: Setting, left: Sequence[Piece], right: Sequence[Piece], width: int) -> list[Line]:
     """What it is, behind its sign, and at the right where from, on a ground of its own. What has no room goes on below."""
     look, room = setting.look, width - 2
+    left, right = ([piece._replace(text=steady(piece.text)) for piece in side] for side in (left, right))
     sign, words = left[:1], left[1:]
     inner = room - width_of(sign)
     if width_of(left) + (width_of(right) + 2 if right else 0) <= room:
@@ -81,9 +82,11 @@ def file(setting: Setting, block: Block, width: int) -> list[Line]:
 
 def _gone(setting: Setting, words: str, trouble: str, width: int) -> list[Line]:
     """What stands in the place of something that leads nowhere, and why."""
-    look = setting.look
+    look, why = setting.look, in_a_line(trouble)
     left = [Piece(f"{look.glyphs.no} ", look.error, None, True), Piece(words, look.error)]
-    return bar(setting, left, [Piece(in_a_line(trouble), look.muted, None, True)], width)
+    if width_of(left) + cells(why) + 2 > width - 2:
+        why = why.partition(" at ")[0]  # where there is nothing is said in full when one goes there
+    return bar(setting, left, [Piece(why, look.muted, None, True)], width)
 
 
 def embed(setting: Setting, block: Block, width: int) -> list[Line]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.style import Style
 
 from octavo.documents.blocks import Block
-from octavo.tui.page.lines import Line, Piece, box, indented
+from octavo.tui.page.lines import Line, Piece, box, indented, steady
 from octavo.tui.page.look import PLAIN
 from octavo.tui.page.openapi import method_style
 from octavo.tui.page.setting import Setting
@@ -22,7 +22,7 @@ def api_method(setting: Setting, block: Block, width: int) -> list[Line]:
     inner = width - 4
     rows: list[Line] = []
     if (summary := str(attrs.get("summary") or "")) and begins(block):
-        rows += [Line(line) for line in wrap([Piece(summary, look.strong)], inner)]
+        rows += [Line(line) for line in wrap([Piece(steady(summary), look.strong)], inner)]
     body = parts(setting, block, inner)
     rows += [*([Line([])] if rows and body else []), *body]
     head, rows = headed(title if begins(block) else (), rows, width)

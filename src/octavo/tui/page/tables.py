@@ -14,7 +14,7 @@ from rich.style import Style
 
 from octavo.documents.blocks import Block, Column, words
 from octavo.tui.page.inline import inline, unbroken
-from octavo.tui.page.lines import Line, Piece, Spot, cells, fit, off_side, on, padded, panned
+from octavo.tui.page.lines import Line, Piece, Spot, cells, fit, off_side, on, padded, panned, steady
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.placing import MOST_COLUMNS, placed
 from octavo.tui.page.setting import Setting
@@ -97,7 +97,7 @@ def cell_pieces(
         return [piece for chip in chips for piece in chip][:-1]
     pieces = inline(cell.runs, look, base, targets)
     if column.type == "users":
-        return [Piece(f"@{words(cell.runs).strip().removeprefix('@')}", look.note)] if pieces else []
+        return [Piece(f"@{steady(words(cell.runs)).strip().removeprefix('@')}", look.note)] if pieces else []
     if column.type in ("files", "image") and pieces:
         kind, sign = ("file", glyphs.down_load) if column.type == "files" else ("image", glyphs.picture)
         spots = {id(piece.spot): Spot(kind, piece.spot.target) for piece in pieces if piece.spot is not None}
@@ -109,7 +109,7 @@ def cell_pieces(
 def select_labels(cell: Block, column: Column) -> list[str]:
     """What is chosen in a cell of a select, as people read it."""
     ids = (part.strip() for part in words(cell.runs).split(","))
-    return [" ".join(column.options.get(each, each).split()) for each in ids if each]
+    return [steady(" ".join(column.options.get(each, each).split())) for each in ids if each]
 
 
 def read(

@@ -10,7 +10,7 @@ from itertools import accumulate
 
 from rich.cells import split_graphemes
 
-from octavo.tui.page.lines import Line, Piece, cells, cut, width_of
+from octavo.tui.page.lines import Line, Piece, cells, cut, steady, width_of
 from octavo.tui.page.look import PLAIN
 
 _CJK = (
@@ -73,6 +73,7 @@ def wrap_items(pieces: Sequence[Piece], width: int) -> list[list[Piece]]:
 
 def headed(title: Sequence[Piece], lines: list[Line], width: int) -> tuple[Sequence[Piece], list[Line]]:
     """The title and the lines of a box of `width` cells. A title for which its border has no room stands above the lines."""
+    title = [piece._replace(text=steady(piece.text)) for piece in title]
     if width_of(title) <= width - 6:
         return title, lines
     return (), [*(Line(row) for row in wrap(title, width - 4)), *lines]
