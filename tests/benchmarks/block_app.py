@@ -49,7 +49,7 @@ NO_FRAME = 0.06
 class Pressed(Probed):
     """Reads its pages by itself, with the keys a person has."""
 
-    LATER = LATER
+    EARLY, LATER = EARLY, LATER
     framed = 0.0
     """The processor time of the loop when a frame was last given to the terminal."""
 
@@ -73,7 +73,7 @@ class Pressed(Probed):
             begun = time.perf_counter()
             await self.show(text, path.name)
             shown, self.stalls[:] = max(self.stalls), []
-            keys = [await self._press(key) for key in EARLY]
+            keys = [await self._press(key) for key in self.EARLY]
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.loaded.wait(), LONGEST)
             read, self.stalls[:] = max(self.stalls), []

@@ -17,6 +17,7 @@ import json
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -48,17 +49,21 @@ def main() -> int:
 
 
 def _shown(name: str, size: int, diff: list[str], most: float) -> bool:
-    """Whether no key has to wait for longer than `most` seconds. Prints the row."""
+    """Whether no key has to wait for longer than `most` seconds."""
     with tempfile.TemporaryDirectory(prefix="octavo-bench-") as folder:
         Path(folder, f"{name}.md").write_text(HUGE[name](size), "utf-8")
         figures = Path(folder, "figures.json")
         with Terminal((sys.executable, str(_APP), folder, str(figures), *diff)) as app:
             app.end(_LIMIT)
-        found = json.loads(figures.read_text("utf-8"))[name]
-    row = "".join(f"{found[column] * 1000:7.0f}" for column in ("shown", "read", "keys", "p95", "longest"))
+        return row(name, json.loads(figures.read_text("utf-8"))[name], most)
+
+
+def row(name: str, found: dict[str, Any], most: float) -> bool:
+    """Print the figures of one block. Whether no key has to wait for longer than `most` seconds."""
+    columns = "".join(f"{found[column] * 1000:7.0f}" for column in ("shown", "read", "keys", "p95", "longest"))
     fits = max(found["read"], found["keys"]) <= most
     said = "" if found["loaded"] else "  not read to its end"
-    print(f"{name:32}{found['size']:11}{row} {found['at']:8}{'' if fits else ' <--'}{said}", flush=True)
+    print(f"{name:32}{found['size']:11}{columns} {found['at']:8}{'' if fits else ' <--'}{said}", flush=True)
     return bool(fits)
 
 

@@ -67,10 +67,17 @@ def spread(figures: list[float]) -> str:
 def prepare(library: Path) -> ChangeRequest:
     """Set out the demo library with a change request of one page beside that of sixty."""
     store = Store(library)
-    world = World(store)
-    build(world)
-    world = world.asked_by(MARA)
-    with store.transaction():
+    build(World(store))
+    one = one_page(World(store).asked_by(MARA))
+    store.add_key(f"key-of-{MARA}", MARA)
+    store.set("library", "demo")  # else it is taken to be new, and set out again
+    store.close()
+    return one
+
+
+def one_page(world: World) -> ChangeRequest:
+    """A new change request of one page."""
+    with world.store.transaction():
         made = answer(change_requests.Create(at=SPACE, subject="One page"), world)
         at = ChangeRequest.model_validate(made).ref(SPACE)
         tree = content.PageTree.model_validate(answer(content.ListPages(at=SPACE), world))
@@ -78,11 +85,7 @@ def prepare(library: Path) -> ChangeRequest:
         text = answer(content.GetPage(at=SPACE, page_id=page.id, format="markdown"), world)["markdown"]
         body = content.DocumentBody(markdown=text.replace("Limpet 3", "Limpet Classic"))
         answer(content.Edit(at=at, changes=(content.UpdatePage(page=page.id, document=body),), compat=False), world)
-        one = ChangeRequest.model_validate(answer(change_requests.Get(at=at), world))
-    store.add_key(f"key-of-{MARA}", MARA)
-    store.set("library", "demo")  # else it is taken to be new, and set out again
-    store.close()
-    return one
+        return ChangeRequest.model_validate(answer(change_requests.Get(at=at), world))
 
 
 @contextmanager

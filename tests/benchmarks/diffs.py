@@ -20,7 +20,7 @@ import re
 import statistics
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
@@ -47,15 +47,16 @@ _LONG = 46_000
 _WORDS = ("harbour", "tide", "lantern", "which then", "")
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--only", default="")
     parser.add_argument("--long", action="store_true")
-    given = parser.parse_args()
+    parser.add_argument("--size", type=int, default=_LONG, help="of the made page, in characters")
+    given = parser.parse_args(arguments)
     print(f"{'':34}{'KB':>5}{'diff':>8}{'worst':>8}{'parsed':>8}{'worst':>8}{'source':>8}{'worst':>8}{'waited':>8}")
-    kinds: list[tuple[str, Iterator[tuple[str, Pair]]]] = [("pairs", _pairs()), ("long pages", _long_pages())]
+    kinds: list[tuple[str, Iterator[tuple[str, Pair]]]] = [("pairs", _pairs()), ("long pages", _long_pages(given.size))]
     if given.long:
         kinds.append(("one block", _blocks()))
     for kind, pairs in kinds:
@@ -136,9 +137,9 @@ def _pairs() -> Iterator[tuple[str, Pair]]:
         yield folder.name, (_text(folder / "before.md"), _text(folder / "after.md"))
 
 
-def _long_pages() -> Iterator[tuple[str, Pair]]:
+def _long_pages(size: int) -> Iterator[tuple[str, Pair]]:
     pages = {path.stem: _text(path) for name in ("030-elsa", "068-nso") for path in _corpus(f"pages/{name}.md")}
-    pages["made"] = made_page(_LONG)
+    pages["made"] = made_page(size)
     for name, text in pages.items():
         yield f"{name}, 40 edits", (text, edited(text, 40))
     names = list(pages)

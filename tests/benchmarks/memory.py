@@ -26,7 +26,6 @@ from textual import _wait
 from octavo.server.demo.library import build
 from octavo.server.store import Store
 from octavo.server.world import World
-from octavo.tui.app import Octavo
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_soak import Soak
 
@@ -120,36 +119,40 @@ async def measure(folder: Path, name: str, times: int) -> None:
     store.close()
     async with Stage(folder / "stage", library).play() as run:
         await run.see("Your first tide")
-        if name == "pages":
-            await run.press("enter")
-        app: Octavo = run.app
         for module in ("help", "activity", "home", "changes", "comments"):
             __import__(f"octavo.tui.screens.{module}")
-        app.garbage.begin()
-        stalls: list[float] = []
-        probe = asyncio.create_task(watch(stalls))
-        begun = time.perf_counter()
-        early = 0.0
-        for number in range(times):
-            await ROUNDS[name](run)
-            if number + 1 == times // 10:
-                early = memory()
-            if (number + 1) % (times // 10) == 0:
-                print(f"{name} {number + 1}: {memory():.1f} MiB", file=sys.stderr, flush=True)
-        late, took = memory(), time.perf_counter() - begun
-        keys = sorted(stalls)
-        await asyncio.sleep(IDLE)
-        probe.cancel()
-        idle = memory()
-        worst = ", ".join(f"{each * 1000:.0f}" for each in keys[-3:])
-        print(
-            f"{name:9} {early:7.1f} after {times // 10:4}, {late:7.1f} after {times:4} "
-            f"({(late - early) / (times - times // 10) * 1024:6.1f} KiB each), {idle:7.1f} at rest; "
-            f"{took / times * 1000:5.0f} ms each, stalls ms: {worst}, 99.9 % {keys[int(len(keys) * 0.999)] * 1000:.0f}, "
-            f"in the pause {max(stalls[len(keys) :]) * 1000:.0f}",
-            flush=True,
-        )
-        assert app.is_running
+        run.app.garbage.begin()
+        await rounds(run, name, times, IDLE)
+
+
+async def rounds(run: Run, name: str, times: int, pause: float) -> None:
+    """Do the same again and again, then nothing for a while, and print the figures."""
+    if name == "pages":
+        await run.press("enter")
+    stalls: list[float] = []
+    probe = asyncio.create_task(watch(stalls))
+    begun = time.perf_counter()
+    early, tenth = 0.0, max(1, times // 10)
+    for number in range(times):
+        await ROUNDS[name](run)
+        if number + 1 == tenth:
+            early = memory()
+        if (number + 1) % tenth == 0:
+            print(f"{name} {number + 1}: {memory():.1f} MiB", file=sys.stderr, flush=True)
+    late, took = memory(), time.perf_counter() - begun
+    keys = sorted(stalls)
+    await asyncio.sleep(pause)
+    probe.cancel()
+    idle = memory()
+    worst = ", ".join(f"{each * 1000:.0f}" for each in keys[-3:])
+    print(
+        f"{name:9} {early:7.1f} after {tenth:4}, {late:7.1f} after {times:4} "
+        f"({(late - early) / max(1, times - tenth) * 1024:6.1f} KiB each), {idle:7.1f} at rest; "
+        f"{took / times * 1000:5.0f} ms each, stalls ms: {worst}, 99.9 % {keys[int(len(keys) * 0.999)] * 1000:.0f}, "
+        f"in the pause {max(stalls[len(keys) :], default=0.0) * 1000:.0f}",
+        flush=True,
+    )
+    assert run.app.is_running
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ import os
 import statistics
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -53,28 +53,28 @@ class Shown:
     early: list[Pressed] = field(default_factory=list)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, and print the tables."""
-    options = _parser().parse_args()
-    prepare()
+    options = _parser().parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="octavo-bench-") as folder:
         files = dict(_files(Path(folder), [int(size) for size in options.sizes.split(",") if size]))
         sizes = ("real 190 KB", "real 1000 KB", "made 1000 KB") if options.stock else ("real 190 KB",)
         stock = {f"stock {name}": files[name] for name in sizes if name in files}
         shown: dict[str, Shown] = {}
         for number in range(options.rounds + 1):
-            _round(shown, files, stock, options.keys, options.size)
+            _round(shown, files, stock, options.keys, options.size, options.pace)
             if number == 0 and options.rounds:
                 shown.clear()
             print(f"round {number} of {options.rounds}", file=sys.stderr)
         print("\n".join(_report(shown)))
         if corpus := os.environ.get("OCTAVO_CORPUS"):
             print("\n".join(_stalls(Path(corpus, "pages"), Path(folder, "stalls.json"), options.size)))
-        blocks = Path(folder, "blocks")
-        blocks.mkdir()
-        for name, text in long_blocks().items():
-            _written(blocks / f"{name}.md", text)
-        print("\n".join(_stalls(blocks, Path(folder, "blocks.json"), options.size, most=len(long_blocks()))))
+        if not options.brief:
+            blocks = Path(folder, "blocks")
+            blocks.mkdir()
+            for name, text in long_blocks().items():
+                _written(blocks / f"{name}.md", text)
+            print("\n".join(_stalls(blocks, Path(folder, "blocks.json"), options.size, most=len(long_blocks()))))
         for name, path in files.items():
             if path.stat().st_size <= _READ_TO_THE_END:
                 print("\n".join(_stalls(path, Path(folder, f"{name}.json"), options.size)))
@@ -93,11 +93,13 @@ def _written(path: Path, text: str) -> Path:
     return path
 
 
-def _round(shown: dict[str, Shown], files: dict[str, Path], stock: dict[str, Path], keys: int, size: str) -> None:
+def _round(
+    shown: dict[str, Shown], files: dict[str, Path], stock: dict[str, Path], keys: int, size: str, pace: float
+) -> None:
     columns, rows = (int(part) for part in size.split("x"))
 
     def running(*command: str) -> Terminal:
-        return Terminal((PYTHON, *command), columns=columns, rows=rows)
+        return Terminal((PYTHON, *command), columns=columns, rows=rows, pace=pace)
 
     def after_hello(name: str) -> Shown:
         figures = shown.setdefault(name, Shown())
@@ -186,9 +188,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--keys", type=int, default=20, help="times each key is pressed in a round")
     parser.add_argument("--sizes", default="1000000,10000000", help="of made pages, in characters")
     parser.add_argument("--stock", action="store_true", help="measure Textual's own Markdown with pages of 1 MB too")
+    parser.add_argument("--brief", action="store_true", help="leave out the pages that are one long block each")
     parser.add_argument("--size", default="120x36", help="of the terminal: columns x rows")
+    parser.add_argument("--pace", type=float, default=1.0, help="how long silences are: below 1 figures say nothing")
     return parser
 
 
 if __name__ == "__main__":
+    prepare()
     main()

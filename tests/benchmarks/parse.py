@@ -15,6 +15,7 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -56,14 +57,15 @@ def measure(name: str, size: int) -> None:
     )
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, and print a row for each page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", type=int, default=1_000_000)
     parser.add_argument("--only", default="")
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--megabytes", type=float, default=150)
     parser.add_argument("--measure", help=argparse.SUPPRESS)
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     if given.measure:
         measure(given.measure, given.size)
         return 0

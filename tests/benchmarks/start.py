@@ -29,7 +29,7 @@ import argparse
 import statistics
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -69,11 +69,14 @@ class Bench:
     cache: Path
     columns: int
     rows: int
+    pace: float = 1.0
+    only: Collection[str] | None = None
+    """What is started, by its name; None for all."""
     started: dict[str, Started] = field(default_factory=dict)
     pressed: dict[str, list[list[Pressed]]] = field(default_factory=dict)
 
     def running(self, *command: str) -> Terminal:
-        return Terminal(command, self.environ, columns=self.columns, rows=self.rows)
+        return Terminal(command, self.environ, columns=self.columns, rows=self.rows, pace=self.pace)
 
     def start(
         self,
@@ -84,6 +87,8 @@ class Bench:
         then: Callable[[Terminal], None] = lambda terminal: None,
     ) -> None:
         """Measure one start: until `texts` are on the screen, and from `quit_with` to the end."""
+        if self.only is not None and name not in self.only:
+            return
         figures = self.started.setdefault(name, Started())
         with self.running(*command) as terminal:
             figures.painted.append(terminal.wait_for(*texts))
@@ -112,23 +117,24 @@ class Bench:
         self.pressed.clear()
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, and print the tables."""
-    options = _parser().parse_args()
+    options = _parser().parse_args(arguments)
     columns, rows = (int(part) for part in options.size.split("x"))
-    prepare()
+    only = options.only.split(",") if options.only else None
+    long = {name: size for name, size in LONG.items() if only is None or name in only}
     with tempfile.TemporaryDirectory(prefix="octavo-bench-") as folder:
         environ = {f"OCTAVO_{name}_DIR": f"{folder}/{name.lower()}" for name in ("CONFIG", "DATA", "STATE", "CACHE")}
-        bench = Bench({**environ, "HOME": folder}, Path(folder, "cache"), columns, rows)
+        bench = Bench({**environ, "HOME": folder}, Path(folder, "cache"), columns, rows, options.pace, only)
         _first_start(bench)
-        folders = {name: Path(folder, f"of {name}") for name in LONG}
+        folders = {name: Path(folder, f"of {name}") for name in long}
         for name, of_pages in folders.items():
             of_pages.mkdir()
             (of_pages / "README.md").write_text(made_page(LONG[name]), "utf-8")
             _first_start(bench, of_pages)
         for number in range(options.rounds + 1):
             _round(bench, options.keys, folders)
-            if number == 0:
+            if number == 0 and options.rounds:
                 bench.forget()
             print(f"round {number} of {options.rounds}", file=sys.stderr)
     print("\n".join(_report(bench)))
@@ -214,9 +220,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Start, keys and quit of Octavo beside the smallest Textual app.")
     parser.add_argument("--rounds", type=int, default=9, help="times each program is started")
     parser.add_argument("--keys", type=int, default=12, help="times each key is pressed in a round")
+    parser.add_argument("--only", default="", help="what is started: names with commas between them, hello among them")
     parser.add_argument("--size", default="120x36", help="of the terminal: columns x rows")
+    parser.add_argument("--pace", type=float, default=1.0, help="how long silences are: below 1 figures say nothing")
     return parser
 
 
 if __name__ == "__main__":
+    prepare()
     main()

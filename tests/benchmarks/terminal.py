@@ -80,8 +80,16 @@ class Terminal:
     """Runs `command` under a pseudo terminal of `columns` by `rows`, and no longer than its context."""
 
     def __init__(
-        self, command: Sequence[str], environ: Mapping[str, str] | None = None, *, columns: int = 120, rows: int = 36
+        self,
+        command: Sequence[str],
+        environ: Mapping[str, str] | None = None,
+        *,
+        columns: int = 120,
+        rows: int = 36,
+        pace: float = 1.0,
     ) -> None:
+        """`pace`: how long silences are against what is asked for, where nobody minds what the figures say."""
+        self._pace = pace
         environment = {name: value for name, value in os.environ.items() if name not in _NOT_PASSED}
         environment |= {**_TERMINAL, **(environ or {})}
         self.chunks: list[Chunk] = []
@@ -129,6 +137,7 @@ class Terminal:
 
     def settle(self, quiet: float = QUIET, *, wait: float = 0.0, limit: float = 30.0) -> None:
         """Read until nothing has come for `quiet` seconds; `wait` that long for the first bytes."""
+        quiet *= self._pace
         end = self.now() + limit
         waiting = max(wait, quiet)
         while self.running and self.now() < end and self.read(waiting):

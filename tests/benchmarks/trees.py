@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -42,27 +42,26 @@ class Shown:
     down: list[list[tuple[Pressed, Pressed]]] = field(default_factory=list)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, and print the tables."""
-    options = _parser().parse_args()
-    prepare()
+    options = _parser().parse_args(arguments)
     shown: dict[str, Shown] = {}
     for number in range(options.rounds + 1):
-        _round(shown, [int(count) for count in options.counts.split(",")], options.keys)
+        _round(shown, [int(count) for count in options.counts.split(",")], options.keys, options.pace)
         if number == 0 and options.rounds:
             shown.clear()
         print(f"round {number} of {options.rounds}", file=sys.stderr)
     print("\n".join(_report(shown)))
 
 
-def _round(shown: dict[str, Shown], counts: list[int], keys: int) -> None:
-    with _after_hello(shown, "ready-made lines", "floor.py") as floor:
+def _round(shown: dict[str, Shown], counts: list[int], keys: int, pace: float) -> None:
+    with _after_hello(shown, "ready-made lines", pace, "floor.py") as floor:
         _painted(shown["ready-made lines"], floor, "     0 the line")
     for count in counts:
         figures = shown.setdefault(name := f"{count:,} pages", Shown())
-        with _after_hello(shown, name, "tree_app.py", str(count)) as tree:
+        with _after_hello(shown, name, pace, "tree_app.py", str(count)) as tree:
             _painted(figures, tree, "of the made tree")
-            with _running("floor.py") as floor:
+            with _running(pace, "floor.py") as floor:
                 floor.wait_for("     0 the line")
                 floor.settle(0.5)
                 figures.down.append(in_turn(tree, b"j", floor, b"j", keys))
@@ -77,16 +76,16 @@ def _round(shown: dict[str, Shown], counts: list[int], keys: int) -> None:
             _press(figures, tree, "filter", [letter.encode() for letter in WORD])
 
 
-def _running(script: str, *arguments: str) -> Terminal:
-    return Terminal((sys.executable, str(HERE / script), *arguments))
+def _running(pace: float, script: str, *arguments: str) -> Terminal:
+    return Terminal((sys.executable, str(HERE / script), *arguments), pace=pace)
 
 
-def _after_hello(shown: dict[str, Shown], name: str, script: str, *arguments: str) -> Terminal:
-    with _running("hello.py") as hello:
+def _after_hello(shown: dict[str, Shown], name: str, pace: float, script: str, *arguments: str) -> Terminal:
+    with _running(pace, "hello.py") as hello:
         painted = hello.wait_for("HELLO, TERMINAL")
         hello.settle(0.5)
         shown.setdefault(name, Shown()).hello.append((painted, peak_memory(hello.pid)))
-    return _running(script, *arguments)
+    return _running(pace, script, *arguments)
 
 
 def _painted(figures: Shown, terminal: Terminal, text: str) -> None:
@@ -131,8 +130,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=int, default=5, help="times each program is started")
     parser.add_argument("--keys", type=int, default=12, help="times each key is pressed in a round")
     parser.add_argument("--counts", default="10000,100000", help="pages in a tree")
+    parser.add_argument("--pace", type=float, default=1.0, help="how long silences are: below 1 figures say nothing")
     return parser
 
 
 if __name__ == "__main__":
+    prepare()
     main()

@@ -1,13 +1,25 @@
-"""The programs that are measured by hand run, and show what is waited for."""
+"""The programs that are measured by hand run, each one round of the smallest size: what they find is looked at by people."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
-from tests.benchmarks.page_app import PageApp
+import pytest
+
+from octavo.api.change_requests import ChangeRequest
+from octavo.server.app import Platform
+from tests.benchmarks import block_app, blocks, change_requests, diffs, memory, pages, parse, start, trees
+from tests.benchmarks.page_app import PageApp, Probed
 from tests.benchmarks.texts import TITLE, made_page
 from tests.benchmarks.tree_app import TreeApp
+from tests.journeys.conftest import library, stage
+from tests.journeys.stage import MARA, Stage
 from tests.tui.page.panes import screen
+
+__all__ = ["library", "stage"]
+QUICKLY = ("--rounds", "0", "--keys", "1", "--pace", "0.1")
+Out = pytest.CaptureFixture[str]
 
 
 async def test_the_measured_page_is_shown(tmp_path: Path) -> None:
@@ -26,3 +38,74 @@ async def test_the_measured_tree_is_shown_unfolded() -> None:
         await pilot.pause()
         assert app.pages.loaded == "1000 of 1000"
         assert len(app.pages.keys) == 1000
+
+
+async def test_a_page_is_read_to_its_end(tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_text(made_page(2000), "utf-8")
+    figures = tmp_path / "figures.json"
+    app = Probed(tmp_path / "page.md", figures)
+    async with app.run_test(size=(80, 20)):
+        await app.workers.wait_for_complete([each for each in app.workers if each.name == "_read"])
+    assert json.loads(figures.read_text("utf-8"))["page.md"]["steps"] > 1
+
+
+@pytest.mark.parametrize("is_diff", [False, True])
+async def test_keys_are_pressed_in_a_block(is_diff: bool, tmp_path: Path, capsys: Out) -> None:
+    (tmp_path / "list.md").write_text("* item\n" * 300, "utf-8")
+    figures = tmp_path / "figures.json"
+    app = block_app.Compared(tmp_path, figures, whole=False) if is_diff else block_app.Pressed(tmp_path, figures)
+    app.EARLY, app.LATER = ["j"], ["G", "\\"]
+    async with app.run_test(size=(80, 20)):
+        await app.workers.wait_for_complete([each for each in app.workers if each.name == "_read"])
+    blocks.row("list", json.loads(figures.read_text("utf-8"))["list"], 1.0)
+    assert capsys.readouterr().out.startswith("list ")
+
+
+def test_pages_are_parsed(capsys: Out) -> None:
+    assert parse.main(["--only", "open tags", "--size", "400", "--seconds", "60"]) == 0
+    assert "all within the limits" in capsys.readouterr().out
+
+
+def test_pages_are_compared(capsys: Out) -> None:
+    diffs.main(["--only", "made, 40", "--rounds", "1", "--size", "9000"])
+    assert "made, 40 edits" in capsys.readouterr().out
+
+
+async def test_the_same_is_opened_and_closed_again(stage: Stage, capsys: Out) -> None:
+    async with stage.play() as run:
+        await run.see("Your first tide")
+        for name in memory.ROUNDS:
+            await memory.rounds(run, name, 1, 0.0)
+            await run.press("escape", "2")
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(memory.ROUNDS)
+
+
+async def test_the_first_diff_of_a_change_request_is_shown(stage: Stage) -> None:
+    made: list[ChangeRequest] = []
+
+    def bring(platform: Platform) -> None:
+        made.append(change_requests.one_page(platform.world.asked_by(MARA)))
+
+    async with stage.play(start="changes", change=bring) as run:
+        first, whole, stall = await change_requests.opened(run, made[0])
+    assert 0 < first <= whole
+    assert stall >= 0
+
+
+def test_programs_are_started(capsys: Out) -> None:
+    start.main(["--only", "hello,demo", *QUICKLY])
+    said = capsys.readouterr().out
+    assert all(f"\n{name} " in said for name in ("hello", "demo", "j in the tree", "switch views", "floor: scroll"))
+
+
+def test_pages_are_shown_by_programs(capsys: Out, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OCTAVO_CORPUS", raising=False)
+    pages.main(["--sizes", "3000", "--brief", *QUICKLY])
+    said = capsys.readouterr().out
+    assert all(f"\n{name} " in said for name in ("made 3 KB", "made 3 KB: line", "ready-made lines", "longest time"))
+
+
+def test_trees_are_shown_by_programs(capsys: Out) -> None:
+    trees.main(["--counts", "100", *QUICKLY])
+    said = capsys.readouterr().out
+    assert all(f"\n100 pages: {what} " in said for what in ("down", "fold", "filter"))
