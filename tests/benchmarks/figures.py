@@ -16,7 +16,7 @@ from tests.benchmarks.terminal import Pressed, Terminal
 
 def ratios(values: Sequence[float], beside: Sequence[float]) -> list[float]:
     """Each value as a multiple of the one measured beside it."""
-    return [value / other for value, other in zip(values, beside, strict=True)]
+    return [value / max(other, 1e-6) for value, other in zip(values, beside, strict=True)]
 
 
 def in_turn(
@@ -35,7 +35,7 @@ def spread(values: Sequence[float], scale: float = 1000.0, digits: int = 1) -> s
 
 def turns(pairs: Sequence[tuple[Pressed, Pressed]]) -> float:
     """The median of how many times as much processor time the first of two keys took as the one pressed beside it."""
-    return statistics.median(pressed.cpu / beside.cpu for pressed, beside in pairs)
+    return statistics.median(pressed.cpu / max(beside.cpu, 1e-6) for pressed, beside in pairs)
 
 
 def percentile(values: Sequence[float], part: float) -> float:
