@@ -7,6 +7,8 @@ terminal; that is not cut into what a terminal is sent, since Textual throws thi
 have one are programs of their own here, and what a test looks at is drawn and cut for it). What was imported and
 collected before the first test is no garbage as long as tests run, and not looked through for it.
 
+What is tried out with random values may take as long as it takes: on a busy machine each of them did too long at times.
+
 And what the app goes on after, a bug in showing one block, is none that a test goes on after, unless it asks for `faults`.
 """
 
@@ -19,6 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from textual import _wait, strip
 from textual._compositor import Compositor
 from textual._context import visible_screen_stack
@@ -34,6 +37,9 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from octavo.tui.crash import Faults, faults_kept
+
+settings.register_profile("house", deadline=None)
+settings.load_profile("house")
 
 _wait.SLEEP_GRANULARITY = 0.005
 _wait.SLEEP_IDLE = 0.001
