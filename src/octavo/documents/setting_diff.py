@@ -81,9 +81,13 @@ def _exchanged(gone: Iterable[Run], come: Iterable[Run]) -> Iterator[Setting]:
 
 
 def _link(old: Run, new: Run) -> Setting:
-    name = " ".join((new.text or old.text or new.kind).split())
-    name = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
-    return Setting(f"link “{name}”", old.link or None, new.link or None)
+    return Setting(f"link “{shortened(new.text or old.text or new.kind)}”", old.link or None, new.link or None)
+
+
+def shortened(text: str) -> str:
+    """A text as a name: in one line, and not long."""
+    name = " ".join(text.split())
+    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
 
 
 def _look(run: Run) -> str:

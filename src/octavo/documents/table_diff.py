@@ -12,7 +12,7 @@ from octavo.documents.blocks import Block, Column, words
 from octavo.documents.changes import ColumnPair, Setting
 from octavo.documents.nodes import Node, runs_key
 from octavo.documents.sequences import stretches
-from octavo.documents.setting_diff import changed_runs, differences
+from octavo.documents.setting_diff import changed_runs, differences, shortened
 from octavo.documents.word_diff import compare
 
 _NAMES = {"align": "aligned", "max": "most stars"}
@@ -46,7 +46,7 @@ def column_settings(columns: Sequence[ColumnPair]) -> tuple[Setting, ...]:
     for number, pair in enumerate(columns, 1):
         if pair.old is None or pair.new is None:
             continue
-        title = words(pair.new.title).strip()
+        title = shortened(words(pair.new.title))
         name = f"column “{title}”" if title else f"column {number}"
         before, after = pair.old._asdict(), pair.new._asdict()
         titles = (before.pop("title"), after.pop("title"))

@@ -184,7 +184,7 @@ def test_an_item_that_moved_on_has_the_number_of_its_side() -> None:
     assert "+ 3. two" in re.sub(" +", " ", row("more words", found))
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(pairs(), st.booleans())
 def test_a_change_is_shown_exactly_when_pages_differ_and_never_as_what_looks_the_same(
     pair: tuple[Document, Document], split: bool

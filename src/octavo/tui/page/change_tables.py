@@ -9,7 +9,7 @@ from rich.style import Style
 
 from octavo.documents import changes as model
 from octavo.documents.blocks import Block, Column, Run
-from octavo.documents.setting_diff import changed_runs
+from octavo.documents.setting_diff import changed_runs, shortened
 from octavo.tui.page.change_words import gutter, in_place, marked, notes, settings, unseen
 from octavo.tui.page.inline import inline_parts
 from octavo.tui.page.lines import Line, Piece, fit, off_side, panned
@@ -18,7 +18,7 @@ from octavo.tui.page.setting import Setting
 from octavo.tui.page.side_by_side import Part, Room
 from octavo.tui.page.tables import Grid, cell_pieces, fitted, row_lines, telling
 
-_MOST_COLUMNS, _LONGEST_NAME = 40, 40
+_MOST_COLUMNS = 40
 _NO_COLUMN = Column()
 
 Cells = list[list[Piece]]
@@ -138,8 +138,8 @@ def _rows(
 
 def _said(entry: model.Changed | model.Moved, cells: Sequence[model.Cell], *, is_same: bool) -> Iterator[model.Setting]:
     """What differs in a row beside what is on show; `is_same`: both of its sides look the same."""
-    title = " ".join(next((child.plain() for child in entry.new.children if child.plain()), "").split())
-    name = f"{entry.new.kind} “{title[:_LONGEST_NAME]}” " if title else f"{entry.new.kind} "
+    title = shortened(next((child.plain() for child in entry.new.children if child.plain()), ""))
+    name = f"{entry.new.kind} “{title}” " if title else f"{entry.new.kind} "
     for each in (*entry.settings, *(setting for cell in cells for setting in cell.settings)):
         if is_same or each.name != "value":  # a box or stars are on show
             yield replace(each, name=name + each.name)
