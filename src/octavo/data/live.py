@@ -32,8 +32,8 @@ __all__ = ["Live", "Send", "Snapshot"]
 
 T = TypeVar("T")
 
-KEPT = 300
-"""Answers nobody watches that stay in memory."""
+KEPT = 80
+"""Answers nobody watches that stay in memory. All others are on the shelf, a few milliseconds away."""
 CONFIRMED = 200
 """Writes done that may still lie on top of an older answer."""
 LONG = 256 * 1024
