@@ -126,3 +126,4 @@ Pilot._wait_for_screen = _those_at_work_waited_for  # type: ignore[assignment, m
 def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 10, 50)  # most is gone before it is looked through

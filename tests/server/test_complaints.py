@@ -46,17 +46,17 @@ def test_items_are_counted_from_zero() -> None:
     assert _sentence(comments.Update, body) == "addedReactions[2] must be text."
 
 
-@pytest.mark.parametrize("spec", load().values(), ids=lambda spec: spec.name)
-def test_whatever_is_wrong_is_answered_with_one_sentence_that_names_the_field(spec: Any) -> None:
-    url = re.sub(r"{\w+}", "x", routes(spec)[0].path)
-    wrong = [(url, {name: value}) for name in sorted(body_fields(spec)) for value in WRONG]
-    wrong += [(f"{url}?{name}=%00&{name}=" + "x" * 3000, {}) for name in sorted(query_fields(spec))]
-    for address, body in wrong:
-        refusal = _refusal(Request(spec.method, address, body))
-        if refusal is not None:
-            assert refusal.status == 400
-            assert re.fullmatch(r"[A-Za-z.0-9\[\]]+ (is|must|may) .+\.", str(refusal)), str(refusal)
-            assert "xxx" not in str(refusal)
+def test_whatever_is_wrong_is_answered_with_one_sentence_that_names_the_field() -> None:
+    for spec in load().values():
+        url = re.sub(r"{\w+}", "x", routes(spec)[0].path)
+        wrong = [(url, {name: value}) for name in sorted(body_fields(spec)) for value in WRONG]
+        wrong += [(f"{url}?{name}=%00&{name}=" + "x" * 3000, {}) for name in sorted(query_fields(spec))]
+        for address, body in wrong:
+            refusal = _refusal(Request(spec.method, address, body))
+            if refusal is not None:
+                assert refusal.status == 400, spec.name
+                assert re.fullmatch(r"[A-Za-z.0-9\[\]]+ (is|must|may) .+\.", str(refusal)), (spec.name, str(refusal))
+                assert "xxx" not in str(refusal), spec.name
 
 
 def _refusal(request: Request) -> Refused | None:
