@@ -122,11 +122,12 @@ async def measure(folder: Path, name: str, times: int) -> None:
         for module in ("help", "activity", "home", "changes", "comments"):
             __import__(f"octavo.tui.screens.{module}")
         run.app.garbage.begin()
-        await rounds(run, name, times, IDLE)
+        found = await rounds(run, name, times, IDLE)
+    print(found, flush=True)  # as long as it runs the app takes what is printed
 
 
-async def rounds(run: Run, name: str, times: int, pause: float) -> None:
-    """Do the same again and again, then nothing for a while, and print the figures."""
+async def rounds(run: Run, name: str, times: int, pause: float) -> str:
+    """Do the same again and again, then nothing for a while: the figures in a line."""
     if name == "pages":
         await run.press("enter")
     stalls: list[float] = []
@@ -145,14 +146,13 @@ async def rounds(run: Run, name: str, times: int, pause: float) -> None:
     probe.cancel()
     idle = memory()
     worst = ", ".join(f"{each * 1000:.0f}" for each in keys[-3:])
-    print(
+    assert run.app.is_running
+    return (
         f"{name:9} {early:7.1f} after {tenth:4}, {late:7.1f} after {times:4} "
         f"({(late - early) / max(1, times - tenth) * 1024:6.1f} KiB each), {idle:7.1f} at rest; "
         f"{took / times * 1000:5.0f} ms each, stalls ms: {worst}, 99.9 % {keys[int(len(keys) * 0.999)] * 1000:.0f}, "
-        f"in the pause {max(stalls[len(keys) :], default=0.0) * 1000:.0f}",
-        flush=True,
+        f"in the pause {max(stalls[len(keys) :], default=0.0) * 1000:.0f}"
     )
-    assert run.app.is_running
 
 
 def main() -> None:

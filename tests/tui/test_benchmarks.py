@@ -71,13 +71,10 @@ def test_pages_are_compared(capsys: Out) -> None:
     assert "made, 40 edits" in capsys.readouterr().out
 
 
-async def test_the_same_is_opened_and_closed_again(stage: Stage, capsys: Out) -> None:
+async def test_the_same_is_opened_and_closed_again(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Your first tide")
-        for name in memory.ROUNDS:
-            await memory.rounds(run, name, 1, 0.0)
-            await run.press("escape", "2")
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(memory.ROUNDS)
+        assert (await memory.rounds(run, "help", 1, 0.0)).startswith("help ")
 
 
 async def test_the_first_diff_of_a_change_request_is_shown(stage: Stage) -> None:
