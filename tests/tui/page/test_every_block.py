@@ -154,3 +154,7 @@ def test_a_long_table_that_changed_is_set_in_the_whole_where_its_slices_were() -
 def test_rows_without_cells_that_changed_show_nothing() -> None:
     table = Block("table", {}, (Block("row"), Block("row")))
     assert changed_lines(table, table._replace(children=table.children[1:]), 80)[-1] == []
+
+
+def test_tabs_without_a_tab_that_came_show_nothing() -> None:
+    assert changed_lines(Block("divider"), Block("tabs"), 80)[-1] == []

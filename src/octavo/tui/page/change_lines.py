@@ -107,7 +107,9 @@ def _sided(setting: Setting, unit: DiffUnit, block: Block, sign: str, room: Room
     if sign != " ":
         whole = _opened(whole[0])
     setting.depth, setting.ruled = 0, False
-    setting.list_depth = sum(each.kind == "list" for each in path) - (whole[0].kind == "list" != block.kind)
+    setting.list_depth = sum(each.kind == "list" for each in path) - any(
+        each.kind == "list" != block.kind for each in whole[:1]
+    )
     wide = room.words - cells(lead)
     lines = setting.flow(whole, wide)
     setting.list_depth = 0
