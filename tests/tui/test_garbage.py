@@ -112,3 +112,21 @@ async def test_python_takes_no_look_at_everything_while_keys_are_pressed(monkeyp
             gc.callbacks.remove(seen)
         assert 0 in looks
         assert 2 not in looks
+
+
+async def test_what_goes_begins_nothing_any_more() -> None:
+    app, begun = App(), []
+
+    async def look(sheet: Sheet) -> None:
+        await asyncio.sleep(0)
+        begun.append(sheet.query_one(TextArea))
+
+    async with app.run_test() as pilot:
+        sheet = Sheet()
+        await app.push_screen(sheet)
+        going = app.pop_screen()
+        sheet.run_worker(look(sheet))  # as what comes to it late does
+        await going
+        sheet.run_worker(look(sheet))
+        await pilot.pause()
+        assert begun == []

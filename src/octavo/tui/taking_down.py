@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from inspect import CORO_CREATED, getcoroutinestate, iscoroutine
 from typing import Any
+from weakref import WeakSet
 
 from textual.app import App, ReturnType
 from textual.await_remove import AwaitRemove
@@ -11,8 +12,31 @@ from textual.dom import DOMNode
 from textual.events import Event, InputEvent
 from textual.signal import Signal
 from textual.widget import Widget
+from textual.worker import Worker
+from textual.worker_manager import WorkerManager
 
 from octavo.tui.garbage import Garbage
+
+
+class _Workers(WorkerManager):
+    """Those of an app. What goes begins none: an answer, or a new size, that comes to it then would be for parts it has
+    no more."""
+
+    def __init__(self, app: App[Any]) -> None:
+        super().__init__(app)
+        self.gone: WeakSet[DOMNode] = WeakSet()
+
+    def add_worker(self, worker: Worker[Any], start: bool = True, exclusive: bool = True) -> None:
+        if worker.node in self.gone:
+            _end(worker)
+        else:
+            super().add_worker(worker, start, exclusive)
+
+
+def _end(worker: Worker[Any]) -> None:
+    worker.cancel()
+    if iscoroutine(work := worker._work) and getcoroutinestate(work) == CORO_CREATED:
+        work.close()  # it will never begin: Python would tell of it
 
 
 class TakingDown(App[ReturnType]):
@@ -24,6 +48,7 @@ class TakingDown(App[ReturnType]):
 
     def __init__(self) -> None:
         super().__init__()
+        self._workers: _Workers = _Workers(self)
         self.garbage = Garbage(lambda: self._registry)
         self.signals: list[Signal[Any]] = [self.app_suspend_signal]
         """Those that outlive who listens."""
@@ -35,11 +60,10 @@ class TakingDown(App[ReturnType]):
 
     def _prune(self, *nodes: Widget, parent: DOMNode | None = None) -> AwaitRemove:
         gone = {each for node in nodes for each in node.walk_children(with_self=True)}
+        self._workers.gone.update(gone)
         for worker in tuple(self.workers):
             if worker.node in gone:
-                worker.cancel()
-                if iscoroutine(work := worker._work) and getcoroutinestate(work) == CORO_CREATED:
-                    work.close()  # it will never begin: Python would tell of it
+                _end(worker)
         for signal in self.signals:
             for each in gone:
                 signal.unsubscribe(each)
