@@ -7,16 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from unicodedata import bidirectional
 
-from bidi.algorithm import (
-    apply_mirroring,
-    explicit_embed_and_overrides,
-    get_embedding_levels,
-    get_empty_storage,
-    reorder_resolved_levels,
-    resolve_implicit_levels,
-    resolve_neutral_types,
-    resolve_weak_types,
-)
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
@@ -27,14 +17,6 @@ from octavo.tui.page.prose import FROM_RIGHT
 
 _FURNITURE = re.compile(r"[\s•◦▪‣☐☑▸▾↳▌●○]*|\s*\d{1,4}\.\s*")
 _BORDER = re.compile(r"[\u2500-\u259f]|\s{2,}")
-_STEPS = (
-    explicit_embed_and_overrides,
-    resolve_weak_types,
-    resolve_neutral_types,
-    resolve_implicit_levels,
-    reorder_resolved_levels,
-    apply_mirroring,
-)
 
 
 class _Letter(NamedTuple):
@@ -102,13 +84,19 @@ def _turned(stretch: list[_Letter]) -> list[_Letter]:
         return [*stretch[:first], *_turned(stretch[first:last]), *stretch[last:]]
     strong = [kind != "L" for char in text if (kind := bidirectional(char)) in ("R", "AL", "L")]
     from_right = sum(strong) > len(strong) * (1 / 3 if strong[0] else 2 / 3)
-    storage = get_empty_storage()
+    from bidi import algorithm  # of an extra that not everybody has
+
+    storage = algorithm.get_empty_storage()
     storage["base_level"], storage["base_dir"] = int(from_right), "R" if from_right else "L"
-    get_embedding_levels(text, storage)
+    algorithm.get_embedding_levels(text, storage)
     for at, char in enumerate(storage["chars"]):
         char["at"] = at
-    for step in _STEPS:
-        step(storage, False)
+    algorithm.explicit_embed_and_overrides(storage, False)
+    algorithm.resolve_weak_types(storage, False)
+    algorithm.resolve_neutral_types(storage, False)
+    algorithm.resolve_implicit_levels(storage, False)
+    algorithm.reorder_resolved_levels(storage, False)
+    algorithm.apply_mirroring(storage, False)
     order = [(int(char["at"]), str(char["ch"])) for char in storage["chars"]]
     lost = sorted(set(range(len(stretch))) - {at for at, _ in order})
     return [_Letter(char + stretch[at].text[1:], stretch[at].style) for at, char in order] + [
