@@ -231,19 +231,16 @@ def _long_element(state: StateInline, silent: bool) -> bool:
     """An element so long that to read it as markdown-it does takes too much memory."""
     if state.src.find(">", state.pos, state.pos + ROW) >= 0:
         return False
-    end = element_end(state.src, state.pos)
-    if end is None or end > state.posMax:
-        return False
-    if not silent:
-        state.push("html_inline", "", 0).content = state.src[state.pos : end]
-    state.pos = end
-    return True
+    return _take_element(state, element_end(state.src, state.pos), silent)
 
 
 def _loose_element(state: StateInline, silent: bool) -> bool:
     """An element of HTML with attributes that CommonMark does not know, as of other systems: `style={{ width: '50%' }}`.
     Browsers take it for one too."""
-    end = loose_end(state.src, state.pos)
+    return _take_element(state, loose_end(state.src, state.pos), silent)
+
+
+def _take_element(state: StateInline, end: int | None, silent: bool) -> bool:
     if end is None or end > state.posMax:
         return False
     if not silent:
