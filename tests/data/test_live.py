@@ -371,6 +371,17 @@ async def test_how_much_of_an_answer_could_not_be_read_is_told_and_what_never_ch
     assert shelf.get(then) is None
 
 
+async def test_what_a_list_has_twice_is_shown_once(shelf: Shelf, outbox: ByHand) -> None:
+    op, screen = spaces.List(at=OrganizationRef(organization_id="acme")), Screen()
+    docs, more = (Space(id="docs"), Space(id="docs", title="Again")), (Space(id="api"), Space(id="api"))
+    pages = {None: ListPage[Space](items=docs, next=Next(page="c1")), "c1": ListPage[Space](items=more)}
+    live = Live(Book(pages), shelf, outbox)
+    live.watch(op, screen)
+    await live.settled()
+    await live.more(op)
+    assert screen.now.value.items == (docs[0], more[0])
+
+
 async def test_a_list_that_cannot_be_followed_on_says_so_beside_what_came(shelf: Shelf, outbox: ByHand) -> None:
     op, screen = spaces.List(at=OrganizationRef(organization_id="acme")), Screen()
     live = Live(Book({None: ListPage[Space](items=(Space(id="docs"),), next=Next(page=""))}), shelf, outbox)

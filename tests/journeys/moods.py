@@ -109,9 +109,11 @@ async def serving(application: ASGIApp) -> AsyncIterator[str]:
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         running = asyncio.create_task(server._serve(sockets=[listener]))
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        server.should_exit = server.force_exit = True
-        await running
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:  # also of a test that fails: what it left open would be told of instead
+            server.should_exit = server.force_exit = True
+            await running
 
 
 def altered(where: str, change: Callable[[Any], None]) -> Callable[[Platform], AbstractAsyncContextManager[str]]:

@@ -146,7 +146,7 @@ class Client:
     async def aclose(self) -> None:
         """Give up what is under way and let go of the connections. Nothing can be asked any more."""
         self._closed = True
-        self._flights.cancel()
+        await self._flights.end()
         async with self._building:
             if self._carrier is not None:
                 await self._carrier.aclose()

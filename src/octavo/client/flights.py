@@ -38,7 +38,7 @@ class Flights:
             return result
         finally:
             flight.aboard -= 1
-            if not flight.aboard and not flight.task.done():
+            if not flight.aboard and not flight.task.done() and not flight.task.cancelling():
                 flight.task.cancel()
                 self._forget(flight)
 
@@ -46,11 +46,14 @@ class Flights:
         """Let nobody join those under way."""
         self._open.clear()
 
-    def cancel(self) -> None:
-        """End those under way."""
+    async def end(self) -> None:
+        """End those under way, and wait until they have: each gives back its connection, which takes some turns."""
         self._open.clear()
-        for task in self._all:
-            task.cancel()
+        ending = tuple(self._all)
+        for task in ending:
+            if not task.cancelling():  # who is told twice stops giving back what it has
+                task.cancel()
+        await asyncio.gather(*ending, return_exceptions=True)
 
     def _landed(self, task: asyncio.Task[Any]) -> None:
         self._all.discard(task)

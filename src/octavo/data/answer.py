@@ -13,6 +13,10 @@ from octavo.api.operation import ListPage, Operation
 
 T = TypeVar("T")
 
+MOST_PAGES = 40
+"""Pages of a list that is read whole: each is a question of its own, again at each refresh, and a server may put one item
+on each."""
+
 
 @dataclass(frozen=True)
 class Snapshot(Generic[T]):
@@ -26,6 +30,18 @@ class Snapshot(Generic[T]):
     """When the answer was read from the server."""
     pending: int = 0
     """How many writes it shows that are on their way: those that wait for a person are not."""
+    pages: int = 0
+    """How many pages of a list it is made of."""
+
+    def goes_on(self, most: int) -> bool:
+        """Whether a list is to be read on that is wanted whole, but of no more than `most` items.
+
+        Who cannot read on is not to ask again and again.
+        """
+        value = self.value
+        if not isinstance(value, ListPage) or value.next is None or self.loading or self.error is not None:
+            return False
+        return len(value.items) < most and self.pages < MOST_PAGES
 
 
 @dataclass(eq=False)

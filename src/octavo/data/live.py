@@ -251,6 +251,7 @@ class Live:
         first = value = await self.send(answer.op)
         pages = 1
         if isinstance(answer.op, Listing):
+            first = value = _once(first)
             value, pages = await self._further(answer, value, pages)
         return first, value, pages
 
@@ -322,7 +323,7 @@ class Live:
                 value = edit.change(value)
                 pending += not edit.confirmed
         answer.told_loading = answer.loading
-        answer.shown = Snapshot(value, answer.error, answer.loading, answer.fetched_at, pending)
+        answer.shown = Snapshot(value, answer.error, answer.loading, answer.fetched_at, pending, answer.pages)
         return answer.shown
 
     def _show(self, answer: Answer) -> None:
@@ -386,10 +387,22 @@ def _spans(there: str, here: str) -> bool:
     return there.startswith("/v1/orgs/") and there.rpartition("/")[2] in here.split("/")[2::2]
 
 
+def _once(page: ListPage[Any]) -> ListPage[Any]:
+    """A page without what is in it twice: lists call their rows by these ids."""
+    ids: set[str] = set()
+    items = []
+    for item in page.items:
+        if (name := getattr(item, "id", None)) not in ids:
+            items.append(item)
+        if name is not None:
+            ids.add(name)
+    return page if len(items) == len(page.items) else page.model_copy(update={"items": tuple(items)})
+
+
 def _joined(page: ListPage[Any], further: ListPage[Any]) -> ListPage[Any]:
     """Two pages as one, without what came twice because the list moved in between."""
     ids = {item.id for item in page.items if hasattr(item, "id")}
-    items = (*page.items, *(item for item in further.items if getattr(item, "id", None) not in ids))
+    items = (*page.items, *(item for item in _once(further).items if getattr(item, "id", None) not in ids))
     return page.model_copy(
         update={"items": items, "next": further.next, "unreadable": page.unreadable + further.unreadable}
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.signal import Signal
 
-from octavo.api.operation import SPECS, ListPage, Operation
+from octavo.api.operation import SPECS, Listing, ListPage, Operation
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef
@@ -296,8 +297,14 @@ class Known:
             self._session.outbox.me = snapshot.value
             self._frame()
 
+    def _read_on(self, op: Listing[Any]) -> None:
+        if self._session is not None and op in self.ops:
+            self._app.background(self._session.live.more(op))
+
     def _show_organizations(self, snapshot: Snapshot[ListPage[Organization]]) -> None:
         self.organizations = snapshot
+        if snapshot.goes_on(MOST_SPACES):
+            asyncio.get_running_loop().call_soon(self._read_on, ListOrganizations())
         known = snapshot.value.items if snapshot.value else ()
         if self.organization is not None and self._left(self.organization):
             self.organization, self.spaces = None, Snapshot()
@@ -335,6 +342,8 @@ class Known:
             items = (each if each.organization else each.model_copy(update=within) for each in snapshot.value.items)
             snapshot = replace(snapshot, value=snapshot.value.model_copy(update={"items": tuple(items)}))
         self.spaces = snapshot
+        if snapshot.goes_on(MOST_SPACES) and self.organization is not None:
+            asyncio.get_running_loop().call_soon(self._read_on, _spaces_of(self.organization))
         self.spaces_changed.publish(None)
         self._frame()
 

@@ -76,13 +76,12 @@ class Following:
     def follow_whole(
         self, slot: str, op: Listing[Item], show: Callable[[Snapshot[ListPage[Item]]], None], most: int = MOST
     ) -> None:
-        """Follow a list and read on until it is whole, `most` of it is here or that fails: what counts must not be cut short."""
+        """Follow a list and read on until it is whole, `most` of it is here, or so many pages, or that fails: what counts
+        must not be cut short."""
 
         def shown(snapshot: Snapshot[ListPage[Item]]) -> None:
             show(snapshot)
-            value = snapshot.value
-            rests = not snapshot.loading and snapshot.error is None  # who cannot read on is not to ask again and again
-            if value is not None and value.next is not None and len(value.items) < most and rests:
+            if snapshot.goes_on(most):
                 asyncio.get_running_loop().call_soon(self._read_on, slot, op)
 
         self.follow(slot, op, shown)

@@ -150,8 +150,11 @@ class ChangesScreen(TwoPanes, Proposing):
             self._draw_list()
 
     def _count(self, status: str) -> int | None:
+        """How many the server says there are, where they are not all here."""
         value = self._lists[status].value if status in self._lists else None
-        return None if value is None else max(value.count or 0, len(value.items))
+        if value is None:
+            return None
+        return max(value.count or 0 if value.next else 0, len(value.items))
 
     def _draw_list(self) -> None:
         self._told_so_far = ""
@@ -167,8 +170,7 @@ class ChangesScreen(TwoPanes, Proposing):
             if untold and self._still_looks(untold):
                 self.rows.empty = "None so far: still looking."
             self.rows.hint = "esc shows all" if self._only else "@ shows all" if some else NEXT
-            self.rows.show(items, total=snapshot.value.count if snapshot.value.next else None)
-            self.rows.lacks(snapshot.value.unreadable)
+            self.rows.show_page(snapshot.value, items)
             self._find(untold)
             self._look_soon()
         else:

@@ -19,11 +19,12 @@ from octavo.api.operation import ListPage, Model
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
 from octavo.data.live import Snapshot
-from octavo.tui import ages, several_threads, triage
+from octavo.tui import ages, places_of_threads, several_threads, triage
 from octavo.tui.ages import plural, short_age
 from octavo.tui.beside_thread import BesideThread
 from octavo.tui.known import HELD
 from octavo.tui.panes import TwoPanes
+from octavo.tui.places_of_threads import REACH, Place, reached
 from octavo.tui.screen import tell_what_is_missing
 from octavo.tui.triage import Narrowing, Thread
 from octavo.tui.widgets.lines import Lines
@@ -67,7 +68,12 @@ class CommentsScreen(TwoPanes, BesideThread):
 
     def __init__(self) -> None:
         super().__init__()
-        self._found: dict[str, tuple[Discussion, str, Snapshot[ListPage[Comment]]]] = {}
+        self._asked: dict[str, Place] = {}
+        """The places whose threads are shown, in order."""
+        self._found: dict[str, Snapshot[ListPage[Comment]]] = {}
+        """The threads of each, as far as they were heard of."""
+        self._there, self._reach = 0, REACH
+        """How many places there are, and how many of a kind are asked for their threads."""
         self._lists: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
         """The lists of change requests, by their status: each of those has threads."""
         self._complete = self._waits = False
@@ -124,8 +130,10 @@ class CommentsScreen(TwoPanes, BesideThread):
 
     def _enter(self, organization: Organization) -> None:
         self.following.stop()
+        self._asked.clear()
         self._found.clear()
         self._lists.clear()
+        self._there, self._reach = 0, REACH
         self._complete, self._narrowing = False, ()
         self.rows.wait_for("threads")
         at = OrganizationRef(organization_id=organization.id)
@@ -134,34 +142,37 @@ class CommentsScreen(TwoPanes, BesideThread):
             self.follow(f"{status} change requests", op, partial(self._show_change_requests, status))
         self._follow_places()
 
+    def _show_change_requests(self, status: str, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
+        self._lists[status] = snapshot
+        self._follow_places()
+
     def _follow_places(self) -> None:
+        """Ask for the threads of as many places as are wanted, and for none of a place that is not there any more."""
         if self.show_nowhere(self.rows, "threads"):
             return
         spaces = self.octavo.known.spaces.value.items if self.octavo.known.spaces.value else ()
-        if self.octavo.known.spaces.error is not None or not spaces:
-            self._draw_list()
-        for space in spaces:
-            key, op = f"space {space.id}", comments.List(at=space.ref, status="all", format="markdown", limit=200)
-            self.follow_whole(key, op, partial(self._show, key, space.ref, space.title.upper()))
+        kinds = [places_of_threads.spaces(spaces)]
+        kinds += [
+            places_of_threads.change_requests(each.value.items, spaces) for each in self._lists.values() if each.value
+        ]
+        self._there = sum(map(len, kinds))
+        before = self._asked
+        self._asked = {each.key: each for kind in kinds for each in reached(kind, before, self._reach)}
+        for key in before.keys() - self._asked.keys():
+            self.follow(key, None)
+            self._found.pop(key, None)
+        for key, place in self._asked.items():
+            op = comments.List(at=place.at, status="all", format="markdown", limit=200)
+            self.follow_whole(key, op, partial(self._show, place))
+        self._draw_soon()
 
-    def _show_change_requests(self, status: str, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
-        self._lists[status] = snapshot
-        if snapshot.error is not None or not self._found:
-            self._draw_list()
-        for each in snapshot.value.items if snapshot.value else ():
-            if each.space is None:
-                continue
-            at = ChangeRequestRef(space_id=each.space, change_request_id=each.id)
-            op = comments.List(at=at, status="all", format="markdown", limit=200)
-            key = f"change request {each.id}"
-            space = self.octavo.known.space(each.space)
-            where = f"{space.title.upper()} · " if space is not None else ""
-            self.follow_whole(key, op, partial(self._show, key, at, f"{where}#{each.number} {each.title}"))
+    def _show(self, place: Place, snapshot: Snapshot[ListPage[Comment]]) -> None:
+        self._found[place.key] = snapshot
+        if isinstance(place.at, ChangeRequestRef) and snapshot.value is not None:
+            self.octavo.known.heard(place.at.change_request_id, snapshot.value)
+        self._draw_soon()
 
-    def _show(self, key: str, at: Discussion, place: str, snapshot: Snapshot[ListPage[Comment]]) -> None:
-        self._found[key] = (at, place, snapshot)
-        if isinstance(at, ChangeRequestRef) and snapshot.value is not None:
-            self.octavo.known.heard(at.change_request_id, snapshot.value)
+    def _draw_soon(self) -> None:
         if not self._waits:
             self._waits = self.call_later(self._catch_up)  # with all answers that have come by then
 
@@ -174,9 +185,10 @@ class CommentsScreen(TwoPanes, BesideThread):
     def _threads(self) -> list[Thread]:
         """All that are known, in order."""
         threads = [
-            Thread(comment, at, place)
-            for at, place, snapshot in self._found.values()
-            for comment in (snapshot.value.items if snapshot.value else ())
+            Thread(comment, place.at, place.name)
+            for place in self._asked.values()
+            if (snapshot := self._found.get(place.key)) is not None and snapshot.value is not None
+            for comment in snapshot.value.items
         ]
         return sorted(threads, key=triage.ORDERS[self._order][1])
 
@@ -201,7 +213,8 @@ class CommentsScreen(TwoPanes, BesideThread):
         shown = triage.narrowed(self._of_section(), self._narrowing)
         self._places = {place: Heading(place, said) for place, said in triage.told_of_places(shown).items()}
         self._say_what_is_empty()
-        self.rows.show(shown)
+        left = len(self._asked) < self._there
+        self.rows.show(shown, beyond=f"{len(self._asked)} of {plural(self._there, 'place')} asked" if left else "")
         if not self._complete:
             # Places arrive one by one: until all are here the cursor waits at the top.
             self.rows.action_first()
@@ -213,16 +226,21 @@ class CommentsScreen(TwoPanes, BesideThread):
     @property
     def _answers(self) -> list[Snapshot[Any]]:
         """What tells where threads are, and the threads there."""
-        return [self.octavo.known.spaces, *self._lists.values(), *(found for _, _, found in self._found.values())]
+        return [self.octavo.known.spaces, *self._lists.values(), *self._found.values()]
 
     def _headings(self, thread: Thread) -> Sequence[Heading]:
         return [self._places[thread.place], Heading(thread.page)] if self._order == "place" else []
 
     def _say_what_is_empty(self) -> None:
-        of = {"open": "thread is open here", "mine": "open thread is yours", "resolved": "thread is resolved here"}
-        words = f"No {of.get(self.query_one(Sections).current, 'thread is here')}"
+        left = self._there > len(self._asked)
+        here = f"in the {len(self._asked)} of {plural(self._there, 'place')} that were asked" if left else "here"
+        of = {"open": f"thread is open {here}", "resolved": f"thread is resolved {here}"}
+        of["mine"] = f"open thread {here} is yours" if left else "open thread is yours"
+        words = f"No {of.get(self.query_one(Sections).current, f'thread is {here}')}"
         self.rows.empty = f"{words} and {self._narrowed_to}." if self._narrowing else f"{words}."
         self.rows.hint = "esc shows all again" if self._narrowing else "] next section   2 content   3 change requests"
+        if left:
+            self.rows.hint = f"G loads on   {self.rows.hint}"
 
     @property
     def _narrowed_to(self) -> str:
@@ -231,11 +249,11 @@ class CommentsScreen(TwoPanes, BesideThread):
     @on(Rows.Ticked, "#list")
     @on(Lines.Filtered, "#list")
     def _say_where(self) -> None:
-        more_there = any(snapshot.value.next for _, _, snapshot in self._found.values() if snapshot.value)
-        places = sum(snapshot.value is not None for _, _, snapshot in self._found.values())
+        more_there = any(snapshot.value.next for snapshot in self._answers if snapshot.value)
+        places = sum(snapshot.value is not None for snapshot in self._found.values())
         known = self.rows.loaded
-        if places < len(self._found):
-            known = f"{places} of {plural(len(self._found), 'place')} loaded"
+        if places < self._there:
+            known = f"{places} of {plural(self._there, 'place')} loaded"
         elif self._narrowing and not self.rows.query_text:
             known = f"{len(self.rows.items)} of {len(self._of_section())}"
         said = [
@@ -315,6 +333,12 @@ class CommentsScreen(TwoPanes, BesideThread):
     def _chosen(self) -> None:
         self.thread.focus()
 
+    @on(Lines.MoreWanted, "#list")
+    def _more(self) -> None:
+        if not any(each.loading for each in self._answers):
+            self._reach += REACH
+            self._follow_places()
+
     @on(ThreadView.PlaceWanted)
     def _place_wanted(self) -> None:
         item = self.rows.item
@@ -334,7 +358,7 @@ class CommentsScreen(TwoPanes, BesideThread):
 
     def action_refresh(self) -> None:
         # Places that did not load come one by one again.
-        self._complete = all(snapshot.value for _, _, snapshot in self._found.values())
+        self._complete = all(snapshot.value for snapshot in self._found.values())
         super().action_refresh()
         self.thread.ask_again()
 

@@ -112,8 +112,11 @@ class FilesScreen(View):
 
     def _show_links(self, snapshot: Snapshot[ListPage[Link]]) -> None:
         value = snapshot.value
-        if value is None or value.next is not None:
-            return  # a number that is too small would be worse than none
+        if value is None:
+            return
+        if value.next is not None or value.unreadable:
+            self._used = None  # a number that is too small would be worse than none
+            return self._arrange()
         self._used = Counter()
         for link in value.items:
             if (target := link.target_reference) is not None and target.file is not None:
@@ -134,8 +137,7 @@ class FilesScreen(View):
                 "kind": lambda file: (kind_of(file).lower(), file.name.lower()),
                 "used": lambda file: (used[file.id], file.name.lower()),
             }
-            self.rows.show(sorted(snapshot.value.items, key=orders[self._order]))
-            self.rows.lacks(snapshot.value.unreadable)
+            self.rows.show_page(snapshot.value, sorted(snapshot.value.items, key=orders[self._order]))
         if snapshot.error is not None:
             self.rows.fail("Files did not load", str(snapshot.error))
         self._draw_about()
@@ -219,6 +221,10 @@ class FilesScreen(View):
             self.uses.fail("Where it is used did not load", str(snapshot.error))
 
     # Messages and actions
+
+    @on(Lines.MoreWanted, "#files")
+    def _more(self) -> None:
+        self.background(self.live.more(content.ListFiles(at=self.space.ref, limit=200)))
 
     @on(Lines.Chosen, "#files")
     def _chosen(self) -> None:

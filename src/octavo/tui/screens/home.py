@@ -18,6 +18,7 @@ from textual.widgets import Static
 from octavo.api.change_requests import ChangeRequest, ListOfOrganization
 from octavo.api.operation import ListPage, Model
 from octavo.api.organizations import GetMember, Member, Organization
+from octavo.api.organizations import List as ListOrganizations
 from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.api.spaces import List as ListSpaces
 from octavo.api.spaces import Space
@@ -42,11 +43,14 @@ class Seat:
     organization: Organization
     role: str | None = None
     known: bool = False
-    spaces: tuple[Space, ...] | None = None
-    lacks: int = 0
-    """How much of what the server said of them could not be read."""
+    page: ListPage[Space] | None = None
+    """Its spaces."""
     trouble: str = ""
     """Why its spaces did not load, or are not fresh."""
+
+    @property
+    def spaces(self) -> tuple[Space, ...] | None:
+        return None if self.page is None else self.page.items
 
     @property
     def comments(self) -> int | None:
@@ -187,23 +191,19 @@ class HomeScreen(Addressed):
                 at = OrganizationRef(organization_id=organization.id)
                 member = GetMember(at=at, user_id=self.octavo.known.me.id)
                 self.follow(f"member {organization.id}", member, partial(self._show_member, organization.id))
-        if snapshot.value is not None:
-            self.organizations.lacks(snapshot.value.unreadable)
         if snapshot.error is not None:
             self.organizations.fail("Organizations did not load", str(snapshot.error))
 
     def _show_spaces(self, organization: str, snapshot: Snapshot[ListPage[Space]]) -> None:
         seat = self._seats[organization]
-        known = snapshot.value.items if snapshot.value is not None else seat.spaces
-        lacks = snapshot.value.unreadable if snapshot.value is not None else seat.lacks
+        page = snapshot.value if snapshot.value is not None else seat.page
         trouble = str(snapshot.error) if snapshot.error is not None else ""
-        self._seats[organization] = replace(seat, spaces=known, lacks=lacks, trouble=trouble)
+        self._seats[organization] = replace(seat, page=page, trouble=trouble)
         self._draw()
 
     def _show_changes(self, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
         if snapshot.value is not None:
-            self.changes.show(snapshot.value.items)
-            self.changes.lacks(snapshot.value.unreadable)
+            self.changes.show_page(snapshot.value, snapshot.value.items)
         if snapshot.error is not None:
             self.changes.fail("Change requests did not load", str(snapshot.error))
 
@@ -213,7 +213,10 @@ class HomeScreen(Addressed):
             self._draw()
 
     def _draw(self) -> None:
-        self.organizations.show(list(self._seats.values()))
+        page = self.octavo.known.organizations.value
+        self.organizations.show_page(page or ListPage(items=()), list(self._seats.values()))
+        if (error := self.octavo.known.organizations.error) is not None:
+            self.organizations.fail("Organizations did not load", str(error))
         self._draw_spaces()
 
     def _draw_spaces(self) -> None:
@@ -224,10 +227,9 @@ class HomeScreen(Addressed):
                 self.show_nowhere(rows, what)
             return
         self.query_one("#spaces-title", Static).update(Content(f"SPACES OF {seat.organization.title.upper()}"))
-        if seat.spaces is not None:
+        if seat.page is not None:
             self.spaces.empty, self.spaces.hint = "There is no space here that you may see.", "2 content   s search"
-            self.spaces.show(seat.spaces)
-            self.spaces.lacks(seat.lacks)
+            self.spaces.show_page(seat.page, seat.page.items)
         elif not seat.trouble:
             self.spaces.wait_for(f"the spaces of {seat.organization.title}")
         if seat.trouble:
@@ -303,6 +305,13 @@ class HomeScreen(Addressed):
             self.octavo.known.choose(seat.organization)
             self._draw()
             self.spaces.focus()
+
+    @on(Lines.MoreWanted)
+    def _more(self, message: Lines.MoreWanted) -> None:
+        seat = self.organizations.item
+        slots = {"spaces": f"spaces {seat.organization.id}" if seat is not None else "", "changes": "changes"}
+        op = self.following.op(slots.get(message.lines.id or "", "")) or ListOrganizations()
+        self.background(self.live.more(op))  # type: ignore[arg-type]  # each of them is a listing
 
     @on(Lines.Chosen, "#spaces")
     def _open_space(self) -> None:

@@ -155,7 +155,8 @@ class LinksScreen(View):
     def _draw_list(self) -> None:
         section = self.sections.current
         self.sections.sections = tuple(
-            Section(each.key, each.name, len(self._places.get(each.key, ()))) for each in self.sections.sections
+            Section(each.key, each.name, len({place.key for place in self._places.get(each.key, ())}))
+            for each in self.sections.sections
         )
         snapshot: Snapshot[ListPage[Link]] | Snapshot[ListPage[Location]]
         snapshot = self._here if section == "here" else self._links
@@ -177,7 +178,8 @@ class LinksScreen(View):
     def _say_where(self) -> None:
         section = self.sections.current
         name = f"links to {self.page[1]}" if section == "here" and self.page else NAMES[section].lower()
-        more = " · more on the server" if self._links.value is not None and self._links.value.next else ""
+        value = self._here.value if section == "here" else self._links.value
+        more = " · more on the server" if value is not None and value.next else ""
         self.status(f"{self.space.title} › Links · {name}", self.rows.loaded + more)
 
     # Drawing

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 ASK_AFTER = 0.15
 """Seconds after the last key before the server is asked."""
 LONGEST = 512
+MOST_CHANGES, MOST_SPACES = 8, 5
+"""As many are shown of what is looked for here."""
+_KINDS = {"page": "PAGES", "change request": "CHANGE REQUESTS", "space": "SPACES"}
 
 
 @dataclass(frozen=True)
@@ -90,8 +93,12 @@ class SearchScreen(Dialog[None]):
         self._of_space: Snapshot[ListPage[search.PageHit]] = Snapshot()
         self._changes: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
         self._only_space: SpaceRef | None = None
+        self._asked = ""
+        """The words that the server was asked for last."""
         self._timer: Timer | None = None
         self._chose = False
+        self._cut: dict[str, str] = {}
+        """By kind: how many of those found are shown, where that is not all."""
 
     @property
     def octavo(self) -> Octavo:
@@ -101,9 +108,7 @@ class SearchScreen(Dialog[None]):
         rows: Rows[Hit] = Rows(
             self._draw,
             key=lambda hit: hit.key,
-            groups=lambda hit: [
-                Heading({"page": "PAGES", "change request": "CHANGE REQUESTS", "space": "SPACES"}[hit.kind])
-            ],
+            groups=lambda hit: [Heading(_KINDS[hit.kind], self._cut.get(hit.kind, ""))],
             two_lines=True,
             empty="Type to search.",
             id="hits",
@@ -152,7 +157,7 @@ class SearchScreen(Dialog[None]):
         self._show()
 
     def _ask(self) -> None:
-        words = self.words
+        words = self._asked = self.words
         if not words:
             self._following.follow("pages", None)
             self._following.follow("pages of a space", None)
@@ -182,13 +187,22 @@ class SearchScreen(Dialog[None]):
             self.rows.empty = "Type to search."
             self.rows.show(())
             return
-        hits = [*self._page_hits(), *self._change_hits(), *self._space_hits()]
+        changes, spaces = self._change_hits(), self._space_hits()
+        hits = [*self._page_hits(), *changes[:MOST_CHANGES], *spaces[:MOST_SPACES]]
+        self._cut = {
+            "change request": f"{MOST_CHANGES} of {len(changes)}" if len(changes) > MOST_CHANGES else "",
+            "space": f"{MOST_SPACES} of {len(spaces)}" if len(spaces) > MOST_SPACES else "",
+        }
         # Change requests and spaces are looked for here, among those that are known.
         of: list[Snapshot[Any]] = [self._pages, self._of_space, self.octavo.known.spaces, *self._changes.values()]
         error = next((each.error for each in of if each.error is not None), None)
-        loading = any(each.loading and each.value is None for each in of)
-        self.rows.empty = "Searching…" if loading else f"Nothing holds “{self.words[:60]}”."
+        loading = self._asked != self.words or any(each.loading and each.value is None for each in of)
+        unread = any(each.value is not None and each.value.next is not None for each in of)
+        among = " of what is loaded here, and there is more on the server" if unread else ""
+        self.rows.empty = "Searching…" if loading else f"Nothing{among} holds “{self.words[:60]}”."
         self.rows.show(hits)
+        if not loading:
+            self.rows.lacks(sum(getattr(each.value, "unreadable", 0) for each in of))
         if not self._chose:
             # What the server finds comes later than what is known here: the cursor waits at the top for it.
             self.rows.action_first()
@@ -241,7 +255,7 @@ class SearchScreen(Dialog[None]):
             )
             for each in found
             if each.space and all(word in f"#{each.number} {each.title}".lower() for word in words)
-        ][:8]
+        ]
 
     def _space_hits(self) -> list[Hit]:
         words = self.words.lower().split()
@@ -250,7 +264,7 @@ class SearchScreen(Dialog[None]):
             Hit("space", each.id, each.id, each.title, "space", address=each.urls.app or "")
             for each in spaces
             if all(word in each.title.lower() for word in words)
-        ][:5]
+        ]
 
     def _draw(self, hit: Hit) -> Row:
         words = tuple(self.words.lower().split())

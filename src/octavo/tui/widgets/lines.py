@@ -238,6 +238,7 @@ class Lines(Explained, Surface, can_focus=True):
 
     def _set_cursor(self, index: int, *, step: int = 1) -> None:
         if not self.keys:
+            self._ask_for_more()
             return
         old, self.cursor = self.cursor, self._next_stop(index, step)
         self.kept_key = self.key
@@ -275,8 +276,8 @@ class Lines(Explained, Surface, can_focus=True):
 
     def _ask_for_more(self) -> None:
         count = len(self.keys)
-        more = self.total is not None and self.total > self._unfiltered and not self.query_text
-        if more and self.cursor >= count - 10 and self._asked_more != count:
+        more = self.beyond or (self.total is not None and self.total > self._unfiltered)
+        if more and not self.query_text and self.cursor >= count - 10 and self._asked_more != count:
             self._asked_more = count
             self.post_message(self.MoreWanted(self))
 

@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 
+from octavo.api.operation import ListPage
 from octavo.tui.widgets.content import Words, fit, marked, safe, spread
 from octavo.tui.widgets.lines import Lines
 
@@ -131,14 +132,23 @@ class Rows(Lines, Generic[T]):
         self._row_height = 2 if two_lines else 1
         self._arrange()
 
-    def show(self, items: Sequence[T], *, total: int | None = None) -> None:
-        """Show `items` instead of what was shown. `total` says how many there are when these are not all."""
+    def show(self, items: Sequence[T], *, total: int | None = None, beyond: str = "") -> None:
+        """Show `items` instead of what was shown. `total` says how many there are when these are not all; `beyond` says
+        that where nobody counts them."""
         self.settled()
-        self._all, self.total = items, total
+        self._all, self.total, self.beyond = items, total, beyond
         if self.ticked:
             here = {self._key_of(item) for item in items}
             self._tick(self.ticked & here)
         self._arrange()
+
+    def show_page(self, page: ListPage[Any], items: Sequence[T]) -> None:
+        """Show `items`, which are those of a list as far as it is loaded, or made of them."""
+        read = len(page.items) + page.unreadable
+        counted = page.next is not None and (page.count or 0) > read
+        more = page.next is not None and not counted
+        self.show(items, total=page.count if counted else None, beyond=f"The first {read} loaded" if more else "")
+        self.lacks(page.unreadable)
 
     def apply_filter(self, query: str) -> None:
         self._arrange()

@@ -100,8 +100,6 @@ def shortened(lines: list[Content], most: int) -> list[Content]:
     return [*lines[: most - 1], last[: max(0, len(last.plain) - 1)] + Content("…")]
 
 
-def partial(loaded: int, total: int) -> Content:
-    """The foot of a list that is not loaded whole."""
-    return Content.assemble(
-        (f"  {loaded} of {total} loaded   ", "$octavo-muted"), ("G", "$primary"), (" loads on", "$octavo-muted")
-    )
+def partial(loaded: str) -> Content:
+    """The foot of a list that is not loaded whole: how much of it is."""
+    return Content.assemble((f"  {loaded}   ", "$octavo-muted"), ("G", "$primary"), (" loads on", "$octavo-muted"))

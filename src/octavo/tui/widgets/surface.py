@@ -22,6 +22,7 @@ from octavo.tui.widgets.states import Waiting, failed, filtered_out, nothing, pa
 _MOST_SAID = 3
 """Lines that say what could not be refreshed: the list is more."""
 _KEPT_ITEMS = 2000
+_MORE = "loaded, more on the server"
 
 
 class Surface(Scrolling, inherit_bindings=False):
@@ -69,6 +70,8 @@ class Surface(Scrolling, inherit_bindings=False):
         """Draw the cursor as if the list had focus: another widget passes keys on to it."""
         self.total: int | None = None
         """How many items there are, when not all of them are loaded."""
+        self.beyond = ""
+        """That there is more, and how much is here, where nobody says how many items there are."""
         self.query_text = ""
         """The filter that holds."""
         self.cursor = 0
@@ -134,12 +137,16 @@ class Surface(Scrolling, inherit_bindings=False):
     def loaded(self) -> str:
         """How much is shown, for the status line: `14 of 14`, `300 of 812 loaded`, `2 of 31 match`."""
         shown, total, how = self._counts()
-        return f"{shown} of {total} {how}".rstrip()
+        return f"{total} {how}" if how == _MORE else f"{shown} of {total} {how}".rstrip()
 
     def counted(self, one: str) -> str:
         """The same, saying what there is: `1 organization`, `300 of 812 organizations loaded`."""
         shown, total, how = self._counts()
-        return f"{shown} of {plural(total, one)} {how}" if how else plural(total, one)
+        return (
+            f"{shown} of {plural(total, one)} {how}"
+            if how not in ("", _MORE)
+            else f"{plural(total, one)} {how}".rstrip()
+        )
 
     def _counts(self) -> tuple[int, int, str]:
         """How many are shown, of how many, and why those are fewer, if they may be."""
@@ -147,6 +154,8 @@ class Surface(Scrolling, inherit_bindings=False):
             return self.matching(), self._unfiltered, "match"
         if self.total is not None and self.total > self._unfiltered:
             return self._unfiltered, self.total, "loaded"
+        if self.beyond:
+            return self._unfiltered, self._unfiltered, _MORE
         return self._unfiltered, self._unfiltered, ""
 
     @property
@@ -229,7 +238,9 @@ class Surface(Scrolling, inherit_bindings=False):
             said, keys = failed(*self._failure, shown=self._unfiltered)
             lines += [*shortened(self._wrapped([said]), _MOST_SAID), *self._wrapped([keys])]
         if self.total is not None and self.total > self._unfiltered and not self.query_text:
-            lines.append(partial(self._unfiltered, self.total))
+            lines.append(partial(f"{self._unfiltered} of {self.total} loaded"))
+        elif self.beyond and not self.query_text:
+            lines.append(partial(self.beyond))
         return lines
 
     def watch_show_vertical_scrollbar(self) -> None:

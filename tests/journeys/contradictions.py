@@ -1,0 +1,159 @@
+"""What a screen says although the opposite was answered: held against the bytes that a random server sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from octavo.api.operation import ListPage, Operation
+from octavo.api.organizations import List as ListOrganizations
+from octavo.api.safety import line
+from octavo.api.wire import encode
+from octavo.tui.frame import StatusBar
+from octavo.tui.screen import View
+from octavo.tui.screens.changes import ChangesScreen
+from octavo.tui.screens.files import FilesScreen
+from octavo.tui.screens.home import HomeScreen
+from octavo.tui.screens.search import SearchScreen
+from octavo.tui.widgets.rows import Rows
+from octavo.tui.widgets.surface import Surface
+from tests.journeys.random_server import Answered, RandomServer
+from tests.journeys.stage import Run
+
+LISTS = {
+    ("HomeScreen", "#changes"): ("changes",),
+    ("ChangesScreen", "#change-requests"): ("open", "draft", "merged", "archived"),
+    ("CommentsScreen", "#list"): ("open change requests", "draft change requests"),
+    ("ContentScreen", "#pages"): ("tree",),
+    ("FilesScreen", "#files"): ("files",),
+    ("LinksScreen", "#links"): ("links",),
+}
+"""By view and list: what is followed for it. Where nothing of that was ever read, the list does not say that it is empty."""
+
+
+def contradictions(run: Run, server: RandomServer) -> Iterator[str]:
+    """Each in a sentence. The app is at rest."""
+    screen = run.app.screen
+    if isinstance(screen, SearchScreen):
+        yield from _of_search(run, screen)
+    if not isinstance(screen, View) or screen.size.width < 60 or screen.size.height < 20:
+        return
+    lost = failed(server, ListOrganizations())
+    if lost and "● live" in run.text:
+        yield "live, although the organizations did not load"
+    for (view, selector), slots in LISTS.items():
+        if type(screen).__name__ != view:
+            continue
+        for surface in screen.query(selector).results(Surface):
+            if not surface.is_on_screen or surface.keys or surface.query_text:
+                continue
+            ops = [op for slot in slots if (op := screen.following.op(slot)) is not None]
+            if (lost or (ops and all(failed(server, op) for op in ops))) and surface.empty in shown(run, surface):
+                yield f"{view} {selector}: {surface.empty}"
+    for rows, op in _whole(screen):
+        if rows.is_on_screen and rows.region.height > 3 and not rows.query_text:
+            yield from (f"{type(screen).__name__} #{rows.id}: {each}" for each in _of_list(run, server, rows, op))
+
+
+def _whole(screen: View) -> Iterator[tuple[Rows[Any], Operation[Any]]]:
+    """The lists of a view that show all of an answer, and what that answers."""
+    at: list[tuple[Rows[Any], Operation[Any] | None]] = []
+    match screen:
+        case HomeScreen():
+            seat = screen.organizations.item
+            at = [(screen.organizations, ListOrganizations()), (screen.changes, screen.following.op("changes"))]
+            at += [(screen.spaces, screen.following.op(f"spaces {seat.organization.id}"))] if seat is not None else []
+        case ChangesScreen() if not (screen._only or screen._only_mine):
+            at = [(screen.rows, screen.following.op(screen.sections.current))]
+        case FilesScreen():
+            at = [(screen.rows, screen.following.op("files"))]
+        case _:
+            pass
+    yield from ((rows, op) for rows, op in at if op is not None)
+
+
+def _of_list(run: Run, server: RandomServer, rows: Rows[Any], op: Operation[Any]) -> Iterator[str]:
+    answers = _answers(server, op)
+    snapshot = run.app.session.live.peek(op)
+    if not answers or snapshot.loading or run.app.known.organization is None:
+        return
+    text, value = shown(run, rows), snapshot.value
+    if _has_failed(answers[-1]) and "✗" not in text:
+        yield "its last answer was a failure, and it does not say so"
+    if snapshot.error is not None or not isinstance(value, ListPage):
+        return
+    there = [each.value["items"] for each in answers if not _has_failed(each)]
+    if not rows.keys and rows.empty in text and not value.unreadable and all(there):
+        yield f"says “{rows.empty}”, and every answer had some"
+    if len(rows.keys) != len(value.items):
+        yield f"has {len(rows.keys)} rows of {len(value.items)}"
+    if snapshot.pages == 1 and not any(len(value.items) + value.unreadable >= len(_ids(items)) for items in there):
+        yield f"has {len(value.items)} and leaves out {value.unreadable} of {[len(each) for each in there]}"
+    facts = "".join(bar.facts for bar in run.app.screen.query(StatusBar))
+    if value.next is not None and "loads on" not in text and "more on the server" not in facts:
+        yield "says of nothing that there is more"
+    yield from _of_titles(run, server, rows, op)
+
+
+def _of_titles(run: Run, server: RandomServer, rows: Rows[Any], op: Operation[Any]) -> Iterator[str]:
+    """Rows on show are called what the server calls them, made safe."""
+    start = encode(op).url
+    heard = [
+        each
+        for url, answers in server.answers.items()
+        if url == start or (url.startswith(start) and "page=" in url)
+        for answer in answers
+        if not _has_failed(answer)
+        for each in answer.value["items"]
+        if isinstance(each, dict)
+    ]
+    for index in rows.in_sight:
+        item = rows.items[index]
+        item = getattr(item, "organization", item) if rows.id == "organizations" else item
+        name = "name" if rows.id == "files" else "title"
+        told = {line(title) for each in heard if each.get("id") == item.id and isinstance(title := each.get(name), str)}
+        called = getattr(item, name)
+        if called and told and called not in told:
+            yield f"calls {called!r} what the server calls {told}"
+        row = rows._draw(rows.items[index])
+        if called not in "".join(str(each) for each in (row.text, *row.cells)):
+            yield f"does not show the title {called!r}"
+
+
+def _of_search(run: Run, screen: SearchScreen) -> Iterator[str]:
+    for slot in ("pages", "pages of a space"):
+        op = screen._following.op(slot)
+        value = run.app.session.live.peek(op).value if op is not None else None
+        if value is None or screen._asked != screen.words:
+            continue
+        found = [page for each in value.items for page in getattr(each, "pages", (each,))]
+        if found and not screen.rows.keys:
+            yield f"search shows nothing of {len(found)} pages"
+        if (value.unreadable or value.next) and f"Nothing holds “{screen.words[:60]}”." in run.text:
+            yield "search says that nothing was found, and parts of the answer are left out"
+
+
+def _answers(server: RandomServer, op: Operation[Any]) -> list[Answered]:
+    return server.answers.get(encode(op).url, [])
+
+
+def _has_failed(answer: Answered) -> bool:
+    value = answer.value
+    return answer.status >= 400 or not isinstance(value, dict) or not isinstance(value.get("items"), list)
+
+
+def _ids(items: list[Any]) -> set[str]:
+    return {each["id"] for each in items if isinstance(each, dict) and isinstance(each.get("id"), str)}
+
+
+def failed(server: RandomServer, op: Operation[Any]) -> bool:
+    """Whether it was asked, and never answered with something of the right shape."""
+    answers = _answers(server, op)
+    return bool(answers) and all(each.status >= 400 or not isinstance(each.value, dict) for each in answers)
+
+
+def shown(run: Run, surface: Surface) -> str:
+    """What a list shows."""
+    strips = run.app.screen._compositor.render_strips()
+    x, y, width, height = surface.region
+    return "\n".join(strip.crop(x, x + width).text for strip in strips[y : y + height])

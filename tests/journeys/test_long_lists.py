@@ -1,0 +1,39 @@
+"""However much a server has, what is asked of it follows from what is looked at, and what is left out is said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from octavo.api import comments
+from octavo.api.places import SpaceRef
+from octavo.tui.places_of_threads import REACH, Place, reached
+from tests.journeys.moods import altered
+from tests.journeys.stage import Stage
+
+
+def many_spaces(answer: Any) -> None:
+    answer["items"] += [{"id": f"more-{number}", "title": f"More {number}"} for number in range(REACH)]
+
+
+async def test_the_comments_of_so_many_spaces_are_asked_and_more_at_the_end_of_the_list(stage: Stage) -> None:
+    async with stage.play(over=altered("/v1/orgs/[^/]+/spaces", many_spaces), start="comments") as run:
+        known = run.app.known.spaces.value
+        assert known is not None
+        assert len(known.items) > REACH
+
+        def asked() -> set[object]:
+            return {op.at for op in run.gate.sent(comments.List) if isinstance(op.at, SpaceRef)}
+
+        assert len(asked()) == REACH
+        assert all(space.ref in asked() for space in known.items if space.comments)
+        await run.see(" places asked   G loads on", "places loaded")
+        await run.press("G")
+        await run.gone(" places asked")
+        assert asked() == {space.ref for space in known.items}
+
+
+def test_who_has_open_threads_is_asked_first_and_who_was_asked_is_asked_on() -> None:
+    places = [Place(f"s{number}", SpaceRef(space_id=f"s{number}"), "", number % 2) for number in range(6)]
+    first = reached(places, (), 2)
+    assert [each.key for each in first] == ["s1", "s3"]
+    assert [each.key for each in reached(places[2:], ("s4", "s3"), 3)] == ["s3", "s4", "s5"]
