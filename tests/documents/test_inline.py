@@ -43,6 +43,12 @@ from tests.documents.outline import inline
             "std::is::same  <emoji;code=is|🇮🇸>   <emoji;code=+1|👍> <emoji;code=tada|🎉>",
         ),
         (":digit_one: :race\\_car:", "<emoji;code=digit_one|1️⃣>   <emoji;code=race_car|🏎️>"),
+        (":man-woman-boy:", "<emoji;code=man-woman-boy|👨\u200d👩\u200d👦>"),
+        (":female-doctor:", "<emoji;code=female-doctor|👩\u200d⚕️>"),
+        (":large_red_square:", "<emoji;code=large_red_square|🟥>"),
+        (":field_hockey_stick_and_ball:", "<emoji;code=field_hockey_stick_and_ball|🏑>"),
+        (":skin-tone-2:", "<emoji;code=skin-tone-2|🏻>"),
+        (":greek_small_letter_alpha:", ":greek_small_letter_alpha:"),
         (":woman_technologist_tone4:", "<emoji;code=woman_technologist_tone4|👩🏾‍💻>"),
         (":+1::skin-tone-2: **:flag-de:**", "<emoji;code=+1_tone1|👍🏻>   <emoji;bold;code=flag-de|🇩🇪>"),
         (

@@ -5,14 +5,40 @@ from __future__ import annotations
 import re
 from functools import cache
 from unicodedata import category, east_asian_width
+from unicodedata import name as unicode_name
 
 from octavo.api.safety import line
 
 _CODES = re.compile(r"[0-9a-fA-F]{4,6}(?:[-_ ][0-9a-fA-F]{2,6})*")
 _BETWEEN_WORDS = re.compile(r"[^a-z0-9]+")
-_KEYS = {"pound_symbol": "hash", "asterisk_symbol": "asterisk"}
-_BEGINNINGS = {"digit_": "", "male_": "man_", "female_": "woman_"}
-"""How names begin that others are also known by: `digit_one`, the key, and `male_teacher`."""
+_OTHERS = (
+    *(
+        ("pound_symbol", "hash"),
+        ("asterisk_symbol", "asterisk"),
+        ("keycap_star", "asterisk"),
+        ("ladybug", "lady_beetle"),
+    ),
+    *(("(mostly_sunny|sun_small_cloud)", "sun_behind_small_cloud"), ("barely_sunny", "sun_behind_large_cloud")),
+    *(("partly_sunny_rain", "sun_behind_rain_cloud"), ("(rain|snow|lightning|tornado)_cloud", r"cloud_with_\1")),
+    *(("lightning", "cloud_with_lightning"), ("cloud_with_tornado", "tornado"), ("mate_drink", "mate")),
+    *(
+        ("knife_fork_plate", "fork_and_knife_with_plate"),
+        ("spock_hand", "vulcan_salute"),
+        ("flag_un", "united_nations"),
+    ),
+    *(("the_horns", "sign_of_the_horns"), ("i_love_you_hand_sign", "love_you_gesture")),
+    *(("(fe)?male_doctor", r"\1male_health_worker"), ("(wo)?man_wrestling", r"\1men_wrestling")),
+    *(("(red|curly|white)_haired_person", r"person_\1_hair"), ("bald_person", "person_bald")),
+    *(("((?:wo)?man)_with_beard", r"\1_beard"), ("(wo)?man_with_bunny_ears_partying", r"\1men_with_bunny_ears")),
+    *(("large_(.+_(?:circle|square))", r"\1"), ("digit_(.+)", r"\1"), ("male_(.+)", r"man_\1")),
+    ("female_(.+)", r"woman_\1"),
+)
+"""How names look that others are also known by, and those others."""
+_FAMILY = re.compile(r"(?:(?:wo)?man_){1,2}(?:boy|girl)(?:_(?:boy|girl))?")
+_COUPLE = re.compile(r"((?:wo)?man)_(heart|kiss)_((?:wo)?man)")
+_PEOPLE = {"man": "1f468", "woman": "1f469", "boy": "1f466", "girl": "1f467"}
+_BETWEEN = {"heart": "2764-fe0f", "kiss": "2764-fe0f-200d-1f48b"}
+_TONE = re.compile("skin_tone_([2-6])")
 _IN_COLOUR, _KEY = "\ufe0f", "\u20e3"
 
 
@@ -33,16 +59,26 @@ def character(name: str) -> str | None:
     """The character called `name` by the platform's editor, by Unicode or by what else writers use."""
     name = name.replace("-", "_")
     codes = _codes()
-    for begins, other in _BEGINNINGS.items():
-        if name.startswith(begins) and name not in codes:
-            name = other + name.removeprefix(begins)
-    code = codes.get(_KEYS.get(name, name))
+    for looks, other in _OTHERS:
+        if name not in codes and re.fullmatch(looks, name):
+            name = re.sub(looks, other, name)
+    code = codes.get(name) or _put_together(name)
     if code is None:
         return None
     found = "".join(chr(int(point, 16)) for point in code.split("-"))
     if found[-1] == _KEY:
         return f"{found[0]}{_IN_COLOUR}{_KEY}"
     return found + _IN_COLOUR if len(found) == 1 and _is_drawn_as_text(found) else found
+
+
+def _put_together(name: str) -> str | None:
+    """The code points of a family or a couple whose members are named one after the other, and of a colour of skin."""
+    if _FAMILY.fullmatch(name):
+        return "-200d-".join(_PEOPLE[each] for each in name.split("_"))
+    if couple := _COUPLE.fullmatch(name):
+        return "-200d-".join((_PEOPLE[couple[1]], _BETWEEN[couple[2]], _PEOPLE[couple[3]]))
+    tone = _TONE.fullmatch(name)
+    return f"1f3f{int(tone[1]) + 9:x}" if tone else None
 
 
 def _is_drawn_as_text(sign: str) -> bool:
@@ -64,4 +100,6 @@ def _codes() -> dict[str, str]:
         for name, code in own.items():
             if code:
                 codes.setdefault(name.strip(":").replace("-", "_"), code)
+    for code in [code for code in codes.values() if "-" not in code]:
+        codes.setdefault(_BETWEEN_WORDS.sub("_", unicode_name(chr(int(code, 16)), "").lower()), code)
     return codes

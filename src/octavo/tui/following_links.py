@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from octavo.api.content import Page
@@ -46,7 +47,7 @@ def open_part(app: Octavo, view: PageView, message: LinkFollowed, follow: Callab
 
 def _follow(screen: ContentScreen, message: LinkFollowed) -> None:
     target = _target(screen, message.href)
-    if message.outside and not isinstance(target, links.Broken | links.Blocked):
+    if message.outside and not isinstance(target, links.Broken | links.Blocked | links.ToShared):
         open_address(screen.octavo, address_of(screen, message.href), "link", words=message.words)
         return
     match target:
@@ -56,6 +57,8 @@ def _follow(screen: ContentScreen, message: LinkFollowed) -> None:
         case links.ToAnchor(anchor=anchor):
             if not screen.view.go_to_anchor(anchor):
                 screen.view.miss(anchor)
+        case links.ToShared(path=path) if (shared := screen.view.shared(target)) is not None:
+            _show_sheet(screen.octavo, screen.view, shared, partial(follow, screen), f"Shared words of {path}")
         case _:
             leave(screen.octavo, target, href=message.href, words=message.words, at=screen.discussion)
 
@@ -235,19 +238,25 @@ async def _open_site(app: Octavo, target: links.ToSite) -> None:
     open_address(app, site.urls.published or site.urls.app or "", "site", words=site.title)
 
 
-def _show_note(app: Octavo, view: PageView, label: str, follow: Callable[[LinkFollowed], None]) -> None:
+def _show_sheet(
+    app: Octavo, view: PageView, note: Block, follow: Callable[[LinkFollowed], None], name: str = ""
+) -> None:
     from octavo.tui.screens.note import NoteSheet
 
     def decided(followed: LinkFollowed | None) -> None:
         if followed is not None:
             follow(followed)
 
+    app.push_screen(NoteSheet(note, view.sources, name), decided)
+
+
+def _show_note(app: Octavo, view: PageView, label: str, follow: Callable[[LinkFollowed], None]) -> None:
     def show(note: Block | None) -> None:
         if app.screen is not view.screen:
             return  # one does something else by now
         if note is None:
             app.say(f"This page has no note {label}.", tone="care")
         else:
-            app.push_screen(NoteSheet(note, view.sources), decided)
+            _show_sheet(app, view, note, follow)
 
     view.with_note(label, show)

@@ -43,3 +43,15 @@ def test_all_operations_of_a_file_are_listed_with_their_whole_addresses(width: i
     lines = details_of(Setting(Look.plain(), Folds(), set_block), wanted, None, width)
     assert squeezed([line.text for line in lines]) == f"GET{PATH}POST/short"
     assert max(line.width for line in lines) <= width
+
+
+def test_why_operations_cannot_be_read_is_said_of_the_first_of_several() -> None:
+    operation = '{% openapi-operation spec="" path="/pets" method="get" %}\n{% endopenapi-operation %}\n\n'
+    for markdown in (operation * 3, f"> {operation.strip()}\n>\n> {operation}".replace("\n{", "\n> {")):
+        said = "\n".join(line.text for line in lay_out(parse(markdown).blocks, 76, Look.plain()).lines)
+        assert said.count("/pets") > 1
+        assert said.count("Nothing says where it is described.") == 1
+    apart = "\n".join(
+        line.text for line in lay_out(parse(f"{operation}Then.\n\n{operation}").blocks, 76, Look.plain()).lines
+    )
+    assert apart.count("Nothing says where it is described.") == 2

@@ -158,3 +158,24 @@ def test_icons_have_their_signs_by_older_names_too() -> None:
     )
     (line,) = lay_out(parse(f"So: {icons}").blocks, 40, Look.plain()).lines
     assert line.text.strip() == "So: i!★"
+
+
+@pytest.mark.parametrize(
+    ("words", "head"),
+    [
+        ("**Mind the gap**\n\nIt is wide.", "▌ i Mind the gap"),
+        ("**Mind the gap**", "▌ i Info"),
+        ("**Mind** the gap\n\nIt is wide.", "▌ i Info"),
+        ("ما هي المنطقة التي تظهر", "▌                                Info i"),
+        ("### ما هي المنطقة\nمساحة", "▌                       ما هي المنطقة i"),
+    ],
+)
+def test_the_head_of_a_hint_is_its_title_on_the_side_its_words_begin(words: str, head: str) -> None:
+    shown = lay_out(parse(f"{{% hint %}}\n{words}\n{{% endhint %}}").blocks, 40, Look.plain())
+    assert shown.lines[0].text.rstrip() == head
+
+
+def test_a_table_without_a_head_has_no_rule_above_it() -> None:
+    rows = "<tr><td>a</td><td>b</td></tr>" * 2
+    table = f"<table><thead><tr><th></th><th></th></tr></thead><tbody>{rows}</tbody></table>"
+    assert [line.text.strip() for line in lay_out(parse(table).blocks, 40, Look.plain()).lines] == ["a   b", "a   b"]

@@ -30,6 +30,10 @@ def lines(text: str, width: int) -> list[str]:
         ("UseDistributedRuntime()", 18, ["UseDistributed", "Runtime()"]),
         ("/a/long/path/to/it", 10, ["/a/long/", "path/to/it"]),
         ("abcdefghij", 4, ["abcd", "efgh", "ij"]),
+        ("a high-throughput link", 10, ["a high-", "throughput", "link"]),
+        ("in state-of-the-art rooms", 14, ["in state-of-", "the-art rooms"]),
+        ("with --long-option and a-file.md", 12, ["with", "--long-", "option and", "a-file.md"]),
+        ("S3_ENDPOINT_URL", 10, ["S3_", "ENDPOINT_", "URL"]),
     ],
 )
 def test_lines_end_where_the_script_lets_them(text: str, width: int, expected: list[str]) -> None:

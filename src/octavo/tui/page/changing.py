@@ -208,8 +208,9 @@ class _Writer:
         place = [text for level in self._levels for text in (level.name, level.heading)]
         if unit.block is not None and unit.block.kind == "heading":
             place[-1] = ""  # it says itself what follows
+        named = tuple(filter(None, (" ".join(text.split()) for text in place)))
         for each in [unit] if is_same else cut(unit):
-            self._placed.append(Placed(each, tuple(filter(None, place)), inner.named, is_same, is_held))
+            self._placed.append(Placed(each, named, inner.named, is_same, is_held))
 
     def _put_note(self, text: str, change: int = -1) -> None:
         self._put(DiffUnit("note", Block("note", key=f"note {len(self._placed)}"), text=text, change=change))

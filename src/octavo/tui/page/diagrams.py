@@ -19,9 +19,11 @@ from octavo.tui.page.setting import Setting
 from octavo.tui.page.slices import DRAWN, cut_of, whole_of
 from octavo.tui.page.wrap import headed, wrap
 
-SECONDS, MEMORY, MOST = 1.0, 512 << 20, 1 << 20
+SECONDS, MEMORY, MOST = 3.0, 512 << 20, 1 << 20
 """What drawing may take: time, bytes of memory, bytes of drawings."""
 TALLEST, WIDEST = 400, 2_000
+_HEAD = 3
+"""Rows of a drawing: those of the box it begins with."""
 
 KINDS = (
     *("graph", "flowchart", "sequenceDiagram", "classDiagram", "stateDiagram", "erDiagram", "journey", "gantt", "pie"),
@@ -34,6 +36,7 @@ _DIRECTIVE = re.compile(r"%%\{[^}]*(?:\}(?!%%)[^}]*)*\}%%")
 _REMARK = re.compile(r"^[ \t]*%%.*$\n?", re.MULTILINE)
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _KIND = re.compile(r"[A-Za-z0-9]+")
+_SIDEWAYS = re.compile(r"(?:graph|flowchart)\s+(?:LR|RL)\b")
 _STROKES = re.compile(r"([\u2190-\u21ff\u2500-\u25ff]+(?: *[\u2190-\u21ff\u2500-\u25ff]+)*)")
 
 
@@ -60,7 +63,7 @@ def diagram(setting: Setting, block: Block, width: int) -> list[Line]:
     drawn = Drawn(problem=problem) if problem else _found(setting, source)
     title = str(block.attrs.get("title") or "").strip() or title
     if drawn is not None and drawn.drawings:
-        return _drawing(setting, block, drawn.drawings, title, width)
+        return _drawing(setting, block, drawn.drawings, title, width, _SIDEWAYS.match(source) is not None)
     attrs = {"language": "mermaid", "title": title, "cut": cut_of(block)}
     shown = code.code(setting, Block("code", attrs, text=block.text or text, lines=block.lines, key=block.key), width)
     if drawn is None:
@@ -131,7 +134,7 @@ def _found(setting: Setting, source: str) -> Drawn | None:
 
 
 def _drawing(
-    setting: Setting, block: Block, drawings: tuple[tuple[str, ...], ...], title: str, width: int
+    setting: Setting, block: Block, drawings: tuple[tuple[str, ...], ...], title: str, width: int, sideways: bool
 ) -> list[Line]:
     look = setting.look
     sizes = [max(map(cells, lines)) for lines in drawings]
@@ -142,7 +145,7 @@ def _drawing(
     full = max(width, min(room, wide) + 4)
     inner = full - 4
     over = max(0, wide - inner)
-    pan = setting.folds.pan(block.key, over)
+    pan = setting.folds.pan(block.key, over, 0 if sideways else min(over, _first(lines, inner)))
     left = max(0, inner - wide) // 2
     rows = []
     for row in lines:
@@ -153,6 +156,14 @@ def _drawing(
     foot = [Piece(off_side(pan, over - pan, look.glyphs), look.muted, None, True)] if over else []
     head, rows = headed(name, rows, full)
     return box(rows, full, look, title=head, foot=foot)
+
+
+def _first(lines: tuple[str, ...], inner: int) -> int:
+    """How far a wide drawing is moved for its head to be on show: where one begins to read it."""
+    head = [line for line in lines if line.strip()][:_HEAD]
+    left = min((cells(line[: len(line) - len(line.lstrip())]) for line in head), default=0)
+    right = max(map(cells, head), default=0)
+    return 0 if right <= inner else max(0, min(left, (left + right - inner) // 2))
 
 
 def _pieces(row: str, look: Look) -> list[Piece]:

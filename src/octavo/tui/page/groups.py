@@ -13,6 +13,7 @@ from octavo.tui.page.icons import icon
 from octavo.tui.page.inline import labelled, unbroken
 from octavo.tui.page.lines import Line, Piece, Spot, cells, fit, indented, on, padded, rule, steady, width_of
 from octavo.tui.page.look import PLAIN
+from octavo.tui.page.prose import runs_from_right
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.slices import cut_of, whole_of
 from octavo.tui.page.wrap import wrap
@@ -35,17 +36,17 @@ def hint(setting: Setting, block: Block, width: int) -> list[Line]:
     head: list[Line] = []
     if cut is not None and not cut.is_first:
         pass
-    elif children and children[0].kind == "heading":
+    elif children and _is_title(children):
         aside = cells(sign) + 1
         head = setting.words(children[0].runs, inner - aside, style + Style(bold=True))
         for line in head:
             line.block = children[0]
+        head = _signed(head, Piece(sign, style + Style(bold=True), None, True), inner, runs_from_right(children[0]))
         children = children[1:]
-        head = indented(
-            head, [Piece(f"{sign} ", style + Style(bold=True), None, True)], [Piece(" " * aside, PLAIN, None, True)]
-        )
     else:
-        head = [Line([Piece(f"{sign} {name}", style + Style(bold=True), None, True)])]
+        head = [Line([Piece(name, style + Style(bold=True), None, True)])]
+        from_right = bool(children) and runs_from_right(children[0])
+        head = _signed(head, Piece(sign, style + Style(bold=True), None, True), inner, from_right)
     tinted, setting.tinted = setting.tinted, True
     body = setting.flow(children, inner, above=cut.above if cut is not None else None)
     setting.tinted = tinted
@@ -55,6 +56,26 @@ def hint(setting: Setting, block: Block, width: int) -> list[Line]:
     for line in [*head, *body]:
         out.append(Line([*bar, *padded(on(look.surface, line.pieces), width - 2, look.surface)], line.block))
     return out
+
+
+def _is_title(children: Sequence[Block]) -> bool:
+    """Whether the first of the blocks in a hint is its title: a heading, or a paragraph in bold above others."""
+    first = children[0]
+    if first.kind != "paragraph" or len(children) == 1:
+        return first.kind == "heading"
+    runs = [run for run in first.runs if run.text.strip()]
+    return bool(runs) and all(run.kind == "text" and "bold" in run.marks for run in runs)
+
+
+def _signed(head: list[Line], sign: Piece, width: int, from_right: bool) -> list[Line]:
+    """The head of a hint behind its sign; at the right, and before it, where what it says runs from there."""
+    aside = cells(sign.text) + 1
+    if not from_right:
+        return indented(head, [sign, Piece(" ", PLAIN, None, True)], [Piece(" " * aside, PLAIN, None, True)])
+    for number, line in enumerate(head):
+        beside = [Piece(" ", PLAIN, None, True), sign] if not number else [Piece(" " * aside, PLAIN, None, True)]
+        line.pieces = [*padded(line.pieces, width - aside, PLAIN, "right"), *beside]
+    return head
 
 
 def tabs(setting: Setting, block: Block, width: int) -> list[Line]:

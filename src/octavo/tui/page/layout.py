@@ -91,6 +91,8 @@ class Unit(NamedTuple):
     rows: int = 1
     """About how many lines it takes, with the blank ones, beside those of `letters`."""
     letters: int = 0
+    above: Block | None = None
+    """The block above it."""
 
 
 class Layout(NamedTuple):
@@ -159,12 +161,13 @@ def _cut(block: Block, before: Block | None) -> Iterator[Unit]:
     space = 0 if before is None or block.kind == "source" else gap(before, block)
     for part in slices(block):
         rows, letters = _size(part, is_whole=part is block)
-        yield Unit(block, space, part if part is not block else None, space + rows, letters)
+        yield Unit(block, space, part if part is not block else None, space + rows, letters, before)
         space = 0
 
 
 def set_unit(setting: Setting, unit: Unit, width: int) -> list[Line]:
     """The lines of a unit with the blank ones above it."""
+    setting.above = unit.above
     lines = set_block(setting, unit.part or unit.block, width)
     return [Line([]) for _ in range(unit.gap)] + lines if lines else []
 

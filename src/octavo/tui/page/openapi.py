@@ -44,7 +44,10 @@ def openapi(setting: Setting, block: Block, width: int) -> list[Line]:
     look, attrs = setting.look, block.attrs
     variant = str(attrs.get("variant") or "operation")
     named = str(attrs.get("spec") or attrs.get("src") or "")
+    above = setting.above
     specification, trouble = _read(setting.sources, block)
+    if trouble and above is not None and above.kind == block.kind and _read(setting.sources, above)[1] == trouble:
+        trouble = ""  # it is said of the first of several
     wanted = wanted_by(specification, block) if specification is not None else None
     operation, is_known = _known_operation(setting.sources, wanted)
     is_whole = variant in ("schemas", "file")

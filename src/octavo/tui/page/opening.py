@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import deepcopy
 from itertools import chain
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from octavo.documents.blocks import Block
 from octavo.tui.page.addresses import Leads, leads
@@ -15,6 +15,9 @@ from octavo.tui.page.marked import Marked
 from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
 from octavo.tui.page.setting import Folds, tab_slug, trail
 from octavo.tui.page.whereabouts import Whereabouts
+
+if TYPE_CHECKING:
+    from octavo.documents import links
 
 _LEADING = ("link", "file", "image")
 """Kinds of spots that have an address."""
@@ -127,6 +130,12 @@ class Opening(Marked):
         blocks = (block for block in chain(at_top, self._blocks_on_page()) if block.kind == "footnotes")
         notes = (note for block in blocks for note in block.children)
         return next((note for note in notes if note.attrs.get("label") == label), None)
+
+    def shared(self, target: links.Target) -> Block | None:
+        """What the page includes of a file of shared words."""
+        targets = self.sources.targets
+        found = (block for block in self._blocks_on_page() if block.kind == "include" and block.children)
+        return next((each for each in found if targets and targets.target(str(each.attrs["target"])) == target), None)
 
     # Outside, and to the clipboard
 

@@ -38,9 +38,11 @@ class Folds:
     hidden: dict[str, int] = field(default_factory=dict)
     """How many cells of a wide block have no room, as it was set last."""
 
-    def pan(self, key: str, hidden: int) -> int:
-        """How far a block is moved to the left of which `hidden` cells have no room."""
+    def pan(self, key: str, hidden: int, start: int = 0) -> int:
+        """How far a block is moved to the left of which `hidden` cells have no room; by `start` until somebody moves it."""
         self.hidden[key] = hidden
+        if start:
+            self.panned.setdefault(key, start)
         return min(self.panned.get(key, 0), hidden)
 
     def move(self, key: str, step: int) -> bool:
@@ -138,6 +140,8 @@ class Setting:
     depth: int = 0
     list_depth: int = 0
     sources: Sources | None = None
+    above: Block | None = None
+    """The block right above the one that is set now, at its depth."""
     _known: dict[tuple[str, int, int], tuple[Block, Any]] = field(default_factory=dict)
     """What `known` was told, with the blocks, so that no other gets the identity of one that is gone."""
 
@@ -160,6 +164,7 @@ class Setting:
         out: list[Line] = []
         before = above
         for block in blocks:
+            self.above = before
             lines = self.set_block(self, block, width)
             if not lines:
                 continue

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 GAP = 3
 NARROW, MOST_CELLS = 10, 20_000
+_SHORT, _NARROWEST = 20, 6
+"""A column of so few cells may be as narrow as its longest word, but no narrower than that."""
 _WIDEST_COLUMN = 100
 """Cells of a column of prose: longer lines are hard to read."""
 _LONG_WORD = 16
@@ -210,9 +212,9 @@ def _longest(texts: Sequence[str], natural: int) -> tuple[int, int]:
     """The longest part of the words of a column that is not broken, within reason, and its longest word: in cells."""
     if natural <= NARROW:
         return natural, natural
-    part = word = NARROW
+    part = word = least = NARROW if natural > _SHORT else _NARROWEST
     for text in texts:
-        if len(text) > NARROW:
+        if len(text) > least:
             for each in text.split() if text.isascii() else re.split(_BETWEEN_WORDS, text):
                 if len(each) > part:
                     word = max(word, cells(each))
@@ -268,7 +270,7 @@ def table(setting: Setting, block: Block, width: int) -> list[Line]:
         return [[blank, *(panned(line, pan, full - 1, glyphs.more) if over else line)] for line in lines]
 
     out = [Line(line, block) for row in set_table.head for line in shown(row)]
-    if cut_at is None or cut_at.is_first:
+    if set_table.head and (cut_at is None or cut_at.is_first):
         out.append(Line(hair, block))
     first = cut_at.start if cut_at is not None else 0
     for index, (row, row_block) in enumerate(zip(set_table.body, set_table.rows, strict=True), first):

@@ -1,5 +1,6 @@
 """Breaking text into lines: at spaces, between CJK characters but never before closing or after opening marks, between
-the syllables of scripts without spaces, and inside a word only when it is longer than a line."""
+the syllables of scripts without spaces, after the hyphens of words that are made of words, and inside other words only
+when they are longer than a line."""
 
 from __future__ import annotations
 
@@ -32,6 +33,9 @@ _SYLLABLES = (
 _SYLLABIC = "\u0e01-\u0e2e\u0e40-\u0e44\u0e81-\u0eae\u0ec0-\u0ec4\u0edc-\u0edf\u1780-\u17b3\u1000-\u102a\u103f"
 _LATIN_WORDS = re.compile(r"[^ ]+ *| +")
 _ITEM = re.compile(r"^ *(?:[•*]|\d{1,3}\.) ", re.MULTILINE)
+_HYPHEN = re.compile(r"(?<=[^\W\d_]{2})[-\u2010\u2013\u2014](?=[^\W\d_]{2})")
+_JOINED = re.compile(r"[\"'“‘(]*[^\W\d_]+(?:['’\u2010\u2013\u2014-][^\W\d_]+)+[^\w/@=:\\]*")
+"""What parts a word made of words, and such a word. No option, name of a file or address is one."""
 _INNER_BREAK = re.compile(r"[/\-_.?&=,:;#]+|(?<=[a-z0-9])(?=[A-Z(])")
 
 
@@ -104,12 +108,14 @@ def _line_spans(text: str, width: int) -> list[tuple[int, int]]:
         bare = word.rstrip(" ")
         wide = cells(bare)
         if used + wide > width:
-            if end > start:
-                spans.append((start, end))
-            start, used = match.start(), 0
-            for piece_end in _cuts(bare, width) if wide > width else ():
-                spans.append((start, match.start() + piece_end))
-                start = match.start() + piece_end
+            head = _head(bare, width - used)
+            if head or end > start:
+                spans.append((start, match.start() + head if head else end))
+            start = rest = match.start() + head
+            used = 0
+            for piece_end in _cuts(bare[head:], width) if cells(bare[head:]) > width else ():
+                spans.append((start, rest + piece_end))
+                start = rest + piece_end
             wide = cells(text[start : match.start() + len(bare)])
         if bare:
             end = match.start() + len(bare)
@@ -117,6 +123,13 @@ def _line_spans(text: str, width: int) -> list[tuple[int, int]]:
     if end > start or not spans:
         spans.append((start, max(start, end)))
     return spans
+
+
+def _head(word: str, room: int) -> int:
+    """How much of a word made of words, up to a hyphen, fits into `room` cells."""
+    if not _HYPHEN.search(word) or not _JOINED.fullmatch(word):
+        return 0
+    return max((match.end() for match in _HYPHEN.finditer(word) if cells(word[: match.end()]) <= room), default=0)
 
 
 def _cuts(word: str, width: int) -> list[int]:
@@ -136,7 +149,8 @@ def _cuts(word: str, width: int) -> list[int]:
             last += 1
         fits = word[ends[first] : ends[last]]
         nice = [match.end() for match in _INNER_BREAK.finditer(fits)]
-        if nice and nice[-1] > len(fits) // 3:
+        rest = _INNER_BREAK.split(word[ends[first] + nice[-1] :], maxsplit=1)[0] if nice else ""
+        if nice and (nice[-1] > len(fits) // 3 or (nice[-1] > 1 and cells(rest) < width)):
             target = ends[first] + nice[-1]
             last = next((index for index in range(first + 1, last + 1) if ends[index] == target), last)
         out.append(ends[last])

@@ -1,4 +1,4 @@
-"""A note of a page over the place that speaks of it."""
+"""A note of a page over the place that speaks of it, or words that it shares with others."""
 
 from __future__ import annotations
 
@@ -31,25 +31,29 @@ class NoteView(PageView):
 
 
 class NoteSheet(Dialog[LinkFollowed | None]):
-    """What a note says. It closes with the link that was followed from it, or with None."""
+    """What a note says, or a file of shared words. It closes with the link that was followed from it, or with None."""
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss", STYLES / "note.tcss"]
     CONTEXT: ClassVar[str] = "note sheet"
-    HELP: ClassVar[str] = "A note of the page. enter and f open its links, y copies it, esc goes back to the page."
+    HELP: ClassVar[str] = (
+        "A note of the page, or words it shares with others, as their file has them. enter and f open their links, y copies "
+        "them, esc goes back to the page."
+    )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "close", "Close", tooltip="Back to the page", id="note.close"),
         Binding("question_mark", "app.help", "Help", show=False, tooltip="Help for this note", id="note.help"),
     ]
 
-    def __init__(self, note: Block, sources: Sources) -> None:
+    def __init__(self, note: Block, sources: Sources, name: str = "") -> None:
         super().__init__()
         self._note, self._sources = note, sources
+        self._title = name or f"Note {note.attrs.get('label') or ''}".strip()
 
     def compose(self) -> ComposeResult:
         view = NoteView(id="note")
         view.sources = self._sources
         with Frame() as frame:
-            frame.name_it(f"Note {self._note.attrs.get('label') or ''}".strip())
+            frame.name_it(self._title)
             yield view
         yield KeyBar()
 
