@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from octavo.api import comments
+from octavo.api import comments, reviews
 from octavo.api.places import SpaceRef
 from octavo.tui.places_of_threads import REACH, Place, reached
+from octavo.tui.screens.changes import LOOKED_AT
 from tests.journeys.moods import altered
 from tests.journeys.stage import Stage
 
@@ -30,6 +31,23 @@ async def test_the_comments_of_so_many_spaces_are_asked_and_more_at_the_end_of_t
         await run.press("G")
         await run.gone(" places asked")
         assert asked() == {space.ref for space in known.items}
+
+
+def many_change_requests(answer: Any) -> None:
+    one = answer["items"][0]
+    answer["items"] += [{**one, "id": f"more-{number}", "number": 1000 + number} for number in range(LOOKED_AT)]
+
+
+async def test_so_many_change_requests_are_looked_at_for_what_they_are_narrowed_to(stage: Stage) -> None:
+    lists = altered("/v1/orgs/[^/]+/change-requests", many_change_requests)
+    async with stage.play(over=lists, start="changes") as run:
+        run.gate.passed.clear()
+        await run.press("F", *"reviewed by nobody", "enter")
+        await run.see(f"The first {LOOKED_AT} looked at")
+        asked = {op.at for op in run.gate.sent(reviews.List)}
+        assert len(asked) == LOOKED_AT
+        await run.press("G")
+        await run.gone(f"The first {LOOKED_AT} looked at")
 
 
 def test_who_has_open_threads_is_asked_first_and_who_was_asked_is_asked_on() -> None:

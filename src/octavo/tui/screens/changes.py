@@ -32,6 +32,9 @@ from octavo.tui.widgets.summary import ASK_AFTER, Summary
 
 NOTHING, NEXT = "No change request is in this state.", "] next state   ctrl+n new change request"
 NAMES: dict[str, str] = {"open": "Open", "draft": "Drafts", "merged": "Merged", "archived": "Archived"}
+LOOKED_AT = 200
+"""Change requests that are looked at to tell whether they are among those that are wanted, and as many more when one comes
+to the end of the list: each is a question of its own."""
 MOST_TOGETHER = 20
 """Change requests that are merged in one go."""
 _AROUND = 6
@@ -82,6 +85,8 @@ class ChangesScreen(TwoPanes, Proposing):
         self._lists: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
         self._only_mine = False
         self._only: tuple[Only, ...] = ()
+        self._reach, self._looks_on = LOOKED_AT, False
+        """How many of a list are looked at, and whether there are more of which that would tell something."""
         self._order = "space"
         self._told_so_far = ""
         """Of how many it is not known yet whether they are among those that are wanted."""
@@ -162,15 +167,25 @@ class ChangesScreen(TwoPanes, Proposing):
         snapshot = self._lists.get(status, Snapshot())
         if snapshot.value is not None:
             items = [each for each in snapshot.value.items if not self._only_mine or self._is_mine(each)]
-            untold = listing.untold(items, self._only, self.standings.of)
+            here = len(items) if all(each.needs is None for each in self._only) else self._reach
+            untold = listing.untold(items[:here], self._only, self.standings.of)
+            self._looks_on = here < len(items)
+            looked = f"first {here if self._looks_on else len(snapshot.value.items)}"
             items = sorted(listing.narrowed(items, self._only, self.standings.of), key=self._space_title)
             items.sort(key=lambda each: listing.ORDERS[self._order][1](each, self.standings.of(each)))
             some = bool(self._only or self._only_mine)
             self.rows.empty = "No change request in this state is among those." if some else NOTHING
+            partly = some and (self._looks_on or snapshot.value.next is not None)
+            if partly:
+                self.rows.empty = f"None of the {looked} is among those."
             if untold and self._still_looks(untold):
                 self.rows.empty = "None so far: still looking."
             self.rows.hint = "esc shows all" if self._only else "@ shows all" if some else NEXT
-            self.rows.show_page(snapshot.value, items)
+            if partly:
+                self.rows.hint = f"G looks on   {self.rows.hint}"
+                self.rows.show(items, beyond=f"The {looked} looked at")
+            else:
+                self.rows.show_page(snapshot.value, items)
             self._find(untold)
             self._look_soon()
         else:
@@ -340,7 +355,10 @@ class ChangesScreen(TwoPanes, Proposing):
     @on(Lines.MoreWanted, "#change-requests")
     def _more(self) -> None:
         op = self.following.op(self.sections.current)
-        if isinstance(op, ListOfOrganization):
+        if self._looks_on:
+            self._reach += LOOKED_AT
+            self._draw_list()
+        elif isinstance(op, ListOfOrganization):
             self.background(self.live.more(op))
 
     @on(Lines.Filtered, "#change-requests")
@@ -399,7 +417,7 @@ class ChangesScreen(TwoPanes, Proposing):
 
     def _narrow(self, by: tuple[Only, ...]) -> None:
         self.standings.stop_finding()
-        self._only = by
+        self._only, self._reach = by, LOOKED_AT
         self._draw_list()
 
     def action_order(self) -> None:

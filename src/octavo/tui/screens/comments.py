@@ -32,6 +32,8 @@ from octavo.tui.widgets.rows import Heading, Row, Rows
 from octavo.tui.widgets.sections import Section, Sections
 from octavo.tui.widgets.thread import ThreadView
 
+MANY = 2000
+"""Threads whose list takes its time to be set out."""
 _KEYS_OF_THE_LIST = (
     "list.open",
     "comments.resolve",
@@ -74,6 +76,8 @@ class CommentsScreen(TwoPanes, BesideThread):
         """The threads of each, as far as they were heard of."""
         self._there, self._reach = 0, REACH
         """How many places there are, and how many of a kind are asked for their threads."""
+        self._drawn = self._in_section = 0
+        """How many threads are known to the list, and how many of them are of the section on show."""
         self._lists: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
         """The lists of change requests, by their status: each of those has threads."""
         self._complete = self._waits = False
@@ -177,8 +181,19 @@ class CommentsScreen(TwoPanes, BesideThread):
             self._waits = self.call_later(self._catch_up)  # with all answers that have come by then
 
     def _catch_up(self) -> None:
-        if self._waits:
+        if self._waits and self._is_worth_drawing:
             self._draw_list()
+        elif self._waits:
+            self._waits = False
+            self._say_where()
+
+    @property
+    def _is_worth_drawing(self) -> bool:
+        """Thousands of threads are not set out anew for each of a hundred answers: only for many more, and at the end."""
+        answers = self._found.values()
+        known = sum(len(each.value.items) for each in answers if each.value is not None)
+        is_much = known < MANY or abs(known - self._drawn) * 8 >= self._drawn
+        return is_much or not any(each.loading for each in answers) or any(each.pending for each in answers)
 
     # The list
 
@@ -196,21 +211,23 @@ class CommentsScreen(TwoPanes, BesideThread):
     def _me(self) -> str:
         return self.octavo.known.me.id if self.octavo.known.me else ""
 
-    def _of_section(self) -> list[Thread]:
-        section = self.query_one(Sections).current
-        return [thread for thread in self._threads() if triage.belongs(thread, section, self._me)]
+    def _of_section(self, threads: Sequence[Thread] | None = None) -> list[Thread]:
+        section, me = self.query_one(Sections).current, self._me
+        return [each for each in (self._threads() if threads is None else threads) if triage.belongs(each, section, me)]
 
     @on(Sections.Chosen)
     def _draw_list(self) -> None:
         self._waits = False
-        threads, sections = self._threads(), self.query_one(Sections)
+        threads, sections, me = self._threads(), self.query_one(Sections), self._me
         held = {entry.pending_id for entry in self.octavo.session.outbox.entries if entry.state == "gathered"}
         posted = [thread for thread in threads if thread.comment.id not in held]
         sections.sections = tuple(
-            Section(each.key, each.name, sum(triage.belongs(thread, each.key, self._me) for thread in posted))
+            Section(each.key, each.name, sum(triage.belongs(thread, each.key, me) for thread in posted))
             for each in sections.sections
         )
-        shown = triage.narrowed(self._of_section(), self._narrowing)
+        of_section = self._of_section(threads)
+        self._drawn, self._in_section = len(threads), len(of_section)
+        shown = triage.narrowed(of_section, self._narrowing)
         self._places = {place: Heading(place, said) for place, said in triage.told_of_places(shown).items()}
         self._say_what_is_empty()
         left = len(self._asked) < self._there
@@ -255,7 +272,7 @@ class CommentsScreen(TwoPanes, BesideThread):
         if places < self._there:
             known = f"{places} of {plural(self._there, 'place')} loaded"
         elif self._narrowing and not self.rows.query_text:
-            known = f"{len(self.rows.items)} of {len(self._of_section())}"
+            known = f"{len(self.rows.items)} of {self._in_section}"
         said = [
             "Comments",
             self.query_one(Sections).current,
@@ -325,7 +342,7 @@ class CommentsScreen(TwoPanes, BesideThread):
             why = several_threads.why_not(self.octavo, action, self.ticked, self.rows.item)
             if why is not None or action in several_threads.AT_ONCE:
                 return why
-        if action == "narrow" and not self._narrowing and len(self._of_section()) < 2:
+        if action == "narrow" and not self._narrowing and self._in_section < 2:
             return "There are too few threads here to show only some of them."
         return super().why_not(action, parameters)
 
