@@ -9,9 +9,12 @@ from weakref import WeakSet
 
 import pytest
 from textual.app import ComposeResult
+from textual.containers import Vertical
 from textual.dom import DOMNode
+from textual.geometry import Region
 from textual.screen import ModalScreen
 from textual.signal import Signal
+from textual.strip import Strip
 from textual.widgets import Static, TextArea
 
 from octavo.tui import garbage
@@ -112,6 +115,42 @@ async def test_python_takes_no_look_at_everything_while_keys_are_pressed(monkeyp
             gc.callbacks.remove(seen)
         assert 0 in looks
         assert 2 not in looks
+
+
+class Part(Static):
+    """It looks for what is selected on its screen, as pages do, whenever it is painted."""
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        assert self.text_selection is None
+        return super().render_lines(crop)
+
+
+class Slow(Vertical):
+    """Its parts are gone some time before it is."""
+
+    def __init__(self) -> None:
+        super().__init__(Part("a part"))
+        self.may_go = asyncio.Event()
+
+    async def on_unmount(self) -> None:
+        await self.may_go.wait()
+
+
+async def test_a_part_that_is_gone_before_the_whole_is_not_painted() -> None:
+    app = App()
+    async with app.run_test() as pilot:
+        slow = Slow()
+        await app.mount(slow)
+        part = slow.query_one(Part)
+        await pilot.pause()
+        try:
+            with app.batch_update():  # nothing is laid out anew until then
+                going = slow.remove()
+                await until(lambda: part.parent is None)
+                assert app.screen._compositor.render_full_update() is not None
+        finally:
+            slow.may_go.set()
+        await going
 
 
 async def test_what_goes_begins_nothing_any_more() -> None:
