@@ -23,9 +23,9 @@ LATER = 30.0
 """Seconds after which what was still in use, by a question under way and its deadline, is looked for once more."""
 BETWEEN_KEYS = 0.05
 """Seconds after a key, when what it led to is painted."""
-MOST = 20_000
-"""Objects that stayed, more than after the last look at everything, for which no pause is waited for: some 5 MB."""
-_NEW, _YOUNG, _ALL = 2_000, 15, 70
+MOST = 10_000
+"""Objects that stayed, more than after the last look at everything, for which no pause is waited for: some 3 MB."""
+_NEW, _YOUNG, _ALL = 2_000, 8, 120
 """What Python does by itself: objects more than at its last look at the new ones, such looks between two at all that is
 young, and those between two at everything. Often enough that little is looked at, seldom enough that a dialog was closed
 by then: what was open is looked at no more. The last is for days in which no key is pressed."""

@@ -33,3 +33,17 @@ async def test_what_is_pasted_is_fit_for_where_it_goes(kind: type[Line | Writing
         assert said[0].startswith("one")
         await pilot.press("x")
         assert (field.value if isinstance(field, Line) else field.text).endswith("x")
+
+
+async def test_what_was_pasted_below_the_last_line_can_be_taken_back() -> None:
+    field = Writing()
+    app = Scratch(field)
+    async with app.run_test(size=(40, 8)) as pilot:
+        field.focus()
+        app.copy_to_clipboard(text := "\n".join(f"line {number}" for number in range(40)))
+        await pilot.press("ctrl+v", "ctrl+z")
+        assert (field.text, field.cursor_location) == ("", (0, 0))
+        await pilot.press("ctrl+y")
+        assert field.text == text
+        await pilot.press("ctrl+z", "x")
+        assert field.text == "x"

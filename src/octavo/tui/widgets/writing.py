@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from textual.events import Paste
+from textual.geometry import Offset
 from textual.widgets import Input, TextArea
 
 from octavo.api.safety import line as safe_line
@@ -73,6 +74,13 @@ class Writing(TextArea):
 
     def action_paste(self) -> None:
         self._put(self.app.clipboard)
+
+    def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:
+        """Not while the cursor is below the last line: Textual takes lines away, and with them the scroll bar, before it
+        moves the cursor to where they were, and looks for it then."""
+        if self.cursor_location[0] >= self.document.line_count:
+            return Offset()
+        return super().scroll_cursor_visible(center, animate)
 
     def _put(self, text: str) -> None:
         """In place of what is selected, as pasting does everywhere."""
