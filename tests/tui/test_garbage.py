@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from weakref import WeakSet
 
 import pytest
+from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.dom import DOMNode
@@ -169,3 +170,14 @@ async def test_what_goes_begins_nothing_any_more() -> None:
         sheet.run_worker(look(sheet))
         await pilot.pause()
         assert begun == []
+
+
+def test_a_painted_line_makes_its_caches_when_it_is_asked_for_them() -> None:
+    line = Strip([Segment("ab"), Segment("cd")])
+    assert line.crop(1, 3).text == "bc"
+    assert line.crop(1, 3) is line.crop(1, 3)
+    assert line.extend_cell_length(6).text == "abcd  "
+    assert [part.text for part in line.divide([1, 4])] == ["a", "bcd"]
+    assert line.apply_offsets(0, 0) is line.apply_offsets(0, 0)
+    with pytest.raises(AttributeError, match="_other_cache"):
+        line._other_cache  # type: ignore[attr-defined]  # noqa: B018  # a name it has no slot for

@@ -9,11 +9,10 @@ import gc
 import time
 from collections.abc import Callable, Iterable
 from contextvars import Context
-from functools import _lru_cache_wrapper, lru_cache
+from functools import _lru_cache_wrapper
 from typing import Any
 from weakref import WeakSet
 
-from textual._styles_cache import StylesCache
 from textual.dom import DOMNode
 from textual.message_pump import MessagePump
 
@@ -23,15 +22,15 @@ LATER = 30.0
 """Seconds after which what was still in use, by a question under way and its deadline, is looked for once more."""
 BETWEEN_KEYS = 0.05
 """Seconds after a key, when what it led to is painted."""
-MOST = 10_000
+MOST = 15_000
 """Objects that stayed, more than after the last look at everything, for which no pause is waited for: some 3 MB."""
-_NEW, _YOUNG, _ALL = 2_000, 8, 120
+_NEW, _YOUNG, _ALL = 2_000, 10, 100
 """What Python does by itself: objects more than at its last look at the new ones, such looks between two at all that is
 young, and those between two at everything. Often enough that little is looked at, seldom enough that a dialog was closed
 by then: what was open is looked at no more. The last is for days in which no key is pressed."""
-
-# Textual keeps a thousand of its results, each with all lines of a widget: it calls it with them where it meant the class.
-StylesCache.get_inner_outer = classmethod(lru_cache(1024)(StylesCache.get_inner_outer.__wrapped__))  # type: ignore[arg-type, assignment, method-assign]
+_M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
+"""Of mallopt(3). One arena: else each thread has its own, with its own holes. Large blocks apart from the small: what is
+between two of them is not given back."""
 
 
 class Garbage:
@@ -55,9 +54,11 @@ class Garbage:
         self._caches: list[_lru_cache_wrapper[Any]] = []
         """What Textual and Rich have worked out and may need again: thousands of small things, made in the middle of what
         is closed soon and left behind in its memory, so that none of it can be given back. Made anew in milliseconds."""
+        self._c_library: _CLibrary | None = None
 
     def begin(self) -> None:
         """What there is now is never looked at again."""
+        self._c_library = _CLibrary()
         self._caches = [
             each
             for each in gc.get_objects()
@@ -120,7 +121,8 @@ class Garbage:
             for cache in self._caches:
                 cache.cache_clear()
             gc.collect()
-            _give_back()
+            if self._c_library is not None:
+                self._c_library.trim()
             self._stayed = len(gc.get_objects(generation=2))
         self._closed, self._late = WeakSet(), self._closed
 
@@ -128,19 +130,22 @@ class Garbage:
         return len(gc.get_objects(generation=2)) - self._stayed > MOST
 
 
-def _give_back() -> None:
-    """Give the system what is free between what is not: else every peak stays, and the next one is laid beside it."""
-    if (trim := _malloc_trim()) is not None:
-        trim(0)
+class _CLibrary:
+    """The allocator of the C library, as far as it can be told anything: glibc's."""
 
+    def __init__(self) -> None:
+        import ctypes  # 8 ms, which no start waits for
 
-@lru_cache(1)
-def _malloc_trim() -> Callable[[int], int] | None:
-    """What the C library gives memory back with; None where it has no such thing."""
-    import ctypes  # 8 ms, which no start waits for
+        self._trim: Callable[[int], int] | None = None
+        try:
+            library = ctypes.CDLL(None)
+            mallopt, self._trim = library.mallopt, library.malloc_trim
+        except (AttributeError, OSError, TypeError):
+            return
+        mallopt(_M_ARENA_MAX, 1)
+        mallopt(_M_MMAP_THRESHOLD, 128 * 1024)
 
-    try:
-        trim: Callable[[int], int] = ctypes.CDLL(None).malloc_trim
-    except (AttributeError, OSError, TypeError):
-        return None
-    return trim
+    def trim(self) -> None:
+        """Give the system what is free between what is not: else every peak stays, and the next is laid beside it."""
+        if self._trim is not None:
+            self._trim(0)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from inspect import CORO_CREATED, getcoroutinestate, iscoroutine
-from typing import Any, cast
+from typing import Any
 from weakref import WeakSet
 
-from textual._compositor import Compositor
 from textual.app import App, ReturnType
 from textual.await_remove import AwaitRemove
 from textual.dom import DOMNode
 from textual.events import Event, InputEvent
-from textual.geometry import Region
 from textual.signal import Signal
 from textual.widget import Widget
 from textual.worker import Worker
 from textual.worker_manager import WorkerManager
 
+from octavo.tui import textual_internals  # noqa: F401  # for what it puts in place
 from octavo.tui.garbage import Garbage
 
 
@@ -34,21 +32,6 @@ class _Workers(WorkerManager):
             _end(worker)
         else:
             super().add_worker(worker, start, exclusive)
-
-
-def _there(compositor: Compositor) -> dict[Widget, tuple[Region, Region]]:
-    """What is painted, without what is out of the tree: parts go before the whole does, and until that is laid out anew
-    Textual paints them, on a screen they no longer have."""
-    visible = _visible(compositor)
-    if any(widget.parent is None for widget in visible):
-        return {widget: place for widget, place in visible.items() if widget.parent is not None}
-    return visible
-
-
-_visible = cast(
-    "Callable[[Compositor], dict[Widget, tuple[Region, Region]]]", Compositor.__dict__["visible_widgets"].fget
-)
-Compositor.visible_widgets = property(_there)  # type: ignore[method-assign, assignment]  # the one way into its painting
 
 
 def _end(worker: Worker[Any]) -> None:
