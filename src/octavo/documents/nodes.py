@@ -120,8 +120,9 @@ def runs_key(runs: Iterable[Run]) -> tuple[Hashable, ...]:
 
 
 def style(run: Run) -> tuple[Hashable, ...]:
-    """How a run looks and where it leads: marks, kind, attributes, and last its link."""
-    return (run.marks, run.kind, _frozen(run.attrs) if run.attrs else (), run.link or "")
+    """How a run looks and where it leads: marks, kind, attributes, and last its link. Code looks the same in either form."""
+    kind = "text" if run.kind == "code" and "code" in run.marks else run.kind
+    return (run.marks, kind, _frozen(run.attrs) if run.attrs else (), run.link or "")
 
 
 def _column_key(column: Column) -> Hashable:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from octavo.documents.alignment import align, similarity, text_similarity
 from octavo.documents.blocks import Block, Run, words
 from octavo.documents.changes import Setting
+from octavo.documents.into_cells import made_into_cells
 from octavo.documents.nodes import Node
 from octavo.documents.setting_diff import changed_settings
 from octavo.documents.steps import Step
@@ -57,6 +58,10 @@ def restructured(steps: list[Step], change: Change) -> list[Step]:
 
 
 def _arranged(run: list[Step], change: Change) -> list[Step]:
+    run = made_into_cells(run, change)
+    at = next((at for at, step in enumerate(run) if step.fate == "restructured"), None)
+    if at is not None:
+        return [*_arranged(run[:at], change), run[at], *_arranged(run[at + 1 :], change)]
     old = [step.old for step in run if step.old]
     new = [step.new for step in run if step.new]
     if not old or not new or len(old) * len(new) > _MOST_PAIRS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -11,6 +12,12 @@ from octavo.documents.changes import Setting, Word
 from octavo.documents.nodes import settings
 
 _LONGEST_NAME = 40
+_SIGNATURE = re.compile(
+    r"token|sig|signature|expires|policy|key-pair-id|googleaccessid|awsaccesskeyid|x-(?:amz|goog|ms)-.+|s[eprtv]",
+    re.IGNORECASE,
+)
+"""What signed addresses have in their queries that says until when, and that, they may be asked for."""
+_LONGEST_SIGNATURE = 16
 _UNSEEN = {" ": "blank", "\n": "line end", "\t": "tab", "\u00a0": "hard blank"}
 
 
@@ -81,7 +88,27 @@ def _exchanged(gone: Iterable[Run], come: Iterable[Run]) -> Iterator[Setting]:
 
 
 def _link(old: Run, new: Run) -> Setting:
-    return Setting(f"link “{shortened(new.text or old.text or new.kind)}”", old.link or None, new.link or None)
+    return _said_of(f"link “{shortened(new.text or old.text or new.kind)}”", old.link or None, new.link or None)
+
+
+def _said_of(name: str, old: str | None, new: str | None) -> Setting:
+    """What became of an attribute: of an address that was signed anew, only its signature."""
+    before, after = (str(side).partition("?") for side in (old, new))
+    if old is None or new is None or not (before[1] and after[1]) or before[0] != after[0]:
+        return Setting(name, old, new)
+    ours, theirs = before[2].split("&"), after[2].split("&")
+    one, other = [each for each in ours if each not in theirs], [each for each in theirs if each not in ours]
+    names = [each.partition("=")[0] for each in (*one, *other)]
+    if not (one and other) or not all(map(_SIGNATURE.fullmatch, names)) or "#" in f"{old}{new}":
+        return Setting(name, old, new)
+    brief = [", ".join(_beginning(each) for each in side) for side in (one, other)]
+    whole = brief if brief[0] != brief[1] else ["&".join(side) for side in (one, other)]
+    return Setting(f"{name}, only its signature", whole[0], whole[1])
+
+
+def _beginning(signature: str) -> str:
+    name, _, value = signature.partition("=")
+    return f"{name} {value if len(value) <= _LONGEST_SIGNATURE else value[: _LONGEST_SIGNATURE - 1] + '…'}"
 
 
 def shortened(text: str) -> str:
@@ -97,7 +124,7 @@ def _look(run: Run) -> str:
 
 def _attributes(old: Run, new: Run) -> Iterator[Setting]:
     for each in differences(old.attrs, new.attrs):
-        name = "address" if each.name == "src" else each.name
+        name = each.name.replace("src", "address", 1) if each.name.partition(",")[0] == "src" else each.name
         yield Setting(name if new.kind == "text" else f"{new.kind} {name}", each.old, each.new)
 
 
@@ -121,7 +148,7 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Se
             # What can be yes or no is no where it is not said, unless that is all that differs.
             if isinstance(old or new, bool):
                 old, new = old or False, new or False
-            found.append(Setting(name, _said(old), _said(new)))
+            found.append(_said_of(name, _said(old), _said(new)))
     return tuple(found)
 
 

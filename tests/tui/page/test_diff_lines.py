@@ -200,3 +200,45 @@ def test_a_change_is_shown_exactly_when_pages_differ_and_never_as_what_looks_the
         if not split:
             gone, come = ([text[7:] for text in set_now if text[5:6] == sign] for sign in "−+")
             assert not gone or gone != come
+
+
+def test_what_became_of_code_is_said_in_as_few_lines_as_it_fits() -> None:
+    before = '{% code title="a.py" lineNumbers="true" %}\n```py\nx = 1\n```\n{% endcode %}\n'
+    after = '{% code title="b.py" %}\n```python\nx = 1\n```\n{% endcode %}\n'
+    said = [each.strip() for each in rows(before, after) if " → " in each]
+    assert said == ["~ code language: py → python · title: a.py → b.py · numbers: yes → no"]
+    assert len([each for each in rows(before, after, width=64) if " → " in each]) == 2
+
+
+def test_an_address_that_was_signed_anew_says_no_more_than_that() -> None:
+    page = "See [the map](https://files.example/map.pdf?alt=media&token={0}) now.\n\n![](https://files.example/a.png?token={0})\n"
+    found = rows(page.format("1f6c0a77d2"), page.format("93be01c4aa"))
+    assert "link “the map”, only its signature: token 1f6c0a77d2 → token 93be01c4aa" in row("link", found)
+    assert "address, only its signature: token 1f6c0a77d2 → token 93be01c4aa" in row("address", found)
+    other = rows(page.format("1"), page.format("1").replace("map.pdf", "chart.pdf"))
+    assert not any("signature" in each for each in other)
+
+
+def test_code_that_is_written_in_another_form_did_not_change() -> None:
+    said = rows("The `key` is <code>wet</code>.\n", "The <code>key</code> is `wet`.\n")
+    assert "Nothing that shows changed" in row("changed", said)
+    assert not any("formatting" in each for each in said)
+
+
+CARDS = (
+    '<table data-view="cards"><thead><tr><th></th><th></th></tr></thead><tbody>'
+    "<tr><td><strong>Fast</strong></td><td>It answers every question within a second.</td></tr>"
+    "<tr><td><strong>Safe</strong></td><td>It keeps all that was written though the machine is off.</td></tr>"
+    "</tbody></table>\n"
+)
+
+
+def test_paragraphs_that_became_cards_are_the_words_of_their_cells_edited() -> None:
+    before = "**Fast**\n\nIt answers every question within a second.\n\n**Safe**\n\nIt keeps what was written though the machine is off.\n"
+    found = rows(before, CARDS)
+    assert "paragraph ×4 → cards" in "\n".join(found)
+    assert [each for each in found if "Fast" in each or "answers" in each] == []
+    assert row("keeps what", found).lstrip().startswith("−")
+    assert row("keeps all that", found).lstrip().startswith("+")
+    headed = rows(before, CARDS.replace("<th></th>", "<th>Name</th>", 1))
+    assert not any("→ cards" in each for each in headed)

@@ -18,7 +18,13 @@ from octavo.tui.page.wrap import wrap
 _IN_ASCII = str.maketrans({"→": "->", "–": "-", "·": "-", "…": "~", "“": '"', "”": '"', "×": "x"})
 _LONGEST_VALUE, _PART, _BEFORE = 200, 40, 10
 """Characters of an attribute that are shown, those of a part of a longer one, and of these before what differs."""
-_NAMES = {"src": "address", "alt": "alternative text", "id": "anchor", "spaced": "blank lines between items"}
+_NAMES = {
+    "src": "address",
+    "alt": "alternative text",
+    "id": "anchor",
+    "spaced": "blank lines between items",
+    "full_width": "full width",
+}
 """Attributes that readers call otherwise."""
 
 
@@ -86,18 +92,27 @@ def notes(
 
 
 def settings(changed: Iterable[model.Setting], kind: str, look: Look, room: Room, block: Block | None) -> list[Part]:
-    """What became of attributes: in a line, or when that is too short, as it was and as it is."""
+    """What became of attributes: in a line each, those of code in as few as they fit, or when that is too short, as it was and
+    as it is."""
     out: list[Part] = []
+    line = ""
     for each in changed:
-        name = _NAMES.get(each.name, each.name)
+        first, comma, rest = each.name.partition(",")
+        name = _NAMES.get(first, first) + comma + rest
         name = f"{kind} {name}" if kind in ("heading", "hint", "page", "code") else name
         old, new = _brief(*(" ".join(value.split()) if value is not None else None for value in (each.old, each.new)))
         if old == new:
             old, new = each.old, each.new  # white space is what differs
         text = f"{name}: {'none' if old is None else old} → {'none' if new is None else new}"
         if cells(text) <= room.words:
+            longer = f"{line} {look.glyphs.between} {text.removeprefix('code ')}"
+            if line and kind == "code" and cells(longer) <= room.words:
+                out.pop()
+                text = longer
             out += notes([text], look, room, block)
+            line = text
             continue
+        line = ""
         sides = []
         lead = f"{name}: "
         lead, before = (lead, "") if cells(lead) <= room.words // 2 else ("", lead)
