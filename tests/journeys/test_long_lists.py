@@ -4,28 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from octavo.api import comments, reviews
 from octavo.api.places import SpaceRef
-from octavo.tui.places_of_threads import REACH, Place, reached
-from octavo.tui.screens.changes import LOOKED_AT
+from octavo.tui.places_of_threads import Place, reached
 from tests.journeys.moods import altered
 from tests.journeys.stage import Stage
 
+FEW = 12
+
 
 def many_spaces(answer: Any) -> None:
-    answer["items"] += [{"id": f"more-{number}", "title": f"More {number}"} for number in range(REACH)]
+    answer["items"] += [{"id": f"more-{number}", "title": f"More {number}"} for number in range(FEW)]
 
 
-async def test_the_comments_of_so_many_spaces_are_asked_and_more_at_the_end_of_the_list(stage: Stage) -> None:
+async def test_the_comments_of_so_many_spaces_are_asked_and_more_at_the_end_of_the_list(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("octavo.tui.screens.comments.REACH", FEW)
     async with stage.play(over=altered("/v1/orgs/[^/]+/spaces", many_spaces), start="comments") as run:
         known = run.app.known.spaces.value
         assert known is not None
-        assert len(known.items) > REACH
+        assert len(known.items) > FEW
 
         def asked() -> set[object]:
             return {op.at for op in run.gate.sent(comments.List) if isinstance(op.at, SpaceRef)}
 
-        assert len(asked()) == REACH
+        assert len(asked()) == FEW
         assert all(space.ref in asked() for space in known.items if space.comments)
         await run.see(" places asked   G loads on", "places loaded")
         await run.press("G")
@@ -35,19 +41,33 @@ async def test_the_comments_of_so_many_spaces_are_asked_and_more_at_the_end_of_t
 
 def many_change_requests(answer: Any) -> None:
     one = answer["items"][0]
-    answer["items"] += [{**one, "id": f"more-{number}", "number": 1000 + number} for number in range(LOOKED_AT)]
+    answer["items"] += [{**one, "id": f"more-{number}", "number": 1000 + number} for number in range(3 * FEW)]
 
 
-async def test_so_many_change_requests_are_looked_at_for_what_they_are_narrowed_to(stage: Stage) -> None:
+async def test_so_many_change_requests_are_looked_at_for_what_they_are_narrowed_to(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("octavo.tui.screens.changes.LOOKED_AT", FEW)
     lists = altered("/v1/orgs/[^/]+/change-requests", many_change_requests)
     async with stage.play(over=lists, start="changes") as run:
-        run.gate.passed.clear()
         await run.press("F", *"reviewed by nobody", "enter")
-        await run.see(f"The first {LOOKED_AT} looked at")
+        await run.see(f"The first {FEW} looked at")
         asked = {op.at for op in run.gate.sent(reviews.List)}
-        assert len(asked) == LOOKED_AT
+        assert FEW <= len(asked) < 3 * FEW  # those on show before are among them
         await run.press("G")
-        await run.gone(f"The first {LOOKED_AT} looked at")
+        await run.see(f"The first {2 * FEW} looked at")
+
+
+def round_in_circles(revision: Any) -> None:
+    revision["parents"] = [revision["id"]]
+
+
+async def test_a_history_that_leads_round_in_circles_ends(stage: Stage) -> None:
+    revisions = "/v1/spaces/[^/]+/revisions/[^/]+"
+    async with stage.play(over=altered(revisions, round_in_circles), start="content") as run:
+        await run.press("H")
+        await run.see("› History", "1 revision looked through")
+        assert "m looks further back" not in run.text
 
 
 def test_who_has_open_threads_is_asked_first_and_who_was_asked_is_asked_on() -> None:

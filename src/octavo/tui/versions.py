@@ -72,6 +72,8 @@ class Walk:
         self._live, self._space, self._page = live, space, page_id
         self._next: RevisionRef | None = None
         self._began = False
+        self._seen: set[str] = set()
+        """The revisions that were come by: a server may lead round in circles."""
         self.found: list[Version] = []
         self.looked = 0
         """How many revisions of the space were looked through."""
@@ -100,10 +102,12 @@ class Walk:
                 return
             self.looked += 1
             version = self._version(revision, changed)
-            if version is not None:
+            if version is not None and revision.id not in self._seen:
                 self.found.append(version)
+            self._seen |= {at.revision_id, revision.id}
             made = any(change.type == "page_created" for change in self._of_page(changed))
-            self._next = self._ref(revision.parents[0]) if revision.parents and not made else None
+            further = revision.parents[0] if revision.parents and not made else ""
+            self._next = self._ref(further) if further and further not in self._seen else None
             yield version
 
     def _ref(self, revision: str) -> RevisionRef:

@@ -134,6 +134,10 @@ class PageHistoryScreen(Discussing):
         walk = self._walk
         looked = f"{plural(walk.looked, 'revision')} looked through" if walk is not None and walk.looked else ""
         more = "" if walk is None or self._walking or walk.is_at_end else "m looks further back"
+        whole = walk is None or walk.is_at_end
+        looked_at = "" if walk is None or whole else f" of the {plural(walk.looked, 'revision')} looked through"
+        self.rows.empty = f"{'None' if looked_at else 'No revision'}{looked_at} changed this page."
+        self.rows.hint = "" if whole else "m looks further back"
         facts = (self.view.facts if self.view.has_focus else "", looked, "looking …" if self._walking else more)
         self.status(f"{self.space.title} › {self.title_now} › History", " · ".join(each for each in facts if each))
 
