@@ -17,6 +17,7 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.settings import Settings
 from octavo.tui.clipboard import fits
 from octavo.tui.commands import Explaining
+from octavo.tui.covering import Covering
 from octavo.tui.crash import report_crash
 from octavo.tui.filters import filters
 from octavo.tui.first_screen import HeldBack, OnceParsed
@@ -54,7 +55,7 @@ _OF_A_SESSION = frozenset(("palette", "search", "view", "undo", "activity", "ref
 """What there is nothing to do with before one is signed in."""
 
 
-class Octavo(Wearing, HeldBack[int], TakingDown[int], Explaining[int]):
+class Octavo(Wearing, HeldBack[int], TakingDown[int], Covering[int], Explaining[int]):
     """Shows one session at a time. Without one it starts at the sign-in screen."""
 
     CSS_PATH = "app.tcss"

@@ -35,20 +35,29 @@ class TopBar(Widget):
         super().__init__()
         self._view = view
         self._spans: list[tuple[int, int, str]] = []
+        self._shown = Content("")
 
     @property
     def octavo(self) -> Octavo:
         return cast("Octavo", self.app)
 
     def on_mount(self) -> None:
-        self.octavo.known.frame_changed.subscribe(self, lambda _: self.refresh())
+        self.octavo.known.frame_changed.subscribe(self, lambda _: self._changed())
         self.set_interval(5, self._look_again)
 
     def _look_again(self) -> None:
         self.octavo.known.look_at_link()
-        self.refresh()
+        self._changed()
+
+    def _changed(self) -> None:
+        if not self._line().is_same(self._shown):
+            self.refresh()
 
     def render(self) -> RenderResult:
+        self._shown = self._line()
+        return self._shown
+
+    def _line(self) -> Content:
         width = self.content_size.width
         wide, middle = width >= 96, width >= 72
         left = Content.assemble(" ", ("◆", "$primary"), " ")
@@ -98,15 +107,24 @@ class StatusBar(Widget):
 
     crumbs = reactive("")
     facts = reactive("")
+    _shown = Content("")
 
     @property
     def octavo(self) -> Octavo:
         return cast("Octavo", self.app)
 
     def on_mount(self) -> None:
-        self.octavo.known.frame_changed.subscribe(self, lambda _: self.refresh())
+        self.octavo.known.frame_changed.subscribe(self, lambda _: self._changed())
+
+    def _changed(self) -> None:
+        if not self._line().is_same(self._shown):
+            self.refresh()
 
     def render(self) -> RenderResult:
+        self._shown = self._line()
+        return self._shown
+
+    def _line(self) -> Content:
         width = self.content_size.width
         facts = self.facts
         waiting = self.octavo.known.waiting

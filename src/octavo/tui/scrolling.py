@@ -9,7 +9,8 @@ from rich.color import Color
 from rich.segment import Segment
 from textual.cache import FIFOCache
 from textual.filter import LineFilter
-from textual.geometry import Region
+from textual.geometry import Region, Size
+from textual.reactive import Reactive
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
@@ -47,7 +48,19 @@ def let_go(strips: Iterable[Strip], *, filtered: bool = True) -> list[Strip]:
     return strips
 
 
-class Scrolling(ScrollView):
+class GrowsWithin(ScrollView):
+    """What it holds may get longer: its scroll bar tells, and nothing around it is laid out again, unless it is as large
+    as what it holds."""
+
+    virtual_size = Reactive(Size(0, 0))
+
+    def watch_virtual_size(self, size: Size) -> None:
+        self._scroll_update(size)
+        if self.styles.auto_dimensions:
+            self.refresh(layout=True)
+
+
+class Scrolling(GrowsWithin):
     """A view of lines, scrolled in cells."""
 
     @property

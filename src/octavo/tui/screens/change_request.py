@@ -13,7 +13,6 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
-from textual.widgets import Static
 
 from octavo.api import change_requests, comments, reviews
 from octavo.api.change_requests import ChangeRequest, Contributor
@@ -34,6 +33,7 @@ from octavo.tui.review.holding import page_of
 from octavo.tui.review.proposing import Proposing
 from octavo.tui.review.viewed import Viewed
 from octavo.tui.widgets.lines import Lines
+from octavo.tui.widgets.said import Said
 from octavo.tui.widgets.tree import Tree
 from octavo.tui.writing.taking_back import TakingBack
 
@@ -84,16 +84,16 @@ class ChangeRequestScreen(TakingBack, Proposing):
         self._keeping: Timer | None = None
 
     def body(self) -> Iterable[Widget]:
-        yield Static("", id="head")
+        yield Said("", id="head")
         with Horizontal():
             with Vertical(id="left", classes="hairline"):
-                yield Static("PAGES", classes="pane-title", id="changes-title")
+                yield Said("PAGES", classes="pane-title", id="changes-title")
                 yield Tree(
                     empty="Nothing is changed yet.", hint="Edit its pages, then r.", folds_all=False, id="changes"
                 )
-                yield Static("", id="standing")
+                yield Said("", id="standing")
             yield DiffView(ascii=self.octavo.settings.ascii, id="diff")
-            yield Static("", id="words")
+            yield Said("", id="words")
 
     @property
     def page_tree(self) -> Tree:
@@ -240,16 +240,10 @@ class ChangeRequestScreen(TakingBack, Proposing):
         self._held = self.held_comments
         place = space.title if space else "", self.reviews, still_open, width
         head = standing.head(about, *place, *conflicts, len(self._held))
-        self._say("#head", head)
+        self.query_one("#head", Said).update(head)
         said = standing.reviewers(about, self.reviews, self._requested, self._contributors, self._newer)
-        self._say("#standing", said)
+        self.query_one("#standing", Said).update(said)
         self.say_where()
-
-    def _say(self, where: str, said: Content) -> None:
-        """Put words above or below the pages, if they are others than stand there: to put them lays all out anew."""
-        words = self.query_one(where, Static)
-        if not isinstance(words.content, Content) or not said.is_same(words.content):
-            words.update(said)
 
     def _draw_title(self) -> None:
         if not self.is_mounted or self.changed is None:
@@ -263,7 +257,7 @@ class ChangeRequestScreen(TakingBack, Proposing):
             lines.append(Content.styled(f"{plural(self.left_out, 'change')} not listed by the server", "$warning"))
         if self.sides is not None and self.sides.name:
             lines.append(Content.styled(f"against {self.sides.name}", "$primary"))
-        self._say("#changes-title", Content("\n").join(lines))
+        self.query_one("#changes-title", Said).update(Content("\n").join(lines))
 
     def say_where(self) -> None:
         about = self._change_request

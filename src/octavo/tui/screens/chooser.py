@@ -21,6 +21,7 @@ from octavo.tui.widgets.content import Words, fit, safe
 from octavo.tui.widgets.filter import FilterInput
 from octavo.tui.widgets.match import Match, match
 from octavo.tui.widgets.rows import Heading, Row, Rows
+from octavo.tui.widgets.said import Said
 
 T = TypeVar("T")
 
@@ -89,10 +90,10 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
             with Horizontal(classes="chooser--line"):
                 yield Static(Content("❯"), classes="chooser--sign")
                 yield FilterInput(placeholder=self.PLACEHOLDER)
-                yield Static(classes="chooser--count")
+                yield Said(classes="chooser--count")
             yield self.rows_widget()
             if self.EXPLAINS:
-                yield Static(classes="chooser--whole")
+                yield Said(classes="chooser--whole")
 
     def choices(self) -> Sequence[Choice[T]]:
         """What there is to choose."""

@@ -23,6 +23,7 @@ from octavo.tui.editing import About, Edited, edit_text
 from octavo.tui.naming_people import Named, mention, named
 from octavo.tui.screens.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.content import safe
+from octavo.tui.widgets.said import Said
 from octavo.tui.widgets.writing import Writing
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ class Composer(Dialog[str | None]):
             yield VerticalScroll(classes="composer--preview")
             with Horizontal(classes="composer--state"):
                 yield Static(classes="composer--draft")
-                yield Static(classes="composer--count")
+                yield Said(classes="composer--count")
 
     def on_mount(self) -> None:
         writing = self.writing

@@ -21,6 +21,7 @@ from octavo.tui.screens.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.content import Words, safe, safe_lines
 from octavo.tui.widgets.facts import Fact, Facts
+from octavo.tui.widgets.said import Said
 from octavo.tui.widgets.writing import Line, Writing
 
 _MORE = Binding.Group("read on")
@@ -109,9 +110,9 @@ class Confirm(Dialog[Confirmed | None]):
         with Frame() as frame:
             frame.name_it(self._title, self._foot)
             with VerticalScroll(classes="confirm--body", can_focus=False):
-                yield Static(safe_lines(self._intro), classes="confirm--intro")
+                yield Said(safe_lines(self._intro), classes="confirm--intro")
                 yield Facts(self._facts)
-                yield Static(safe_lines(self._after), classes="confirm--after")
+                yield Said(safe_lines(self._after), classes="confirm--after")
             for name, field in self._fields.items():
                 yield Static(safe(field.label), classes="confirm--label")
                 if field.lines > 1:
@@ -120,7 +121,7 @@ class Confirm(Dialog[Confirmed | None]):
                     yield writing
                 else:
                     yield Line(field.value, placeholder=field.placeholder, id=name)
-            yield Static(classes="confirm--why")
+            yield Said(classes="confirm--why")
             yield Line(id="typed")
             with Horizontal(classes="confirm--buttons"):
                 yield TextButton(self._cancel, id="no")

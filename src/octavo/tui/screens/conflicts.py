@@ -34,6 +34,7 @@ from octavo.tui.review.shapes import Shape
 from octavo.tui.screen import View
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Heading, Row, Rows
+from octavo.tui.widgets.said import Said
 
 _OTHERS = Heading("ALSO", "")
 _PAGES = Heading("PAGES", "")
@@ -91,14 +92,14 @@ class ConflictsScreen(View):
             hint="esc goes back",
             id="conflicts",
         )
-        yield Static("", id="head")
+        yield Said("", id="head")
         with Horizontal():
             with Vertical(id="left", classes="hairline"):
                 yield rows
-                yield Static("", id="foot")
+                yield Said("", id="foot")
             yield ThreeWay(ascii=self.octavo.settings.ascii, id="three-way")
             with VerticalScroll(id="words"):
-                yield Static("", id="said")
+                yield Said("", id="said")
 
     @property
     def rows(self) -> Rows[Contested | Shape]:

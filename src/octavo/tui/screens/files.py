@@ -31,6 +31,7 @@ from octavo.tui.screens.picker import Picker
 from octavo.tui.widgets.content import joined
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Column, Row, Rows
+from octavo.tui.widgets.said import Said
 from octavo.tui.widgets.summary import ASK_AFTER
 
 ORDERS = {"name": "by name", "size": "largest first", "kind": "by kind", "used": "least used first"}
@@ -85,8 +86,8 @@ class FilesScreen(View):
                 yield files
             with Vertical(id="detail") as detail:
                 detail.visible = False
-                yield Static("", id="about")
-                yield Static("USED ON", classes="pane-title", id="uses-title")
+                yield Said("", id="about")
+                yield Said("USED ON", classes="pane-title", id="uses-title")
                 yield uses
 
     @property

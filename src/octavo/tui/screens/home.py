@@ -29,6 +29,7 @@ from octavo.tui.ages import short_age
 from octavo.tui.allowing import in_no_space
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Column, Row, Rows
+from octavo.tui.widgets.said import Said
 
 MOST_SEATS = 50
 """As many organizations say what waits in them."""
@@ -130,7 +131,7 @@ class HomeScreen(Addressed):
                 yield Static("ORGANIZATIONS", classes="pane-title")
                 yield organizations
             with Vertical(id="right"):
-                yield Static("SPACES", classes="pane-title", id="spaces-title")
+                yield Said("SPACES", classes="pane-title", id="spaces-title")
                 yield spaces
                 with Vertical(id="waiting"):
                     yield Static("OPEN CHANGE REQUESTS", classes="pane-title")

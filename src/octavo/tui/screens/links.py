@@ -27,6 +27,7 @@ from octavo.tui.page.targets import Ground, Targets
 from octavo.tui.screen import View
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Heading, Row, Rows
+from octavo.tui.widgets.said import Said
 from octavo.tui.widgets.sections import Section, Sections
 
 NAMES = {"broken": "Broken", "in-app": "In app", "inside": "Inside", "outside": "Outside", "here": "To this page"}
@@ -103,7 +104,7 @@ class LinksScreen(View):
             with Vertical(classes="hairline", id="left"):
                 yield rows
             with Vertical(id="detail"):
-                yield Static("", id="about")
+                yield Said("", id="about")
 
     @property
     def rows(self) -> Rows[Place]:

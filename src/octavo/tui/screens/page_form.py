@@ -16,6 +16,7 @@ from octavo.tui.screens.dialog import STYLES, Frame
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.content import safe, safe_lines
 from octavo.tui.widgets.facts import Facts
+from octavo.tui.widgets.said import Said
 from octavo.tui.widgets.writing import Line, Writing
 from octavo.tui.writing.page_settings import NAMES, Values
 
@@ -73,7 +74,7 @@ class PageForm(Confirm):
             with VerticalScroll(classes="confirm--body", can_focus=False):
                 yield Static(safe_lines(self._intro), classes="confirm--intro")
                 yield Facts(())
-                yield Static("", classes="confirm--after")
+                yield Said("", classes="confirm--after")
             for name, field in self._fields.items():
                 with Horizontal(classes="form--row"):
                     yield Static(safe(field.label), classes="form--label")
@@ -83,8 +84,8 @@ class PageForm(Confirm):
                         yield Writing(field.value, placeholder=field.placeholder, id=name)
                     else:
                         yield Line(field.value, placeholder=field.placeholder, id=name)
-                yield Static("", classes="form--wrong", id=f"wrong-{name}")
-            yield Static(classes="confirm--why")
+                yield Said("", classes="form--wrong", id=f"wrong-{name}")
+            yield Said(classes="confirm--why")
             yield Line(id="typed")
             with Horizontal(classes="confirm--buttons"):
                 yield TextButton(self._cancel, id="no")

@@ -29,6 +29,7 @@ from octavo.tui.pictures import NotShown, Place, bring, kept, place_of, small
 from octavo.tui.screens.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.content import safe, safe_lines
 from octavo.tui.widgets.keybar import KeyBar
+from octavo.tui.widgets.said import Said
 
 if TYPE_CHECKING:
     from octavo.tui.app import Octavo
@@ -127,9 +128,9 @@ class PictureScreen(Dialog[None]):
             with Vertical(id="room"):
                 yield Canvas()
             with Vertical(id="about"):
-                yield Static("", id="facts")
-                yield Static("", id="alt")
-                yield Static("", id="caption")
+                yield Said("", id="facts")
+                yield Said("", id="alt")
+                yield Said("", id="caption")
         yield KeyBar()
 
     def on_mount(self) -> None:

@@ -25,6 +25,7 @@ from octavo.tui.screens.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.content import marked
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Heading, Row, Rows
+from octavo.tui.widgets.said import Said
 from octavo.tui.widgets.writing import Line
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class SearchScreen(Dialog[None]):
         with Frame() as frame:
             frame.name_it("Search everywhere", "enter open · tab scope · esc close")
             yield Line(self._words, placeholder="words on a page, a subject, a space", id="query")
-            yield Static("", id="scope")
+            yield Said("", id="scope")
             yield rows
 
     @property

@@ -16,6 +16,7 @@ from octavo.documents.blocks import Document, Heading
 from octavo.tui.ages import long_age, short_age
 from octavo.tui.triage import words_of
 from octavo.tui.widgets.rows import Row, Rows
+from octavo.tui.widgets.said import Said
 
 if TYPE_CHECKING:
     from octavo.tui.app import Octavo
@@ -66,9 +67,9 @@ class Aside(Vertical):
         threads.can_focus = False  # until there are any: where there is nothing, tab does not stop
         yield Static("OUTLINE", classes="pane-title")
         yield outline
-        yield Static("THREADS", classes="pane-title", id="threads-title")
+        yield Said("THREADS", classes="pane-title", id="threads-title")
         yield threads
-        yield Static("", id="facts")
+        yield Said("", id="facts")
 
     @property
     def outline(self) -> Rows[Heading]:

@@ -14,6 +14,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from octavo.tui.widgets.said import Said
 from octavo.tui.widgets.writing import Line
 
 
@@ -82,7 +83,7 @@ class FilterLine(Widget):
     def compose(self) -> ComposeResult:
         yield Static(Content("/"), classes="filter--sign")
         yield self._input
-        yield Static(classes="filter--count")
+        yield Said(classes="filter--count")
 
     def open(self, focus: bool = True) -> None:
         """Show the line, to type in it."""
@@ -115,7 +116,7 @@ class FilterLine(Widget):
         room = self.size.width - 3 - cell_len(self._input.value) - 1 - 2
         short = self._matches.removesuffix(" match")
         said = next((each for each in (self._matches, short, short.replace(" of ", "/")) if len(each) <= room), "")
-        for count in self.query(".filter--count").results(Static):
+        for count in self.query(".filter--count").results(Said):
             count.update(Content(said))
             count.display = bool(said)
 

@@ -35,15 +35,27 @@ class KeyBar(Widget):
     def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(name=name, id=id, classes=classes)
         self._places: list[tuple[int, int, Command]] = []
+        self._shown: list[Command] = []
+        self._is_told = False
+        """That keys may be others since they were shown."""
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, lambda _: self._bindings_changed())
 
     def _bindings_changed(self) -> None:
-        self.refresh()
+        self._is_told = True
+        self.check_idle()
+
+    def on_idle(self) -> None:
+        # Told several times with each key, and most of them leave the keys as they were. What is on show is whole: a screen
+        # that is being made or taken down cannot be asked.
+        if self._is_told and self.is_attached and not self.screen._pruning:
+            self._is_told = False
+            if not self._shown or not self.screen.is_current or key_bar(self.screen) != self._shown:
+                self.refresh()
 
     def render(self) -> RenderResult:
-        commands = key_bar(self.screen)
+        commands = self._shown = key_bar(self.screen)
         help_key = next((command for command in commands if command.id == _HELP), None)
         others = [command for command in commands if command.id != _HELP]
         ending = self._label([help_key]) if help_key else Content("")

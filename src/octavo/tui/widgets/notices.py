@@ -149,8 +149,8 @@ class Notices(Widget):
             self._ticking.stop()
             self._ticking = None
         if notices:
-            self.refresh(layout=True)
             self._place()
+            self.refresh(layout=self._own() != self.content_size)
 
     def on_resize(self) -> None:
         self._place()  # what stands beside it may have had no size yet when the words came
@@ -159,10 +159,7 @@ class Notices(Widget):
         """Stand at the lower right, or the upper right when that hides less of the focused row and of the dialog."""
         if not self.is_attached:
             return  # the screen was left meanwhile
-        screen = self.screen.size
-        # Reckoned, not measured: it would be seen where it is not to stand until it is laid out.
-        width = self.get_content_width(screen, screen)
-        own = Size(width, self.get_content_height(screen, screen, width)) + self.gutter.totals
+        screen, own = self.screen.size, self._own() + self.gutter.totals
         x = max(0, screen.width - own.width - 1)
         below = max(0, screen.height - own.height - self._bottom)
         kept = [getattr(self.screen.focused, "cursor_region", Region())]
@@ -173,6 +170,12 @@ class Notices(Widget):
             return sum(Region(x, y, own.width, own.height).intersection(each).area for each in kept if each)
 
         self.styles.offset = (x, self._top if hidden(self._top) < hidden(below) else below)
+
+    def _own(self) -> Size:
+        """How large its words are. Reckoned, not measured: it would be seen where it is not to stand until it is laid out."""
+        screen = self.screen.size
+        width = self.get_content_width(screen, screen)
+        return Size(width, self.get_content_height(screen, screen, width))
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
         return max((line.cell_length for line in self._lines(max(20, int(viewport.width * 0.7) - 2))), default=0)

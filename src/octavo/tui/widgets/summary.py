@@ -9,7 +9,6 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.timer import Timer
-from textual.widgets import Static
 
 from octavo.api import content, reviews
 from octavo.api.change_requests import ChangeRequest
@@ -21,6 +20,7 @@ from octavo.tui.ages import long_age, plural
 from octavo.tui.review.checks import name, sign
 from octavo.tui.review.standing import Fact, Standing
 from octavo.tui.triage import words_of
+from octavo.tui.widgets.said import Said
 
 if TYPE_CHECKING:
     from octavo.tui.screen import View
@@ -53,7 +53,7 @@ class Summary(VerticalScroll, can_focus=False):
         self._timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        yield Static()
+        yield Said()
 
     @property
     def view(self) -> View:
@@ -112,7 +112,7 @@ class Summary(VerticalScroll, can_focus=False):
         return True
 
     def _draw(self) -> None:
-        self.query_one(Static).update(self._content())
+        self.query_one(Said).update(self._content())
 
     def _content(self) -> Content:
         about = self._about

@@ -8,9 +8,10 @@ from textual.widgets import Input, TextArea
 
 from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
+from octavo.tui.scrolling import GrowsWithin
 
 
-class Line(Input):
+class Line(Input, GrowsWithin):
     """One line to write in."""
 
     DEFAULT_CSS = """

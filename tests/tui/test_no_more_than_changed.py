@@ -1,0 +1,112 @@
+"""Laid out and painted is what changed, and nothing that cannot be seen."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult, RenderResult
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen, Screen
+from textual.widgets import Static
+
+from octavo.tui.covering import Covering
+from octavo.tui.widgets.keybar import KeyBar
+from octavo.tui.widgets.rows import Row, Rows
+from octavo.tui.widgets.said import Said
+from tests.tui.widgets.scratch import Scratch, at_rest, shown, until
+
+
+class Shows(Screen[None]):
+    """A screen that says something."""
+
+    def compose(self) -> ComposeResult:
+        yield Static("below", id="said")
+
+
+class Seen(Covering[None], Scratch):
+    """An app of screens over one another."""
+
+
+async def test_a_screen_that_is_covered_is_at_rest_until_it_is_shown_again() -> None:
+    app = Seen()
+    async with app.run_test(size=(30, 5)):
+        below, above = Shows(), Shows()
+        await app.push_screen(below)
+        await at_rest(app)
+        painted: list[Screen[object]] = []
+        below.screen_layout_refresh_signal.subscribe(app, painted.append)
+        await app.push_screen(above)
+        below.query_one("#said", Static).update("one\ntwo\nthree")
+        await at_rest(app)
+        assert not painted
+        assert not below.is_current
+        above.dismiss()
+        await at_rest(app)
+        assert shown(app) == "one\ntwo\nthree\n"
+
+
+async def test_what_changes_below_a_dialog_is_laid_out_and_painted() -> None:
+    app = Seen()
+    async with app.run_test(size=(30, 5)) as pilot:
+        below, dialog = Shows(), ModalScreen[None]()
+        await app.push_screen(below)
+        await app.push_screen(dialog)
+        said = below.query_one("#said", Static)
+        said.update("one\ntwo\nthree")
+        await until(pilot, lambda: said.size.height == 3)
+        await (
+            pilot.pause()
+        )  # which has the dialog painted: it is asked for only then, since it is kept as it was painted
+        assert shown(app) == "one\ntwo\nthree\n"
+
+
+class Counting(KeyBar):
+    """How often it was drawn."""
+
+    drawn = 0
+
+    def render(self) -> RenderResult:
+        self.drawn += 1
+        return super().render()
+
+
+class Keys(Scratch):
+    """An app with one key, which may be dim."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("a", "act", "Act", tooltip="Act", id="keys.act")]
+    is_dim = False
+
+    def action_act(self) -> None: ...
+
+    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
+        return "Not now." if action == "act" and self.is_dim else None
+
+
+async def test_all_is_laid_out_only_when_something_takes_other_room_and_keys_are_drawn_when_they_are_others() -> None:
+    said, bar = Said("what there is"), Counting()
+    listed: Rows[int] = Rows(lambda number: Row(text=f"row {number}"), key=lambda number: number)
+    app = Keys(said, listed, bar)
+    async with app.run_test(size=(40, 8)):
+        listed.show([1])
+        said.update("one of two")
+        await at_rest(app)
+        laid_out: list[Screen[object]] = []
+        app.screen.screen_layout_refresh_signal.subscribe(app, laid_out.append)
+        drawn = bar.drawn
+        listed.show([1, 2, 3])
+        said.update("two of two")
+        app.screen.refresh_bindings()
+        await at_rest(app)
+        assert shown(app).splitlines()[0] == "two of two"
+        assert "row 3" in shown(app)
+        assert not laid_out
+        assert bar.drawn == drawn
+        app.is_dim = True
+        app.screen.refresh_bindings()
+        said.update("two\nlines")
+        listed.show(range(20))
+        await at_rest(app)
+        assert shown(app).splitlines()[1] == "lines"
+        assert bar.drawn > drawn
+        assert listed.show_vertical_scrollbar, "there are more than fit: the bar takes its room"
+        assert laid_out
