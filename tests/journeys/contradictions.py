@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from octavo.api import comments
 from octavo.api.operation import ListPage, Operation
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.safety import line
@@ -12,10 +13,12 @@ from octavo.api.wire import encode
 from octavo.tui.frame import StatusBar
 from octavo.tui.screen import View
 from octavo.tui.screens.changes import ChangesScreen
+from octavo.tui.screens.comments import CommentsScreen
 from octavo.tui.screens.files import FilesScreen
 from octavo.tui.screens.home import HomeScreen
 from octavo.tui.screens.search import SearchScreen
 from octavo.tui.widgets.rows import Rows
+from octavo.tui.widgets.sections import Sections
 from octavo.tui.widgets.surface import Surface
 from tests.journeys.random_server import Answered, RandomServer
 from tests.journeys.stage import Run
@@ -50,6 +53,8 @@ def contradictions(run: Run, server: RandomServer) -> Iterator[str]:
             ops = [op for slot in slots if (op := screen.following.op(slot)) is not None]
             if (lost or (ops and all(failed(server, op) for op in ops))) and surface.empty in shown(run, surface):
                 yield f"{view} {selector}: {surface.empty}"
+    if isinstance(screen, CommentsScreen):
+        yield from _of_threads(run, screen)
     for rows, op in _whole(screen):
         if rows.is_on_screen and rows.region.height > 3 and not rows.query_text:
             yield from (f"{type(screen).__name__} #{rows.id}: {each}" for each in _of_list(run, server, rows, op))
@@ -133,6 +138,22 @@ def _of_search(run: Run, screen: SearchScreen) -> Iterator[str]:
             yield f"search shows nothing of {len(found)} pages"
         if (value.unreadable or value.next) and f"Nothing holds “{screen.words[:60]}”." in run.text:
             yield "search says that nothing was found, and parts of the answer are left out"
+
+
+def _of_threads(run: Run, screen: CommentsScreen) -> Iterator[str]:
+    live, held = run.app.session.live, run.app.session.outbox.entries
+    answers = [live.peek(op) for op in screen.following.ops() if isinstance(op, comments.List)]
+    if held or not answers or any(each.loading for each in answers):
+        return
+    threads = [each for answer in answers if answer.value is not None for each in answer.value.items]
+    counted = {each.key: each.count for each in screen.query_one(Sections).sections}
+    right = {"open": sum(each.is_open_thread for each in threads), "all": len(threads)}
+    right["resolved"] = sum(not each.is_open for each in threads)
+    wrong = {key: (counted[key], number) for key, number in right.items() if counted[key] != number}
+    if wrong:
+        yield f"comments are counted {wrong}"
+    if screen._there > len(answers) and not screen.rows.keys and "were asked" not in screen.rows.empty:
+        yield f"says {screen.rows.empty!r} of {len(answers)} of {screen._there} places"
 
 
 def _answers(server: RandomServer, op: Operation[Any]) -> list[Answered]:
