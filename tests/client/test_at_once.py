@@ -169,3 +169,27 @@ async def test_a_closed_client_gives_up_what_is_under_way(connect: Connect) -> N
     await settle()
     assert task.cancelled()
     assert gate.inside == 0
+
+
+@pytest.mark.parametrize("turns", range(6))
+async def test_a_closed_client_has_waited_until_what_it_gave_up_gave_back_what_it_had(
+    connect: Connect, turns: int
+) -> None:
+    given_back: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            given_back.append("the connection")
+
+    client = connect("http://octavo.local", transport=app)
+    task = asyncio.create_task(client(ME))
+    await settle()
+    task.cancel()  # who asked leaves, and a few turns later the client is closed: whoever gives back is told only once
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    await client.aclose()
+    assert given_back == ["the connection"]
