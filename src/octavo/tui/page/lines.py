@@ -134,9 +134,9 @@ def fit(pieces: Sequence[Piece], width: int, more: str = "…") -> list[Piece]:
     return out
 
 
-def panned(pieces: Sequence[Piece], start: int, width: int, more: str) -> list[Piece]:
+def panned(pieces: Sequence[Piece], start: int, width: int, more: str, *, at_edge: bool = False) -> list[Piece]:
     """The `width` cells in sight of a line that is moved to the left by `start`: it is cut at words, with a sign at each end
-    beyond which there is more."""
+    beyond which there is more; `at_edge`: at the very right."""
     end, whole = start + width, width_of(pieces)
     before, after = (_says(cut(pieces, *edge)) for edge in ((0, start), (end, whole)))
     low, high = start + before, end - after
@@ -153,6 +153,8 @@ def panned(pieces: Sequence[Piece], start: int, width: int, more: str) -> list[P
     # Only where a word goes on the sign stands right at it.
     gap = " " if after and last < len(text) else ""
     left = [Piece(more + " " * cells(text[:first]), PLAIN, None, True)] if before else []
+    if at_edge:
+        gap = " " * (width - width_of([*left, *kept]) - cells(more))
     return [*left, *kept, *([Piece(gap + more, PLAIN, None, True)] if after else [])]
 
 

@@ -218,7 +218,8 @@ def _longest(texts: Sequence[str], natural: int) -> tuple[int, int]:
             for each in text.split() if text.isascii() else re.split(_BETWEEN_WORDS, text):
                 if len(each) > part:
                     word = max(word, cells(each))
-                    part = max(part, *[min(cells(inner), _LONG_WORD) for inner in _WITHIN_WORDS.split(each)])
+                    *signed, last = _WITHIN_WORDS.split(each)
+                    part = max(part, min(cells(last), _LONG_WORD), *[min(cells(e) + 1, _LONG_WORD) for e in signed])
     return min(natural, part), min(natural, word)
 
 
@@ -267,7 +268,7 @@ def table(setting: Setting, block: Block, width: int) -> list[Line]:
 
     def shown(row: list[list[Piece]]) -> list[list[Piece]]:
         lines = row_lines(row, set_table)
-        return [[blank, *(panned(line, pan, full - 1, glyphs.more) if over else line)] for line in lines]
+        return [[blank, *(panned(line, pan, full - 1, glyphs.more, at_edge=True) if over else line)] for line in lines]
 
     out = [Line(line, block) for row in set_table.head for line in shown(row)]
     if set_table.head and (cut_at is None or cut_at.is_first):
