@@ -434,3 +434,14 @@ async def test_when_many_rows_go_at_once_the_cursor_is_on_the_next_that_is_left(
         assert at(listed) == 4, "nothing is left below"
         listed.show(things(30))
         assert at(listed) == 4
+
+
+async def test_a_list_one_cell_wide_says_what_it_says_beside_its_scroll_bar_or_without() -> None:
+    words = "The server sent it in a form that nobody here knows of, and does so again and again."
+    empty = Rows(row, key=lambda thing: thing.number, empty=words)
+    app = Scratch(empty)
+    async with app.run_test(size=(40, 20)) as pilot:
+        for width, height in ((1, 6), (2, 6), (1, 1), (3, 9), (40, 20)):
+            await pilot.resize_terminal(width, height)
+            await at_rest(app)
+        assert "The server sent" in shown(app)

@@ -350,4 +350,6 @@ class Surface(Scrolling, inherit_bindings=False):
         return self._wrapped(lines)
 
     def _wrapped(self, lines: list[Content]) -> list[Content]:
-        return wrapped(lines, self.scrollable_content_region.width)
+        # Beside a scroll bar there may be no cell left. Not to wrap for that would take the bar away, and bring it back.
+        width = self.scrollable_content_region.width
+        return wrapped(lines, max(1, width) if self.outer_size.width else 0)
