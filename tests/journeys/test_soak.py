@@ -56,6 +56,7 @@ class Soak:
                 self._opened.note()
             if self._acts % 50 == 0:
                 run.gate.passed.clear()  # of the stage: the app keeps no requests
+                del self.done[:-200]
                 run.clock.forward(seconds=10)
                 run.app.session.outbox.resume()
                 await run.settle()
