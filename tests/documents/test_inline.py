@@ -154,3 +154,8 @@ def test_front_matter_is_read_and_not_shown() -> None:
 def test_rules_at_the_top_are_no_front_matter() -> None:
     document = parse("---\n\nWords without any colon\n\n---\n")
     assert "Words without any colon" in document.blocks[1].plain()
+
+
+def test_the_outline_has_no_marks_of_notes() -> None:
+    found = parse("# Page\n\n## Tides[^1] and winds\n\nBoth.\n\n[^1]: Of the sea.\n").headings
+    assert [heading.title for heading in found if heading.level == 2] == ["Tides and winds"]

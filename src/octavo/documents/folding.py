@@ -268,6 +268,8 @@ class Sealer:
         title = " ".join(words(draft.runs)[:_TITLE].split())
         draft.attrs["id"] = self._anchors.take(title, draft.attrs.get("id"))
         heading = Block("heading", draft.attrs, runs=draft.runs, lines=lines, key=key)
+        said = tuple(run for run in draft.runs if run.kind != "footnote" or run.attrs.get("inline"))
+        title = " ".join(words(said)[:_TITLE].split())  # the marks of notes say nothing where the notes are not
         self.headings.append(Heading(draft.attrs["level"], title, draft.attrs["id"], heading))
         return heading, digest
 

@@ -270,3 +270,15 @@ def test_a_table_of_any_shape_fits_and_loses_no_word() -> None:
             assert max(line.width for line in layout.lines) <= width
             rows += [stop[2] for stop in layout.block_lines if stop[2].kind == "row"]
     assert len(rows) == 9
+
+
+def test_no_word_of_a_head_is_broken_where_other_columns_can_be_narrower() -> None:
+    rows = (
+        "PORT | The HTTP port it runs on | Number | 3000",
+        "HARBOUR_FILE_SIZE_LIMIT | Maximum file size when uploading | String | `50mb`",
+        "IFRAME_ORIGINS | The allowed origins for iframe src embedding | String |",
+        "SHOW_COMMUNITY_NODES | Display nodes that are created by community | Boolean: `true` or `false` |",
+    )
+    lines = "\n".join(f"| {row} |" for row in ("Variable | Description | Type | Default", "-|-|-|-", *rows))
+    head = lay_out(parse(lines).blocks, 48, Look.plain()).lines[0].text.split()
+    assert head == ["Variable", "Description", "Type", "Default"]

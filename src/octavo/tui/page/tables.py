@@ -176,8 +176,8 @@ def fitted(
     widths = _shared(natural, hinted, held, room)
     for whole, longest, prose in _COMFORTS:
         kept = [
-            wide if wide <= whole else min(word, longest)
-            for wide, (_, word) in zip(widths, parts_and_words, strict=True)
+            wide if wide <= whole else min(max(part, word), longest)
+            for wide, (part, word) in zip(widths, parts_and_words, strict=True)
         ]
         if _over([max(low, min(wide, prose)) for wide, low in zip(widths, kept, strict=True)], room) <= 0:
             break
@@ -186,7 +186,8 @@ def fitted(
     widths = _shared(widths, kept, held, room)
     if _over(widths, room) > 0:
         # Rather long words in two than a table to move, where that is enough.
-        tight = _shared(widths, [min(width, NARROW) for width in widths], held, room)
+        words = [word if word <= NARROW + 2 else NARROW for _, word in parts_and_words]
+        tight = _shared(widths, [min(width, word) for width, word in zip(widths, words, strict=True)], held, room)
         widths = tight if _over(tight, room) <= 0 else widths
     return Grid(head, body, aligns, widths)
 
@@ -212,11 +213,12 @@ def _longest(texts: Sequence[str], natural: int) -> tuple[int, int]:
     """The longest part of the words of a column that is not broken, within reason, and its longest word: in cells."""
     if natural <= NARROW:
         return natural, natural
-    part = word = least = NARROW if natural > _SHORT else _NARROWEST
+    part = NARROW if natural > _SHORT else _NARROWEST
+    word = _NARROWEST
     for text in texts:
-        if len(text) > least:
+        if len(text) > _NARROWEST:
             for each in text.split() if text.isascii() else re.split(_BETWEEN_WORDS, text):
-                if len(each) > part:
+                if len(each) > word:
                     word = max(word, cells(each))
                     *signed, last = _WITHIN_WORDS.split(each)
                     part = max(part, min(cells(last), _LONG_WORD), *[min(cells(e) + 1, _LONG_WORD) for e in signed])
