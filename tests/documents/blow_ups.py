@@ -15,6 +15,7 @@ BLOW_UPS: dict[str, Callable[[int], str]] = {
     "quotes within quotes": lambda n: ">" * n + " a",
     "lists within lists": lambda n: "".join("  " * (i % 50) + "* a\n" for i in range(n)),
     "brackets": lambda n: "[" * n,
+    "escaped brackets": lambda n: "\\[a " * n,
     "images": lambda n: "![" * n,
     "half links": lambda n: "[a](b " * n,
     "stars": lambda n: "**a _b " * n,

@@ -41,3 +41,11 @@ def test_every_kind_of_run_is_made() -> None:
     assert {kind: set(attrs) for kind, attrs in RUNS.items()} == {
         kind: _names(attrs) for kind, (_, attrs) in _rows("run").items()
     }
+
+
+def test_all_in_a_block_is_met_once_however_deep_it_stands() -> None:
+    deep = model.Block("paragraph", text="deep")
+    for level in range(5000):
+        deep = model.Block("quote", children=(model.Block("paragraph", text=f"{level}"), deep))
+    assert [block.kind for block in deep.walk()].count("quote") == 5000
+    assert deep.plain().split("\n") == [*map(str, reversed(range(5000))), "deep"]

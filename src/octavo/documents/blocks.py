@@ -136,15 +136,15 @@ class Block(NamedTuple):
 
     def plain(self) -> str:
         """The words of the block and those in it, a line for each leaf."""
-        parts = [own] if (own := self.text or words(self.runs)) else []
-        parts += [below for child in self.children if (below := child.plain())]
-        return "\n".join(parts)
+        return "\n".join([own for block in self.walk() if (own := block.text or words(block.runs))])
 
     def walk(self) -> Iterator[Block]:
         """The block and all in it, in the order of the source."""
-        yield self
-        for child in self.children:
-            yield from child.walk()
+        left = [self]  # each block is met once: a generator in each would hand what is deep up through all of them
+        while left:
+            block = left.pop()
+            yield block
+            left += block.children[::-1]
 
 
 class Diagnostic(NamedTuple):

@@ -32,11 +32,13 @@ _LINES = 200
 
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 _FORMULA_END = re.compile(r"\$\$[ \t]*$", re.MULTILINE)
-_DEFINITION = re.compile(r"\[((?:[^\[\]\\]++|\\.)++)\]:")
+_DEFINITION = re.compile(r"\\.|\[((?:[^\[\]\\]++|\\.)++)\]:")
+"""What is behind a backslash comes first: it begins nothing. To look from each of a thousand such brackets for the end of a
+label that has none takes for ever."""
 _BEFORE_DEFINITION = re.compile(r"(?:^|\n)[ \t>*+\-\d.)]*$")
 _LOOKED_BACK = 100
 """Characters before a definition that are looked at: what goes on further may stand before one."""
-_LABEL = re.compile(r"\[((?:[^\[\]\\]++|\\.)++)\]")
+_LABEL = re.compile(r"\\.|\[((?:[^\[\]\\]++|\\.)++)\]")
 _LINE_BEGINS = re.compile(r"\n[ \t>]*")
 
 
@@ -250,7 +252,7 @@ class Chunks:
     def _is_told_after(self, end: int, token: Token) -> bool:
         """Whether what words of `token` lead to may be said after a place in the source."""
         labels = _LABEL.findall(token.content) if "[" in token.content else ()
-        return any(self._definitions.get(_name(label), -1) > end for label in labels)
+        return any(self._definitions.get(_name(label), -1) > end for label in labels if label)
 
     def _read_definitions(self, at: int, line: int) -> None:
         """Read on for what is defined further down."""
@@ -347,7 +349,7 @@ class Chunks:
 def _definitions(source: str) -> Iterator[tuple[str, int]]:
     for match in _DEFINITION.finditer(source):
         breathe()
-        if _BEFORE_DEFINITION.search(source[max(0, match.start() - _LOOKED_BACK) : match.start()]):
+        if match[1] and _BEFORE_DEFINITION.search(source[max(0, match.start() - _LOOKED_BACK) : match.start()]):
             yield _name(match[1]), match.end()
 
 

@@ -57,3 +57,10 @@ def test_a_block_is_known_by_its_key_in_the_source_too() -> None:
         ("p", "two\nthree", "paragraph"),
         ("source-3", "\nfour", None),
     ]
+
+
+def test_the_source_of_a_page_of_very_many_blocks_is_cut_into_no_more_than_is_made_at_once() -> None:
+    blocks = [Block("divider", lines=(at, at + 1), key=f"{at}") for at in range(0, 80_000, 2)]
+    found = source_blocks("---\n\n" * 40_000, blocks, blocks[777])
+    assert len(found) < 2_200
+    assert [block.lines[0] for block in found if block.key == "1554"] == [1554]

@@ -68,8 +68,12 @@ class Marked(Completing):
 
     def action_heading(self, step: int) -> None:
         def may_have(unit: int) -> bool:
-            block = self.galley.units[unit].part or self.galley.units[unit].block
-            return block.kind == "heading" or any(each.kind == "heading" for each in block.walk())
+            block = units[unit].part or units[unit].block
+            return block.kind == "heading" or (
+                bool(block.children) and any(each.kind == "heading" for each in block.walk())
+            )
+
+        units = self.galley.units
 
         if (found := self._next_stop(step, lambda stop: stop[3].kind == "heading", may_have)) is not None:
             self.put_cursor(found, bring="top")

@@ -12,6 +12,8 @@ _PIECE, _LONGEST = 2_000, 8_000
 """Characters of a source that are set at a time, and of one line of it."""
 _MOST_EDGES = 4_000
 """Blocks of so many begin or end a unit of the source."""
+_FEW_LINES, _STRETCH = 40, 2_000
+"""More lines than so many are counted in stretches of so many characters: to find each takes a tenth of a second in all."""
 
 
 class LinkFollowed(Message):
@@ -41,15 +43,16 @@ def source_blocks(source: str, blocks: Iterable[Block] = (), of: Block | None = 
     """The source of a page, cut into blocks of lines; the longest lines are cut too. A cursor can be on those of `blocks`
     and of `of`, one of them or within one: they have their keys, as far as they are in one piece."""
     out: list[Block] = []
-    tops = {block.lines[0]: block for block in blocks if block.lines[0] < block.lines[1]}
+    every = [*blocks]
+    thin = 2 * len(every) // _MOST_EDGES + 1  # one block after the other may be too little to be a unit of its own
+    tops = {block.lines[0]: block for block in every[::thin] if block.lines[0] < block.lines[1]}
     owners = [*tops.values(), *([of] if of is not None else [])]
     begin = {block.lines[0]: block for block in owners}
     top: Block | None = None
     known: set[str] = set()
-    edges = sorted({edge for block in owners for edge in block.lines})
-    if len(edges) > _MOST_EDGES:  # one block after the other is then too little to be a unit of its own
-        own = of.lines if of is not None else ()
-        edges = sorted({*sorted(tops)[:: len(tops) // _MOST_EDGES + 1], *own})
+    edges = sorted({*tops, *(of.lines if of is not None else ())})
+    if thin == 1:
+        edges = sorted({*edges, *(block.lines[1] for block in owners)})
     for text, first, last in _pieces(source, edges):
         top, owner = tops.get(first, top), begin.get(first)
         if owner is None and top is not None and first < top.lines[1]:
@@ -70,10 +73,7 @@ def _pieces(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int, int]]
     for edge in (*edges, None):
         end = len(source)
         if edge is not None:
-            end = start - 1
-            for _ in range(edge - line):
-                if (end := source.find("\n", end + 1)) < 0:
-                    break  # it is no line of this source
+            end = _end_of_line(source, start, edge - line)
         if end < start:
             continue
         while end - start > _PIECE:
@@ -91,6 +91,21 @@ def _pieces(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int, int]]
         last = line + text.count("\n") + 1
         yield text, line, last
         start, line = end + 1, last
+
+
+def _end_of_line(source: str, start: int, lines: int) -> int:
+    """Where the last of so many lines ends, the first of which begins at `start`. Before it when it is no line of this
+    source."""
+    while lines > _FEW_LINES and start < len(source):
+        here = source.count("\n", start, start + _STRETCH)
+        if here >= lines:
+            break
+        lines, start = lines - here, start + _STRETCH
+    end = start - 1
+    for _ in range(lines):
+        if (end := source.find("\n", end + 1)) < 0:
+            break
+    return end
 
 
 def too_big(block: Block) -> list[Block] | None:

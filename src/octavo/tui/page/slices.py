@@ -191,7 +191,7 @@ def _rows(table: Block, most: float) -> Iterator[Block]:
 def leveled(table: Block) -> Block:
     """A table whose cells each take one row and one column: where one went over several, there are empty ones beside and
     below it."""
-    if not any("rowspan" in cell.attrs for row in table.children for cell in row.children):
+    if not any("rowspan" in cell.attrs for row in table.children for cell in row.children if cell.attrs):
         return table
     lines = zip(table.children, placed(table.children), strict=True)
     return table._replace(children=tuple(_made_of(row, map(_alone, line)) for row, line in lines))

@@ -16,7 +16,7 @@ from octavo.documents.blocks import Block, Column, words
 from octavo.tui.page.inline import inline, unbroken
 from octavo.tui.page.lines import Line, Piece, Spot, cells, fit, off_side, on, padded, panned, steady
 from octavo.tui.page.look import PLAIN, Look
-from octavo.tui.page.placing import MOST_COLUMNS, placed
+from octavo.tui.page.placing import MOST_COLUMNS, is_merged, placed
 from octavo.tui.page.setting import Setting
 from octavo.tui.page.slices import cut_of, leveled, shortened, weight, whole_of
 from octavo.tui.page.wrap import wrap_items
@@ -76,8 +76,9 @@ class Grid:
 
 def columns_of(block: Block) -> list[tuple[int, Column]]:
     """The columns that are shown, with their places in a row."""
-    given = list(block.attrs.get("columns") or ())
-    given += [Column()] * (max(map(len, placed(block.children)), default=0) - len(given))
+    given, rows = list(block.attrs.get("columns") or ()), block.children
+    wide = map(len, placed(rows)) if is_merged(rows) else (len(row.children) for row in rows)
+    given += [Column()] * (max(wide, default=0) - len(given))
     return [(index, column) for index, column in enumerate(given[:MOST_COLUMNS]) if not column.hidden]
 
 
@@ -314,22 +315,24 @@ def telling(block: Block) -> Block:
 
 
 def _telling(block: Block) -> Block:
-    by_column: list[list[tuple[int, int]]] = []
-    for place, row in enumerate(block.children):
-        for at, cell in enumerate(row.children[:MOST_COLUMNS]):
-            if at == len(by_column):
-                by_column.append([])
-            by_column[at].append((sum([len(run.text) for run in cell.runs]), place))
-    longest = [nlargest(_LONGEST_ROWS, lengths) for lengths in by_column]
+    by_column = zip_longest(*(map(_length, row.children[:MOST_COLUMNS]) for row in block.children), fillvalue=0)
+    last_first = range(len(block.children) - 1, -1, -1)
+    longest = [nlargest(_LONGEST_ROWS, last_first, key=lengths.__getitem__) for lengths in by_column]
     told: dict[int, Block] = {}
     left: float = _LETTERS
-    first = [places[0][1] for places in longest if places]
-    rest = [place for ranked in zip_longest(*longest) for _, place in filter(None, ranked)]
-    for place in (*first, *rest, *range(min(_FIRST_ROWS, len(block.children)))):
+    for place in (
+        *(place for ranked in zip(*longest, strict=True) for place in ranked),
+        *range(min(_FIRST_ROWS, len(block.children))),
+    ):
         if place not in told and (left > 0 or not told):
             told[place] = shortened(block.children[place])
             left -= weight(told[place], _LETTERS)
     return block._replace(children=tuple(told[place] for place in sorted(told)))
+
+
+def _length(cell: Block) -> int:
+    runs = cell.runs
+    return len(runs[0].text) if len(runs) == 1 else sum([len(run.text) for run in runs])
 
 
 def _wraps(row: list[list[Piece]], widths: list[int]) -> bool:

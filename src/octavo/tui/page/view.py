@@ -19,7 +19,7 @@ from octavo.tui.page.cutting import Cutting
 from octavo.tui.page.faults import written_in
 from octavo.tui.page.finding import Find, Finder
 from octavo.tui.page.galley import Anchor, Galley
-from octavo.tui.page.layout import Unit, guess, set_block, set_unit, units
+from octavo.tui.page.layout import Unit, guess, set_block, set_unit
 from octavo.tui.page.marked import MARK
 from octavo.tui.page.opening import Here
 from octavo.tui.page.page_parts import ThreadMarks, same_title, source_blocks
@@ -401,7 +401,7 @@ class PageView(Tabling, Arriving):
             return self.units_so_far()
         if self._source_cut is None:
             blocks = source_blocks(self.document.source, self.document.blocks, self._source_of)
-            self._source_cut = list(units(blocks))
+            self._source_cut = [Unit(block, rows=max(1, block.lines[1] - block.lines[0])) for block in blocks]
         return self._source_cut
 
     def wide_at(self, stop: Stop) -> Iterable[Block]:
