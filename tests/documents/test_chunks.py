@@ -22,6 +22,7 @@ APART = {
     "no definition in a table": f"[a]\n\n{FILLING}<table>\n\n<tr><td>\n\n[a]: /x\n\n</td></tr></table>\n",
     "footnotes": f"one[^2] two[^1] inline^[of a *kind*]\n\n[^1]: first\n\n{FILLING}more[^2] and [^3]\n\n[^2]: second\n\n"
     "    goes on\n\n[^unused]: never\n",
+    "a footnote in a footnote": f"a[^1] b[^2] c[^3]\n\n[^1]: * [^2]: in\n  * more\n\n{FILLING}> [^3]: > [^4]:",
     "footnotes of HTML": f'<p>a<a href="#user-content-fn-1">1</a></p>\n\n{FILLING}[^1]: said\n',
     "a list over blank lines": "* a\n\n" * 40 + "  within\n\n1. b\n\n" + FILLING,
     "code over blank lines": f"```\na\n\n\n{FILLING}```\n\n    indented\n\n    more\n\n{FILLING}",

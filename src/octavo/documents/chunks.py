@@ -334,15 +334,18 @@ class Chunks:
         return [place - start for place in self._formula_ends[low : high + 1]]
 
     def _without_notes(self, tokens: list[Token]) -> list[Token]:
-        """The tokens without the definitions of footnotes, which are kept for the end."""
+        """The tokens without the definitions of footnotes, which are kept for the end: one that stands in another after
+        all that is in it, for the plugin knows none within another."""
         if not any(token.type == "footnote_reference_open" for token in tokens):
             return tokens
         kept: list[Token] = []
-        depth = 0
+        begun: list[list[Token]] = []
         for token in tokens:
-            depth += token.type == "footnote_reference_open"
-            (self._notes if depth else kept).append(token)
-            depth -= token.type == "footnote_reference_close"
+            if token.type == "footnote_reference_open":
+                begun.append([])
+            (begun[-1] if begun else kept).append(token)
+            if token.type == "footnote_reference_close":
+                self._notes += begun.pop()
         return kept
 
 
