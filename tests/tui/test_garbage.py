@@ -172,6 +172,26 @@ async def test_what_goes_begins_nothing_any_more() -> None:
         assert begun == []
 
 
+class Looking(ModalScreen[None]):
+    """It looks for its part as soon as it is there, and is closed before."""
+
+    def compose(self) -> ComposeResult:
+        self.app.pop_screen()
+        self.remove()
+        yield Static("a part", id="part")
+
+    def on_mount(self) -> None:
+        assert self.query_one("#part").parent is self
+
+
+async def test_what_is_taken_down_before_it_is_there_does_not_look_for_its_parts() -> None:
+    app = App()
+    async with app.run_test() as pilot:
+        app.push_screen(Looking())
+        await pilot.pause()
+        assert len(app.screen_stack) == 1
+
+
 def test_a_painted_line_makes_its_caches_when_it_is_asked_for_them() -> None:
     line = Strip([Segment("ab"), Segment("cd")])
     assert line.crop(1, 3).text == "bc"

@@ -13,7 +13,9 @@ from typing import Any, cast
 from textual._compositor import Compositor
 from textual._styles_cache import StylesCache
 from textual.cache import FIFOCache
+from textual.events import Event, Mount
 from textual.geometry import Region
+from textual.message_pump import MessagePump
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -70,3 +72,12 @@ def _asked(strip: Strip, name: str) -> FIFOCache[Any, Any]:
 if set(Strip.__slots__) == {*_CACHES, "_segments", "_cell_length", "_render_cache", "_link_ids", "_cell_count"}:
     Strip.__init__ = _made  # type: ignore[method-assign, assignment]  # the same, but for the caches
     Strip.__getattr__ = _asked  # type: ignore[attr-defined]  # for what has a slot and is not there
+
+
+async def _heard(widget: Widget, event: Event) -> None:
+    """What is taken down before it is there has no parts to make ready."""
+    if not (isinstance(event, Mount) and widget._pruning):
+        await MessagePump.on_event(widget, event)
+
+
+Widget.on_event = _heard  # type: ignore[method-assign, assignment]  # of message pumps, which ask no such thing
