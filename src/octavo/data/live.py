@@ -32,7 +32,7 @@ __all__ = ["Live", "Send", "Snapshot"]
 
 T = TypeVar("T")
 
-KEPT = 80
+KEPT = 40
 """Answers nobody watches that stay in memory. All others are on the shelf, a few milliseconds away."""
 CONFIRMED = 200
 """Writes done that may still lie on top of an older answer."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 MOST = 200
 """How many places one can go back to."""
-MOST_HELD = 6
+MOST_HELD = 4
 """Screens that are kept as they were left. Of those one was on before, the view below them is shown."""
 
 

@@ -20,7 +20,7 @@ AT_ONCE = 2
 """Pages that are read and compared at once, besides the one that is wanted."""
 AHEAD = 60
 """Pages after the one on show that are compared before they are wanted."""
-MOST_TEXT = 6_000_000
+MOST_TEXT = 400_000
 """Characters of pages whose diffs are kept. Beyond them the diffs not looked at for longest are made again."""
 
 
