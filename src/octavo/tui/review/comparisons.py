@@ -20,8 +20,9 @@ AT_ONCE = 2
 """Pages that are read and compared at once, besides the one that is wanted."""
 AHEAD = 60
 """Pages after the one on show that are compared before they are wanted."""
-MOST_TEXT = 400_000
-"""Characters of pages whose diffs are kept. Beyond them the diffs not looked at for longest are made again."""
+MOST_TEXT = 100_000
+"""Characters of pages whose diffs are kept, some 10 MB. Beyond them no more is kept ahead, and the diffs not looked at for
+longest are made again."""
 
 
 @dataclass(frozen=True)
@@ -145,17 +146,21 @@ class Comparisons:
             self._text(sides.old, page, page.is_there_before), self._text(sides.new, page, page.is_there_after)
         )
         found = await asyncio.to_thread(compare, before, after)
-        self._kept[_name(page)] = found
+        if self._wanted or self._text_kept() + _length(found) <= MOST_TEXT:
+            self._kept[_name(page)] = found
         self.sizes[page.key] = found.diff.size
         self._measured[page.key] = _name(page)
         if markers(after):
             self.undecided.add(page.key)
         else:
             self.undecided.discard(page.key)
-        while len(self._kept) > 1 and sum(_length(each) for each in self._kept.values()) > MOST_TEXT:
+        while len(self._kept) > 1 and self._text_kept() > MOST_TEXT:
             self._kept.popitem(last=False)
         self._made(page.key)
         return found
+
+    def _text_kept(self) -> int:
+        return sum(map(_length, self._kept.values()))
 
     async def _text(self, at: ContentRef, page: ChangedPage, is_there: bool) -> str:
         assert page.page is not None
