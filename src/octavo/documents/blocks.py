@@ -146,6 +146,10 @@ class Block(NamedTuple):
             yield block
             left += block.children[::-1]
 
+    def has(self, key: str) -> bool:
+        """Whether it is the block called `key`, or has that in it."""
+        return self.key == key or any(block.key == key for block in self.walk())
+
 
 class Diagnostic(NamedTuple):
     """What the source has wrong, and the line it stands on, counted from 0."""

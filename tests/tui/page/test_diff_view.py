@@ -322,7 +322,8 @@ async def test_code_that_changed_has_the_colours_of_its_language_under_the_marks
             return [piece[:2] for unit in units for line in app.pane.galley.lines(unit) for piece in line.pieces]
 
         for _ in range(200):
-            if ("return", look.accent + look.add_line) in pieces():
+            both = ("return", look.accent + look.add_line), ("2", look.warning + look.add_line + look.add_word)
+            if all(each in pieces() for each in both):  # one block of code may have its colours before the other
                 break
             await pilot.pause(0.02)
         found = {text: style for text, style in pieces() if text.strip()}

@@ -12,16 +12,18 @@ import pytest
 from octavo.documents.blocks import Block
 from octavo.documents.merging.three_way import parts
 from octavo.documents.parse import Reading, parse
+from octavo.tui.page.change_context import Placed, Stretch, folded
 from octavo.tui.page.compared import compare
 from octavo.tui.page.contested import prepare
 from octavo.tui.page.cutting import Cutting
+from octavo.tui.page.diff_units import DiffUnit, Unfolding
 from octavo.tui.page.diff_view import DiffView
 from octavo.tui.page.finding import Finder
 from octavo.tui.page.galley import Galley
 from octavo.tui.page.layout import set_block, set_unit, units
 from octavo.tui.page.lines import Line
 from octavo.tui.page.look import Look
-from octavo.tui.page.setting import Folds, Setting
+from octavo.tui.page.setting import Folds, Setting, trail
 from octavo.tui.page.three_way import ThreeWay
 from octavo.tui.page.view import PageView
 from tests.benchmarks.huge_blocks import HUGE
@@ -150,6 +152,37 @@ async def test_the_diff_of_a_page_that_came_as_one_block_is_set_in_slices() -> N
             await pilot.pause()
         assert all(len(unit.lines) < 200 for unit in app.pane.changed.units)
         assert "item 0" in screen(app.pane)
+
+
+def _stretch(count: int) -> Stretch:
+    """Blocks that are the same on both sides, every seventh a heading."""
+    news = [Block("paragraph" if at % 7 else "heading", text=f"{at}", key=f"{at}") for at in range(count)]
+    firsts = [first for at in range(0, count, 7) for first in (at, at + 1)]
+    places: list[tuple[str, ...]] = [() if first % 7 == 0 else (f"under {first - 1}",) for first in firsts]
+    return Stretch(news, news, (), (), None, firsts, places)
+
+
+def test_of_what_did_not_change_only_what_may_be_shown_is_made_into_units() -> None:
+    stretch, change = _stretch(20_000), Placed(DiffUnit("note", Block("note", key="n"), change=0))
+    unfolding = Unfolding()
+    assert len(list(stretch.shown(unfolding))) < 10
+    for step in range(len(Unfolding.STEPS)):
+        for opened in ({"gone"}, {"4", "5", "9"}, {"11", "13", "30"}):
+            unfolding.step, unfolding.opened = step, opened
+            for count in (1, 2, 5, 6, 23, 45):
+                stretch = _stretch(count)
+                one_by_one = [stretch.placed(at) for at in range(count)]
+                assert folded([change, stretch, change], unfolding) == folded([change, *one_by_one, change], unfolding)
+                assert folded([stretch, change], unfolding) == folded([*one_by_one, change], unfolding)
+
+
+def test_the_way_down_to_a_block_is_found_however_deep_it_stands() -> None:
+    deep = Block("paragraph", key="deep")
+    for level in range(5000):
+        deep = Block("quote", children=(Block("paragraph", key="beside"), deep), key=f"{level}")
+    assert [each.key for each in trail(deep, "deep")] == [*map(str, reversed(range(5000))), "deep"]
+    assert trail(deep, "nowhere") == []
+    assert deep.has("deep")
 
 
 async def test_of_a_huge_conflict_so_much_is_shown_as_is_set_at_a_time_and_where_the_rest_is() -> None:

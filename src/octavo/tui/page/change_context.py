@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from octavo.documents.blocks import Block, words
 from octavo.tui.page.diff_units import DiffUnit, Unfolding, cut
@@ -21,8 +22,7 @@ _NAMES = {"expandable": "expandable section", "openapi": "interface", "quote": "
 _PARTS = {"list": "item", "table": "row", "stepper": "step", "tabs": "tab", "updates": "update"}
 
 
-@dataclass(frozen=True)
-class Placed:
+class Placed(NamedTuple):
     """A unit, and the names of where it lies, outermost first. What is the same on both sides may be folded."""
 
     unit: DiffUnit
@@ -32,6 +32,48 @@ class Placed:
     is_same: bool = False
     is_held: bool = False
     """It has a thread: it is shown in any case."""
+
+
+class Stretch(NamedTuple):
+    """Blocks that stand one below the other and are the same on both sides. Units are made of those that are shown: a page
+    has tens of thousands of the others."""
+
+    olds: Sequence[Block]
+    news: Sequence[Block]
+    within: tuple[Block, ...]
+    was_within: tuple[Block, ...]
+    container: Block | None
+    firsts: Sequence[int]
+    """The first blocks that have another place than those before, and below which names."""
+    places: Sequence[tuple[str, ...]]
+
+    def placed(self, at: int) -> Placed:
+        """One of them as a unit."""
+        unit = DiffUnit("block", self.news[at], self.olds[at], None, self.within, self.was_within)
+        return Placed(unit, self.places[bisect_right(self.firsts, at) - 1], self.container, True)
+
+    def shown(self, unfolding: Unfolding) -> Iterator[Placed | Hidden]:
+        """Those that may be shown, and those that are folded whatever stands around them."""
+        count, edge = len(self.news), unfolding.around + 2  # what stands at a fold says whether it is worth one
+        wanted: Iterable[int] = range(count)
+        if 2 * edge < count:
+            opened = unfolding.opened and (at for at, new in enumerate(self.news) if new.key in unfolding.opened)
+            wanted = sorted({*range(edge), *(opened or ()), *range(count - edge, count)})
+        at = 0
+        for each in wanted:
+            if each - at > 2:
+                yield Hidden(self.news[at:each], self.within)
+                at = each
+            while at <= each:
+                yield self.placed(at)
+                at += 1
+
+
+class Hidden(NamedTuple):
+    """Blocks that are folded."""
+
+    blocks: Sequence[Block]
+    within: tuple[Block, ...]
 
 
 def name_of(block: Block) -> str:
@@ -51,15 +93,18 @@ def naming(block: Block) -> Block | None:
     return block.children[0] if block.children and block.children[0].kind == "heading" else None
 
 
-def folded(placed: Sequence[Placed], unfolding: Unfolding, title: str = "") -> list[DiffUnit]:
+def folded(given: Iterable[Placed | Stretch], unfolding: Unfolding, title: str = "") -> list[DiffUnit]:
     """The units that are shown of a page called `title`. What is folded is in one line, which says where one is below
     it; where nothing is, a line says when one gets into something or out of it."""
+    placed: list[Placed | Hidden] = []
+    for some in given:
+        placed += [some] if isinstance(some, Placed) else some.shown(unfolding)
     kept = _kept(placed, unfolding)
     out: list[DiffUnit] = []
-    hidden: list[Placed] = []
+    hidden: list[Placed | Hidden] = []
     container: Block | None = None
     for each, clip in zip(placed, kept, strict=True):
-        if clip is None:
+        if clip is None or isinstance(each, Hidden):
             hidden.append(each)
             continue
         is_named = not hidden and each.unit.is_frame  # it says itself what follows
@@ -72,16 +117,19 @@ def folded(placed: Sequence[Placed], unfolding: Unfolding, title: str = "") -> l
             out.append(each.unit)
             continue
         pieces = cut(each.unit)
-        out += pieces if not clip else [replace(each.unit, block=pieces[0 if clip > 0 else -1].block, clip=clip)]
+        out += pieces if not clip else [each.unit._replace(block=pieces[0 if clip > 0 else -1].block, clip=clip)]
     return out + (_fold(hidden, ()) if hidden else [])
 
 
-def _kept(placed: Sequence[Placed], unfolding: Unfolding) -> list[int | None]:
+def _kept(placed: Sequence[Placed | Hidden], unfolding: Unfolding) -> list[int | None]:
     """For each unit how it is clipped; None for what is folded."""
     around, is_brief = unfolding.around, unfolding.is_brief
     after, before = _distances(placed), [*reversed(_distances(placed[::-1]))]
     out: list[int | None] = []
     for each, since, until in zip(placed, after, before, strict=True):
+        if isinstance(each, Hidden):
+            out.append(None)
+            continue
         block = each.unit.block
         if not each.is_same or each.is_held or (block is not None and block.key in unfolding.opened):
             out.append(0)
@@ -94,12 +142,14 @@ def _kept(placed: Sequence[Placed], unfolding: Unfolding) -> list[int | None]:
     return _without_short_folds(placed, out) if around else out
 
 
-def _distances(placed: Iterable[Placed]) -> list[int]:
+def _distances(placed: Iterable[Placed | Hidden]) -> list[int]:
     """How many blocks after the last change each is; a very great number before the first."""
     out: list[int] = []
     since = 1 << 30
     for each in placed:
-        if each.is_same:
+        if isinstance(each, Hidden):
+            since += len(each.blocks)
+        elif each.is_same:
             since += 1
         elif each.unit.change >= 0 and each.unit.kind != "setting":
             since = 0
@@ -107,12 +157,12 @@ def _distances(placed: Iterable[Placed]) -> list[int]:
     return out
 
 
-def _without_short_folds(placed: Sequence[Placed], kept: list[int | None]) -> list[int | None]:
+def _without_short_folds(placed: Sequence[Placed | Hidden], kept: list[int | None]) -> list[int | None]:
     """No fold hides only one block that takes no more room than the fold."""
     out = list(kept)
     for at, each in enumerate(placed):
         alone = kept[at] is None and None not in (kept[at - 1] if at else 0, kept[at + 1] if at + 1 < len(kept) else 0)
-        if alone and _is_read(each.unit.block):
+        if alone and isinstance(each, Placed) and _is_read(each.unit.block):
             out[at] = _CLIP
     return out
 
@@ -121,10 +171,17 @@ def _is_read(block: Block | None) -> bool:
     return block is not None and block.kind in _READ
 
 
-def _fold(hidden: Sequence[Placed], place: tuple[str, ...]) -> list[DiffUnit]:
+def _fold(hidden: Sequence[Placed | Hidden], place: tuple[str, ...]) -> list[DiffUnit]:
     """The line that hides something, and says where what is below it lies."""
-    blocks = tuple(each.unit.block for each in hidden if each.unit.block is not None)
-    parts = {_PARTS.get(each.unit.within[-1].kind, "block") if each.unit.within else "block" for each in hidden}
+    blocks: list[Block] = []
+    parts: set[str] = set()
+    for each in hidden:
+        within = each.within if isinstance(each, Hidden) else each.unit.within
+        parts.add(_PARTS.get(within[-1].kind, "block") if within else "block")
+        if isinstance(each, Hidden):
+            blocks += each.blocks
+        elif each.unit.block is not None:
+            blocks.append(each.unit.block)
     part = parts.pop() if len(parts) == 1 else "block"
     text = f"{len(blocks)} {part if len(blocks) == 1 else part + 's'} unchanged"
-    return [DiffUnit("fold", Block("fold", key=f"fold {blocks[0].key}"), text=text, place=place, hidden=blocks)]
+    return [DiffUnit("fold", Block("fold", key=f"fold {blocks[0].key}"), text=text, place=place, hidden=tuple(blocks))]

@@ -28,6 +28,10 @@ from octavo.tui.page.wrap import wrap
 
 def guess(unit: DiffUnit) -> int:
     """About how many lines a unit takes, without setting it."""
+    if unit.kind == "block" and unit.block is not None:
+        first, end = unit.block.lines
+        was = unit.old.lines if unit.old is not None else (0, 0)
+        return max(1, end - first, was[1] - was[0]) + 1
     if unit.kind in ("fold", "label", "note", "setting"):
         return 2
     if unit.kind in ("lines", "threads"):

@@ -10,7 +10,7 @@ from itertools import groupby
 from octavo.documents.blocks import Block, Document, words
 from octavo.documents.changes import Added, Changed, Diff, Entry, Inside, Moved, Removed, Restructured, Same, Size
 from octavo.documents.source_diff import Hunk
-from octavo.tui.page.change_context import PLAIN_FRAMES, Placed, folded, name_of, naming
+from octavo.tui.page.change_context import PLAIN_FRAMES, Placed, Stretch, folded, name_of, naming
 from octavo.tui.page.compared import Compared
 from octavo.tui.page.diff_units import Changes, DiffUnit, Unfolding, cut, source_units
 from octavo.tui.page.slices import is_long
@@ -132,7 +132,8 @@ def _goes_on(move: Moved, following: Moved) -> bool:
 class _Level:
     """What is being written lies in it."""
 
-    name: str = ""
+    above: tuple[str, ...] = ()
+    """The names of what is around it, outermost first, and its own."""
     named: Block | None = None
     """The innermost container that has a name."""
     called_by: Block | None = None
@@ -142,6 +143,11 @@ class _Level:
     """What it lies in on either side, outermost first, as far as that is shown around it."""
     heading: str = ""
     """The last heading that was met in it."""
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """Where what comes next in it lies."""
+        return (*self.above, self.heading) if self.heading else self.above
 
 
 class _Writer:
@@ -157,7 +163,7 @@ class _Writer:
         self._threads = threads
         self._total = sum(map(len, threads.values()))
         self._given: set[str] = set()
-        self._placed: list[Placed] = []
+        self._placed: list[Placed | Stretch] = []
         self._levels = [_Level()]
         self.out = Changes(thread_count=self._total)
 
@@ -186,7 +192,7 @@ class _Writer:
                 self._put_threads(key, None)
         units = folded(self._placed, self._unfolding, self._title)
         if units and self._says_title(units[0].block):
-            self.out.units.append(replace(units.pop(0), tight=True))
+            self.out.units.append(units.pop(0)._replace(tight=True))
         elif self._title:
             self.out.units.append(DiffUnit("title", text=self._title, tight=True))
         self.out.units += units
@@ -204,13 +210,11 @@ class _Writer:
     def _put(self, unit: DiffUnit, *, is_same: bool = False, is_held: bool = False) -> None:
         inner = self._levels[-1]
         if unit.kind in ("block", "entry", "exchange") and (inner.new or inner.old) and not is_same:
-            unit = replace(unit, within=inner.new, was_within=inner.old)
-        place = [text for level in self._levels for text in (level.name, level.heading)]
-        if unit.block is not None and unit.block.kind == "heading":
-            place[-1] = ""  # it says itself what follows
-        named = tuple(filter(None, (" ".join(text.split()) for text in place)))
+            unit = unit._replace(within=inner.new, was_within=inner.old)
+        says_itself = unit.block is not None and unit.block.kind == "heading"
+        place = inner.above if says_itself else inner.place
         for each in [unit] if is_same else cut(unit):
-            self._placed.append(Placed(each, named, inner.named, is_same, is_held))
+            self._placed.append(Placed(each, place, inner.named, is_same, is_held))
 
     def _put_note(self, text: str, change: int = -1) -> None:
         self._put(DiffUnit("note", Block("note", key=f"note {len(self._placed)}"), text=text, change=change))
@@ -259,7 +263,7 @@ class _Writer:
             is_told = at > 0 and move.parts is None and not move.settings
             change = -1 if is_told else self._next()
             unit = DiffUnit("entry", move.new, None, move, change=change, follows=at > 0)
-            self._put(unit if at else replace(unit, gone=olds, come=news))
+            self._put(unit if at else unit._replace(gone=olds, come=news))
             self._threads_of((move.new, move.old))
             self._passed(move.new)
 
@@ -298,25 +302,42 @@ class _Writer:
             self._put_threads(entry.old.key, entry.old)
 
     def _same(self, olds: Sequence[Block], news: Sequence[Block]) -> None:
-        for old, new in zip(olds, news, strict=True):
-            hung = [each.key in self._threads for each in new.walk()] if self._threads else []
+        begun = 0
+        for at, (old, new) in enumerate(zip(olds, news, strict=True)) if self._threads else ():
+            hung = [each.key in self._threads for each in new.walk()]
+            if not any(hung):
+                continue
+            self._stretch(olds[begun:at], news[begun:at])
+            begun = at + 1
             if any(hung[1:]) and new.kind in _OPENED and len(old.children) == len(new.children):
                 with self._within(old, new):
                     self._same(old.children, new.children)
                     self._put_threads(new.key, new)
                 continue
-            level = self._levels[-1]  # a page has thousands of these: they are made once
+            level = self._levels[-1]
             unit = DiffUnit("block", new, old, None, level.new, level.old)
-            self._put(unit, is_same=True, is_held=any(hung))
-            if any(hung):
-                self._threads_of((new,))
+            self._put(unit, is_same=True, is_held=True)
+            self._threads_of((new,))
             self._passed(new)
+        self._stretch(olds[begun:], news[begun:])
+
+    def _stretch(self, olds: Sequence[Block], news: Sequence[Block]) -> None:
+        level = self._levels[-1]
+        firsts, places = [0], [level.place]
+        for at, new in enumerate(news):
+            if new.kind == "heading":
+                self._passed(new)
+                firsts += [at, at + 1]
+                places += [level.above, level.place]
+        if news:
+            self._placed.append(Stretch(olds, news, level.new, level.old, level.named, firsts, places))
 
     def _passed(self, block: Block) -> None:
         """What follows lies under this heading, unless what it lies in is called by it."""
         level = self._levels[-1]
         if block.kind == "heading" and block is not level.called_by:
-            level.heading = "" if self._says_title(block) else words(block.runs)  # the title stands above it all
+            said = "" if self._says_title(block) else words(block.runs)  # the title stands above it all
+            level.heading = " ".join(said.split())
 
     @contextmanager
     def _within(self, old: Block | None, new: Block | None) -> Iterator[None]:
@@ -327,7 +348,8 @@ class _Writer:
         was = (*outer.old, old) if old is not None else outer.old
         now = (*outer.new, new) if new is not None else outer.new
         named, called_by = (either, naming(either)) if name else (outer.named, None)
-        self._levels.append(_Level(name, named, called_by, was, now))
+        above = (*outer.place, " ".join(name.split())) if name else outer.place
+        self._levels.append(_Level(above, named, called_by, was, now))
         yield
         self._levels.pop()
 

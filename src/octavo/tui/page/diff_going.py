@@ -36,7 +36,9 @@ class GoingAbout(TwoSided):
         """Which change the cursor is on or after, counted from 1; 0 before the first."""
         here = self.cursor_stop()
         unit = here[0] if here is not None else 0
-        return max((each.change + 1 for each in self.changed.units[: unit + 1]), default=0)
+        units = self.changed.units
+        before = (units[at].change for at in range(min(unit, len(units) - 1), -1, -1))
+        return 1 + next((change for change in before if change >= 0), -1)
 
     @property
     def change_count(self) -> int:
@@ -129,8 +131,15 @@ class GoingAbout(TwoSided):
         """Where a block is shown, or else one of its name."""
         named: Stop | None = None
         tries = _SLICES_WITH_IT
+        known: dict[int, bool] = {}
+
+        def has(top: Block) -> bool:
+            if id(top) not in known:  # all slices of a table are of the one table
+                known[id(top)] = top.has(block.key)
+            return known[id(top)]
+
         for unit, each in enumerate(self.changed.units):
-            if (block.kind == "thread" and each.threads) or each.holds(block.key):
+            if (block.kind == "thread" and each.threads) or any(map(has, each.blocks)):
                 for stop in self.stops_of(unit):
                     if stop[3] is block:
                         return stop

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from octavo.documents.blocks import Block, Run
 from octavo.documents.changes import Added, Changed, Entry, Line, Lines, Moved, Removed, Setting, Table, Word, Words
-from octavo.tui.page.setting import trail
 from octavo.tui.page.slices import MOST, is_long, kept_slices, slices, texts, weight
 from octavo.tui.page.threads import ThreadLine
 
@@ -22,8 +21,7 @@ CONTEXT = 3
 """Unchanged lines of code on each side of changed ones."""
 
 
-@dataclass(frozen=True)
-class DiffUnit:
+class DiffUnit(NamedTuple):
     """A part of a diff that is set at once.
 
     Kinds: title, block (unchanged), fold, entry (a change), exchange (blocks that went and
@@ -69,7 +67,7 @@ class DiffUnit:
 
     def holds(self, key: str) -> bool:
         """Whether the block called `key` is shown by it, or folded."""
-        return any(trail(block, key) for block in (*self.blocks, *self.hidden))
+        return any(block.has(key) for block in (*self.blocks, *self.hidden))
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -120,17 +118,17 @@ def cut(unit: DiffUnit) -> list[DiffUnit]:
         case None if unit.kind == "block" and unit.block is not None:
             olds = kept_slices(unit.old) if unit.old is not None else ()
             return [
-                replace(each, block=piece, old=olds[at] if at < len(olds) else None)
+                each._replace(block=piece, old=olds[at] if at < len(olds) else None)
                 for at, (each, piece) in enumerate(_numbered(unit, kept_slices(unit.block)))
             ]
         case _ if unit.is_frame:
             return [unit]
         case Added(block=block):
-            return [replace(each, block=piece, entry=Added(piece)) for each, piece in _numbered(unit, _shown(block))]
+            return [each._replace(block=piece, entry=Added(piece)) for each, piece in _numbered(unit, _shown(block))]
         case Removed(block=block):
-            return [replace(each, block=piece, entry=Removed(piece)) for each, piece in _numbered(unit, _shown(block))]
+            return [each._replace(block=piece, entry=Removed(piece)) for each, piece in _numbered(unit, _shown(block))]
         case Changed() | Moved() as entry:
-            return [replace(each, entry=piece) for each, piece in _numbered(unit, kept_entries(entry))]
+            return [each._replace(entry=piece) for each, piece in _numbered(unit, kept_entries(entry))]
     return [unit]
 
 
@@ -163,8 +161,8 @@ def _shown(block: Block) -> Sequence[Block]:
 def _numbered(unit: DiffUnit, pieces: Sequence[T]) -> list[tuple[DiffUnit, T]]:
     if len(pieces) == 1:
         return [(unit, pieces[0])]
-    later = replace(unit, change=-1, tight=True)
-    return [(replace(later if at > 1 else unit, part=at), piece) for at, piece in enumerate(pieces, 1)]
+    later = unit._replace(change=-1, tight=True)
+    return [((later if at > 1 else unit)._replace(part=at), piece) for at, piece in enumerate(pieces, 1)]
 
 
 def _entries(entry: Changed | Moved) -> list[Entry]:

@@ -106,11 +106,18 @@ class Folds:
 
 def trail(block: Block, key: str) -> list[Block]:
     """The blocks from `block` down to the one called `key`; empty when it is not in there."""
-    if block.key == key:
-        return [block]
-    for child in block.children:
-        if path := trail(child, key):
-            return [block, *path]
+    path: list[Block] = []
+    left = [iter((block,))]
+    while left:
+        for each in left[-1]:
+            path.append(each)
+            if each.key == key:
+                return path
+            left.append(iter(each.children))
+            break
+        else:
+            left.pop()
+            del path[-1:]
     return []
 
 
