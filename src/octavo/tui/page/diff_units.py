@@ -116,6 +116,8 @@ def cut(unit: DiffUnit) -> list[DiffUnit]:
     """A unit in slices; only the unit when it is not long."""
     match unit.entry:
         case None if unit.kind == "block" and unit.block is not None:
+            if not is_long(unit.block):
+                return [unit]
             olds = kept_slices(unit.old) if unit.old is not None else ()
             return [
                 each._replace(block=piece, old=olds[at] if at < len(olds) else None)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 
 from rich.style import Style
 from textual.events import Blur, Key, Paste
@@ -261,10 +263,12 @@ class FindPane(CursorPane):
         look, margin = self.look, self.margin_of(unit)
         if self.needle and self._finds:
             spans: list[tuple[int, int, Style]] = []
-            for mark in self._marks_of(unit):
-                if mark.line == place:
-                    style = look.hit_now if (unit, mark.nth) == self._now else look.hit
-                    spans.append((mark.start + margin, mark.end + margin, style))
+            found = self._marks_of(unit)  # from the top down: a row looks at none of the thousands in others
+            for at in range(bisect_left(found, place, key=attrgetter("line")), len(found)):
+                if (mark := found[at]).line != place:
+                    break
+                style = look.hit_now if (unit, mark.nth) == self._now else look.hit
+                spans.append((mark.start + margin, mark.end + margin, style))
             strip = restyled(strip, spans)
         return super().decorate(strip, unit, place, line)
 

@@ -119,6 +119,8 @@ def kept_slices(block: Block) -> Sequence[Block]:
     """All slices of a block, for those who need them again and again: those of the long blocks asked for last are kept."""
     if (known := _kept.get(id(block))) is not None and known[0] is block:
         return known[1]
+    if not is_long(block):
+        return (block,)
     found = list(slices(block))
     if len(found) > 1:
         _kept[id(block)] = (block, found)
