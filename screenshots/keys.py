@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from octavo.tui.app import Octavo
 from octavo.tui.commands import markdown_table
 from octavo.tui.places import PLACES
 from screenshots import readme
@@ -14,7 +15,7 @@ BEGIN, END = "<!-- keys: written by screenshots/keys.py -->", "<!-- end of keys 
 
 def with_keys(text: str) -> str:
     """`text` with the tables as the bindings have them. Raises ValueError when it has no markers for them."""
-    return readme.between(text, BEGIN, END, markdown_table(PLACES))
+    return readme.between(text, BEGIN, END, markdown_table((Octavo, *PLACES)))
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ from octavo.server.gate import answer
 from octavo.server.store import Store
 from octavo.server.world import World
 from octavo.tui.screens.change_request import ChangeRequestScreen
+from octavo.tui.shell.routes import ToChangeRequest
 from tests.journeys.stage import MARA, Run, Stage
 
 SPACE = SpaceRef(space_id="stations")
@@ -122,7 +123,7 @@ async def opened(run: Run, change_request: ChangeRequest) -> tuple[float, float,
     stalls = [0.0]
     probe = asyncio.create_task(watch(stalls))
     begun = time.perf_counter()
-    run.app.open_change_request(change_request, SPACE)
+    run.app.go(ToChangeRequest(change_request.ref(SPACE), change_request))
     await until(lambda: shows_diff(run))
     first = time.perf_counter() - begun
     await until(lambda: has_compared_all(run))

@@ -12,6 +12,7 @@ from octavo.tui.following_links import follow, leave
 from octavo.tui.page.arriving import STILL
 from octavo.tui.page.page_parts import LinkFollowed
 from octavo.tui.screens.content import ContentScreen
+from octavo.tui.shell.routes import ToPage
 from tests.journeys.stage import MARA, Run, Stage
 
 HARBOUR = SpaceRef(space_id="harbour-api")
@@ -25,7 +26,7 @@ async def test_a_page_is_read_with_all_it_refers_to_and_found_again_as_it_was_le
         assert content.pages is not None
         levels = next(page for page in content.pages.walk() if page.path == "look-up/reference/levels")
         run.platform.refuse_next(openapi.GetLatestContent, 403, "Not today.")
-        run.app.open_space("harbour-api", levels.id)
+        run.app.go(ToPage("harbour-api", levels.id))
         await run.see("The specification harbour cannot be read: Not")
         await run.press("r")
         await run.see("▸ GET  /stations/{station}/levels  Measured l")

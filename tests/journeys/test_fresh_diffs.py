@@ -8,6 +8,7 @@ from octavo.api import change_requests, content
 from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage, RevertPage, UpdatePage
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.tui.shell.routes import ToChangeRequest
 from tests.journeys.stage import Run, Stage
 
 HARBOUR = SpaceRef(space_id="harbour-api")
@@ -39,7 +40,8 @@ class Proposal:
         await self.run.ask(content.Edit(at=self.at, changes=changes), YUKI)
 
     async def show(self) -> None:
-        self.run.app.open_change_request(await self.run.ask(change_requests.Get(at=self.at), YUKI), HARBOUR)
+        change_request = await self.run.ask(change_requests.Get(at=self.at), YUKI)
+        self.run.app.go(ToChangeRequest(change_request.ref(HARBOUR), change_request))
 
     async def look_again(self, late: type[Operation[object]]) -> None:
         """Refresh; one of the answers comes after all others."""

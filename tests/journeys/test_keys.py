@@ -11,6 +11,7 @@ from textual.binding import Binding
 from textual.dom import DOMNode
 
 from octavo import tui
+from octavo.tui.app import Octavo
 from octavo.tui.commands import faults, own_bindings
 from octavo.tui.places import PLACES
 from octavo.tui.screens.chooser import Chooser
@@ -23,7 +24,7 @@ from tests.journeys.stage import Stage
 
 KEYMAP = Path(__file__).parent / "keymap.tsv"
 """The keys people were promised, and the ids of what they do: one row for each."""
-ALL: tuple[type[DOMNode], ...] = (*PLACES, Chooser, FilterInput)
+ALL: tuple[type[DOMNode], ...] = (Octavo, *PLACES, Chooser, FilterInput)
 
 
 def test_every_binding_has_an_id_a_name_and_a_sentence() -> None:

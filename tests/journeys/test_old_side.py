@@ -5,6 +5,7 @@ from __future__ import annotations
 from octavo.api import change_requests, comments, content
 from octavo.api.content import DeletePage, DocumentBody, UpdatePage
 from octavo.tui.screens.change_request import ChangeRequestScreen
+from octavo.tui.shell.routes import ToChangeRequest
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_fresh_diffs import HARBOUR, YUKI, Proposal
 
@@ -50,7 +51,8 @@ async def test_a_comment_on_a_removed_block_hangs_at_it_and_is_not_outdated_also
         assert sent.node is not None
         await run.quit()
     async with stage.play() as run:
-        run.app.open_change_request(await run.ask(change_requests.Get(at=proposal.at), YUKI), HARBOUR)
+        change_request = await run.ask(change_requests.Get(at=proposal.at), YUKI)
+        run.app.go(ToChangeRequest(change_request.ref(HARBOUR), change_request))
         await run.see("− All times in requests", "┊ Keep this one.")
         assert "outdated" not in run.text
         lines = run.lines

@@ -4,6 +4,7 @@ from octavo.documents.parse import parse
 from octavo.tui.page.view import PageView
 from octavo.tui.screens.content import ContentScreen
 from octavo.tui.screens.search import SearchScreen
+from octavo.tui.shell.routes import ToPage
 from octavo.tui.widgets.aside import Aside
 from tests.journeys.stage import Stage
 
@@ -47,7 +48,7 @@ async def test_a_link_to_a_page_of_another_space_opens_that_page_by_its_path(sta
         await run.see("Station register ▾", "› The Narrows")
         await run.press("<")
         await run.see("Harbour API › Get started › Your first tide table")
-        run.app.open_space("stations", "regions/atlantis")
+        run.app.go(ToPage("stations", "regions/atlantis"))
         await run.see("There is no page regions/atlantis in Station register", "Station register › Station register")
 
 

@@ -7,6 +7,7 @@ from octavo.api.bodies import Markdown, plain
 from octavo.api.places import SpaceRef
 from octavo.tui.page.page_parts import LinkFollowed
 from octavo.tui.screens.change_request import ChangeRequestScreen
+from octavo.tui.shell.routes import ToChangeRequest
 from tests.journeys.stage import MARA, Run, Stage
 
 
@@ -142,7 +143,8 @@ async def test_without_a_revision_to_compare_with_that_is_said_until_the_server_
         at = SpaceRef(space_id="harbour-api")
         refused = next(each for each in (await run.ask(change_requests.List(at=at), MARA)).items if each.number == 7)
         run.gate.shut(change_requests.Get)
-        run.app.open_change_request(refused.model_copy(update={"revision_initial": None}), at)
+        change_request = refused.model_copy(update={"revision_initial": None})
+        run.app.go(ToChangeRequest(change_request.ref(at), change_request))
         await run.see("Time and time zones cannot be compared", "The server does not say which revision", "r retry")
         run.gate.open()
         await run.see("+ All times in requests")

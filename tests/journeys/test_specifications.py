@@ -15,6 +15,7 @@ from octavo.server.gate import answer
 from octavo.server.loader import load
 from octavo.tui import specifications
 from octavo.tui.screens.content import ContentScreen
+from octavo.tui.shell.routes import ToPage
 from tests.journeys.stage import MARA, Stage
 
 YAML = """\
@@ -75,7 +76,7 @@ async def test_what_a_folder_says_of_interfaces_and_shares_stands_in_its_pages(s
         world.store.change(f"/orgs/{people.ORGANIZATION}/openapi/pets", sourceURL=FILED)
 
     async with stage.play(change=bring) as run:
-        run.app.open_space(space)
+        run.app.go(ToPage(space))
         await run.until(lambda: "Add a pet" in run.text, "read YAML")
         await run.until(lambda: "As filed" in run.text, "find what is filed")
         await run.until(lambda: "which is not filed" in run.text, "say why it is not read")

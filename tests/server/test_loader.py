@@ -17,7 +17,7 @@ from octavo.documents import trees
 from octavo.documents.trees import Pages
 from octavo.server import loader
 from octavo.server.behaviour import revisions
-from octavo.server.folders import Folder
+from octavo.server.folder import Folder
 from octavo.server.loader import Loaded
 from octavo.server.store import Json
 from octavo.server.summaries import entries

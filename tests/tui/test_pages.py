@@ -6,7 +6,7 @@ import pytest
 
 from octavo.api.content import Page
 from octavo.tui.page.view import PageView
-from octavo.tui.pages import show_page
+from octavo.tui.showing_pages import show_page
 from tests.tui.page.panes import PaneApp, screen
 
 WORDS = {"object": "text", "leaves": [{"object": "leaf", "text": "Low water at six."}]}

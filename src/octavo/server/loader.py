@@ -24,21 +24,8 @@ from octavo.documents.merging import tree
 from octavo.documents.revision_changes import NOTHING, differences
 from octavo.documents.trees import Pages
 from octavo.server.behaviour import revisions, spaces
-from octavo.server.folders import (
-    ASSETS,
-    SHARED,
-    VARIABLES,
-    Entry,
-    Folder,
-    Problem,
-    addresses,
-    includes,
-    kept,
-    named,
-    read,
-    shown,
-    walk,
-)
+from octavo.server.folder import Entry, Folder, Problem, shown
+from octavo.server.folders import ASSETS, SHARED, VARIABLES, addresses, includes, kept, named, read, walk
 from octavo.server.pictures import dimensions
 from octavo.server.store import Json
 from octavo.server.world import World

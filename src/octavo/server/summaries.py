@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from octavo.documents.blocks import Block, Run
 from octavo.documents.parse import parse
-from octavo.server.folders import Entry, Folder
+from octavo.server.folder import Entry, Folder
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 _ITEM = re.compile(r"(?:[*+-]|\d{1,9}[.)])[ \t]")

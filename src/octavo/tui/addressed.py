@@ -37,7 +37,7 @@ class Addressed(View):
             if thing is None:
                 return "The cursor is on nothing that has a name."
             if action != "copy_name" and (not thing.urls.app or self.octavo.session.is_here):
-                from octavo.tui.following_links import said_without_address
+                from octavo.tui.shell.outside import said_without_address
 
                 return said_without_address(self.octavo, _kind(thing))
         return super().why_not(action, parameters)
@@ -52,7 +52,7 @@ class Addressed(View):
             clipboard.copy(self.octavo, thing.urls.app or "", f"Copied the address of the {_kind(thing)}.")
 
     def action_open_outside(self) -> None:
-        from octavo.tui.navigating import open_outside
+        from octavo.tui.shell.outside import open_outside
 
         if (thing := self._named) is not None:
             open_outside(self.octavo, thing.urls.app or "")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
     from octavo.api.comments import Comment, Reply
     from octavo.api.places import Discussion
-    from octavo.tui.app import Octavo
+    from octavo.tui.shell.shell import Shell
 
 UNDECIDED = ("draft", "open")
 """The states in which a change request is still worked on."""
@@ -26,7 +26,7 @@ OF_A_THREAD = ("reply", "resolve", "reply_resolve", "react", "edit", "delete")
 """What is done with a thread, or with a message of it."""
 
 
-def not_allowed_in(app: Octavo, space_id: str, right: str) -> str | None:
+def not_allowed_in(app: Shell, space_id: str, right: str) -> str | None:
     """Why what takes this right in a space cannot be done, in a sentence."""
     space = app.known.space(space_id)
     if space is not None and not getattr(space.permissions, right):
@@ -40,7 +40,7 @@ def in_no_space(change_request: ChangeRequest) -> str:
 
 
 def not_allowed_with(
-    app: Octavo, at: Discussion, deed: str, thread: Comment | None = None, message: Comment | Reply | None = None
+    app: Shell, at: Discussion, deed: str, thread: Comment | None = None, message: Comment | Reply | None = None
 ) -> str | None:
     """Why a `deed` cannot be done where people talk, in a sentence: `comment`, or one of `OF_A_THREAD` with a thread.
     `message` is the one of the thread that is meant, where it is not the first."""
@@ -73,7 +73,7 @@ def _is_denied(message: Comment | Reply, right: str) -> bool:
     return right in message.permissions.model_fields_set and not getattr(message.permissions, right)
 
 
-def _not_there_yet(app: Octavo, message_id: str) -> str | None:
+def _not_there_yet(app: Shell, message_id: str) -> str | None:
     """Why nothing can be done with a message the server does not have, in a sentence."""
     if app.known.on_its_way(message_id) == "not sent":
         return "This was not sent. ! says why, sends it again or discards it."

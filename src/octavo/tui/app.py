@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
+from textual.signal import Signal
 
 from octavo.api.errors import ApiError
 from octavo.api.operation import Operation
-from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.settings import Settings
+from octavo.tui import route_table
+from octavo.tui.ages import plural
 from octavo.tui.clipboard import fits
 from octavo.tui.commands import Explaining
 from octavo.tui.covering import Covering
@@ -22,7 +24,9 @@ from octavo.tui.crash import report_crash
 from octavo.tui.filters import filters
 from octavo.tui.first_screen import HeldBack, OnceParsed
 from octavo.tui.known import Known
+from octavo.tui.screen import View
 from octavo.tui.session import Doors, Session
+from octavo.tui.shell.routes import Route, ToSearch
 from octavo.tui.taking_down import TakingDown
 from octavo.tui.trail import Trail
 from octavo.tui.warming import AFTER, warm_up
@@ -33,22 +37,9 @@ from octavo.tui.writes import Queued, Writes
 if TYPE_CHECKING:
     from textual.driver import Driver
 
-    from octavo.api.change_requests import ChangeRequest
     from octavo.first_picture import FirstPicture
     from octavo.tui.picturing import Picturing
-
-
-def _view(name: str) -> Callable[[], Screen[Any]]:
-    """A view, imported when it is first shown."""
-
-    def build() -> Screen[Any]:
-        from importlib import import_module
-
-        module = import_module(f"octavo.tui.screens.{name}")
-        screen: Screen[Any] = module.SCREEN()
-        return screen
-
-    return build
+    from octavo.tui.shell.shell import Suggestions
 
 
 _OF_A_SESSION = frozenset(("palette", "search", "view", "undo", "activity", "refresh_all", "travel"))
@@ -61,7 +52,7 @@ class Octavo(Wearing, HeldBack[int], TakingDown[int], Covering[int], Explaining[
     CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = False
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
-        name: _view(name) for name in ("sign_in", "home", "content", "changes", "comments")
+        name: route_table.view(name) for name in route_table.VIEWS
     }
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012  # Textual declares it for instances
         (0, "-tiny"),
@@ -108,7 +99,8 @@ class Octavo(Wearing, HeldBack[int], TakingDown[int], Covering[int], Explaining[
         super().__init__()
         self.settings = settings
         self.doors = doors
-        self.known = Known(self)
+        self.trail = Trail(self)
+        self.known = Known(self, self.trail)
         self.before_end: set[Callable[[], None]] = set()
         """Called when the terminal goes away: they keep what is being typed (D6)."""
         self._filters += filters(settings)
@@ -116,9 +108,6 @@ class Octavo(Wearing, HeldBack[int], TakingDown[int], Covering[int], Explaining[
             self.animation_level = "none"
         self.notices = NoticeBoard()
         self.writes = Writes(self)
-        self.trail = Trail(self)
-        self.wanted_space: tuple[str, str | None, str] | None = None
-        """A space, a page of it and a part of that, which the content view shows next."""
         self._session = session
         self._quitting = False
         self.picture = picture
@@ -187,7 +176,7 @@ class Octavo(Wearing, HeldBack[int], TakingDown[int], Covering[int], Explaining[
             from octavo.tui.commands import apply_keymap
             from octavo.tui.places import PLACES
 
-            for problem in apply_keymap(self, self.settings.keys, PLACES):
+            for problem in apply_keymap(self, self.settings.keys, (type(self), *PLACES)):
                 self.say(problem, tone="care")
         for problem in self.settings.problems:
             self.say(problem, tone="care")
@@ -223,6 +212,30 @@ class Octavo(Wearing, HeldBack[int], TakingDown[int], Covering[int], Explaining[
         from octavo.tui.at_start import tell
 
         self.background(tell(self, session))
+
+    # What the shell is asked for
+
+    @property
+    def screens(self) -> list[Screen[Any]]:
+        return [screen for stack in self._screen_stacks.values() for screen in stack]
+
+    @property
+    def suggestions(self) -> Suggestions:
+        from octavo.tui.writing.suggesting import Suggesting  # few messages suggest anything
+
+        return Suggesting(self)
+
+    def signal(self, name: str) -> Signal[Any]:
+        made: Signal[Any] = Signal(self, name)
+        self.signals.append(made)
+        return made
+
+    def go(self, route: Route) -> None:
+        route_table.go(self, route)
+
+    def page_shown(self, screen: Any) -> None:
+        if self.picturing is not None:
+            self.picturing.page_shown(screen)
 
     # Doing
 
@@ -299,7 +312,13 @@ class Octavo(Wearing, HeldBack[int], TakingDown[int], Covering[int], Explaining[
             self.writes.undo()
 
     def action_refresh_all(self) -> None:
-        self.known.ask_all_again()
+        if self._session is None:
+            return
+        following = [each.following for each in self.screens if isinstance(each, View)]
+        ops = dict.fromkeys((*self.known.ops, *(op for each in following for op in each.ops())))
+        for op in ops:
+            self.background(self._session.live.refresh(op))
+        self.say(f"Asked again for everything that is on show in any view: {plural(len(ops), 'question')}.")
 
     def action_view(self, view: str) -> None:
         if self._session is None:
@@ -311,24 +330,6 @@ class Octavo(Wearing, HeldBack[int], TakingDown[int], Covering[int], Explaining[
                 self.pop_screen()
             return
         self.switch_mode(view)
-
-    def open_space(self, space_id: str, page_id: str | None = None, anchor: str = "") -> None:
-        """Show a space, and a page of it."""
-        from octavo.tui import navigating
-
-        navigating.open_space(self, space_id, page_id, anchor)
-
-    def open_change_request(self, change_request: ChangeRequest, space: SpaceRef) -> None:
-        """Show a change request."""
-        from octavo.tui import navigating
-
-        navigating.open_change_request(self, change_request, space)
-
-    def show_change_request(self, at: ChangeRequestRef) -> None:
-        """Read a change request, then show it."""
-        from octavo.tui import navigating
-
-        navigating.show_change_request(self, at)
 
     def action_help(self) -> None:
         from octavo.tui.screens.help import HelpScreen
@@ -342,9 +343,7 @@ class Octavo(Wearing, HeldBack[int], TakingDown[int], Covering[int], Explaining[
         self.push_screen(PaletteScreen(self.screen, TryingOn(self, self.remember_theme)))
 
     def action_search(self) -> None:
-        from octavo.tui.screens.search import SearchScreen
-
-        self.known.with_organization(lambda organization: self.push_screen(SearchScreen(organization)))
+        self.known.with_organization(lambda _: self.go(ToSearch()))
 
     def action_activity(self) -> None:
         from octavo.tui.screens.activity import ActivityScreen

@@ -10,12 +10,12 @@ from octavo.api.operation import Model
 from octavo.api.spaces import Space
 from octavo.documents.blocks import Block
 from octavo.tui import clipboard
+from octavo.tui.arranging import Arranging
 from octavo.tui.discussing import Discussing
-from octavo.tui.following_links import address_of_page, open_address, said_without_address
+from octavo.tui.shell.outside import address_of_page, open_address, said_without_address
 from octavo.tui.space_views import SpaceViews
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.tree import Node
-from octavo.tui.writing.authoring import Arranging
 
 _OF_A_PAGE = ("comment_page", "history", "backlinks")
 _OF_A_BLOCK = ("comment", "resolve_here", "reply_resolve_here", "react_here")

@@ -8,13 +8,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from octavo.tui.app import Octavo
     from octavo.tui.session import Session
+    from octavo.tui.shell.shell import Shell
 
 LEFT_OUT_SECONDS = 15.0
 
 
-async def tell(app: Octavo, session: Session) -> None:
+async def tell(app: Shell, session: Session) -> None:
     """Say it, as soon as each is known."""
     from octavo.tui import kept_files  # the first screen is painted by now
     from octavo.tui.review import unfinished
@@ -26,7 +26,7 @@ async def tell(app: Octavo, session: Session) -> None:
     await asyncio.gather(*telling)
 
 
-async def _tell_left_out(app: Octavo, ask: Callable[[], Awaitable[Sequence[str]]]) -> None:
+async def _tell_left_out(app: Shell, ask: Callable[[], Awaitable[Sequence[str]]]) -> None:
     """The first of what could not be loaded as it is, and how much more there is."""
     if told := await ask():
         more = f"; and {len(told) - 1} more, all listed when you quit" if len(told) > 1 else ""

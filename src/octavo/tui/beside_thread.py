@@ -47,7 +47,7 @@ class BesideThread(View):
             if self.thread.comment is None:
                 return "There is no thread here."
             if not _address(self.thread.comment) or self.octavo.session.is_here:
-                from octavo.tui.following_links import said_without_address
+                from octavo.tui.shell.outside import said_without_address
 
                 return said_without_address(self.octavo, "comment")
         return super().why_not(action, parameters)
@@ -84,7 +84,7 @@ class BesideThread(View):
             clipboard.copy(self.octavo, _address(self.thread.comment), "Copied the address of the comment.")
 
     def action_open_outside(self) -> None:
-        from octavo.tui.navigating import open_outside
+        from octavo.tui.shell.outside import open_outside
 
         if self.thread.comment is not None:
             open_outside(self.octavo, _address(self.thread.comment))

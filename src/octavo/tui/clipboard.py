@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from octavo.tui.app import Octavo
+from typing import Any, Literal, Protocol
 
 MOST = 74_000
 """Bytes that are copied at most."""
 
 
-def fits(app: Octavo, text: str) -> bool:
+class Copies(Protocol):
+    """An app that reaches the terminal, and says what became of it."""
+
+    def copy_to_clipboard(self, text: str) -> None: ...
+
+    def say(self, message: str, *, tone: Literal["done", "care"] = "done") -> Any: ...
+
+
+def fits(app: Copies, text: str) -> bool:
     """Whether `text` can be copied. If it is too long, that is said."""
     if len(text.encode("utf-8", "replace")) <= MOST:
         return True
@@ -19,7 +24,7 @@ def fits(app: Octavo, text: str) -> bool:
     return False
 
 
-def copy(app: Octavo, text: str, said: str) -> None:
+def copy(app: Copies, text: str, said: str) -> None:
     """Copy `text` and say `said`, or why not."""
     if fits(app, text):
         app.copy_to_clipboard(text)

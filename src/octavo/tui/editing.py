@@ -12,12 +12,12 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePath
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
-from textual.app import App, SuspendNotSupported
+from textual.app import SuspendNotSupported
 
 from octavo.data.state import NotSaved
 from octavo.settings import Settings
@@ -70,6 +70,12 @@ class About:
     """The Octavo that waits for the editor."""
 
 
+class Suspends(Protocol):
+    """An app that can give the terminal away."""
+
+    def suspend(self) -> AbstractContextManager[None]: ...
+
+
 @runtime_checkable
 class Chosen(Protocol):
     """An app whose settings name an editor."""
@@ -78,7 +84,7 @@ class Chosen(Protocol):
 
 
 def edit_text(
-    app: App[Any],
+    app: Suspends,
     text: str,
     folder: Path,
     *,
@@ -96,7 +102,7 @@ def edit_text(
     return _standing_still(app, run)
 
 
-def edit_again(app: App[Any], path: Path, keep: Callable[[str], None]) -> Edited | NotEdited:
+def edit_again(app: Suspends, path: Path, keep: Callable[[str], None]) -> Edited | NotEdited:
     """Let the person go on in a file that an editor left, while `app` stands still. `keep` is as for `run_editor`."""
 
     def run(command: Sequence[str]) -> Edited | NotEdited:
@@ -106,7 +112,7 @@ def edit_again(app: App[Any], path: Path, keep: Callable[[str], None]) -> Edited
     return _standing_still(app, run)
 
 
-def _standing_still(app: App[Any], run: Callable[[Sequence[str]], Edited | NotEdited]) -> Edited | NotEdited:
+def _standing_still(app: Suspends, run: Callable[[Sequence[str]], Edited | NotEdited]) -> Edited | NotEdited:
     command = app.settings.editor if isinstance(app, Chosen) else ()
     try:
         # From before the terminal is given away until after it is back, so that no Ctrl-C falls between.

@@ -1,11 +1,9 @@
-"""At which line an editor opens a page: where a block stands in its text, and how editors are told. Pure."""
+"""How editors are told at which line to open a file. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import PurePath
-
-from octavo.documents.blocks import Block
 
 _PLUS = frozenset(
     [
@@ -67,17 +65,3 @@ def at_line(program: Sequence[str], path: str, line: int) -> list[str]:
         if name in _OPTION:
             return [*program, _OPTION[name], str(line), path]
     return [*program, path]
-
-
-def line_of(text: str, block: Block) -> int:
-    """The line of a text, counted from 1, at which a block stands: the one of its name, else one that says nearly the
-    same, else where it stood in the text it is from. Takes as long as to parse it."""
-    from octavo.documents.parse import parse  # the parser takes 30 ms to load, and no frame needs it
-    from octavo.tui.hanging import Hanging  # as little
-
-    document = parse(text)
-    found = document.find(block.key) if block.key else None
-    if found is None and (like := Hanging(document).like(block.plain())):
-        found = document.find(like)
-    first = found.lines[0] if found is not None else block.lines[0]
-    return min(first, text.count("\n")) + 1

@@ -26,7 +26,7 @@ from octavo.tui.screens.confirm import Confirm, Confirmed, Field
 from octavo.tui.screens.picker import Picker
 
 if TYPE_CHECKING:
-    from octavo.tui.app import Octavo
+    from octavo.tui.shell.shell import Shell
 
 MOST = 256 << 20
 """Bytes of one file that are taken."""
@@ -60,10 +60,10 @@ class Saving:
     """How far it is: 12 of 300 pages."""
 
 
-_under_way: WeakKeyDictionary[Octavo, list[Saving]] = WeakKeyDictionary()
+_under_way: WeakKeyDictionary[Shell, list[Saving]] = WeakKeyDictionary()
 
 
-def save_file(app: Octavo, file: File) -> None:
+def save_file(app: Shell, file: File) -> None:
     """Ask where a file of a space is to be saved, and save it there."""
     url = file.download_url
     if not url:
@@ -74,7 +74,7 @@ def save_file(app: Octavo, file: File) -> None:
     ask_where(app, export)
 
 
-def choose(app: Octavo, at: SpaceRef | ChangeRequestRef, title: str, page: tuple[str, str] | None) -> None:
+def choose(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page: tuple[str, str] | None) -> None:
     """Ask what is to be saved and as what: the page on show, given by id and title, or all of what is called `title`."""
     whole = "The whole space" if isinstance(at, SpaceRef) else "The whole change request"
     stops = {f"Stop saving {each.export.what}": each for each in _under_way.get(app, ())}
@@ -109,16 +109,16 @@ def slug(title: str) -> str:
     return re.sub(r"[\s_]+", "-", title.strip().lstrip("#").lower()) or "page"
 
 
-async def _markdown(app: Octavo, at: ContentRef, page_id: str) -> AsyncIterator[bytes]:
+async def _markdown(app: Shell, at: ContentRef, page_id: str) -> AsyncIterator[bytes]:
     yield await _page(app, at, page_id)
 
 
-async def _page(app: Octavo, at: ContentRef, page_id: str) -> bytes:
+async def _page(app: Shell, at: ContentRef, page_id: str) -> bytes:
     page: Page = await app.session.live.send(page_as_written(at, page_id))
     return text_of(page).encode("utf-8", "replace")
 
 
-async def _pdf(app: Octavo, op: pdf.Get) -> AsyncGenerator[bytes, None]:
+async def _pdf(app: Shell, op: pdf.Get) -> AsyncGenerator[bytes, None]:
     # Not kept as other answers are: whoever has its address may read what it leads to.
     made = await app.session.live.send(op)
     async with aclosing(app.session.download(made.url, MOST)) as chunks:
@@ -126,7 +126,7 @@ async def _pdf(app: Octavo, op: pdf.Get) -> AsyncGenerator[bytes, None]:
             yield chunk
 
 
-async def _pages(app: Octavo, at: ContentRef, report: Report) -> AsyncIterator[tuple[tuple[str, ...], bytes]]:
+async def _pages(app: Shell, at: ContentRef, report: Report) -> AsyncIterator[tuple[tuple[str, ...], bytes]]:
     """Every page of a space as a file, and the tree of them as platforms read it."""
     tree = await app.session.live.send(content.ListPages(at=at))
     pages = [page for page in tree.walk() if page.type == "document"]
@@ -166,7 +166,7 @@ def _summary(pages: Iterable[Page], paths: Mapping[str, tuple[str, ...]], depth:
         yield from _summary(page.pages, paths, depth + 1)
 
 
-def ask_where(app: Octavo, export: Export, *, written: str = "", trouble: str = "") -> None:
+def ask_where(app: Shell, export: Export, *, written: str = "", trouble: str = "") -> None:
     """Ask where `export` goes: a path, with a folder that was used before. `trouble`: why it did not go to `written`."""
     name = safe_name(export.name)
     where = written or short_path(_folder(app) / name)
@@ -182,7 +182,7 @@ def ask_where(app: Octavo, export: Export, *, written: str = "", trouble: str = 
     )
 
 
-def _ask_to_replace(app: Octavo, export: Export, path: Path) -> None:
+def _ask_to_replace(app: Shell, export: Export, path: Path) -> None:
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
             _begin(app, export, str(path), replace=True)
@@ -193,7 +193,7 @@ def _ask_to_replace(app: Octavo, export: Export, path: Path) -> None:
     app.push_screen(Confirm("Replace the file?", verb="Replace", intro=intro), decided)
 
 
-def _begin(app: Octavo, export: Export, written: str, *, replace: bool = False) -> None:
+def _begin(app: Shell, export: Export, written: str, *, replace: bool = False) -> None:
     def ended(task: asyncio.Task[None]) -> None:
         _under_way[app].remove(saving)
         if task.cancelled():
@@ -208,7 +208,7 @@ def _begin(app: Octavo, export: Export, written: str, *, replace: bool = False) 
     task.add_done_callback(ended)
 
 
-async def _save(app: Octavo, export: Export, written: str, report: Report, *, replace: bool = False) -> None:
+async def _save(app: Shell, export: Export, written: str, report: Report, *, replace: bool = False) -> None:
     try:
         path = await asyncio.to_thread(destination, written, safe_name(export.name))
     except NotSaved as error:
@@ -234,7 +234,7 @@ async def _save(app: Octavo, export: Export, written: str, report: Report, *, re
         app.say(f"Saved {export.what} to {short_path(path)}, {said}.")
 
 
-def _folder(app: Octavo) -> Path:
+def _folder(app: Shell) -> Path:
     """Where one saved to last, else where downloads go, else where Octavo was started."""
     last = app.session.state.recall(_FOLDER)
     for folder in (Path(last) if isinstance(last, str) else None, Path("~/Downloads").expanduser()):

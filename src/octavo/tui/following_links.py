@@ -4,23 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from octavo.api.content import Page
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, ContentRef, SiteRef
 from octavo.documents import links
-from octavo.tui import clipboard, navigating
+from octavo.tui import clipboard
+from octavo.tui.shell.outside import address_of_page, open_address, open_outside, said_without_address
+from octavo.tui.shell.routes import ToChangeRequest, ToCollection, ToPage, ToSearch
 
 if TYPE_CHECKING:
+    from octavo.api.content import PageTree
+    from octavo.api.places import SpaceRef
     from octavo.documents.blocks import Block
-    from octavo.tui.app import Octavo
     from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
     from octavo.tui.page.view import PageView
-    from octavo.tui.screens.content import ContentScreen
+    from octavo.tui.shell.shell import Shell
+    from octavo.tui.widgets.tree import Tree
 
 
-def follow(screen: ContentScreen, message: LinkFollowed) -> None:
+class ShowsPage(Protocol):
+    """A view of the pages of a space, with one of them on show."""
+
+    pages: PageTree | None
+    page: Page | None
+
+    @property
+    def octavo(self) -> Shell: ...
+
+    @property
+    def view(self) -> PageView: ...
+
+    @property
+    def pages_tree(self) -> Tree: ...
+
+    @property
+    def discussion(self) -> SpaceRef | None: ...
+
+    def open_page(self, page_id: str, *, anchor: str = "") -> None:
+        """Show a page of the space, and the part of it that an anchor names."""
+
+
+def follow(screen: ShowsPage, message: LinkFollowed) -> None:
     """Follow what was opened on the page on show."""
     app = screen.octavo
     if message.kind == "page":
@@ -29,11 +55,11 @@ def follow(screen: ContentScreen, message: LinkFollowed) -> None:
         _follow(screen, message)
 
 
-def open_part(app: Octavo, view: PageView, message: LinkFollowed, follow: Callable[[LinkFollowed], None]) -> bool:
+def open_part(app: Shell, view: PageView, message: LinkFollowed, follow: Callable[[LinkFollowed], None]) -> bool:
     """Show a note or a picture of the page, or search for what it says. False when a link is to be followed."""
     match message.kind:
         case "ask" | "search":
-            navigating.search(app, message.href)
+            app.go(ToSearch(message.href))
         case "note":
             _show_note(app, view, message.href, follow)
         case "image" if not message.outside:
@@ -45,7 +71,7 @@ def open_part(app: Octavo, view: PageView, message: LinkFollowed, follow: Callab
     return True
 
 
-def _follow(screen: ContentScreen, message: LinkFollowed) -> None:
+def _follow(screen: ShowsPage, message: LinkFollowed) -> None:
     target = _target(screen, message.href)
     if message.outside and not isinstance(target, links.Broken | links.Blocked | links.ToShared):
         open_address(screen.octavo, address_of(screen, message.href), "link", words=message.words)
@@ -63,22 +89,22 @@ def _follow(screen: ContentScreen, message: LinkFollowed) -> None:
             leave(screen.octavo, target, href=message.href, words=message.words, at=screen.discussion)
 
 
-def leave(app: Octavo, target: links.Target, *, href: str = "", words: str = "", at: ContentRef | None = None) -> None:
+def leave(app: Shell, target: links.Target, *, href: str = "", words: str = "", at: ContentRef | None = None) -> None:
     """Go where a link leads that leaves the page, or say why it leads nowhere. `href`: as it is written; `at`: where files of
     the space are."""
     if _is_not_here(app, target):
         if "://" in href:
-            navigating.open_outside(app, href, words=words)
+            open_outside(app, href, words=words)
         else:
             app.say("This link leads to another space, which is not in this folder.", tone="care")
         return
     match target:
         case links.ToSpace(space=other, page=wanted, anchor=anchor):
-            app.open_space(other, wanted, _as_link(anchor))
+            app.go(ToPage(other, wanted, _as_link(anchor)))
         case links.ToChangeRequest(space=other, number=number):
-            app.show_change_request(ChangeRequestRef(space_id=other, change_request_id=str(number)))
+            app.go(ToChangeRequest(ChangeRequestRef(space_id=other, change_request_id=str(number))))
         case links.ToUrl(url=url):
-            navigating.open_outside(app, url, words=words)
+            open_outside(app, url, words=words)
         case links.ToFile() if at is not None:
             app.background(_save_file(app, at, target))
         case links.ToFile(name=name):
@@ -86,7 +112,7 @@ def leave(app: Octavo, target: links.Target, *, href: str = "", words: str = "",
         case links.ToShared(path=path):
             clipboard.copy(app, path, f"Copied {path}: these words are kept there, and changed there for all pages.")
         case links.ToCollection(collection=name):
-            navigating.open_collection(app, name)
+            app.go(ToCollection(name))
         case links.ToSite():
             app.background(_open_site(app, target))
         case links.ToUser():
@@ -97,7 +123,7 @@ def leave(app: Octavo, target: links.Target, *, href: str = "", words: str = "",
             app.say(f"This link is broken. {reason}", tone="care")
 
 
-def _is_not_here(app: Octavo, target: links.Target) -> bool:
+def _is_not_here(app: Shell, target: links.Target) -> bool:
     """Whether a folder is open, and a link in it leads to what is elsewhere."""
     match target:
         case _ if app.session.kind != "folder":
@@ -109,7 +135,7 @@ def _is_not_here(app: Octavo, target: links.Target) -> bool:
     return isinstance(target, links.ToCollection | links.ToSite | links.ToUser)
 
 
-def follow_link_page(screen: ContentScreen, page: Page) -> None:
+def follow_link_page(screen: ShowsPage, page: Page) -> None:
     """Go where a page of the tree that is only a link leads."""
     target = page.target if isinstance(page.target, dict) else {}
     match target.get("kind"):
@@ -121,15 +147,15 @@ def follow_link_page(screen: ContentScreen, page: Page) -> None:
             screen.open_page(str(target.get("page")), anchor=_as_link(target.get("anchor")))
         case "page" | "anchor":
             space, anchor = str(target.get("space")), _as_link(target.get("anchor"))
-            screen.octavo.open_space(space, str(target.get("page")), anchor)
+            screen.octavo.go(ToPage(space, str(target.get("page")), anchor))
         case "space":
-            screen.octavo.open_space(str(target.get("space")))
+            screen.octavo.go(ToPage(str(target.get("space"))))
         case "file":
             leave(screen.octavo, links.ToFile(str(target.get("file")), page.title), at=screen.discussion)
         case "collection":
             leave(screen.octavo, links.ToCollection(str(target.get("collection"))))
         case _:
-            navigating.open_outside(screen.octavo, page.href or str(target.get("url") or ""), words=page.title)
+            open_outside(screen.octavo, page.href or str(target.get("url") or ""), words=page.title)
 
 
 def _as_link(anchor: object) -> str:
@@ -140,7 +166,7 @@ def _as_link(anchor: object) -> str:
 # Addresses
 
 
-def copy_address(screen: ContentScreen, message: AddressWanted) -> None:
+def copy_address(screen: ShowsPage, message: AddressWanted) -> None:
     """Copy where a link leads, or the address of the page on show."""
     if message.kind == "page":
         address, what = "" if screen.octavo.session.is_here else address_of_page(screen.page), "page"
@@ -152,7 +178,7 @@ def copy_address(screen: ContentScreen, message: AddressWanted) -> None:
         screen.octavo.say(said_without_address(screen.octavo, what), tone="care")
 
 
-def address_of(screen: ContentScreen, href: str) -> str:
+def address_of(screen: ShowsPage, href: str) -> str:
     """The web address of what a link leads to; empty when there is none."""
     page, known = screen.page, screen.octavo.known
     target = _target(screen, href)
@@ -183,35 +209,15 @@ def _with_anchor(address: str, anchor: str | None) -> str:
     return f"{address}#{anchor}" if address and anchor else address
 
 
-def address_of_page(page: Page | None) -> str:
-    """The web address of a page; empty when there is none."""
-    return (page.urls.app or page.urls.published or "") if page is not None else ""
-
-
-def said_without_address(app: Octavo, what: str) -> str:
-    """Why a page, space or link has no address, in a sentence."""
-    if app.session.is_here:
-        return f"This {what} has no address that a browser could open: all this is only in Octavo, on this machine."
-    return f"The server gives no address for this {what}."
-
-
-def open_address(app: Octavo, address: str, what: str, *, words: str = "") -> None:
-    """Ask whether the browser is to open an address; when there is none, say so."""
-    if address:
-        navigating.open_outside(app, address, words=words)
-    else:
-        app.say(said_without_address(app, what), tone="care")
-
-
 # What takes asking
 
 
-def _target(screen: ContentScreen, href: str) -> links.Target:
+def _target(screen: ShowsPage, href: str) -> links.Target:
     targets = screen.view.sources.targets
     return targets.target(href) if targets is not None else links.resolve(href, "", links.Places(files=None))
 
 
-async def _save_file(app: Octavo, at: ContentRef, target: links.ToFile) -> None:
+async def _save_file(app: Shell, at: ContentRef, target: links.ToFile) -> None:
     from octavo.tui.exporting import save_file
     from octavo.tui.linked_files import file_of
 
@@ -226,7 +232,7 @@ async def _save_file(app: Octavo, at: ContentRef, target: links.ToFile) -> None:
         save_file(app, file)
 
 
-async def _open_site(app: Octavo, target: links.ToSite) -> None:
+async def _open_site(app: Shell, target: links.ToSite) -> None:
     from octavo.api import sites
 
     organization = target.organization or (app.known.organization.id if app.known.organization is not None else "")
@@ -239,7 +245,7 @@ async def _open_site(app: Octavo, target: links.ToSite) -> None:
 
 
 def _show_sheet(
-    app: Octavo, view: PageView, note: Block, follow: Callable[[LinkFollowed], None], name: str = ""
+    app: Shell, view: PageView, note: Block, follow: Callable[[LinkFollowed], None], name: str = ""
 ) -> None:
     from octavo.tui.screens.note import NoteSheet
 
@@ -250,7 +256,7 @@ def _show_sheet(
     app.push_screen(NoteSheet(note, view.sources, name), decided)
 
 
-def _show_note(app: Octavo, view: PageView, label: str, follow: Callable[[LinkFollowed], None]) -> None:
+def _show_note(app: Shell, view: PageView, label: str, follow: Callable[[LinkFollowed], None]) -> None:
     def show(note: Block | None) -> None:
         if app.screen is not view.screen:
             return  # one does something else by now

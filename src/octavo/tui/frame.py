@@ -12,7 +12,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 if TYPE_CHECKING:
-    from octavo.tui.app import Octavo
+    from octavo.tui.shell.shell import Shell
 
 VIEWS = (("1", "home", "Home"), ("2", "content", "Content"), ("3", "changes", "Changes"), ("4", "comments", "Comments"))
 
@@ -38,8 +38,8 @@ class TopBar(Widget):
         self._shown = Content("")
 
     @property
-    def octavo(self) -> Octavo:
-        return cast("Octavo", self.app)
+    def octavo(self) -> Shell:
+        return cast("Shell", self.app)
 
     def on_mount(self) -> None:
         self.octavo.known.frame_changed.subscribe(self, lambda _: self._changed())
@@ -110,8 +110,8 @@ class StatusBar(Widget):
     _shown = Content("")
 
     @property
-    def octavo(self) -> Octavo:
-        return cast("Octavo", self.app)
+    def octavo(self) -> Shell:
+        return cast("Shell", self.app)
 
     def on_mount(self) -> None:
         self.octavo.known.frame_changed.subscribe(self, lambda _: self._changed())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from octavo.data.state import NotSaved
 
 if TYPE_CHECKING:
-    from octavo.tui.app import Octavo
+    from octavo.tui.shell.shell import Shell
 
 SAID = "What you wrote is kept: it is there when you open this again."
 
@@ -17,7 +17,7 @@ SAID = "What you wrote is kept: it is there when you open this again."
 class Kept:
     """The draft of one place. `begin` is what stands there when nothing is kept, and is no draft."""
 
-    def __init__(self, app: Octavo, place: str, begin: str = "") -> None:
+    def __init__(self, app: Shell, place: str, begin: str = "") -> None:
         self._app, self._place, self._begin = app, place, begin
         self._drafts = app.session.drafts
 

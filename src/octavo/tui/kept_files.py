@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from octavo.data.state import NotSaved
 from octavo.tui.editing import About, Edited, NotEdited, about_of, edit_again, forget, read_back
 from octavo.tui.kept import Kept
+from octavo.tui.shell.routes import ToChangeRequest
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
-    from octavo.tui.app import Octavo
     from octavo.tui.screens.confirm import Confirmed
+    from octavo.tui.shell.shell import Shell
 
 SECONDS = 15.0
 _LEFT = "It was open in an editor when Octavo ended."
@@ -43,7 +44,7 @@ class KeptFile:
         return f"{why} enter opens it again in your editor, X throws it away. It is in {self.path}."
 
 
-def kept_files(app: Octavo) -> tuple[KeptFile, ...]:
+def kept_files(app: Shell) -> tuple[KeptFile, ...]:
     """Those of this session, the newest first."""
     found = []
     for path in _folder(app).glob("*.md"):
@@ -58,7 +59,7 @@ def kept_files(app: Octavo) -> tuple[KeptFile, ...]:
     return tuple(sorted(found, key=lambda each: each.saved_at, reverse=True))
 
 
-def open_again(app: Octavo, file: KeptFile) -> None:
+def open_again(app: Shell, file: KeptFile) -> None:
     """Let the person go on in it. Once it can be read it is the draft of what it was written for."""
     place = file.about.place
 
@@ -76,7 +77,7 @@ def open_again(app: Octavo, file: KeptFile) -> None:
         _say_where(app, file.about)
 
 
-def throw_away(app: Octavo, file: KeptFile) -> None:
+def throw_away(app: Shell, file: KeptFile) -> None:
     """Delete it, once the person said yes."""
     from octavo.tui.screens.confirm import Confirm
 
@@ -93,7 +94,7 @@ def throw_away(app: Octavo, file: KeptFile) -> None:
     )
 
 
-async def tell(app: Octavo) -> None:
+async def tell(app: Shell) -> None:
     """Make drafts of what editors left when Octavo was ended, but for pages, and say what is kept beside."""
     left = []
     for file in kept_files(app):
@@ -117,7 +118,7 @@ async def tell(app: Octavo) -> None:
         app.say(f"{len(left)} texts from your editor are kept: ! opens them again.", tone="care", seconds=SECONDS)
 
 
-def _keep(app: Octavo, about: About, text: str) -> None:
+def _keep(app: Shell, about: About, text: str) -> None:
     """Let it be the draft of its place, beside what else may be there by now. Raises NotSaved."""
     if about.place.startswith("page "):
         from octavo.tui.writing.page_drafts import free_place, page_place
@@ -130,7 +131,7 @@ def _keep(app: Octavo, about: About, text: str) -> None:
     kept.save_now(text if before in text else f"{before}\n\n{text}")
 
 
-def _say_where(app: Octavo, about: About) -> None:
+def _say_where(app: Shell, about: About) -> None:
     if not about.place.startswith("page "):
         app.say(f"“{about.title}” is a draft again: it is there when you open that.", seconds=SECONDS)
         return
@@ -143,12 +144,12 @@ def _say_where(app: Octavo, about: About) -> None:
 
     def ended(change_request: ChangeRequest | None) -> None:
         if change_request is not None and app.screen is on_show:
-            app.open_change_request(change_request, space)
+            app.go(ToChangeRequest(change_request.ref(space), change_request))
 
     app.background(PageEdit(app, space, place.page, about.title, ended=ended).start())
 
 
-def _folder(app: Octavo) -> Path:
+def _folder(app: Shell) -> Path:
     return app.settings.state_folder / "editing"
 
 

@@ -8,8 +8,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from textual.signal import Signal
-
 from octavo.api.operation import SPECS, Listing, ListPage, Operation
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.organizations import Organization
@@ -20,12 +18,15 @@ from octavo.api.users import Me, User
 from octavo.data.live import Snapshot
 from octavo.tui.ages import plural, short_age
 from octavo.tui.session import Session
+from octavo.tui.shell.host import Host
+from octavo.tui.trail import Trail
 
 if TYPE_CHECKING:
+    from textual.signal import Signal
+
     from octavo.api.change_requests import ChangeRequest, ListOfOrganization
     from octavo.api.comments import Comment
     from octavo.data.entry import Entry
-    from octavo.tui.app import Octavo
 
 MOST_SPACES = 1000
 HELD = "held for your review"
@@ -37,19 +38,18 @@ LONG = 5.0
 class Known:
     """Follows what belongs to no view. Views read it and listen to its signals."""
 
-    def __init__(self, app: Octavo) -> None:
+    def __init__(self, app: Host, trail: Trail) -> None:
         self.me: User | None = None
         self.organization: Organization | None = None
         self.organizations: Snapshot[ListPage[Organization]] = Snapshot()
         self.spaces: Snapshot[ListPage[Space]] = Snapshot()
-        self.frame_changed: Signal[None] = Signal(app, "frame")
+        self.frame_changed: Signal[None] = app.signal("frame")
         """Something the frame shows is different."""
         self._link_state = ""
         """What was last said of the connection."""
-        self.organization_changed: Signal[Organization] = Signal(app, "organization")
-        self.spaces_changed: Signal[None] = Signal(app, "spaces")
-        app.signals += [self.frame_changed, self.organization_changed, self.spaces_changed]
-        self._app = app
+        self.organization_changed: Signal[Organization] = app.signal("organization")
+        self.spaces_changed: Signal[None] = app.signal("spaces")
+        self._app, self._trail = app, trail
         self._told: set[str] = set()
         """What was said of writes that are not done."""
         self._waiting: Callable[[Organization], object] | None = None
@@ -82,25 +82,13 @@ class Known:
         self._said_in.clear()
         self._verdicts.clear()
 
-    def ask_all_again(self) -> None:
-        """Ask the server again for what is on show in any view, and say how much that is."""
-        from octavo.tui.screen import View  # rarely wanted, and it imports what shows answers
-
-        if self._session is None:
-            return
-        screens = [each for stack in self._app._screen_stacks.values() for each in stack if isinstance(each, View)]
-        ops = dict.fromkeys((*self.ops, *(op for screen in screens for op in screen.following.ops())))
-        for op in ops:
-            self._app.background(self._session.live.refresh(op))
-        self._app.say(f"Asked again for everything that is on show in any view: {plural(len(ops), 'question')}.")
-
     def choose(self, organization: Organization) -> None:
         """Show the spaces, change requests and comments of `organization` from now on."""
         session = self._session
         if session is None or (self.organization is not None and self.organization.id == organization.id):
             return
         if self.organization is not None:
-            self._app.trail.clear()  # what is behind is in another organization
+            self._trail.clear()  # what is behind is in another organization
         self.organization = organization
         session.state.remember("organization", organization.id)
         if leave := self._leave.pop("spaces", None):

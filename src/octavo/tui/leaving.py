@@ -9,13 +9,13 @@ from octavo.tui.ages import plural
 from octavo.tui.screen import View
 
 if TYPE_CHECKING:
-    from octavo.tui.app import Octavo
     from octavo.tui.screens.confirm import Confirmed
+    from octavo.tui.shell.shell import Shell
 
 MOST_NAMED = 5
 
 
-def quit_or_up(app: Octavo) -> None:
+def quit_or_up(app: Shell) -> None:
     """Go back to the list one came from, or up in the view; quit at its top."""
     screen = app.screen
     if app.trail.up() or (isinstance(screen, View) and screen.go_up()):
@@ -26,7 +26,7 @@ def quit_or_up(app: Octavo) -> None:
         _quit(app)
 
 
-def _quit(app: Octavo) -> None:
+def _quit(app: Shell) -> None:
     """Quit; ask before when something is not sent."""
     entries = app.session.outbox.entries if app.has_session else ()
     if not entries:

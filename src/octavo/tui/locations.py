@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from octavo.api.content import PageTree
 from octavo.api.links import Location
+from octavo.tui.shell.routes import ToPage
 
 if TYPE_CHECKING:
-    from octavo.tui.app import Octavo
+    from octavo.tui.shell.shell import Shell
 
 
 def part_of(location: Location) -> str:
@@ -39,7 +40,7 @@ def trails(tree: PageTree) -> dict[str, str]:
     return found
 
 
-def go_to(app: Octavo, space_id: str, location: Location) -> None:
+def go_to(app: Shell, space_id: str, location: Location) -> None:
     """Show the very place: the page, at its block."""
     page = location.page
     if page is None:
@@ -49,4 +50,4 @@ def go_to(app: Octavo, space_id: str, location: Location) -> None:
             f"“{title_of(location)}” is an entry of the tree without a page of its own: change it there.", tone="care"
         )
     else:
-        app.open_space(space_id, page.id, part_of(location))
+        app.go(ToPage(space_id, page.id, part_of(location)))

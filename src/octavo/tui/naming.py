@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from textual.color import Color
 
@@ -18,16 +18,33 @@ from octavo.tui.page.late import Late
 from octavo.tui.page.targets import NOT_HERE, Asked, Ground, Named, Targets, origins
 
 if TYPE_CHECKING:
+    from octavo.api.content import Page, PageTree
+    from octavo.api.spaces import Space
     from octavo.data.live import Live
     from octavo.documents.openapi import Specification
-    from octavo.tui.screens.content import ContentScreen
+    from octavo.tui.page.view import PageView
+    from octavo.tui.shell.shell import Shell
 
 
 _SPECIFICATIONS = 8
 """How many descriptions of interfaces are kept: one may be of some megabytes."""
 
 
-def name_targets(screen: ContentScreen) -> None:
+class ShowsPage(Protocol):
+    """A view of the pages of a space, with one of them on show."""
+
+    space: Space | None
+    pages: PageTree | None
+    page: Page | None
+
+    @property
+    def octavo(self) -> Shell: ...
+
+    @property
+    def view(self) -> PageView: ...
+
+
+def name_targets(screen: ShowsPage) -> None:
     """Let the links of the page on show be called by what they lead to."""
     space, tree, page, view = screen.space, screen.pages, screen.page, screen.view
     if space is None or tree is None or page is None:
@@ -62,7 +79,7 @@ def name_targets(screen: ContentScreen) -> None:
         view.reset()  # what is on show was set with the names there were
 
 
-def name_again(screen: ContentScreen) -> None:
+def name_again(screen: ShowsPage) -> None:
     """Ask anew what could not be found when it was asked: the network may be back, or the file."""
     sources = screen.view.sources
     sources.titles = sources.specifications = sources.thumbnails = sources.targets = None
@@ -70,7 +87,7 @@ def name_again(screen: ContentScreen) -> None:
     screen.view.reset()
 
 
-async def _specification(screen: ContentScreen, at: OrganizationRef, asked: str | links.Target) -> Specification:
+async def _specification(screen: ShowsPage, at: OrganizationRef, asked: str | links.Target) -> Specification:
     """What is described under a name, or where an address leads."""
     from octavo.tui import specifications  # few pages describe interfaces
 

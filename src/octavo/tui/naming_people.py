@@ -13,7 +13,7 @@ from octavo.api.places import Discussion, OrganizationRef
 from octavo.api.users import User
 
 if TYPE_CHECKING:
-    from octavo.tui.app import Octavo
+    from octavo.tui.shell.shell import Shell
 
 _MENTION = re.compile(r"\[(@(?:\\.|[^\]\\\n])+)\]\(/users/[^)\s]+\)")
 _SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]<>~"})
@@ -22,7 +22,7 @@ _SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]<>~"})
 class People:
     """The members of the organization one is in, and those who wrote in the place one writes in."""
 
-    def __init__(self, app: Octavo, at: Discussion) -> None:
+    def __init__(self, app: Shell, at: Discussion) -> None:
         self._app, self._at = app, at
         self.trouble = ""
         """Why the members are not known, in a sentence."""

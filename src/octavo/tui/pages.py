@@ -1,4 +1,4 @@
-"""Pages as they are asked for and shown: to be read, and as a place has them."""
+"""Pages as they are asked for: to be read, and as a place has them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 from octavo.api.content import GetPage, Page
 from octavo.api.errors import NotFound
 from octavo.api.places import ContentRef, RevisionRef
-from octavo.documents.emoji import emoji
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
-    from octavo.tui.page.view import PageView
 
 
 def page_to_read(at: ContentRef, page_id: str) -> GetPage:
@@ -40,14 +38,3 @@ async def page_there(live: Live, op: GetPage) -> Page | None:
 def text_of(page: Page | None) -> str:
     """The Markdown of a page, nothing where there is none."""
     return (page.markdown or "") if page is not None else ""
-
-
-def show_page(view: PageView, page: Page, key: str) -> None:
-    """Show a page in a view: its Markdown, else the JSON document that stands in its place."""
-    title = f"{emoji(page.emoji)} {page.title}".strip()
-    if page.markdown is None and page.document is not None:
-        from octavo.documents.json_document import read_document  # Markdown is asked for: hardly a page comes without
-
-        view.show(read_document(page.document), title=title, description=page.description, key=key)
-    else:
-        view.show_markdown(page.markdown or "", title=title, description=page.description, key=key)

@@ -19,8 +19,9 @@ from octavo.tui import children
 from octavo.tui.linked_files import file_of
 from octavo.tui.page.late import Late
 from octavo.tui.page.media import file_name
-from octavo.tui.page.pictures import Small, Thumb
+from octavo.tui.page.pictures import Thumb
 from octavo.tui.session import Session
+from octavo.tui.small_pictures import Small
 
 MOST = 15 << 20
 """Bytes of a picture that is shown."""

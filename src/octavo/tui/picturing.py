@@ -14,8 +14,8 @@ from octavo.tui.page.whereabouts import Places
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from octavo.tui.app import Octavo
     from octavo.tui.screens.content import ContentScreen
+    from octavo.tui.shell.shell import Shell
 
 REST = 1.0
 """Seconds a page is on show before its picture is taken: who leafs through pages is not held up."""
@@ -27,7 +27,7 @@ _LINK = re.compile("[●○] (live|offline)")
 class Picturing:
     """Takes the picture of a page that was just opened, and throws it away when the next start will show another."""
 
-    def __init__(self, app: Octavo, picture: FirstPicture) -> None:
+    def __init__(self, app: Shell, picture: FirstPicture) -> None:
         self._app, self._picture = app, picture
         self._timer: Timer | None = None
         self._screen: ContentScreen | None = None

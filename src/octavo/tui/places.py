@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.dom import DOMNode
 
 from octavo.tui.addressed import Addressed
-from octavo.tui.app import Octavo
+from octavo.tui.arranging import Arranging
 from octavo.tui.beside_thread import BesideThread
 from octavo.tui.discussing import Discussing
 from octavo.tui.page.diff_view import DiffView
@@ -48,11 +48,10 @@ from octavo.tui.widgets.navigation import Rowed
 from octavo.tui.widgets.rows import Rows
 from octavo.tui.widgets.thread import ThreadView
 from octavo.tui.widgets.tree import Tree
-from octavo.tui.writing.authoring import Arranging, Authoring
+from octavo.tui.writing.authoring import Authoring
 from octavo.tui.writing.taking_back import TakingBack
 
 PLACES: tuple[type[DOMNode], ...] = (
-    Octavo,
     Lines,
     Rows,
     Tree,
@@ -100,4 +99,4 @@ PLACES: tuple[type[DOMNode], ...] = (
     ActivityScreen,
     SignInScreen,
 )
-"""In the order a reader meets them."""
+"""Beside the app itself, in the order a reader meets them."""

@@ -25,7 +25,7 @@ from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.notices import Notices
 
 if TYPE_CHECKING:
-    from octavo.tui.app import Octavo
+    from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.rows import Rows
     from octavo.tui.widgets.tree import Tree
 
@@ -70,8 +70,8 @@ class Following:
         show(snapshot)
 
     @property
-    def _octavo(self) -> Octavo:
-        return cast("Octavo", self._shower.app)
+    def _octavo(self) -> Shell:
+        return cast("Shell", self._shower.app)
 
     def follow_whole(
         self, slot: str, op: Listing[Item], show: Callable[[Snapshot[ListPage[Item]]], None], most: int = MOST
@@ -132,6 +132,9 @@ class View(Explained, Screen[None]):
     VIEW: ClassVar[str] = ""
     """The mode whose tab is lit."""
 
+    IS_STOP: ClassVar[bool] = True
+    """One can come back to it."""
+
     def __init__(self) -> None:
         super().__init__()
         self.following = Following(self)
@@ -173,8 +176,8 @@ class View(Explained, Screen[None]):
         self.app.push_screen(InfoScreen(self.things_at_hand, self, addresses=not self.octavo.session.is_here), chosen)
 
     @property
-    def octavo(self) -> Octavo:
-        return cast("Octavo", self.app)
+    def octavo(self) -> Shell:
+        return cast("Shell", self.app)
 
     @property
     def live(self) -> Live:

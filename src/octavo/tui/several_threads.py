@@ -17,7 +17,7 @@ from octavo.tui.triage import Thread
 from octavo.tui.writes import Queued
 
 if TYPE_CHECKING:
-    from octavo.tui.app import Octavo
+    from octavo.tui.shell.shell import Shell
 
 AT_ONCE = ("resolve", "reply", "reply_resolve", "react", "copy")
 """What is done to all that are ticked. The rest is done to one after the other."""
@@ -50,7 +50,7 @@ class Several:
         )
 
 
-def choose(app: Octavo, deed: str, ticked: Sequence[Thread]) -> Several:
+def choose(app: Shell, deed: str, ticked: Sequence[Thread]) -> Several:
     """Of the ticked threads those that `deed` is for: to resolve, the open ones first of all."""
     wanted = list(ticked)
     if deed in ("resolve", "reply_resolve"):
@@ -62,7 +62,7 @@ def choose(app: Octavo, deed: str, ticked: Sequence[Thread]) -> Several:
     return Several(deed, may, len(wanted) - len(may), next(filter(None, whys), ""))
 
 
-def why_not(app: Octavo, deed: str, ticked: Sequence[Thread], under_cursor: Thread | None) -> str | None:
+def why_not(app: Shell, deed: str, ticked: Sequence[Thread], under_cursor: Thread | None) -> str | None:
     """Why `deed` cannot be done to what is ticked, in a sentence."""
     if deed in _ONE_BY_ONE:
         if [each.key for each in ticked] == [under_cursor.key if under_cursor is not None else ""]:
@@ -81,7 +81,7 @@ def why_not_one(ticked: Collection[Hashable], under_cursor: Hashable) -> str | N
     return f"{len(ticked)} {are} ticked. esc goes back to the list, where this is for those; esc again unticks."
 
 
-def do(app: Octavo, deed: str, ticked: Sequence[Thread], then: Callable[[], None]) -> None:
+def do(app: Shell, deed: str, ticked: Sequence[Thread], then: Callable[[], None]) -> None:
     """Do one of `AT_ONCE` to what is ticked. `then` is called once that is written."""
     several = choose(app, deed, ticked)
     match deed:
@@ -96,7 +96,7 @@ def do(app: Octavo, deed: str, ticked: Sequence[Thread], then: Callable[[], None
             copy(app, several)
 
 
-def resolve(app: Octavo, several: Several) -> None:
+def resolve(app: Shell, several: Several) -> None:
     """Resolve open threads, reopen resolved ones."""
     opens = not several.threads[0].comment.is_open
     doing = "reopen the thread" if opens else "resolve the thread"
@@ -112,7 +112,7 @@ def resolve(app: Octavo, several: Several) -> None:
     app.queue(*writes, said=f"{done}{several.others}")
 
 
-def reply(app: Octavo, several: Several, then: Callable[[], None]) -> None:
+def reply(app: Shell, several: Several, then: Callable[[], None]) -> None:
     """Write one reply to all of them, and with `reply_resolve` resolve them when theirs is sent. `then`: it was written."""
     threads, resolves = several.threads, several.deed == "reply_resolve"
     drafts = app.session.drafts
@@ -141,7 +141,7 @@ def reply(app: Octavo, several: Several, then: Callable[[], None]) -> None:
     talking.compose(app, threads[0].at, shared, title, excerpt, written, start=begin)
 
 
-def react(app: Octavo, several: Several, then: Callable[[], None]) -> None:
+def react(app: Shell, several: Several, then: Callable[[], None]) -> None:
     """Ask which emoji, then react with it to all of them, or take it back where all have it. `then`: it is done."""
     threads = several.threads
     mine = [talking.my_reactions(app, each.comment) for each in threads]
@@ -166,7 +166,7 @@ def react(app: Octavo, several: Several, then: Callable[[], None]) -> None:
     talking.pick_reaction(app, f"React to {plural(len(threads), 'thread')}", set.intersection(*mine), (), chosen)
 
 
-def copy(app: Octavo, several: Several) -> None:
+def copy(app: Shell, several: Several) -> None:
     """Copy the words of all of them."""
     words = "\n\n".join(each.comment.body.text for each in several.threads)
     clipboard.copy(app, words, f"Copied the text of {plural(len(several.threads), 'thread')}.")

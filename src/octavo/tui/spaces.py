@@ -10,6 +10,7 @@ from octavo.api.places import OrganizationRef
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.tui.screen import View
+from octavo.tui.shell.routes import ToPage
 from octavo.tui.widgets.navigation import Navigation, Which
 
 
@@ -20,6 +21,8 @@ class Spaces(View):
         super().__init__()
         self.space: Space | None = None
         """The space that is open."""
+        self.wanted: ToPage | None = None
+        """What is to be shown as soon as its space is known."""
         self._collections: tuple[Collection, ...] = ()
 
     @property
@@ -79,7 +82,7 @@ class Spaces(View):
         if self.space is not None:
             self.space = self.octavo.known.space(self.space.id) or self.space
             self.say_where()
-        elif self.octavo.wanted_space is None:
+        elif self.wanted is None:
             last = self.octavo.session.state.recall("space")
             found = self.octavo.known.space(str(last)) if last else None
             if found or snapshot.value.items:
@@ -88,7 +91,7 @@ class Spaces(View):
 
     def take_wanted(self) -> None:
         """Show what another view asked for, as soon as its space is known."""
-        wanted = self.octavo.wanted_space
-        if wanted is not None and self.octavo.known.space(wanted[0]) is not None:
-            self.octavo.wanted_space = None
-            self.show_space(wanted[0], wanted[1], wanted[2], remember=False)
+        wanted = self.wanted
+        if wanted is not None and self.octavo.known.space(wanted.space) is not None:
+            self.wanted = None
+            self.show_space(wanted.space, wanted.page, wanted.part, remember=False)

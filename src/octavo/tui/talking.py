@@ -23,7 +23,7 @@ from octavo.tui.triage import words_of
 from octavo.tui.writes import Queued
 
 if TYPE_CHECKING:
-    from octavo.tui.app import Octavo
+    from octavo.tui.shell.shell import Shell
 
 _NAME = 28
 """Characters of a thread that are enough to know it by."""
@@ -40,7 +40,7 @@ REACTIONS = (
 
 
 def _may(
-    app: Octavo, at: Discussion, deed: str, thread: Comment | None = None, message: Comment | Reply | None = None
+    app: Shell, at: Discussion, deed: str, thread: Comment | None = None, message: Comment | Reply | None = None
 ) -> bool:
     """Whether it can be done. If not, that is said: whatever led here, no words are asked for that cannot be sent."""
     why = not_allowed_with(app, at, deed, thread, message)
@@ -50,7 +50,7 @@ def _may(
 
 
 def start_thread(
-    app: Octavo,
+    app: Shell,
     at: Discussion,
     *,
     page: str | None,
@@ -77,7 +77,7 @@ def start_thread(
     _compose(app, at, place, named, excerpt, send, doing="comment", said="Comment written", about=title, source=source)
 
 
-def reply(app: Octavo, at: Discussion, comment: Comment, *, resolve: bool = False) -> None:
+def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False) -> None:
     """Reply to a thread, and with `resolve` resolve it when the reply is sent."""
     if not _may(app, at, "reply_resolve" if resolve else "reply", comment):
         return
@@ -102,7 +102,7 @@ def reply(app: Octavo, at: Discussion, comment: Comment, *, resolve: bool = Fals
     )
 
 
-def toggle_resolved(app: Octavo, at: Discussion, comment: Comment) -> None:
+def toggle_resolved(app: Shell, at: Discussion, comment: Comment) -> None:
     """Resolve an open thread, reopen a resolved one."""
     if not _may(app, at, "resolve", comment):
         return
@@ -113,7 +113,7 @@ def toggle_resolved(app: Octavo, at: Discussion, comment: Comment) -> None:
         app.queue(Queued(op, "reopen the thread", about=name(comment)), said="Thread reopened")
 
 
-def react(app: Octavo, at: Discussion, comment: Comment, to: Comment | Reply, chosen: str) -> None:
+def react(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply, chosen: str) -> None:
     """React with an emoji, or take the reaction back when it is there already."""
     mine = chosen in my_reactions(app, to)
     change = {"removed_reactions" if mine else "added_reactions": (chosen,)}
@@ -127,7 +127,7 @@ def react(app: Octavo, at: Discussion, comment: Comment, to: Comment | Reply, ch
     app.queue(Queued(op, doing, about=name(comment)), said=said)
 
 
-def choose_reaction(app: Octavo, at: Discussion, comment: Comment, to: Comment | Reply) -> None:
+def choose_reaction(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply) -> None:
     """Ask which emoji, then react with it."""
     if not _may(app, at, "react", comment, to):
         return
@@ -139,7 +139,7 @@ def choose_reaction(app: Octavo, at: Discussion, comment: Comment, to: Comment |
 
 
 def pick_reaction(
-    app: Octavo, title: str, mine: Collection[str], there: Collection[str], chosen: Callable[[str], None]
+    app: Shell, title: str, mine: Collection[str], there: Collection[str], chosen: Callable[[str], None]
 ) -> None:
     """Ask which emoji: the usual ones, and those that are `there`. `mine` are taken back."""
     from octavo.tui.screens.chooser import Choice
@@ -158,13 +158,13 @@ def _in_column(sign: str) -> str:
     return sign + " " * max(1, 3 - cell_len(sign))
 
 
-def my_reactions(app: Octavo, to: Comment | Reply) -> set[str]:
+def my_reactions(app: Shell, to: Comment | Reply) -> set[str]:
     """The emoji the caller reacted with."""
     me = app.known.me.id if app.known.me else None
     return {each.emoji for each in to.reactions if any(user.user.id == me for user in each.users)}
 
 
-def edit(app: Octavo, at: Discussion, comment: Comment, what: Comment | Reply) -> None:
+def edit(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) -> None:
     """Change the words of a comment or reply of one's own."""
     if (held := app.known.held(what.id)) is not None:
         from octavo.tui.review.holding import edit_held  # few are held
@@ -197,7 +197,7 @@ def edit(app: Octavo, at: Discussion, comment: Comment, what: Comment | Reply) -
     )
 
 
-def delete(app: Octavo, at: Discussion, comment: Comment, what: Comment | Reply) -> None:
+def delete(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) -> None:
     """Delete a comment with its replies, or one reply, once the person said yes."""
     if (held := app.known.held(what.id)) is not None:
         from octavo.tui.review.holding import drop_held  # few are held
@@ -230,7 +230,7 @@ def delete(app: Octavo, at: Discussion, comment: Comment, what: Comment | Reply)
 
 
 def _compose(
-    app: Octavo,
+    app: Shell,
     at: Discussion,
     place: str,
     title: str,
@@ -256,7 +256,7 @@ def _compose(
 
 
 def compose(
-    app: Octavo,
+    app: Shell,
     at: Discussion,
     place: str,
     title: str,

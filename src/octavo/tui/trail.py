@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from textual.screen import Screen
 
-if TYPE_CHECKING:
-    from octavo.tui.app import Octavo
-    from octavo.tui.history import Visit
+from octavo.tui.shell.host import Host
 
 MOST = 200
 """How many places one can go back to."""
@@ -24,8 +22,8 @@ class Stop(NamedTuple):
     mode: str
     over: tuple[Screen[Any], ...]
     """The screens over that of the mode, the topmost last."""
-    visit: Visit | None
-    """The page that was on show below them."""
+    visit: object | None
+    """The page that was on show below them, in the words of the screen that shows it again."""
 
 
 class Step(NamedTuple):
@@ -39,7 +37,7 @@ class Step(NamedTuple):
 class Trail:
     """The stops behind and ahead. Screens of stops are not taken down: they are shown again as they were left."""
 
-    def __init__(self, app: Octavo) -> None:
+    def __init__(self, app: Host) -> None:
         self._app = app
         self._behind: list[Step] = []
         self._ahead: list[Step] = []
@@ -111,12 +109,10 @@ class Trail:
 
     def _here(self) -> Stop | None:
         """Where one is."""
-        from octavo.tui.screen import View  # the app is made before any view is
-
         stack = self._app.screen_stack
-        if not stack or not isinstance(base := stack[0], View):
+        if not stack or not _is_stop(base := stack[0]):
             return None
-        over = tuple(each for each in stack[1:] if isinstance(each, View) or getattr(each, "IS_LIST", False))
+        over = tuple(each for each in stack[1:] if _is_stop(each))
         return Stop(self._app.current_mode, over, getattr(base, "here", None))
 
     def _skip_here(self) -> None:
@@ -177,7 +173,12 @@ class Trail:
             self._take_down(too_many)
 
     def _take_down(self, screens: Iterable[Screen[Any]]) -> None:
-        shown = [screen for stack in self._app._screen_stacks.values() for screen in stack]
+        shown = self._app.screens
         for screen in dict.fromkeys(screens):
             if screen.is_running and screen not in shown and not self.holds(screen):
                 screen.remove()
+
+
+def _is_stop(screen: Screen[Any]) -> bool:
+    """Whether one can come back to a screen: views and lists of results say so, dialogs do not."""
+    return bool(getattr(screen, "IS_STOP", False))

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from octavo.api.errors import ApiError
 from octavo.api.operation import Operation
+from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.outbox import Queued as Queued
 from octavo.data.state import NotSaved
 from octavo.tui.ages import plural
+from octavo.tui.shell.host import Host
+from octavo.tui.shell.routes import ToThread
 
 if TYPE_CHECKING:
+    from octavo.data.entry import Entry
     from octavo.data.once import Sent
-    from octavo.tui.app import Octavo
 
 T = TypeVar("T")
 
@@ -35,7 +38,7 @@ class Back:
 class Writes:
     """The writes of the app. What is begun together is taken back together."""
 
-    def __init__(self, app: Octavo) -> None:
+    def __init__(self, app: Host) -> None:
         self._app = app
         self._turn = asyncio.Lock()
         """So that a key pressed right after another finds what that one did."""
@@ -237,9 +240,9 @@ class Writes:
         self._close_undo()
         app.say(undone.sentence if undone is not None else "Nothing to undo.")
         if undone is not None and undone.back and not app.ending:
-            from octavo.tui.going_back import go_back_to  # brings the comments with it
-
-            await go_back_to(app, undone.back, self._views.get(undone.back[0].id, ""))
+            first = undone.back[0]
+            if (place := _place_of(app, first, self._views.get(first.id, ""))) is not None:
+                app.go(place)
 
     async def _take_back(self, back: Back) -> None:
         sent = await self._followed(back.doing, back.sending())
@@ -251,3 +254,21 @@ class Writes:
         for notice in self._app.notices.shown():
             if notice.undo:
                 self._app.notices.close(notice.number)
+
+
+def _place_of(app: Host, entry: Entry, view: str) -> ToThread | None:
+    """Where a write was made in a `view`: the thread it is done to, as far as that is known."""
+    if not isinstance(at := entry.at, SpaceRef | ChangeRequestRef):
+        return None
+    from octavo.api import comments  # the first screen does without
+
+    wanted = getattr(entry.op, "comment_id", "")
+    op = comments.List(at=at, status="all", format="markdown", limit=200)
+    known = app.session.live.peek(op).value if wanted else None
+    thread = next((each for each in known.items if each.id == wanted), None) if known is not None else None
+    target = thread.target if thread is not None else None
+    page = target.page.id if target is not None and target.page is not None else None
+    node = target.node.id if target is not None and target.node is not None else ""
+    return ToThread(
+        at, thread, page or getattr(entry.op, "page", None), node or getattr(entry.op, "node", None) or "", view
+    )

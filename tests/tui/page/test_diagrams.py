@@ -12,12 +12,13 @@ from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
 from octavo.tui import children
 from octavo.tui.page import diagrams
-from octavo.tui.page.diagrams import Diagram, find, read, undrawable
+from octavo.tui.page.diagrams import find, read, undrawable
+from octavo.tui.page.finders import sources
+from octavo.tui.page.found_late import Diagram
 from octavo.tui.page.layout import set_block
 from octavo.tui.page.lines import Line
 from octavo.tui.page.look import ASCII, Look
 from octavo.tui.page.setting import Folds, Setting
-from octavo.tui.page.sources import Sources
 from octavo.tui.page.view import PageView
 from tests.tui.page.panes import PaneApp, bar_at, screen
 
@@ -52,7 +53,7 @@ def block_of(markdown: str) -> Block:
 
 
 def setting(*, look: Look | None = None) -> Setting:
-    return Setting(look or Look(), Folds(), set_block, sources=Sources())
+    return Setting(look or Look(), Folds(), set_block, sources=sources())
 
 
 async def drawn(markdown: str, width: int, *, look: Look | None = None) -> tuple[list[Line], Setting]:

@@ -17,6 +17,7 @@ from octavo.tui.page.change_lines import set_diff_unit
 from octavo.tui.page.changing import changes, one_side
 from octavo.tui.page.compared import Compared
 from octavo.tui.page.diff_units import Unfolding
+from octavo.tui.page.finders import sources
 from octavo.tui.page.finding import Finder
 from octavo.tui.page.layout import set_block, set_unit, stops, units
 from octavo.tui.page.lines import Line, hots_of
@@ -25,7 +26,6 @@ from octavo.tui.page.painting import painted
 from octavo.tui.page.setting import NARROWEST, Folds, Setting
 from octavo.tui.page.side_by_side import Room
 from octavo.tui.page.slices import slices
-from octavo.tui.page.sources import Sources
 from octavo.tui.page.threads import ThreadLine
 from tests.documents.block_model import LONG, edited, page_of, pages
 from tests.tui.page.test_every_page import LOOKS
@@ -70,7 +70,7 @@ def set_a_page(document: Document, data: st.DataObject) -> None:
     random = data.draw(st.integers(0, 1 << 32).map(Random))
     folds = folds_of(document, random)
     setting = Setting(
-        look, folds, set_block, room=room, whole_code=data.draw(st.booleans()), sources=Sources() if room else None
+        look, folds, set_block, room=room, whole_code=data.draw(st.booleans()), sources=sources() if room else None
     )
     cut = list(units(document.blocks))
     every = list(document.walk())
@@ -91,7 +91,7 @@ def compare_pages(document: Document, data: st.DataObject) -> None:
     found = Compared(diff(document, other), document, other)
     folds, split = folds_of(document, random), data.draw(st.booleans())
     room = Room.of(max(24, width), split=split and width >= 76)
-    setting = Setting(look, folds, set_block, room=room.side, sources=Sources(diagrams=None))
+    setting = Setting(look, folds, set_block, room=room.side, sources=sources(diagrams=False))
     unfolding = Unfolding()
     unfolding.step = data.draw(st.integers(0, len(Unfolding.STEPS) - 1))
     every = list(other.walk())

@@ -6,7 +6,7 @@ import pytest
 
 from octavo.documents.openapi import Specification
 from octavo.documents.parse import parse
-from octavo.tui.page.describing import Wanted
+from octavo.tui.page.found_late import Wanted
 from octavo.tui.page.layout import lay_out, set_block
 from octavo.tui.page.look import Look
 from octavo.tui.page.openapi import details_of

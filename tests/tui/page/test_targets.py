@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from textual.pilot import Pilot
@@ -12,11 +13,12 @@ from octavo.api.places import SpaceRef
 from octavo.documents import links
 from octavo.documents.openapi import Specification
 from octavo.documents.parse import parse
-from octavo.tui.page.describing import Laid, Wanted, find_lines
+from octavo.tui.page.describing import find_lines
+from octavo.tui.page.finders import sources
+from octavo.tui.page.found_late import Laid, Wanted
 from octavo.tui.page.late import Late
 from octavo.tui.page.look import Look
 from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
-from octavo.tui.page.sources import Sources
 from octavo.tui.page.targets import Asked, Ground, Named, Targets
 from octavo.tui.page.view import PageView
 from tests.tui.page.panes import PaneApp, screen
@@ -53,7 +55,9 @@ def targets(page_id: str = "guides") -> Targets:
 def view(page_id: str = "guides") -> PageView:
     pane = PageView()
     titles = Late(find)
-    pane.sources = Sources(titles=titles, targets=Targets(Ground(TREE, SpaceRef(space_id="here")), page_id, titles))
+    pane.sources = replace(
+        sources(), titles=titles, targets=Targets(Ground(TREE, SpaceRef(space_id="here")), page_id, titles)
+    )
     return pane
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from octavo.tui.page.look import Look
+from octavo.tui.page.found_late import Laid, Read, Wanted
 
 if TYPE_CHECKING:
-    from octavo.documents.openapi import Operation, Specification
     from octavo.tui.page.lines import Line
 
 T = TypeVar("T")
@@ -18,35 +16,6 @@ _SLICE, _BETWEEN = 0.006, 0.002
 """Seconds of work at a time, and seconds between, in which keys are answered."""
 _MOST_CODE = 40
 """How many pieces of code in descriptions are coloured."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a block shows of a specification."""
-
-    specification: Specification
-    variant: str
-    """operation, webhook, schemas or file."""
-    method: str = ""
-    path: str = ""
-    """Of a webhook its name."""
-    schemas: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """What was found of it: nothing, when the specification has no such operation."""
-
-    operation: Operation | None
-
-
-@dataclass(frozen=True, slots=True)
-class Laid:
-    """How what is wanted is to be set."""
-
-    wanted: Wanted
-    width: int
-    look: Look
 
 
 async def find_operation(wanted: Wanted) -> Read:
@@ -66,7 +35,7 @@ async def find_lines(laid: Laid) -> list[Line]:
     from octavo.tui.page.sources import Sources
 
     tokens: Late[highlight.Code, highlight.Tokens] = Late(highlight.find)
-    setting = Setting(laid.look, Folds(), set_block, sources=replace(Sources(), tokens=tokens, diagrams=None))
+    setting = Setting(laid.look, Folds(), set_block, sources=Sources(tokens=tokens))
 
     def lines() -> list[Line]:
         return details_of(setting, laid.wanted, operation_of(laid.wanted), laid.width)

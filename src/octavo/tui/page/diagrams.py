@@ -6,13 +6,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import NamedTuple
 
 from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Block
 from octavo.tui import children
 from octavo.tui.page import code
+from octavo.tui.page.found_late import Diagram, Drawn
 from octavo.tui.page.lines import Line, Piece, box, cells, cut, off_side
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.setting import Setting
@@ -38,21 +37,6 @@ _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _KIND = re.compile(r"[A-Za-z0-9]+")
 _SIDEWAYS = re.compile(r"(?:graph|flowchart)\s+(?:LR|RL)\b")
 _STROKES = re.compile(r"([\u2190-\u21ff\u2500-\u25ff]+(?: *[\u2190-\u21ff\u2500-\u25ff]+)*)")
-
-
-class Diagram(NamedTuple):
-    """What to draw: the source without its settings and remarks, and whether with ASCII only."""
-
-    source: str
-    ascii: bool
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """Drawings of one diagram, each as its lines, the roomiest first. Without any, `problem` says why."""
-
-    drawings: tuple[tuple[str, ...], ...] = ()
-    problem: str = ""
 
 
 def diagram(setting: Setting, block: Block, width: int) -> list[Line]:

@@ -18,6 +18,7 @@ from octavo.tui.page.cursor_pane import Stop
 from octavo.tui.page.diff_going import GoingAbout
 from octavo.tui.page.diff_units import Changes, DiffUnit, Unfolding
 from octavo.tui.page.faults import written_in
+from octavo.tui.page.finders import sources
 from octavo.tui.page.finding import Finder
 from octavo.tui.page.galley import Galley
 from octavo.tui.page.layout import set_block
@@ -27,7 +28,6 @@ from octavo.tui.page.reader import motions
 from octavo.tui.page.setting import Folds, Setting
 from octavo.tui.page.side_by_side import BETWEEN, Room
 from octavo.tui.page.slices import whole_of
-from octavo.tui.page.sources import Sources
 from octavo.tui.page.threads import ThreadLine
 from octavo.tui.page.two_sides import Layout
 from octavo.tui.widgets.states import nothing
@@ -103,7 +103,7 @@ class DiffView(GoingAbout):
         classes: str | None = None,
     ) -> None:
         super().__init__(ascii=ascii, mono=mono, name=name, id=id, classes=classes)
-        self.sources = Sources(diagrams=None)  # of a diagram the text is compared
+        self.sources = sources(diagrams=False)  # of a diagram the text is compared
         self.unfolding = Unfolding()
         self.places = {}
         self.threads: Mapping[str, Sequence[ThreadLine]] = {}

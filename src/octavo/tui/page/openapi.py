@@ -11,7 +11,7 @@ from octavo.documents.blocks import Block
 from octavo.documents.openapi import Body, Operation, Response, Specification
 from octavo.documents.pauses import breathe
 from octavo.documents.schemas import Field
-from octavo.tui.page.describing import Laid, Wanted
+from octavo.tui.page.found_late import Laid, Wanted
 from octavo.tui.page.lines import Line, Piece, Spot, indented, on, padded, width_of
 from octavo.tui.page.look import PLAIN, Look
 from octavo.tui.page.media import file_name

@@ -12,6 +12,7 @@ from rich.style import Style
 
 from octavo.documents.blocks import Block, Run, words
 from octavo.tui.page.lines import Piece
+from octavo.tui.small_pictures import Small
 
 if TYPE_CHECKING:
     from octavo.api.places import ContentRef
@@ -42,21 +43,6 @@ class Thumb(NamedTuple):
     target: links.Target
     columns: int
     rows: int
-
-
-@dataclass(frozen=True)
-class Small:
-    """A picture made small, and what its file says of it. Without pixels `trouble` says why there are none."""
-
-    columns: int = 0
-    rows: int = 0
-    pixels: bytes = b""
-    """Three bytes for each of `columns` times `rows`."""
-    format: str = ""
-    width: int = 0
-    height: int = 0
-    frames: int = 1
-    trouble: str = ""
 
 
 def pictured(blocks: Iterable[Block]) -> tuple[Pictured, ...]:

@@ -7,6 +7,7 @@ import re
 from rich.style import Style
 
 from octavo.documents.blocks import Block
+from octavo.tui.direction import FROM_RIGHT
 from octavo.tui.page.inline import raised
 from octavo.tui.page.lines import Line, Piece, indented, padded, rule
 from octavo.tui.page.look import PLAIN, Look
@@ -14,8 +15,6 @@ from octavo.tui.page.setting import Setting
 from octavo.tui.page.slices import begins, cut_of, ends, whole_of
 from octavo.tui.page.wrap import wrap
 
-FROM_RIGHT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
-"""Letters of scripts that are written from right to left."""
 _A_FEW = 40
 """Items of a list that say on which side its bullets stand."""
 _STRONG = re.compile(r"[^\W\d_]")

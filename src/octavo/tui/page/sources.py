@@ -12,28 +12,11 @@ from octavo.tui.page.late import Late
 if TYPE_CHECKING:
     from octavo.documents import links
     from octavo.documents.openapi import Specification
-    from octavo.tui.page import describing, diagrams
+    from octavo.tui.page.found_late import Diagram, Drawn, Laid, Read, Wanted
     from octavo.tui.page.lines import Line
-    from octavo.tui.page.pictures import Small, Thumb
+    from octavo.tui.page.pictures import Thumb
     from octavo.tui.page.targets import Asked, Named, Targets
-
-
-async def _drawn(diagram: diagrams.Diagram) -> diagrams.Drawn:
-    from octavo.tui.page import diagrams  # few pages have any
-
-    return await diagrams.find(diagram)
-
-
-async def _described(wanted: describing.Wanted) -> describing.Read:
-    from octavo.tui.page import describing  # as few
-
-    return await describing.find_operation(wanted)
-
-
-async def _laid(laid: describing.Laid) -> list[Line]:
-    from octavo.tui.page import describing  # as few
-
-    return await describing.find_lines(laid)
+    from octavo.tui.small_pictures import Small
 
 
 @dataclass
@@ -42,16 +25,16 @@ class Sources:
 
     tokens: Late[highlight.Code, highlight.Tokens] | None = field(default_factory=lambda: Late(highlight.find))
     """Code in the colours of its language."""
-    diagrams: Late[diagrams.Diagram, diagrams.Drawn] | None = field(default_factory=lambda: Late(_drawn))
+    diagrams: Late[Diagram, Drawn] | None = None
     """Diagrams as text."""
 
     thumbnails: Late[Thumb, Small] | None = None
     """Pictures of the page, small, where they are wanted within it."""
     specifications: Late[str | links.Target, Specification] | None = None
     """Descriptions of interfaces, by the name they are filed under or what their address leads to."""
-    operations: Late[describing.Wanted, describing.Read] | None = field(default_factory=lambda: Late(_described))
+    operations: Late[Wanted, Read] | None = None
     """What blocks show of those descriptions."""
-    details: Late[describing.Laid, list[Line]] | None = field(default_factory=lambda: Late(_laid, keep=20))
+    details: Late[Laid, list[Line]] | None = None
     """The same set into lines, where it is opened."""
     specifications_of: str | None = None
     """The organization they are filed in."""

@@ -13,21 +13,21 @@ from textual.message import Message
 from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Block, Document, Run, words
+from octavo.tui.direction import FROM_RIGHT
 from octavo.tui.page.arriving import STILL, Arriving, Head, Wanted
 from octavo.tui.page.cursor_pane import Bring, Stop
 from octavo.tui.page.cutting import Cutting
 from octavo.tui.page.faults import written_in
+from octavo.tui.page.finders import sources
 from octavo.tui.page.finding import Find, Finder
 from octavo.tui.page.galley import Anchor, Galley
 from octavo.tui.page.layout import Unit, guess, set_block, set_unit
 from octavo.tui.page.marked import MARK
 from octavo.tui.page.opening import Here
 from octavo.tui.page.page_parts import ThreadMarks, same_title, source_blocks
-from octavo.tui.page.prose import FROM_RIGHT
 from octavo.tui.page.reader import motions
 from octavo.tui.page.reading_keys import READING_KEYS
 from octavo.tui.page.setting import Folds, Setting, trail
-from octavo.tui.page.sources import Sources
 from octavo.tui.page.tabling import Tabling
 from octavo.tui.page.whereabouts import Whereabouts
 from octavo.tui.widgets.states import nothing
@@ -85,7 +85,7 @@ class PageView(Tabling, Arriving):
         self._head: Head = ("", "")
         self.page_cut = Cutting()
         self._measure = 0
-        self.sources = Sources()
+        self.sources = sources()
         """Where what does not stand in the text of the page comes from: give others before a page is shown."""
 
     # What callers ask and do

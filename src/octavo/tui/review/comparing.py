@@ -37,6 +37,7 @@ from octavo.tui.reading import under
 from octavo.tui.review import thread_walk
 from octavo.tui.review.changed_pages import SIGN_STYLES, WHOLE, ChangedPage, in_words
 from octavo.tui.review.comparisons import Comparisons, Sides
+from octavo.tui.shell.routes import ToPage
 
 _NO_BASE = "The server does not say which revision of the primary content this change request started from."
 LINGERS = 0.3
@@ -224,7 +225,7 @@ class Comparing(Railed):
         match targets.target(message.href):
             case links.ToPage(page=page_id, anchor=anchor) if page_id != change.page.id:
                 if not self.go_to_change_of(page_id):
-                    self.octavo.open_space(self._space.space_id, page_id, anchor or "")
+                    self.octavo.go(ToPage(self._space.space_id, page_id, anchor or ""))
             case links.ToPage(anchor=anchor) | links.ToAnchor(anchor=anchor) if anchor and self.view.go_to_anchor(
                 anchor
             ):
@@ -234,7 +235,7 @@ class Comparing(Railed):
                     f"This link leads to another place on {change.title}, which is not live yet.", tone="care"
                 )
             case links.ToPage(anchor=anchor) | links.ToAnchor(anchor=anchor):
-                self.octavo.open_space(self._space.space_id, change.page.id, anchor or "")
+                self.octavo.go(ToPage(self._space.space_id, change.page.id, anchor or ""))
             case target:
                 following_links.leave(self.octavo, target, href=message.href, words=message.words, at=self.at)
 

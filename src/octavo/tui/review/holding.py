@@ -14,8 +14,8 @@ from octavo.tui.ages import plural
 from octavo.tui.kept import Kept
 
 if TYPE_CHECKING:
-    from octavo.tui.app import Octavo
     from octavo.tui.screens.confirm import Confirmed
+    from octavo.tui.shell.shell import Shell
 
 MOST_NAMED = 8
 """Held comments that a dialog names; of more it says how many."""
@@ -46,7 +46,7 @@ def told(held: tuple[Entry, ...], titles: Mapping[str, str]) -> list[str]:
     return lines
 
 
-def edit_held(app: Octavo, entry: Entry) -> None:
+def edit_held(app: Shell, entry: Entry) -> None:
     """Change the words of a held comment; it stays held."""
     from octavo.tui.naming_people import People
     from octavo.tui.screens.composer import Composer
@@ -77,7 +77,7 @@ def edit_held(app: Octavo, entry: Entry) -> None:
     app.push_screen(composer, written)
 
 
-def drop_held(app: Octavo, entry: Entry) -> None:
+def drop_held(app: Shell, entry: Entry) -> None:
     """Hold a comment no more, once the person said yes."""
     from octavo.tui.screens.confirm import Confirm
 
@@ -93,7 +93,7 @@ def drop_held(app: Octavo, entry: Entry) -> None:
     app.push_screen(Confirm("Drop this held comment?", verb="Drop it", intro=said, after=after), decided)
 
 
-def send_held(app: Octavo, at: ChangeRequestRef, name: str) -> None:
+def send_held(app: Shell, at: ChangeRequestRef, name: str) -> None:
     """Send what is held without a verdict."""
 
     async def let_go() -> Sent[tuple[Entry, ...]]:

@@ -17,7 +17,7 @@ from octavo.tui.widgets.facts import Fact
 from octavo.tui.widgets.notices import Tone
 
 if TYPE_CHECKING:
-    from octavo.tui.app import Octavo
+    from octavo.tui.shell.shell import Shell
 
 FRESH_SECONDS = 5.0
 """Checks older than this are made again before anything is sent."""
@@ -28,7 +28,7 @@ READ_SECONDS = 0.5
 class MergeDialog(Confirm):
     """Asks the server, says what would go live, names conflicts, and is confirmed by `y`: another key than opened it."""
 
-    def __init__(self, app: Octavo, at: ChangeRequestRef, change_request: ChangeRequest) -> None:
+    def __init__(self, app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> None:
         space = app.known.space(at.space_id)
         self._space_title = space.title if space else "this space"
         super().__init__(
@@ -158,7 +158,7 @@ def typed_why(checks: Checks) -> str:
     return ""
 
 
-async def send(app: Octavo, at: ChangeRequestRef, change_request: ChangeRequest) -> None:
+async def send(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> None:
     """Merge what was seen, once, and say what became of it."""
     number = app.notices.say(f"Merging #{change_request.number}…", seconds=90)
     sent = await merge(app.session.live, at, change_request.revision)

@@ -24,7 +24,7 @@ from octavo.tui.screens.confirm import Confirm
 from octavo.tui.widgets.facts import Fact, Mark
 
 if TYPE_CHECKING:
-    from octavo.tui.app import Octavo
+    from octavo.tui.shell.shell import Shell
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ class MergeSeveralDialog(Confirm):
         Binding("K", "turn(-1)", "Earlier", tooltip="Merge the one under the cursor before the one above", id="several.earlier"),
     ]  # fmt: skip
 
-    def __init__(self, app: Octavo, several: Sequence[One]) -> None:
+    def __init__(self, app: Shell, several: Sequence[One]) -> None:
         spaces = tuple(dict.fromkeys(one.space for one in several))
         of = f"of {spaces[0]}" if len(spaces) == 1 else f"of {len(spaces)} spaces"
         super().__init__(

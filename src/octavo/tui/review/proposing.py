@@ -19,6 +19,7 @@ from octavo.tui.review.requesting import Requesting
 from octavo.tui.review.reviewing import Reviewing
 from octavo.tui.review.undoing_merge import UndoingMerge
 from octavo.tui.review.updating import Updating
+from octavo.tui.shell.routes import ToChangeRequest
 
 if TYPE_CHECKING:
     from octavo.tui.screens.confirm import Confirmed
@@ -165,7 +166,7 @@ class Proposing(Addressed, Updating, Reviewing, Requesting, UndoingMerge):
             draft.drop()
             remember(self.octavo, space, change_request)
             self.octavo.say(f"Started #{change_request.number} {change_request.title}")
-            self.octavo.open_change_request(change_request, space)
+            self.octavo.go(ToChangeRequest(change_request.ref(space), change_request))
 
         def start(subject: str) -> None:
             from octavo.data.deciding import create

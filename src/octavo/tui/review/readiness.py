@@ -14,8 +14,8 @@ from octavo.tui.allowing import in_no_space
 if TYPE_CHECKING:
     from octavo.data.once import Sent
     from octavo.tui.allowing import Allowing
-    from octavo.tui.app import Octavo
     from octavo.tui.screens.confirm import Confirmed
+    from octavo.tui.shell.shell import Shell
     from octavo.tui.writes import Back
 
 _INSTEAD = {"archived": "reopen it first", "merged": "a merge is final"}
@@ -40,7 +40,7 @@ def why_not(view: Allowing, several: Sequence[ChangeRequest]) -> str | None:
     return None
 
 
-def mark(app: Octavo, several: Sequence[ChangeRequest]) -> None:
+def mark(app: Shell, several: Sequence[ChangeRequest]) -> None:
     """Let drafts be ready for review, or, where the first is ready, those that are ready be drafts."""
     if several:
         those = [each for each in several if each.status == several[0].status]
@@ -48,7 +48,7 @@ def mark(app: Octavo, several: Sequence[ChangeRequest]) -> None:
         app.writes.send_once(doing, _mark(app, those), said=said, back=partial(_back, app))
 
 
-def offer(app: Octavo, about: ChangeRequest) -> None:
+def offer(app: Shell, about: ChangeRequest) -> None:
     """Offer to mark a draft ready of which a review is asked: those who are asked look among what is ready."""
     if about.status != "draft" or not app.session.live.marks_drafts:
         return
@@ -70,7 +70,7 @@ def offer(app: Octavo, about: ChangeRequest) -> None:
     )
 
 
-def _words(app: Octavo, several: Sequence[ChangeRequest]) -> tuple[str, str]:
+def _words(app: Shell, several: Sequence[ChangeRequest]) -> tuple[str, str]:
     """What is done to them, to follow "Couldn't", and what is said when it is done."""
     is_draft = several[0].status == "draft"
     them = _name(app, several[0]) if len(several) == 1 else plural(len(several), "change request")
@@ -80,12 +80,12 @@ def _words(app: Octavo, several: Sequence[ChangeRequest]) -> tuple[str, str]:
     return (f"mark {them} ready for review" if is_draft else f"take {them} back to draft"), f"{them} {became}"
 
 
-def _name(app: Octavo, about: ChangeRequest) -> str:
+def _name(app: Shell, about: ChangeRequest) -> str:
     space = app.known.space(about.space or "")
     return f"#{about.number} in {space.title}" if space is not None else f"#{about.number}"
 
 
-async def _mark(app: Octavo, several: Sequence[ChangeRequest]) -> Sent[tuple[ChangeRequest, ...]]:
+async def _mark(app: Shell, several: Sequence[ChangeRequest]) -> Sent[tuple[ChangeRequest, ...]]:
     from octavo.data.deciding import set_ready
     from octavo.data.once import Sent
 
@@ -105,7 +105,7 @@ async def _mark(app: Octavo, several: Sequence[ChangeRequest]) -> Sent[tuple[Cha
     return Sent("done", said, tuple(done))
 
 
-def _back(app: Octavo, done: tuple[ChangeRequest, ...]) -> Back:
+def _back(app: Shell, done: tuple[ChangeRequest, ...]) -> Back:
     from octavo.tui.writes import Back
 
     doing, said = _words(app, done)

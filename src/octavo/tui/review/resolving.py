@@ -23,7 +23,7 @@ from octavo.tui.writing.page_drafts import folder
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
-    from octavo.tui.app import Octavo
+    from octavo.tui.shell.shell import Shell
 
 AT_ONCE = 50
 """Changes of content that may go in one request."""
@@ -33,7 +33,7 @@ _SIDES: dict[str, Side] = {"main": "main", "this": "this", "both": "both", "own"
 class Choices:
     """What was chosen for the conflicts of what is called `of`, by their names. It outlives the app."""
 
-    def __init__(self, app: Octavo, of: str) -> None:
+    def __init__(self, app: Shell, of: str) -> None:
         self._app = app
         self._id = of
         self._fact = f"conflicts {of}"
@@ -80,7 +80,7 @@ class Choices:
         self._app.session.state.remember(self._fact, {"choices": self._sides, "done": sorted(self.done)})
 
 
-def write(app: Octavo, choices: Choices, name: str, conflict: Conflict) -> bool:
+def write(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
     """Let the person write what becomes of a conflict in their editor. False when they did not: nothing is decided then."""
     kept, before = choices.own(name), choices.all.get(name)
     # The blank lines around it come with the place it stands in, and editors put a line end at the end.
@@ -121,7 +121,7 @@ def _goes_on(result: NotEdited, keep: Callable[[str], None]) -> str:
 
 
 async def send(
-    app: Octavo,
+    app: Shell,
     at: ChangeRequestRef,
     change_request: ChangeRequest,
     unsettled: Unsettled,
@@ -171,7 +171,7 @@ async def send(
 
 
 def _remember_settled(
-    app: Octavo, change_request: ChangeRequest, unsettled: Unsettled, decided: dict[str, Choice], head: str | None
+    app: Shell, change_request: ChangeRequest, unsettled: Unsettled, decided: dict[str, Choice], head: str | None
 ) -> None:
     """Where the server marks no conflicts, nothing but this tells which are left."""
     pages = {page.page for page in unsettled.decided(decided) if page.is_unmarked}

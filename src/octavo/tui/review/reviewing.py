@@ -13,6 +13,7 @@ from octavo.tui import kept
 from octavo.tui.ages import plural
 from octavo.tui.allowing import UNDECIDED, Allowing
 from octavo.tui.kept import Kept
+from octavo.tui.shell.routes import ToChangeRequest
 
 if TYPE_CHECKING:
     from octavo.api.reviews import Review
@@ -84,7 +85,7 @@ class Reviewing(Allowing):
         """Show where a held comment hangs."""
         change_request, space = self.change_request, self.space_ref
         if change_request is not None and space is not None:
-            self.octavo.open_change_request(change_request, space)
+            self.octavo.go(ToChangeRequest(change_request.ref(space), change_request))
 
     def action_held(self) -> None:
         from octavo.tui.screens.held import HeldScreen  # few hold any

@@ -13,11 +13,12 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.tui import ages
 from octavo.tui.allowing import Allowing
 from octavo.tui.screens.confirm import Confirm, Confirmed
+from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.widgets.facts import Fact
 
 if TYPE_CHECKING:
-    from octavo.tui.app import Octavo
     from octavo.tui.review.undoing import Plan
+    from octavo.tui.shell.shell import Shell
 
 _NO_BEFORE = "The server does not say what stood there before this merge, so it cannot be put back from here."
 _SHOWN = 8
@@ -53,7 +54,7 @@ class UndoingMerge(Allowing):
 class UndoDialog(Confirm):
     """Says what would be put back, and what not, before anything is written."""
 
-    def __init__(self, app: Octavo, space: SpaceRef, change_request: ChangeRequest) -> None:
+    def __init__(self, app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:
         super().__init__(
             f"Undo the merge of #{change_request.number}?",
             verb="Start it",
@@ -115,7 +116,7 @@ def facts(planned: Plan) -> tuple[Fact, ...]:
     return tuple(found)
 
 
-async def undo(app: Octavo, space: SpaceRef, of: ChangeRequest) -> None:
+async def undo(app: Shell, space: SpaceRef, of: ChangeRequest) -> None:
     """Start the change request, put the pages back in it, open it for review, and show it.
 
     What was begun before and not ended is gone on with: the draft is known by its subject.
@@ -133,10 +134,11 @@ async def undo(app: Octavo, space: SpaceRef, of: ChangeRequest) -> None:
         return
     app.writes.is_final(f"To undo #{of.number} cannot be taken back with u: archive the change request (L).")
     app.say(sentence)
-    app.open_change_request(await app.session.live.fetch(change_requests.Get(at=at)), space)
+    change_request = await app.session.live.fetch(change_requests.Get(at=at))
+    app.go(ToChangeRequest(change_request.ref(space), change_request))
 
 
-async def _undone(app: Octavo, space: SpaceRef, of: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
+async def _undone(app: Shell, space: SpaceRef, of: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
     """What is said of it, and which change request it is if it was made. Raises ApiError."""
     from octavo.data.putting_back import put_back
     from octavo.tui.review import undoing
@@ -163,7 +165,7 @@ async def _undone(app: Octavo, space: SpaceRef, of: ChangeRequest) -> tuple[str,
     return f"#{draft.number} puts back what #{of.number} changed. It is open for review.", at
 
 
-async def _draft(app: Octavo, space: SpaceRef, subject: str) -> tuple[ChangeRequest | None, str]:
+async def _draft(app: Shell, space: SpaceRef, subject: str) -> tuple[ChangeRequest | None, str]:
     """A draft of mine with this subject, made if there is none. Raises ApiError."""
     from octavo.data.deciding import create
 

@@ -16,17 +16,17 @@ from octavo.data.state import NotSaved
 from octavo.tui.ages import short_age
 
 if TYPE_CHECKING:
-    from octavo.tui.app import Octavo
     from octavo.tui.session import Session
+    from octavo.tui.shell.shell import Shell
 
 
-async def tell(app: Octavo, session: Session, *, sleep: Sleep = asyncio.sleep) -> None:
+async def tell(app: Shell, session: Session, *, sleep: Sleep = asyncio.sleep) -> None:
     """Look what became of it, for as long as it may still be on its way, and say so. Nothing is sent again."""
     begun = under_way(session.state)
     await asyncio.gather(*(_tell(app, session, name, since, sleep) for name, since in begun))
 
 
-async def _tell(app: Octavo, session: Session, name: str, since: datetime, sleep: Sleep) -> None:
+async def _tell(app: Shell, session: Session, name: str, since: datetime, sleep: Sleep) -> None:
     deed, _, place = name.partition(" ")
     age = (session.state.now() - since).total_seconds()
     if deed in ("merge", "update"):

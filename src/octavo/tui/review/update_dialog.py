@@ -20,7 +20,7 @@ from octavo.tui.widgets.facts import Fact
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
-    from octavo.tui.app import Octavo
+    from octavo.tui.shell.shell import Shell
 
 FRESH_SECONDS = 5.0
 """What was seen longer ago than this is looked at again before anything is sent."""
@@ -87,7 +87,7 @@ Resolve = Callable[[], None]
 class UpdateDialog(Confirm):
     """Asks the server what would come in and what may conflict, and is confirmed by `y`: another key than opened it."""
 
-    def __init__(self, app: Octavo, at: ChangeRequestRef, change_request: ChangeRequest, then: Resolve) -> None:
+    def __init__(self, app: Shell, at: ChangeRequestRef, change_request: ChangeRequest, then: Resolve) -> None:
         super().__init__(
             f"Update #{change_request.number} from main?",
             verb="Update",
@@ -154,7 +154,7 @@ class UpdateDialog(Confirm):
         super().action_no()
 
 
-async def send(app: Octavo, at: ChangeRequestRef, seen: Foreseen, then: Resolve) -> None:
+async def send(app: Shell, at: ChangeRequestRef, seen: Foreseen, then: Resolve) -> None:
     """Update what was seen, once, and say what became of it. With conflicts, `then` is called."""
     change_request = seen.change_request
     # What met is known only now: afterwards the change request names the primary revision as what it comes from.

@@ -26,8 +26,8 @@ from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Column, Heading, Row, Rows
 
 if TYPE_CHECKING:
-    from octavo.tui.app import Octavo
     from octavo.tui.screens.confirm import Confirmed
+    from octavo.tui.shell.shell import Shell
 
 Line = tuple[str, Entry | KeptFile | Asked]
 STATES = {
@@ -77,8 +77,8 @@ class ActivityScreen(Dialog[None]):
     """What editors wrote and nobody took, when that was looked for last."""
 
     @property
-    def octavo(self) -> Octavo:
-        return cast("Octavo", self.app)
+    def octavo(self) -> Shell:
+        return cast("Shell", self.app)
 
     def compose(self) -> ComposeResult:
         rows: Rows[Line] = Rows(
@@ -188,7 +188,7 @@ class ActivityScreen(Dialog[None]):
     def _open_again(self) -> None:
         if (file := self.file) is not None:
             self.dismiss(None)
-            self.octavo.call_later(kept_files.open_again, self.octavo, file)
+            self.app.call_later(kept_files.open_again, self.octavo, file)
         elif self.rows.item is not None:
             self.octavo.explain("There is nothing to open here: the line below says all there is to know of it.")
 

@@ -19,7 +19,7 @@ from octavo.api.change_requests import ChangeRequest, Contributor
 from octavo.api.comments import Comment
 from octavo.api.errors import ApiError
 from octavo.api.operation import ListPage
-from octavo.api.places import SpaceRef
+from octavo.api.places import Discussion, SpaceRef
 from octavo.api.reviews import RequestedReviewer
 from octavo.data.entry import Entry
 from octavo.data.live import Snapshot
@@ -286,6 +286,13 @@ class ChangeRequestScreen(TakingBack, Proposing):
     @property
     def entries(self) -> Sequence[str]:
         return list(self._stops)
+
+    def go_to_place(self, at: Discussion, page: str | None, node: str) -> bool:
+        if self.discussion != at:
+            return False
+        if page is not None and page != (self.page_on_show or ("",))[0]:
+            self.go_to_change_of(page)
+        return True
 
     def go_to_change_of(self, page_id: str) -> bool:
         return page_id in self._readable and self.page_tree.reveal(page_id)

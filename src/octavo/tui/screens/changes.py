@@ -25,6 +25,7 @@ from octavo.tui.review import listing, standing
 from octavo.tui.review.listing import Only
 from octavo.tui.review.proposing import Proposing
 from octavo.tui.review.standings import Standings
+from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Heading, Row, Rows
 from octavo.tui.widgets.sections import Section, Sections
@@ -370,7 +371,7 @@ class ChangesScreen(TwoPanes, Proposing):
     def _open(self) -> None:
         space = self.space_ref
         if self.change_request is not None and space is not None:
-            self.octavo.open_change_request(self.change_request, space)
+            self.octavo.go(ToChangeRequest(self.change_request.ref(space), self.change_request))
         elif self.change_request is not None:
             self.octavo.explain(in_no_space(self.change_request))
 
@@ -435,6 +436,3 @@ class ChangesScreen(TwoPanes, Proposing):
                 self._draw_list()
 
         self.app.push_screen(Picker("Order of change requests", choices, now=self._order), chosen)
-
-
-SCREEN = ChangesScreen

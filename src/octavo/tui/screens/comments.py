@@ -26,6 +26,7 @@ from octavo.tui.known import HELD
 from octavo.tui.panes import TwoPanes
 from octavo.tui.places_of_threads import REACH, Place, reached
 from octavo.tui.screen import tell_what_is_missing
+from octavo.tui.shell.routes import ToChangeRequest, ToPage
 from octavo.tui.triage import Narrowing, Thread
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Heading, Row, Rows
@@ -362,12 +363,12 @@ class CommentsScreen(TwoPanes, BesideThread):
         if item is None:
             return
         if isinstance(item.at, ChangeRequestRef):
-            self.octavo.show_change_request(item.at)
+            self.octavo.go(ToChangeRequest(item.at))
         elif item.comment.target.page is not None:
             node = item.comment.target.node
-            self.octavo.open_space(item.at.space_id, item.comment.target.page.id, node.id if node else "")
+            self.octavo.go(ToPage(item.at.space_id, item.comment.target.page.id, node.id if node else ""))
         else:
-            self.octavo.open_space(item.at.space_id)
+            self.octavo.go(ToPage(item.at.space_id))
 
     @on(ThreadView.Changed)
     def _thread_changed(self) -> None:
@@ -455,6 +456,3 @@ class CommentsScreen(TwoPanes, BesideThread):
     def action_copy(self) -> None:
         if not self._on_ticked("copy"):
             super().action_copy()
-
-
-SCREEN = CommentsScreen

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from pathlib import Path, PurePath
 from time import monotonic
-from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -23,6 +23,7 @@ from octavo.tui.editing import About, Edited, edit_text
 from octavo.tui.naming_people import Named, mention, named
 from octavo.tui.screens.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.content import safe
+from octavo.tui.widgets.draft_clock import DraftClock, KeepsAtEnd
 from octavo.tui.widgets.said import Said
 from octavo.tui.widgets.writing import Writing
 
@@ -33,33 +34,6 @@ if TYPE_CHECKING:
 _QUOTED_LINES = 3
 AGAIN = 2.0
 """Seconds after which it is tried again to keep a draft, while nothing can be saved."""
-
-
-@runtime_checkable
-class KeepsAtEnd(Protocol):
-    """An app that calls these when the terminal goes away."""
-
-    before_end: set[Callable[[], None]]
-
-
-class DraftClock:
-    """When to keep a draft: 300 ms after the last key, and at most 1 s after the first that is not kept. In seconds."""
-
-    AFTER_LAST = 0.3
-    AT_MOST = 1.0
-
-    def __init__(self) -> None:
-        self._first: float | None = None
-
-    def typed(self, now: float) -> float:
-        """How long to wait from `now` on, if no other key comes; never no time at all."""
-        if self._first is None:
-            self._first = now
-        return max(0.01, min(self.AFTER_LAST, self._first + self.AT_MOST - now))
-
-    def kept(self) -> None:
-        """Everything typed so far is kept."""
-        self._first = None
 
 
 class Composer(Dialog[str | None]):

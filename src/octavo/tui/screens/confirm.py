@@ -16,10 +16,10 @@ from textual.events import Key
 from textual.timer import Timer
 from textual.widgets import Input, Static, TextArea
 
-from octavo.tui.screens.composer import DraftClock, KeepsAtEnd
 from octavo.tui.screens.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.content import Words, safe, safe_lines
+from octavo.tui.widgets.draft_clock import DraftClock, KeepsAtEnd
 from octavo.tui.widgets.facts import Fact, Facts
 from octavo.tui.widgets.said import Said
 from octavo.tui.widgets.writing import Line, Writing

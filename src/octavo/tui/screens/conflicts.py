@@ -20,7 +20,6 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.data.writing_content import NO_OPERATION
 from octavo.documents.merging.resolution import Side
-from octavo.tui import navigating
 from octavo.tui.ages import plural
 from octavo.tui.page.contested import prepare
 from octavo.tui.page.reader import Reader
@@ -32,6 +31,8 @@ from octavo.tui.review.resolving import Choices
 from octavo.tui.review.settling import Contested, Unsettled, look, remembered, where_met
 from octavo.tui.review.shapes import Shape
 from octavo.tui.screen import View
+from octavo.tui.shell.outside import open_outside
+from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Heading, Row, Rows
 from octavo.tui.widgets.said import Said
@@ -374,7 +375,7 @@ class ConflictsScreen(View):
         self.rows.action_move(step)
 
     def action_open_outside(self) -> None:
-        navigating.open_outside(self.octavo, self._change_request.urls.app or "", words=self._change_request.title)
+        open_outside(self.octavo, self._change_request.urls.app or "", words=self._change_request.title)
 
     # Sending
 
@@ -409,7 +410,7 @@ class ConflictsScreen(View):
             if pages and below.go_to_change_of(pages[0]):
                 below.view.focus()
         else:
-            self.octavo.open_change_request(self._change_request, self._space)
+            self.octavo.go(ToChangeRequest(self._change_request.ref(self._space), self._change_request))
 
     def go_up(self) -> bool:
         return self.climb(self.rows, when=self._beside.has_focus)

@@ -14,7 +14,7 @@ from octavo.api import comments, content
 from octavo.api.comments import Comment
 from octavo.api.content import Page, PageTree
 from octavo.api.operation import ListPage
-from octavo.api.places import SpaceRef
+from octavo.api.places import Discussion, SpaceRef
 from octavo.data.live import Snapshot
 from octavo.documents.blocks import Block
 from octavo.tui.at_hand import AtHand
@@ -26,8 +26,9 @@ from octavo.tui.page.opening import UNSEEN, Standing
 from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
 from octavo.tui.page.selecting import CopiesLater
 from octavo.tui.page.view import PageView
-from octavo.tui.pages import page_to_read, show_page
+from octavo.tui.pages import page_to_read
 from octavo.tui.reading import neighbour, open_counts, under
+from octavo.tui.showing_pages import show_page
 from octavo.tui.travelling import Travelling
 from octavo.tui.widgets.aside import Aside
 from octavo.tui.widgets.lines import Lines
@@ -100,6 +101,11 @@ class ContentScreen(AtHand, Travelling, CopiesLater):  # the first says what it 
     def here(self) -> Visit | None:
         standing = self._wanted_standing or (self.view.standing if self._in_view else UNSEEN)
         return Visit(self.space.id, self.page.id, standing) if self.space and self.page else None
+
+    def go_to_place(self, at: Discussion, page: str | None, node: str) -> bool:
+        if self.discussion != at or page != (self.page_on_show or ("",))[0]:
+            return False
+        return not node or self.view.go_to_block(node)
 
     def show_again(self, visit: Visit) -> None:
         if self.space is not None and visit.space == self.space.id:
@@ -243,8 +249,7 @@ class ContentScreen(AtHand, Travelling, CopiesLater):  # the first says what it 
             show_page(self.view, snapshot.value, self._page_key)
             self._draw_threads()
             self._go_to_anchor()
-            if self.octavo.picturing is not None:
-                self.octavo.picturing.page_shown(self)
+            self.octavo.page_shown(self)
         elif snapshot.error is not None:
             self._clear_view()
             self.view.fail(f"{self.page.title} did not load", str(snapshot.error))
@@ -410,6 +415,3 @@ class ContentScreen(AtHand, Travelling, CopiesLater):  # the first says what it 
         if self.pages is not None and (page := neighbour(self.pages, self.page, step)) is not None:
             self.open_page(page.id, from_top=from_top)
             self.pages_tree.reveal(page.id)
-
-
-SCREEN = ContentScreen

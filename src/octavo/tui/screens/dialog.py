@@ -46,7 +46,7 @@ class Dialog(Explained, ModalScreen[ScreenResultType]):
 
     CONTEXT: ClassVar[str] = "dialogs"
     HELP: ClassVar[str] = ""
-    IS_LIST: ClassVar[bool] = False
+    IS_STOP: ClassVar[bool] = False
     """Whether one comes back to it from what was opened in it."""
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss"]
 

@@ -22,7 +22,7 @@ from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Column, Row, Rows
 
 if TYPE_CHECKING:
-    from octavo.tui.app import Octavo
+    from octavo.tui.shell.shell import Shell
 
 
 class HeldScreen(Dialog[Entry | None]):
@@ -47,8 +47,8 @@ class HeldScreen(Dialog[Entry | None]):
         self._at, self._of, self._titles = at, name, titles
 
     @property
-    def octavo(self) -> Octavo:
-        return cast("Octavo", self.app)
+    def octavo(self) -> Shell:
+        return cast("Shell", self.app)
 
     def compose(self) -> ComposeResult:
         rows: Rows[Entry] = Rows(

@@ -27,6 +27,7 @@ from octavo.documents.emoji import emoji
 from octavo.tui.addressed import Addressed
 from octavo.tui.ages import short_age
 from octavo.tui.allowing import in_no_space
+from octavo.tui.shell.routes import ToChangeRequest, ToPage
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Column, Row, Rows
 from octavo.tui.widgets.said import Said
@@ -319,7 +320,7 @@ class HomeScreen(Addressed):
         seat, space = self.organizations.item, self.spaces.item
         if seat is not None and space is not None:
             self.octavo.known.choose(seat.organization)
-            self.octavo.open_space(space.id)
+            self.octavo.go(ToPage(space.id))
 
     @on(Lines.Chosen, "#changes")
     def _open_change_request(self) -> None:
@@ -330,7 +331,7 @@ class HomeScreen(Addressed):
             self.octavo.explain(in_no_space(change_request))
         else:
             self.octavo.known.choose(seat.organization)
-            self.octavo.open_change_request(change_request, SpaceRef(space_id=change_request.space))
+            self.octavo.go(ToChangeRequest(change_request.ref(SpaceRef(space_id=change_request.space)), change_request))
 
     def action_list(self, step: int) -> None:
         lists = list(self.query(Rows))
@@ -343,6 +344,3 @@ class HomeScreen(Addressed):
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}" if number else ""
-
-
-SCREEN = HomeScreen

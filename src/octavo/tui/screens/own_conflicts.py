@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
@@ -21,10 +21,8 @@ from octavo.tui.review.settling import Contested, Unsettled
 from octavo.tui.screens.conflicts import ConflictsScreen
 from octavo.tui.writing.into_requests import Into
 from octavo.tui.writing.page_drafts import PagePlace, base_of
+from octavo.tui.writing.routes import Sends
 from octavo.tui.writing.writing_pages import MINE
-
-if TYPE_CHECKING:
-    from octavo.tui.writing.editing_pages import PageEdit
 
 
 class OwnConflictsScreen(ConflictsScreen):
@@ -41,7 +39,7 @@ class OwnConflictsScreen(ConflictsScreen):
         Binding("b", "take('both')", "Both", tooltip="Take what both say, theirs first; again: leave it open", id="conflict.both"),
     ]  # fmt: skip
 
-    def __init__(self, edit: PageEdit, place: PagePlace, into: Into, change_request: ChangeRequest) -> None:
+    def __init__(self, edit: Sends, place: PagePlace, into: Into, change_request: ChangeRequest) -> None:
         super().__init__(change_request, edit.space)
         self._edit, self._place, self._into = edit, place, into
 

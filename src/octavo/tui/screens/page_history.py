@@ -31,7 +31,9 @@ from octavo.tui.page.diff_view import DiffView
 from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
 from octavo.tui.page.targets import Ground, Targets
 from octavo.tui.page.view import PageView
-from octavo.tui.pages import page_as_written, page_there, page_to_read, show_page, text_of
+from octavo.tui.pages import page_as_written, page_there, page_to_read, text_of
+from octavo.tui.shell.routes import ToPage
+from octavo.tui.showing_pages import show_page
 from octavo.tui.versions import Version, Walk
 from octavo.tui.widgets.content import joined
 from octavo.tui.widgets.lines import Lines
@@ -246,7 +248,7 @@ class PageHistoryScreen(Discussing):
             return
         match targets.target(message.href):
             case links.ToPage(page=page_id, anchor=anchor):
-                self.octavo.open_space(self.space.id, page_id, anchor or "")
+                self.octavo.go(ToPage(self.space.id, page_id, anchor or ""))
             case links.ToAnchor(anchor=anchor):
                 if not self.view.go_to_anchor(anchor) and self._side:
                     self.octavo.say(f"The page has no heading “{anchor}” now.", tone="care")

@@ -21,19 +21,20 @@ from octavo.api.errors import ApiError
 from octavo.tui import graphics
 from octavo.tui.exporting import Export, ask_where
 from octavo.tui.file_facts import format_of, size_in_words
-from octavo.tui.navigating import open_outside
 from octavo.tui.page.media import file_name
-from octavo.tui.page.pictures import Pictured, Small, half_blocks, pictured
+from octavo.tui.page.pictures import Pictured, half_blocks, pictured
 from octavo.tui.page.targets import Targets
 from octavo.tui.pictures import NotShown, Place, bring, kept, place_of, small
 from octavo.tui.screens.dialog import STYLES, Dialog, Frame
+from octavo.tui.shell.outside import open_outside
+from octavo.tui.small_pictures import Small
 from octavo.tui.widgets.content import safe, safe_lines
 from octavo.tui.widgets.keybar import KeyBar
 from octavo.tui.widgets.said import Said
 
 if TYPE_CHECKING:
-    from octavo.tui.app import Octavo
     from octavo.tui.page.view import PageView
+    from octavo.tui.shell.shell import Shell
 
 SETTLED = 0.15
 """Seconds after which a terminal that was resized has its size."""
@@ -110,8 +111,8 @@ class PictureScreen(Dialog[None]):
         """Whether it waits to be told that another site may be asked."""
 
     @property
-    def octavo(self) -> Octavo:
-        return cast("Octavo", self.app)
+    def octavo(self) -> Shell:
+        return cast("Shell", self.app)
 
     @property
     def picture(self) -> Pictured:
@@ -218,9 +219,10 @@ class PictureScreen(Dialog[None]):
 
     def _no_colours(self) -> str | None:
         """Why no picture can be drawn here, if that is so."""
-        app, hint = self.octavo, "o opens it in the browser, w saves it."
-        if app.settings.ascii:
+        hint = "o opens it in the browser, w saves it."
+        if self.octavo.settings.ascii:
             return f"Pictures are not drawn with ASCII only. {hint}"
+        app = self.app
         if app.no_color or app.theme.startswith("mono") or app.console.color_system not in ("truecolor", "256"):
             return f"Pictures need more colours than are shown here. {hint}"
         return None
@@ -286,7 +288,7 @@ class PictureScreen(Dialog[None]):
         self.dismiss(None)
 
 
-def look_at(app: Octavo, view: PageView, src: str) -> None:
+def look_at(app: Shell, view: PageView, src: str) -> None:
     """Show the picture that the page in a view calls `src`, and the way to its others."""
     targets, document = view.sources.targets, view.document
     if targets is None or document is None:

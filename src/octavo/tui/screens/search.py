@@ -22,6 +22,7 @@ from octavo.data.live import Snapshot
 from octavo.tui.ages import short_age
 from octavo.tui.screen import Following
 from octavo.tui.screens.dialog import STYLES, Dialog, Frame
+from octavo.tui.shell.routes import ToChangeRequest, ToPage
 from octavo.tui.widgets.content import marked
 from octavo.tui.widgets.lines import Lines
 from octavo.tui.widgets.rows import Heading, Row, Rows
@@ -29,7 +30,7 @@ from octavo.tui.widgets.said import Said
 from octavo.tui.widgets.writing import Line
 
 if TYPE_CHECKING:
-    from octavo.tui.app import Octavo
+    from octavo.tui.shell.shell import Shell
 
 ASK_AFTER = 0.15
 """Seconds after the last key before the server is asked."""
@@ -63,7 +64,7 @@ class SearchScreen(Dialog[None]):
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss", STYLES / "search.tcss"]
     CONTEXT: ClassVar[str] = "search"
-    IS_LIST: ClassVar[bool] = True
+    IS_STOP: ClassVar[bool] = True
     HELP: ClassVar[str] = (
         "Type words; the last may be the beginning of one. Enter opens, tab searches this space only or all of them."
     )
@@ -102,8 +103,8 @@ class SearchScreen(Dialog[None]):
         """By kind: how many of those found are shown, where that is not all."""
 
     @property
-    def octavo(self) -> Octavo:
-        return cast("Octavo", self.app)
+    def octavo(self) -> Shell:
+        return cast("Shell", self.app)
 
     def compose(self) -> ComposeResult:
         rows: Rows[Hit] = Rows(
@@ -298,9 +299,9 @@ class SearchScreen(Dialog[None]):
         if hit.kind == "change request":
             from octavo.api.places import ChangeRequestRef
 
-            self.octavo.show_change_request(ChangeRequestRef(space_id=hit.space, change_request_id=hit.id))
+            self.octavo.go(ToChangeRequest(ChangeRequestRef(space_id=hit.space, change_request_id=hit.id)))
         else:
-            self.octavo.open_space(hit.space, hit.id if hit.kind == "page" else None, anchor=hit.anchor)
+            self.octavo.go(ToPage(hit.space, hit.id if hit.kind == "page" else None, part=hit.anchor))
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         if action == "open_outside" and self.is_mounted:
@@ -308,13 +309,13 @@ class SearchScreen(Dialog[None]):
             if hit is None:
                 return "There is no result under the cursor."
             if not hit.address or self.octavo.session.is_here:
-                from octavo.tui.following_links import said_without_address
+                from octavo.tui.shell.outside import said_without_address
 
                 return said_without_address(self.octavo, hit.kind)
         return super().why_not(action, parameters)
 
     def action_open_outside(self) -> None:
-        from octavo.tui.navigating import open_outside
+        from octavo.tui.shell.outside import open_outside
 
         if (hit := self.rows.item) is not None:
             open_outside(self.octavo, hit.address)

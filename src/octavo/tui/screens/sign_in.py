@@ -20,7 +20,7 @@ from octavo.tui.widgets.secret import SecretCount, SecretInput
 from octavo.tui.widgets.writing import Line
 
 if TYPE_CHECKING:
-    from octavo.tui.app import Octavo
+    from octavo.tui.shell.shell import Shell
 
 
 class SignInScreen(Screen[None]):
@@ -43,8 +43,8 @@ class SignInScreen(Screen[None]):
         self._signed_in: SignedIn | None = None
 
     @property
-    def octavo(self) -> Octavo:
-        return cast("Octavo", self.app)
+    def octavo(self) -> Shell:
+        return cast("Shell", self.app)
 
     def compose(self) -> ComposeResult:
         doors = self.octavo.doors
@@ -154,6 +154,3 @@ class SignInScreen(Screen[None]):
         marks = {"ok": ("✓ ", "$success"), "care": ("! ", "$warning"), "asking": ("… ", "$octavo-muted")}
         lines = [Content.assemble(marks[kind], Content(sentence)) for kind, sentence in facts]
         self.query_one("#facts", Static).update(Content("\n").join(lines))
-
-
-SCREEN = SignInScreen

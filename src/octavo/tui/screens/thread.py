@@ -22,7 +22,7 @@ from octavo.tui.widgets.notices import Notices
 from octavo.tui.widgets.thread import ThreadView
 
 if TYPE_CHECKING:
-    from octavo.tui.app import Octavo
+    from octavo.tui.shell.shell import Shell
 
 
 class ThreadSheet(Dialog[None]):
@@ -57,8 +57,8 @@ class ThreadSheet(Dialog[None]):
         self._following = Following(self)
 
     @property
-    def octavo(self) -> Octavo:
-        return cast("Octavo", self.app)
+    def octavo(self) -> Shell:
+        return cast("Shell", self.app)
 
     def compose(self) -> ComposeResult:
         with Frame():

@@ -19,7 +19,7 @@ from octavo.tui.widgets.rows import Row, Rows
 from octavo.tui.widgets.said import Said
 
 if TYPE_CHECKING:
-    from octavo.tui.app import Octavo
+    from octavo.tui.shell.shell import Shell
 
 
 DEEPEST = 3
@@ -157,7 +157,7 @@ class Aside(Vertical):
         return Row(text="  " * max(0, heading.level - 2) + heading.title, dim=heading.level > 2)
 
     def _draw_thread(self, thread: Comment) -> Row:
-        age = cast("Octavo", self.app).known.on_its_way(thread.id) or short_age(thread.posted_at)
+        age = cast("Shell", self.app).known.on_its_way(thread.id) or short_age(thread.posted_at)
         said = words_of(thread.body.text)
         replies = f" ↳{thread.replies}" if thread.replies else ""
         return Row(

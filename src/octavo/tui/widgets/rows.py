@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 
-from octavo.api.operation import ListPage
 from octavo.tui.widgets.content import Words, fit, marked, safe, spread
 from octavo.tui.widgets.lines import Lines
 
@@ -55,6 +54,22 @@ class Column:
     drop: int = 0
     least: int = 12
     """The fewest cells a column without a width is worth showing in."""
+
+
+class Page(Protocol):
+    """A part of a list that goes on elsewhere, and of which parts may not have been readable."""
+
+    @property
+    def items(self) -> Sequence[object]: ...
+
+    @property
+    def count(self) -> int | None: ...
+
+    @property
+    def next(self) -> object | None: ...
+
+    @property
+    def unreadable(self) -> int: ...
 
 
 class Rows(Lines, Generic[T]):
@@ -142,7 +157,7 @@ class Rows(Lines, Generic[T]):
             self._tick(self.ticked & here)
         self._arrange()
 
-    def show_page(self, page: ListPage[Any], items: Sequence[T]) -> None:
+    def show_page(self, page: Page, items: Sequence[T]) -> None:
         """Show `items`, which are those of a list as far as it is loaded, or made of them."""
         read = len(page.items) + page.unreadable
         counted = page.next is not None and (page.count or 0) > read

@@ -16,8 +16,8 @@ from octavo.tui.page.look import Look
 from octavo.tui.quoting import lines_kept
 
 if TYPE_CHECKING:
-    from octavo.tui.app import Octavo
     from octavo.tui.page.compared import Compared
+    from octavo.tui.shell.shell import Shell
 
 Block = tuple[str, str, str]
 """A page, a revision of it, and the key of a block there."""
@@ -26,7 +26,7 @@ Block = tuple[str, str, str]
 class Suggested:
     """What threads suggest, compared with the blocks they hang on. `changed` is called when one more is read."""
 
-    def __init__(self, octavo: Callable[[], Octavo], changed: Callable[[], None]) -> None:
+    def __init__(self, octavo: Callable[[], Shell], changed: Callable[[], None]) -> None:
         self._octavo, self._changed = octavo, changed
         self._compared: dict[tuple[Block, str], Compared | None] = {}
         """None: it is being read, or cannot be."""

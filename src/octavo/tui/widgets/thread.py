@@ -35,7 +35,7 @@ from octavo.tui.scrolling import Scrolling
 from octavo.tui.widgets.suggested import Suggested
 
 if TYPE_CHECKING:
-    from octavo.tui.app import Octavo
+    from octavo.tui.shell.shell import Shell
 
 _ABOUT_MOST = 4
 """Lines of the words a thread hangs on that are shown above it."""
@@ -103,8 +103,8 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         self._suggested = Suggested(lambda: self.octavo, self._arrange)
 
     @property
-    def octavo(self) -> Octavo:
-        return cast("Octavo", self.app)
+    def octavo(self) -> Shell:
+        return cast("Shell", self.app)
 
     @property
     def message(self) -> Comment | Reply | None:
@@ -311,9 +311,7 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         if action == "apply" and self.comment is not None and self.message is not None:
-            from octavo.tui.writing.suggesting import why_not_apply  # few messages suggest anything
-
-            return why_not_apply(self.octavo, self.at, self.comment, self.message)
+            return self.octavo.suggestions.why_not_apply(self.at, self.comment, self.message)
         if action not in (*OF_A_THREAD, "copy"):
             return None
         message, comment = self.message, self.comment
@@ -377,9 +375,7 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
 
     def action_apply(self) -> None:
         if self.at is not None and self.comment is not None and self.message is not None:
-            from octavo.tui.writing.suggesting import apply_one  # few messages suggest anything
-
-            apply_one(self.octavo, self.at, self.comment, self.message)
+            self.octavo.suggestions.apply(self.at, self.comment, self.message)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "apply" and (self.message is None or not suggestions(self.message.body.text)):

@@ -19,8 +19,8 @@ from octavo.documents.conflicts import markers
 from octavo.tui.ages import long_age, plural
 from octavo.tui.allowing import UNDECIDED
 from octavo.tui.editing import About, NotEdited, edit_text
-from octavo.tui.editor_lines import line_of
 from octavo.tui.kept import Kept
+from octavo.tui.line_of_block import line_of
 from octavo.tui.meanwhile import meanwhile
 from octavo.tui.writing import into_requests
 from octavo.tui.writing.into_requests import Into
@@ -34,12 +34,13 @@ from octavo.tui.writing.page_drafts import (
     take_over,
     with_own_end,
 )
+from octavo.tui.writing.routes import ToConflicts
 from octavo.tui.writing.writing_pages import PageOutcome, write_page
 
 if TYPE_CHECKING:
     from octavo.documents.blocks import Block
-    from octavo.tui.app import Octavo
     from octavo.tui.screens.confirm import Confirmed
+    from octavo.tui.shell.shell import Shell
 
 KEPT = "What you wrote is kept: e on the page goes on with it."
 
@@ -48,7 +49,7 @@ KEPT = "What you wrote is kept: e on the page goes on with it."
 class PageEdit:
     """One page that is edited: from the key to the change request."""
 
-    app: Octavo
+    app: Shell
     space: SpaceRef
     page: str
     title: str
@@ -296,10 +297,8 @@ class PageEdit:
         return after
 
     def _settle_conflicts(self, place: PagePlace, into: Into) -> None:
-        from octavo.tui.screens.own_conflicts import OwnConflictsScreen  # rarely needed
-
         if into.change_request is not None:
-            self.app.push_screen(OwnConflictsScreen(self, place, into, into.change_request))
+            self.app.go(ToConflicts(self, place, into, into.change_request))
 
     async def _settle_draft(self, draft: PageDraft) -> None:
         if (into := await self._into(draft.place)) is not None:

@@ -17,7 +17,7 @@ from octavo.tui.allowing import UNDECIDED
 from octavo.tui.meanwhile import meanwhile
 
 if TYPE_CHECKING:
-    from octavo.tui.app import Octavo
+    from octavo.tui.shell.shell import Shell
 
 _SUBJECT_MOST = 100
 
@@ -47,7 +47,7 @@ def new(space: SpaceRef, subject: str) -> Into:
     return Into(space, subject if len(subject) <= _SUBJECT_MOST else f"{subject[: _SUBJECT_MOST - 1]}…")
 
 
-async def choose(app: Octavo, space: SpaceRef, subject: str, then: Callable[[Into], Coroutine[Any, Any, None]]) -> None:
+async def choose(app: Shell, space: SpaceRef, subject: str, then: Callable[[Into], Coroutine[Any, Any, None]]) -> None:
     """Ask which change request it goes into. First comes the one that was written to last, while it is worked on, then a
     new one: what has nothing to do with it is no default. Without any it is a new one. Returns when `then` is done, or a
     dialog is open."""
@@ -81,7 +81,7 @@ async def choose(app: Octavo, space: SpaceRef, subject: str, then: Callable[[Int
     app.push_screen(Picker("Write it into", choices), chosen)
 
 
-async def _last(app: Octavo, space: SpaceRef) -> ChangeRequest | None:
+async def _last(app: Shell, space: SpaceRef) -> ChangeRequest | None:
     """The one that was written to last in a space, while it is worked on. Raises ApiError."""
     name = app.session.state.recall(_written(space))
     if not isinstance(name, str):
@@ -94,7 +94,7 @@ async def _last(app: Octavo, space: SpaceRef) -> ChangeRequest | None:
     return last if last.status in UNDECIDED else None
 
 
-async def _mine(app: Octavo, space: SpaceRef) -> list[ChangeRequest]:
+async def _mine(app: Shell, space: SpaceRef) -> list[ChangeRequest]:
     """One's own change requests of a space that are worked on, those touched last first."""
     me = app.known.me
     if me is None:
@@ -104,14 +104,14 @@ async def _mine(app: Octavo, space: SpaceRef) -> list[ChangeRequest]:
     return sorted(found, key=lambda each: each.updated_at.timestamp() if each.updated_at else 0.0, reverse=True)
 
 
-def _standing(app: Octavo, change_request: ChangeRequest) -> str:
+def _standing(app: Shell, change_request: ChangeRequest) -> str:
     age, me, author = long_age(change_request.updated_at), app.known.me, change_request.created_by
     whose = f"by {author.name}" if author is not None and (me is None or author.id != me.id) else ""
     outdated = "outdated" if change_request.outdated else ""
     return " · ".join(each for each in (whose, change_request.status, age, outdated) if each)
 
 
-async def started(app: Octavo, into: Into) -> ChangeRequest | None:
+async def started(app: Shell, into: Into) -> ChangeRequest | None:
     """The change request, started if it is a new one. None when that did not work, which was said."""
     if into.change_request is not None:
         return into.change_request
@@ -121,13 +121,13 @@ async def started(app: Octavo, into: Into) -> ChangeRequest | None:
     return sent.answer
 
 
-def wrote(app: Octavo, space: SpaceRef, change_request: ChangeRequest) -> None:
+def wrote(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:
     """Something was written into it."""
     remember(app, space, change_request)
     app.writes.is_final("This is in the change request now. To take it back open it, and press Q on the page.")
 
 
-def remember(app: Octavo, space: SpaceRef, change_request: ChangeRequest) -> None:
+def remember(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:
     """Let it be the first to be offered for what is written next in this space."""
     app.session.state.remember(_written(space), change_request.id)
 

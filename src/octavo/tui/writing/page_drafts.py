@@ -21,8 +21,8 @@ from octavo.tui.kept import Kept
 
 if TYPE_CHECKING:
     from octavo.data.drafts import Drafts
-    from octavo.tui.app import Octavo
     from octavo.tui.session import Session
+    from octavo.tui.shell.shell import Shell
 
 _NONE = "-"
 """What stands in a name for a change request that is not there yet. Ids may begin so, but none is that short."""
@@ -93,18 +93,18 @@ def free_place(drafts: Drafts, place: PagePlace) -> PagePlace:
     return next(free for number in count(1) if (free := replace(place, number=number)) not in taken)
 
 
-def keep_base(app: Octavo, place: PagePlace, revision: str) -> None:
+def keep_base(app: Shell, place: PagePlace, revision: str) -> None:
     """Remember what both sides of the conflicts in a draft come from."""
     app.session.state.remember(f"base {place.name}", revision)
 
 
-def base_of(app: Octavo, place: PagePlace) -> RevisionRef | None:
+def base_of(app: Shell, place: PagePlace) -> RevisionRef | None:
     """What both sides of the conflicts in a draft come from, if that is known."""
     revision = app.session.state.recall(f"base {place.name}")
     return RevisionRef(space_id=place.space, revision_id=revision) if isinstance(revision, str) else None
 
 
-def unsent_pages(app: Octavo, space: str, pages: Iterable[str]) -> frozenset[str]:
+def unsent_pages(app: Shell, space: str, pages: Iterable[str]) -> frozenset[str]:
     """Those of which something was written that is not sent."""
     drafts = app.session.drafts.beginning(f"page {space} ")
     kept = {draft.place.split(" ")[2] for draft in drafts}
@@ -114,7 +114,7 @@ def unsent_pages(app: Octavo, space: str, pages: Iterable[str]) -> frozenset[str
     return frozenset(page for page in pages if page in kept or (left and _digest(app.session, space, page) in left))
 
 
-async def take_over(app: Octavo, space: str, page: str) -> None:
+async def take_over(app: Shell, space: str, page: str) -> None:
     """Make drafts of what editors left behind that nobody waits for any more. Raises NotSaved."""
     from octavo.tui.editing import Edited, about_of, forget, read_back  # to know whether there is any takes less
 
@@ -127,7 +127,7 @@ async def take_over(app: Octavo, space: str, page: str) -> None:
             forget(path)
 
 
-def _left(app: Octavo, space: str, page: str) -> list[tuple[Path, PagePlace]]:
+def _left(app: Shell, space: str, page: str) -> list[tuple[Path, PagePlace]]:
     """Files of a page that no editor has open any more."""
     found = []
     for path in sorted(folder(app).glob(f"page.{_digest(app.session, space, page)}.*.md")):
@@ -142,7 +142,7 @@ def _is_left(path: Path) -> bool:
     return len(parts) == 7 and parts[4].isdecimal() and not _runs(parts[5].partition("-")[0])
 
 
-def folder(app: Octavo) -> Path:
+def folder(app: Shell) -> Path:
     """Where the files of editors are."""
     return app.settings.state_folder / "editing"
 
@@ -154,7 +154,7 @@ def with_own_end(before: str, after: str) -> str:
     return after if after.endswith("\n") or not after else f"{after}\n"
 
 
-async def _is_as_it_was(app: Octavo, place: PagePlace, text: str) -> bool:
+async def _is_as_it_was(app: Shell, place: PagePlace, text: str) -> bool:
     from octavo.data.writing_content import texts
 
     try:

@@ -17,8 +17,8 @@ from octavo.tui.writes import Back
 from octavo.tui.writing.applying import Outcome, Wording, apply, take_back
 
 if TYPE_CHECKING:
-    from octavo.tui.app import Octavo
     from octavo.tui.screens.confirm import Confirmed
+    from octavo.tui.shell.shell import Shell
 
 Sending = Callable[[], Coroutine[Any, Any, Sent[Outcome]]]
 
@@ -32,7 +32,22 @@ def wordings(thread: Comment, message: Comment | Reply) -> tuple[Wording, ...]:
     return tuple(Wording(page.id, node.id, thread.target.revision, each.text) for each in found)
 
 
-def why_not_apply(app: Octavo, at: Discussion | None, thread: Comment, message: Comment | Reply) -> str | None:
+class Suggesting:
+    """What threads may do with the wordings they show."""
+
+    def __init__(self, app: Shell) -> None:
+        self._app = app
+
+    def why_not_apply(self, at: Discussion | None, thread: Comment, message: Comment | Reply) -> str | None:
+        """Why what a message suggests cannot be put into the page, in a sentence."""
+        return why_not_apply(self._app, at, thread, message)
+
+    def apply(self, at: Discussion, thread: Comment, message: Comment | Reply) -> None:
+        """Put what a message suggests into the page."""
+        apply_one(self._app, at, thread, message)
+
+
+def why_not_apply(app: Shell, at: Discussion | None, thread: Comment, message: Comment | Reply) -> str | None:
     """Why what a message suggests cannot be put into the page, in a sentence."""
     found = suggestions(message.body.text)
     if not found:
@@ -52,7 +67,7 @@ def why_not_apply(app: Octavo, at: Discussion | None, thread: Comment, message: 
     return not_allowed_in(app, at.space_id, "edit")
 
 
-def apply_one(app: Octavo, at: Discussion, thread: Comment, message: Comment | Reply) -> None:
+def apply_one(app: Shell, at: Discussion, thread: Comment, message: Comment | Reply) -> None:
     """Put what a message suggests into the page. Where its block was edited since, an editor with both is offered."""
     found = wordings(thread, message)
     if not isinstance(at, ChangeRequestRef) or not found:
@@ -75,7 +90,7 @@ def apply_one(app: Octavo, at: Discussion, thread: Comment, message: Comment | R
     _send(app, at, sending, "apply the suggestion", f"Applied to {title}. d resolves the thread, D answers it first.")
 
 
-def apply_all(app: Octavo, at: ChangeRequestRef, title: str, threads: Sequence[Comment]) -> None:
+def apply_all(app: Shell, at: ChangeRequestRef, title: str, threads: Sequence[Comment]) -> None:
     """Put in what open threads of a page suggest, once the person said yes."""
     from octavo.tui.screens.confirm import Confirm
 
@@ -118,7 +133,7 @@ def _told(outcome: Outcome) -> str:
     return " ".join(said)
 
 
-def _send(app: Octavo, at: ChangeRequestRef, sending: Sending, doing: str, said: str) -> None:
+def _send(app: Shell, at: ChangeRequestRef, sending: Sending, doing: str, said: str) -> None:
     live = app.session.live
     app.writes.send_once(
         doing,
@@ -130,7 +145,7 @@ def _send(app: Octavo, at: ChangeRequestRef, sending: Sending, doing: str, said:
     )
 
 
-def _offer_editor(app: Octavo, at: ChangeRequestRef, title: str, wording: Wording) -> None:
+def _offer_editor(app: Shell, at: ChangeRequestRef, title: str, wording: Wording) -> None:
     from octavo.tui.screens.confirm import Confirm
 
     async def open_it() -> None:

@@ -22,8 +22,8 @@ from octavo.tui.writing import into_requests, page_settings
 from octavo.tui.writing.into_requests import Into
 
 if TYPE_CHECKING:
-    from octavo.tui.app import Octavo
     from octavo.tui.screens.confirm import Confirmed
+    from octavo.tui.shell.shell import Shell
 
 Step = Callable[[], Coroutine[Any, Any, None]]
 
@@ -50,7 +50,7 @@ class Held:
 class TreeEdit:
     """Edits of the tree around one page."""
 
-    app: Octavo
+    app: Shell
     space: SpaceRef
     page: str = ""
     """Empty: there is none yet."""

@@ -10,13 +10,13 @@ from octavo.api.places import SpaceRef
 from octavo.tui.writing.page_drafts import folder, unsent_pages
 
 if TYPE_CHECKING:
-    from octavo.tui.app import Octavo
     from octavo.tui.session import Session
+    from octavo.tui.shell.shell import Shell
 
 SECONDS = 15.0
 
 
-async def tell(app: Octavo, session: Session) -> None:
+async def tell(app: Shell, session: Session) -> None:
     """Say how many pages there are, where the first of them is, and which keys lead there."""
     kept = [draft.place.split(" ")[1:3] for draft in session.drafts.beginning("page ")]
     if not kept and not any(folder(app).glob("page.*.md")):

@@ -1,0 +1,109 @@
+"""A folder of markdown: its files, read within bounds, and the entries of its table of contents."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import unquote
+
+LARGEST = 5_000_000
+"""The most bytes of a file that is read."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that could not be loaded as it is, and why. `path` is within the folder."""
+
+    path: str
+    message: str
+
+
+@dataclass
+class Entry:
+    """A line of a table of contents: a document with its file, a group, or a link with its address."""
+
+    kind: str
+    title: str = ""
+    """Empty when only the file can say."""
+    path: Path | None = None
+    """The file of a document, from the root of the pages."""
+    address: str = ""
+    """Where a link leads: an address, or a path from the root of the pages with an anchor."""
+    children: list[Entry] = field(default_factory=list)
+
+
+@dataclass
+class Folder:
+    """A folder of markdown. Paths are from `root`, which lies in `top` or is it."""
+
+    top: Path
+    root: Path
+    entries: list[Entry] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    first: Path | None = None
+    """The first page, where the folders give the tree: it stands before everything else."""
+
+    def report(self, path: Path | str, message: str) -> None:
+        """Note what could not be loaded as it is."""
+        problem = Problem(shown(str(path)), message)
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+    def text(self, path: Path) -> str | None:
+        """What a page says, with line feeds between its lines. None if it cannot be read, which is reported."""
+        data = self.data(path)
+        if data is None:
+            return None
+        if b"\0" in data:
+            self.report(path, "is not text, so it is left out.")
+            return None
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            self.report(path, "is not UTF-8: characters that could not be read are shown as \ufffd.")
+            text = data.decode("utf-8-sig", "replace")
+        return text.replace("\r\n", "\n").replace("\r", "\n")
+
+    def data(self, path: Path) -> bytes | None:
+        """The bytes of a file within the folder. None if it cannot be read, which is reported."""
+        try:
+            real = (self.root / path).resolve(strict=True)
+            if not real.is_relative_to(self.top):
+                self.report(path, "leads out of the folder, so it is left out.")
+                return None
+            status = real.stat()
+            if not stat.S_ISREG(status.st_mode):
+                self.report(path, "is not a file.")
+                return None
+            if status.st_size > LARGEST:
+                self.report(path, f"is larger than {LARGEST // 1_000_000} MB, so it is left out.")
+                return None
+            return real.read_bytes()
+        except (OSError, RuntimeError, ValueError) as failure:
+            reason = failure.strerror if isinstance(failure, OSError) else None
+            self.report(path, f"cannot be read: {(reason or 'its name leads nowhere').lower()}.")
+            return None
+
+    def holds(self, path: Path) -> bool:
+        """Whether there is something that can be read at `path`, within the folder."""
+        try:
+            real = (self.root / path).resolve(strict=True)
+            return real.is_relative_to(self.top) and real.is_file()
+        except (OSError, RuntimeError, ValueError):
+            return False
+
+    def within(self, address: str, start: Path) -> Path | None:
+        """The path that an address in the page at `start` means, without its anchor. None if it leaves the folder."""
+        name = unquote(re.split("[#?]", address, maxsplit=1)[0])
+        base = Path() if name.startswith("/") else start.parent
+        path = Path(os.path.normpath(base / name.lstrip("/")))
+        outside = os.path.relpath(self.root / path, self.top).split(os.sep)[0] == os.pardir
+        return None if outside or "\0" in name else path
+
+
+def shown(name: str) -> str:
+    """A file name as text: bytes that are no UTF-8 become U+FFFD."""
+    return os.fsencode(name).decode("utf-8", "replace")

@@ -1,0 +1,175 @@
+"""Which screen shows what: the one place that knows the screens of all rooms, and how one goes to each.
+
+Views are named, not imported: each is a tenth of a second of importing that the first screen would wait for. Who may
+import whom is still held for them (`tests/test_layers.py`), for names of modules count as imports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
+
+from textual.screen import ModalScreen, Screen
+
+from octavo.api.places import ChangeRequestRef
+from octavo.tui.shell.routes import Route, ToChangeRequest, ToCollection, ToPage, ToSearch, ToThread
+from octavo.tui.writing.routes import ToConflicts
+
+if TYPE_CHECKING:
+    from octavo.api.change_requests import ChangeRequest
+    from octavo.api.comments import Comment
+    from octavo.api.places import Discussion
+    from octavo.tui.screens.content import ContentScreen
+    from octavo.tui.shell.shell import Shell
+
+VIEWS = {
+    "sign_in": "octavo.tui.screens.sign_in:SignInScreen",
+    "home": "octavo.tui.screens.home:HomeScreen",
+    "content": "octavo.tui.screens.content:ContentScreen",
+    "changes": "octavo.tui.screens.changes:ChangesScreen",
+    "comments": "octavo.tui.screens.comments:CommentsScreen",
+}
+"""The modes of the app."""
+CHANGE_REQUEST = "octavo.tui.screens.change_request:ChangeRequestScreen"
+SEARCH = "octavo.tui.screens.search:SearchScreen"
+OWN_CONFLICTS = "octavo.tui.screens.own_conflicts:OwnConflictsScreen"
+
+
+def screen(name: str, *parts: Any) -> Screen[Any]:
+    """A screen, imported when it is first shown."""
+    module, _, kind = name.partition(":")
+    made: Screen[Any] = getattr(import_module(module), kind)(*parts)
+    return made
+
+
+def view(mode: str) -> Callable[[], Screen[Any]]:
+    """What makes the view of a mode."""
+    return lambda: screen(VIEWS[mode])
+
+
+def go(shell: Shell, route: Route) -> None:
+    """Go where a route leads."""
+    match route:
+        case ToPage():
+            _to_page(shell, route)
+        case ToCollection():
+            _to_collection(shell, route)
+        case ToChangeRequest():
+            _to_change_request(shell, route)
+        case ToSearch(words=words):
+            if shell.known.organization is not None:
+                shell.push_screen(screen(SEARCH, shell.known.organization, words))
+        case ToThread():
+            shell.background(_to_thread(shell, route))
+        case ToConflicts():
+            shell.push_screen(screen(OWN_CONFLICTS, route.edit, route.place, route.into, route.change_request))
+        case _:
+            raise TypeError(f"Nothing shows {route}")
+
+
+def _to_page(shell: Shell, route: ToPage) -> None:
+    if shell.known.spaces.value is not None and shell.known.space(route.space) is None:
+        if shell.session.kind == "folder":
+            shell.say("This leads to another space, which is not in this folder.", tone="care")
+            return
+        where = shell.known.organization.title if shell.known.organization is not None else "this organization"
+        shell.say(f"{where} has no space {route.space} that you may see: it may be in another, or gone.", tone="care")
+        return
+
+    shell.trail.leave()
+
+    async def show() -> None:
+        content = await _content(shell, route)
+        if content.is_mounted:
+            content.take_wanted()
+
+    shell.background(show())
+
+
+def _to_collection(shell: Shell, route: ToCollection) -> None:
+    shell.trail.leave()
+
+    async def show() -> None:
+        content = await _content(shell)
+        content.nav.choose("spaces", content.space, focus=True)
+        if not content.nav.spaces.reveal(route.collection):
+            shell.say("That collection is not among those you may see: it may be gone.", tone="care")
+
+    shell.background(show())
+
+
+async def _content(shell: Shell, wanted: ToPage | None = None) -> ContentScreen:
+    """The view of content, with nothing over it. What is `wanted` there it knows before it shows what was read last."""
+    switched = shell.switch_mode("content")
+    content = cast("ContentScreen", shell.screen_stack[0])
+    content.wanted = wanted or content.wanted
+    await switched
+    while len(shell.screen_stack) > 1:
+        await shell.pop_screen()
+    return content
+
+
+def _to_change_request(shell: Shell, route: ToChangeRequest) -> None:
+    change_request = route.known
+    if change_request is None:
+
+        async def read() -> None:
+            from octavo.api.change_requests import Get  # the first screen does without
+
+            known: ChangeRequest = await shell.session.live.known(Get(at=route.at))
+            go(shell, ToChangeRequest(route.at, known))
+
+        shell.background(read())
+        return
+    shell.trail.leave()
+    # At once, and not behind: the next key is already for this screen.
+    with shell.trail.going():
+        shell.switch_mode("changes")
+        while len(shell.screen_stack) > 1:
+            shell.pop_screen()
+        shell.push_screen(screen(CHANGE_REQUEST, change_request, route.at.space))
+
+
+# Threads
+
+
+@runtime_checkable
+class ShowsThreads(Protocol):
+    """A screen that can bring a thread on show."""
+
+    def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
+        """Put the cursor on a thread, or where there was one. False: it is not of this screen."""
+
+
+@runtime_checkable
+class ShowsPlaces(Protocol):
+    """A screen of the pages of a place that people talk about."""
+
+    def go_to_place(self, at: Discussion, page: str | None, node: str) -> bool:
+        """Go to a block of a page. False: it is not of what is on show."""
+
+
+async def _to_thread(shell: Shell, route: ToThread) -> None:
+    if isinstance(shell.screen, ModalScreen):
+        return  # a thread is open over the view: what is done there is seen there
+    if _shows(shell, route):
+        return
+    if route.view == "comments":
+        await shell.switch_mode("comments")
+        while len(shell.screen_stack) > 1:
+            await shell.pop_screen()
+        if _shows(shell, route):
+            return
+    on_show = shell.screen
+    if isinstance(on_show, ShowsPlaces) and on_show.go_to_place(route.at, route.page, route.node):
+        return
+    if isinstance(route.at, ChangeRequestRef):
+        go(shell, ToChangeRequest(route.at))
+    else:
+        go(shell, ToPage(route.at.space_id, route.page, route.node))
+
+
+def _shows(shell: Shell, route: ToThread) -> bool:
+    on_show = shell.screen
+    return isinstance(on_show, ShowsThreads) and on_show.go_to_thread(route.at, route.thread)

@@ -1,0 +1,106 @@
+"""Addresses outside: shown in full and asked about before a browser opens them; and what is said where there is none."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from octavo.documents import links
+
+if TYPE_CHECKING:
+    from octavo.api.content import Page
+    from octavo.tui.browser import Browser
+    from octavo.tui.screens.confirm import Confirmed
+    from octavo.tui.shell.shell import Shell
+
+SOON = 10.0
+"""Seconds in which a program that cannot open an address says so by ending."""
+
+
+def open_outside(app: Shell, url: str, *, words: str = "", trouble: str = "") -> None:
+    """Show where an address outside leads, and open it when the person says so, or copy it (T6).
+
+    `words` are those of the link. `trouble` says why it could not be opened: then it can only be copied.
+    """
+    from octavo.tui import browser, clipboard
+    from octavo.tui.screens.confirm import Confirm
+
+    target = links.outside(url)
+    if not isinstance(target, links.ToUrl):
+        app.say("This address cannot be opened: only http, https and mail addresses are.", tone="care")
+        return
+    found = browser.NoBrowser(trouble) if trouble else browser.find(target.url, os.environ)
+    is_mail = target.url.startswith("mailto:")
+
+    def decided(answer: Confirmed | None) -> None:
+        if answer is None:
+            return
+        if isinstance(found, browser.Browser):
+            _browse(app, found, target.url)
+        else:
+            clipboard.copy(app, target.host if is_mail else target.url, "Copied the address.")
+
+    said = [links.doubt(words, target), links.other_letters(target.host)]
+    if isinstance(found, browser.Browser):
+        where = "This address is outside the platform." if target.host not in links.APP_HOSTS else ""
+        verb, said = "Open in the browser", [where, *said]
+    elif is_mail:
+        verb, said = "Copy the address", ["Octavo sends no mail: copy the address to your mail program.", *said]
+    else:
+        verb, said = "Copy the address", [f"{found.sentence} Copy the address instead.", *said]
+    title = f"Write to {target.host}?" if is_mail else f"Leave for {target.host}?"
+    after = "\n".join(filter(None, said))
+    app.push_screen(Confirm(title, verb=verb, intro=_address(target), after=after), decided)
+
+
+def address_of_page(page: Page | None) -> str:
+    """The web address of a page; empty when there is none."""
+    return (page.urls.app or page.urls.published or "") if page is not None else ""
+
+
+def said_without_address(app: Shell, what: str) -> str:
+    """Why a page, space or link has no address, in a sentence."""
+    if app.session.is_here:
+        return f"This {what} has no address that a browser could open: all this is only in Octavo, on this machine."
+    return f"The server gives no address for this {what}."
+
+
+def open_address(app: Shell, address: str, what: str, *, words: str = "") -> None:
+    """Ask whether the browser is to open an address; when there is none, say so."""
+    if address:
+        open_outside(app, address, words=words)
+    else:
+        app.say(said_without_address(app, what), tone="care")
+
+
+def _address(target: links.ToUrl) -> Content:
+    """An address in full, who is behind it set off."""
+    before, host, rest = target.url.partition(target.host)
+    return Content.assemble((before, "$octavo-muted"), (host, "bold $accent"), (rest, "$octavo-muted"))
+
+
+def _browse(app: Shell, browser: Browser, url: str) -> None:
+    """Start the browser. One that cannot be started, or soon ends in failure, is said, and the address offered."""
+
+    def watch(started: subprocess.Popen[bytes]) -> None:
+        try:
+            code = started.wait(SOON)
+        except subprocess.TimeoutExpired:
+            started.wait()
+            return
+        if code:
+            with suppress(RuntimeError):  # the app has ended meanwhile
+                app.call_from_thread(open_outside, app, url, trouble=f"{browser.name} could not open it ({code}).")
+
+    try:
+        started = browser.start(url, os.environ)
+    except OSError as error:
+        open_outside(app, url, trouble=f"{browser.name} could not be started: {error.strerror}.")
+        return
+    threading.Thread(target=watch, args=(started,), daemon=True).start()
+    app.say("Opened in the browser.")

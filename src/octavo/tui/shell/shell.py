@@ -1,0 +1,59 @@
+"""What views and what they are made of may ask of the app. Nobody but the app itself knows more of it than this."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from octavo.tui.shell.host import Host
+
+if TYPE_CHECKING:
+    from octavo.api.comments import Comment, Reply
+    from octavo.api.operation import Operation
+    from octavo.api.places import Discussion
+    from octavo.tui.known import Known
+    from octavo.tui.trail import Trail
+    from octavo.tui.writes import Queued, Writes
+
+
+class Suggestions(Protocol):
+    """Suggested wordings, put into pages: writing knows how, and threads show them."""
+
+    def why_not_apply(self, at: Discussion | None, thread: Comment, message: Comment | Reply) -> str | None:
+        """Why what a message suggests cannot be put into the page, in a sentence."""
+
+    def apply(self, at: Discussion, thread: Comment, message: Comment | Reply) -> None:
+        """Put what a message suggests into the page."""
+
+
+class Shell(Host, Protocol):
+    """The app, as those below it know it: what all views share, and what is written."""
+
+    known: Known
+    writes: Writes
+    trail: Trail
+
+    @property
+    def suggestions(self) -> Suggestions:
+        """What becomes of suggested wordings."""
+
+    def queue(self, *writes: Queued, said: str) -> None:
+        """Give comment writes to the outbox: on disk before `said` is said, sent after the time for undo."""
+
+    def write(
+        self,
+        doing: str,
+        op: Operation[Any],
+        *edits: tuple[Operation[Any], Callable[[Any], Any]],
+        said: str = "",
+        then: Callable[[Any], None] | None = None,
+        otherwise: str = "",
+        final: str = "",
+    ) -> None:
+        """Send a write now, with its `edits` shown at once and taken back with a sentence when it is refused."""
+
+    def action_undo(self) -> None:
+        """Take back the last write, or stop it while it waits."""
+
+    def action_view(self, view: str) -> None:
+        """Show another view."""
