@@ -12,7 +12,7 @@ _PIECE, _LONGEST = 2_000, 8_000
 """Characters of a source that are set at a time, and of one line of it."""
 _MOST_EDGES = 4_000
 """Blocks of so many begin or end a unit of the source."""
-_FEW_LINES, _STRETCH = 40, 2_000
+_FEW_LINES, _STRETCHES = 8, (2_000, 250, 60)
 """More lines than so many are counted in stretches of so many characters: to find each takes a tenth of a second in all."""
 
 
@@ -96,11 +96,12 @@ def _pieces(source: str, edges: Iterable[int]) -> Iterator[tuple[str, int, int]]
 def _end_of_line(source: str, start: int, lines: int) -> int:
     """Where the last of so many lines ends, the first of which begins at `start`. Before it when it is no line of this
     source."""
-    while lines > _FEW_LINES and start < len(source):
-        here = source.count("\n", start, start + _STRETCH)
-        if here >= lines:
-            break
-        lines, start = lines - here, start + _STRETCH
+    for stretch in _STRETCHES:
+        while lines > _FEW_LINES and start < len(source):
+            here = source.count("\n", start, start + stretch)
+            if here >= lines:
+                break
+            lines, start = lines - here, start + stretch
     end = start - 1
     for _ in range(lines):
         if (end := source.find("\n", end + 1)) < 0:
