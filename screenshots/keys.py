@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from octavo.tui.app import Octavo
-from octavo.tui.commands import markdown_table
-from octavo.tui.places import PLACES
+from octavo.tui.app.key_places import PLACES
+from octavo.tui.app.octavo import Octavo
+from octavo.tui.widgets.commands import markdown_table
 from screenshots import readme
 
 BEGIN, END = "<!-- keys: written by screenshots/keys.py -->", "<!-- end of keys -->"

@@ -36,7 +36,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widget import Widget
 
-from octavo.tui.crash import Faults, faults_kept
+from octavo.tui.terminal.crash_report import Faults, faults_kept
 
 settings.register_profile("house", deadline=None)
 settings.load_profile("house")

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from octavo.tui.driver import TerminalDriver
+from octavo.tui.terminal.driver import TerminalDriver
 
 
 class Recorder(TerminalDriver):

@@ -31,6 +31,12 @@ MAY_IMPORT = {
     "first_picture": set[str](),
     "__init__": set[str](),
 }
+ROOMS = ("terminal", "widgets", "shell", "render", "reader", "comments", "writing", "review", "content", "app")
+"""Those of the terminal app, from the ground up: each may use those before it."""
+KNOW_MANY_SCREENS = {"octavo.tui.app.routes", "octavo.tui.app.key_places", "octavo.tui.app.preloading"}
+"""Who names screens of several rooms: the table of where to go, that of all keys, and what is imported ahead."""
+PARTS = ("bounded",)
+"""Folders within a room: programs that run by themselves."""
 HOME = {
     "textual": {"tui"},
     "rich": {"tui"},
@@ -80,6 +86,38 @@ def test_arrows_point_down() -> None:
                 assert target in MAY_IMPORT[room(module)] | FREE, f"{module} imports {imported}"
             elif package in HOME:
                 assert room(module) in HOME[package], f"{package} is at home in {HOME[package]}, not in {module}"
+
+
+def test_rooms_of_the_terminal_app_use_those_below_them() -> None:
+    for module in FILES:
+        match module.split("."):
+            case "octavo", "tui", here, *inside:
+                assert here in ROOMS, f"{module} stands in no room"
+                assert inside or FILES[module].stem == "__init__", f"{module} stands in no room"
+                assert len(inside) < 2 or inside[0] in PARTS, f"{module} lies too deep"
+                above = set(ROOMS[ROOMS.index(here) + 1 :])
+                assert not (found := {each for each in imports(module) if _room_of(each) in above}), (
+                    f"{module}: {found}"
+                )
+
+
+def test_one_table_knows_the_screens_of_several_rooms() -> None:
+    screens = {
+        f"{module}.{node.name}"
+        for module in FILES
+        if _room_of(module) in ROOMS[4:]
+        for node in tree(module).body
+        if isinstance(node, ast.ClassDef) and node.name.endswith("Screen")
+    }
+    homes = {each.rpartition(".")[0] for each in screens}
+    for module in set(FILES) - KNOW_MANY_SCREENS:
+        rooms = {_room_of(each) for each in imports(module) & homes} - {_room_of(module)}
+        assert len(rooms) < 2, f"{module} knows screens of {rooms}"
+
+
+def _room_of(module: str) -> str:
+    parts = module.split(".")
+    return parts[2] if parts[:2] == ["octavo", "tui"] and len(parts) > 2 else ""
 
 
 def test_no_arrows_lead_round() -> None:

@@ -85,7 +85,7 @@ def test_the_settings_are_read_as_they_are_shown(tmp_path: Path) -> None:
 
 
 def test_every_theme_is_one_there_is() -> None:
-    from octavo.tui.themes import palettes
+    from octavo.tui.widgets.themes import palettes
 
     (sample,) = blocks("toml")
     line = next(line for line in sample.splitlines() if line.startswith("theme"))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from octavo import __version__
+from octavo.tui.app.routes import CHANGE_REQUEST, OWN_CONFLICTS, SEARCH, VIEWS
 from tests.benchmarks.terminal import Terminal
 
 ROOT = Path(__file__).parent.parent
@@ -24,12 +25,24 @@ AFTER_THE_FIRST_SCREEN = {
         "octavo.client.client",
         "octavo.client.http",
         "octavo.client.credentials",
-        "octavo.data.folding",
+        "octavo.data.overlay",
     ),
     *("octavo.documents.diff", "octavo.documents.openapi"),
     *("octavo.api.change_requests", "octavo.api.reviews", "octavo.api.search", "octavo.api.sites", "octavo.api.system"),
-    *("octavo.tui.page.diagrams", "octavo.tui.page.describing", "octavo.tui.page.pictures", "octavo.tui.children"),
+    *(
+        "octavo.tui.render.diagrams",
+        "octavo.tui.render.openapi_finder",
+        "octavo.tui.render.half_block_pictures",
+        "octavo.tui.terminal.child_programs",
+    ),
     *("octavo.tui.review", "encodings.idna"),
+    *("octavo.tui.widgets.confirm", "octavo.tui.widgets.chooser", "octavo.tui.comments.composer"),
+    *(
+        "octavo.tui.comments.thread_sheet",
+        "octavo.tui.reader.picture",
+        "octavo.tui.reader.record",
+        "octavo.tui.reader.note",
+    ),
     *("textual.widgets._text_area", "textual.widgets._markdown", "textual.widgets._data_table"),
 }
 """Modules and packages that the first screen of a known library does without."""
@@ -111,8 +124,8 @@ def test_the_first_screen_does_without(home: dict[str, str], tmp_path: Path) -> 
         second.wait_for(PAGE, TREE)
         quit_from(second)
     imported = noted.read_text().split()
-    assert "octavo.tui.screens.content" in imported
+    assert "octavo.tui.content.content" in imported
     early = [name for name in imported if any(f"{name}.".startswith(f"{late}.") for late in AFTER_THE_FIRST_SCREEN)]
     assert early == []
-    screens = {name for name in imported if name.startswith("octavo.tui.screens.")}
-    assert screens == {"octavo.tui.screens.content"}
+    named = (*VIEWS.values(), CHANGE_REQUEST, SEARCH, OWN_CONFLICTS)
+    assert {name.partition(":")[0] for name in named} & set(imported) == {"octavo.tui.content.content"}

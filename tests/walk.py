@@ -17,7 +17,7 @@ from octavo.api.places import OrganizationRef
 from octavo.api.wire import Route, routes
 from octavo.server import behaviour
 from octavo.server.behaviour import revisions
-from octavo.server.gate import answer
+from octavo.server.middleware import answer
 from octavo.server.store import Json, Store
 from octavo.server.world import World, iso
 from tests.server.asking import START, Clock, small_world

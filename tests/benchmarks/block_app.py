@@ -22,8 +22,8 @@ from textual import events
 from textual.keys import _character_to_key
 from textual.screen import Screen
 
-from octavo.tui.page.compared import compare
-from octavo.tui.page.diff_view import DiffView
+from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.render.comparison import compare
 from tests.benchmarks.page_app import PROBE, Probed
 
 EARLY = ["j"] * 6 + ["ctrl+d"] * 4

@@ -36,10 +36,10 @@ from octavo.documents.parse import parse
 from octavo.documents.source_diff import source_diff
 from octavo.server.behaviour import revisions
 from octavo.server.demo import library, people
-from octavo.server.gate import answer
+from octavo.server.middleware import answer
 from octavo.server.store import Store
 from octavo.server.world import World
-from octavo.tui.garbage import Garbage
+from octavo.tui.app.garbage_collection import Garbage
 from tests.benchmarks.texts import long_blocks, made_page
 
 Pair = tuple[str, str]

@@ -120,8 +120,14 @@ async def measure(folder: Path, name: str, times: int) -> None:
     store.close()
     async with Stage(folder / "stage", library).play() as run:
         await run.see("Your first tide")
-        for module in ("help", "activity", "home", "changes", "comments"):
-            __import__(f"octavo.tui.screens.{module}")
+        for module in (
+            "widgets.help",
+            "app.activity",
+            "content.home",
+            "review.change_requests",
+            "comments.all_threads",
+        ):
+            __import__(f"octavo.tui.{module}")
         run.app.garbage.begin()
         found = await rounds(run, name, times, IDLE)
     print(found, flush=True)  # as long as it runs the app takes what is printed

@@ -11,7 +11,7 @@ from octavo.__main__ import main
 from octavo.api import comments
 from octavo.api.operation import SPECS
 from octavo.cli import operations
-from octavo.client.aside import Overdue, within
+from octavo.client.threads import Overdue, within
 
 def read_on():
     many = b'{"items": [' + b", ".join([b'{"id": "k1", "body": {"markdown": "Is it so?"}}'] * 2000) + b"]}"

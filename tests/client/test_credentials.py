@@ -17,9 +17,9 @@ from keyring.backend import KeyringBackend
 from pydantic import SecretStr
 
 from octavo.client import keys
-from octavo.client.aside import Overdue, aside, within
 from octavo.client.credentials import TRUSTED, KeyFiles, Keyring, StoreTimeout, StoreUnavailable
 from octavo.client.private_files import NotPrivate, read_private, write_private
+from octavo.client.threads import Overdue, aside, within
 from tests.client.backends import HERE, Chain, Forgetful, Locked, Memory, Waiting, elsewhere
 from tests.client.conftest import KEY
 from tests.client.peer import KEY_TEXT
@@ -161,7 +161,7 @@ async def test_the_event_loop_goes_on_while_a_keyring_waits() -> None:
 def test_a_keyring_that_waits_does_not_keep_the_program_from_ending() -> None:
     program = (
         "import asyncio, keyring\n"
-        "from octavo.client.aside import aside\n"
+        "from octavo.client.threads import aside\n"
         "from octavo.client.credentials import *\n"
         "from tests.client.backends import *\n"
         "keyring.set_keyring(Waiting())\n"

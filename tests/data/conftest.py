@@ -13,7 +13,7 @@ from octavo.client.client import Client
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.outbox import Outbox
-from octavo.data.shelf import Shelf
+from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
 from octavo.server.app import Platform
 from tests.data.sends import Gate
@@ -96,14 +96,14 @@ async def outbox(gate: Gate, state: State, drafts: Drafts) -> AsyncIterator[ByHa
 
 
 @pytest.fixture
-def shelf(clock: Clock) -> Iterator[Shelf]:
-    shelf = Shelf(None, "mia@test", now=clock)
+def shelf(clock: Clock) -> Iterator[ResponseCache]:
+    shelf = ResponseCache(None, "mia@test", now=clock)
     yield shelf
     shelf.close()
 
 
 @pytest.fixture
-async def live(gate: Gate, shelf: Shelf, outbox: ByHand, clock: Clock) -> AsyncIterator[Live]:
+async def live(gate: Gate, shelf: ResponseCache, outbox: ByHand, clock: Clock) -> AsyncIterator[Live]:
     live = Live(gate, shelf, outbox, now=clock)
     yield live
     await live.close()

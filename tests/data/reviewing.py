@@ -16,7 +16,7 @@ from octavo.data.deciding import review_with_gathered
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.outbox import Outbox, Queued
-from octavo.data.shelf import Shelf
+from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
 from octavo.documents.parse import parse
 from tests.data.posting import DEADLINE, SETTLE, Anew
@@ -37,7 +37,7 @@ async def main(folder: str, origin: str, space: str, change_request: str, revisi
     state = State(Path(folder), "mia")
     drafts, send = Drafts(state), Anew(origin)
     outbox = Outbox(send, state, drafts, undo_seconds=0.02, timeout=DEADLINE, settle=SETTLE, jitter=lambda: 0.02)
-    live = Live(send, Shelf(None, "mia"), outbox)
+    live = Live(send, ResponseCache(None, "mia"), outbox)
     outbox.start()
     print("ready", flush=True)
     at = ChangeRequestRef(space_id=space, change_request_id=change_request)

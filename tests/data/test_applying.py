@@ -15,7 +15,7 @@ from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.documents.parse import parse
 from octavo.documents.suggesting import fenced, suggestions
-from octavo.tui.writing.applying import Wording, apply, take_back
+from octavo.tui.writing.applying_suggestions import Wording, apply, take_back
 from tests.data.sends import Gate
 from tests.data.test_deciding import edit, nap
 from tests.server.asking import Ask

@@ -15,7 +15,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.deciding import create, request_reviews, review, set_ready, update
 from octavo.data.live import Live
-from octavo.data.once import Sent, under_way
+from octavo.data.send_once import Sent, under_way
 from octavo.data.state import State
 from octavo.server.app import Platform
 from tests.data.sends import Gate

@@ -15,7 +15,7 @@ from octavo.api.operation import ListPage, Next, Operation
 from octavo.api.places import OrganizationRef, RevisionRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.data.live import Live, Snapshot
-from octavo.data.shelf import Shelf
+from octavo.data.response_cache import ResponseCache
 from tests.data.conftest import ByHand
 from tests.data.screen import Screen
 from tests.data.sends import Gate
@@ -42,7 +42,7 @@ async def test_a_screen_is_told_at_once_and_again_when_the_answer_is_here(
 
 
 async def test_what_was_known_is_shown_at_the_next_start(
-    live: Live, shelf: Shelf, gate: Gate, outbox: ByHand, here: SpaceRef, clock: Clock
+    live: Live, shelf: ResponseCache, gate: Gate, outbox: ByHand, here: SpaceRef, clock: Clock
 ) -> None:
     await live.refresh(spaces.Get(at=here))
     shelf.flush()
@@ -143,7 +143,7 @@ async def test_fetch_raises_and_shows(live: Live, gate: Gate, here: SpaceRef) ->
 
 
 async def test_a_revision_is_read_once_and_for_ever(
-    live: Live, gate: Gate, shelf: Shelf, outbox: ByHand, here: SpaceRef, clock: Clock
+    live: Live, gate: Gate, shelf: ResponseCache, outbox: ByHand, here: SpaceRef, clock: Clock
 ) -> None:
     revision = (await live.fetch(spaces.Get(at=here))).revision
     tree = content.ListPages(at=RevisionRef(space_id=here.space_id, revision_id=revision or ""))
@@ -293,7 +293,7 @@ class TestPages:
         await live.more(op)
         assert (len(screen.texts), screen.now.error) == (6, None)
 
-    async def test_an_empty_page_is_not_the_end_and_a_circle_is(self, shelf: Shelf, outbox: ByHand) -> None:
+    async def test_an_empty_page_is_not_the_end_and_a_circle_is(self, shelf: ResponseCache, outbox: ByHand) -> None:
         op = spaces.List(at=OrganizationRef(organization_id="acme"))
         book = {
             None: ListPage[Space](items=(), next=Next(page="b")),
@@ -311,7 +311,7 @@ class TestPages:
         assert [each.id for each in screen.now.value.items] == ["docs"]
 
     async def test_a_list_that_goes_on_without_anything_is_not_asked_for_ever(
-        self, shelf: Shelf, outbox: ByHand
+        self, shelf: ResponseCache, outbox: ByHand
     ) -> None:
         op = spaces.List(at=OrganizationRef(organization_id="acme"))
         empty: dict[str | None, ListPage[Space]] = {
@@ -340,7 +340,7 @@ async def test_a_long_answer_is_decoded_behind(
 ) -> None:
     at = RevisionRef(space_id="docs", revision_id="r1")
     pages = tuple(content.Page(id=f"p{number}", title="A page " * 20) for number in range(2000))
-    shelf = Shelf(tmp_path, now=clock)
+    shelf = ResponseCache(tmp_path, now=clock)
     shelf.put(content.ListPages(at=at), content.PageTree(pages=pages))
     shelf.flush()
     screen = Screen()
@@ -354,7 +354,7 @@ async def test_a_long_answer_is_decoded_behind(
 
 
 async def test_how_much_of_an_answer_could_not_be_read_is_told_and_what_never_changes_is_asked_again(
-    shelf: Shelf, outbox: ByHand
+    shelf: ResponseCache, outbox: ByHand
 ) -> None:
     in_part = {"unreadable": 2}
     told: list[tuple[str, int]] = []
@@ -371,7 +371,7 @@ async def test_how_much_of_an_answer_could_not_be_read_is_told_and_what_never_ch
     assert shelf.get(then) is None
 
 
-async def test_what_a_list_has_twice_is_shown_once(shelf: Shelf, outbox: ByHand) -> None:
+async def test_what_a_list_has_twice_is_shown_once(shelf: ResponseCache, outbox: ByHand) -> None:
     op, screen = spaces.List(at=OrganizationRef(organization_id="acme")), Screen()
     docs, more = (Space(id="docs"), Space(id="docs", title="Again")), (Space(id="api"), Space(id="api"))
     pages = {None: ListPage[Space](items=docs, next=Next(page="c1")), "c1": ListPage[Space](items=more)}
@@ -382,7 +382,7 @@ async def test_what_a_list_has_twice_is_shown_once(shelf: Shelf, outbox: ByHand)
     assert screen.now.value.items == (docs[0], more[0])
 
 
-async def test_a_list_that_cannot_be_followed_on_says_so_beside_what_came(shelf: Shelf, outbox: ByHand) -> None:
+async def test_a_list_that_cannot_be_followed_on_says_so_beside_what_came(shelf: ResponseCache, outbox: ByHand) -> None:
     op, screen = spaces.List(at=OrganizationRef(organization_id="acme")), Screen()
     live = Live(Book({None: ListPage[Space](items=(Space(id="docs"),), next=Next(page=""))}), shelf, outbox)
     live.watch(op, screen)

@@ -7,7 +7,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.errors import NotSent
 from octavo.api.places import SpaceRef
 from octavo.data.live import Live
-from octavo.data.shelf import Shelf
+from octavo.data.response_cache import ResponseCache
 from octavo.server.app import Platform
 from tests.data.conftest import ByHand
 from tests.data.screen import Screen
@@ -70,7 +70,7 @@ class TestTheOutbox:
         assert screen.texts == ["Right?"]
 
     async def test_it_is_there_after_a_restart_and_offline(
-        self, live: Live, outbox: ByHand, gate: Gate, shelf: Shelf, here: SpaceRef, clock: Clock
+        self, live: Live, outbox: ByHand, gate: Gate, shelf: ResponseCache, here: SpaceRef, clock: Clock
     ) -> None:
         await live.refresh(threads(here))
         shelf.flush()

@@ -16,7 +16,7 @@ from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.users import User
 from octavo.data.entry import Basis, Entry
-from octavo.data.folding import basis_of, fold
+from octavo.data.overlay import basis_of, fold
 from tests.server.asking import START
 
 HERE = SpaceRef(space_id="docs")

@@ -16,7 +16,7 @@ from octavo.api.operation import ListPage
 from octavo.api.places import RevisionRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.users import User
-from octavo.data.shelf import SCHEMA_VERSION, Shelf
+from octavo.data.response_cache import SCHEMA_VERSION, ResponseCache
 from tests.server.asking import Clock
 
 HERE = SpaceRef(space_id="docs")
@@ -32,7 +32,7 @@ def value(answer: tuple[Any, Any] | None) -> Any:
     return answer[0] if answer else None
 
 
-def put(shelf: Shelf, *pairs: tuple[Any, Any]) -> None:
+def put(shelf: ResponseCache, *pairs: tuple[Any, Any]) -> None:
     for read, answer in pairs:
         shelf.put(read, answer)
     shelf.flush()
@@ -41,11 +41,11 @@ def put(shelf: Shelf, *pairs: tuple[Any, Any]) -> None:
 def test_what_was_put_is_there_in_the_next_run(tmp_path: Path, clock: Clock) -> None:
     page = ListPage[Comment](items=(Comment(id="k1", body=Body(markdown="Hi"), posted_by=User(id="mia")),), count=1)
     tree = content.PageTree(pages=(content.Page(id="p", type="group", pages=(content.Page(id="q"),)),))
-    shelf = Shelf(tmp_path, "mia", now=clock)
+    shelf = ResponseCache(tmp_path, "mia", now=clock)
     put(shelf, (spaces.Get(at=HERE), SPACE), (comments.List(at=HERE), page), (OF_REVISION, tree))
     shelf.close()
     clock.forward(days=1)
-    again = Shelf(tmp_path, "mia", now=clock)
+    again = ResponseCache(tmp_path, "mia", now=clock)
     kept = again.get(spaces.Get(at=HERE))
     assert kept
     assert kept[0] == SPACE
@@ -57,7 +57,7 @@ def test_what_was_put_is_there_in_the_next_run(tmp_path: Path, clock: Clock) -> 
 
 
 def test_profiles_do_not_meet(tmp_path: Path) -> None:
-    mia, tom = Shelf(tmp_path, "mia"), Shelf(tmp_path, "tom")
+    mia, tom = ResponseCache(tmp_path, "mia"), ResponseCache(tmp_path, "tom")
     put(mia, (spaces.Get(at=HERE), SPACE))
     put(tom, (spaces.Get(at=HERE), Space(id="docs", title="As Tom sees it")))
     assert value(mia.get(spaces.Get(at=HERE))) == SPACE
@@ -70,7 +70,7 @@ def test_profiles_do_not_meet(tmp_path: Path) -> None:
 
 
 def test_nobody_else_may_look_inside(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path / "cache")
+    shelf = ResponseCache(tmp_path / "cache")
     put(shelf, (spaces.Get(at=HERE), SPACE))
     assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "cache").iterdir()} == {0o600}
     shelf.close()
@@ -79,16 +79,16 @@ def test_nobody_else_may_look_inside(tmp_path: Path) -> None:
 def test_an_older_schema_is_thrown_away(tmp_path: Path) -> None:
     (tmp_path / "cache-v0.db").write_text("old")
     (tmp_path / "other.db").write_text("not ours")
-    Shelf(tmp_path).close()
+    ResponseCache(tmp_path).close()
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"cache-v{SCHEMA_VERSION}.db", "other.db"]
 
 
 def test_old_answers_go_and_what_never_changes_stays(tmp_path: Path, clock: Clock) -> None:
-    shelf = Shelf(tmp_path, now=clock)
+    shelf = ResponseCache(tmp_path, now=clock)
     put(shelf, (op(1), SPACE), (OF_REVISION, content.PageTree(pages=())))
     shelf.close()
     clock.forward(days=91)
-    again = Shelf(tmp_path, now=clock)
+    again = ResponseCache(tmp_path, now=clock)
     again.flush()
     assert again.get(op(1)) is None
     assert value(again.get(OF_REVISION)) == content.PageTree(pages=())
@@ -96,13 +96,13 @@ def test_old_answers_go_and_what_never_changes_stays(tmp_path: Path, clock: Cloc
 
 
 def test_the_oldest_go_when_it_is_too_much(tmp_path: Path, clock: Clock) -> None:
-    shelf = Shelf(tmp_path, now=clock, most_bytes=10_000)
+    shelf = ResponseCache(tmp_path, now=clock, most_bytes=10_000)
     for number in range(10):
         clock.forward(seconds=1)
         put(shelf, (op(number), Space(id=f"s{number}", title="x" * 200, emoji="y" * 200, created_at=clock())))
     put(shelf, (OF_REVISION, content.PageTree(pages=(content.Page(id="p", description="z" * 8_000),))))
     shelf.close()
-    again = Shelf(tmp_path, now=clock, most_bytes=10_000)
+    again = ResponseCache(tmp_path, now=clock, most_bytes=10_000)
     again.flush()
     left = [number for number in range(10) if again.get(op(number))]
     assert 0 < len(left) < 10
@@ -112,7 +112,7 @@ def test_the_oldest_go_when_it_is_too_much(tmp_path: Path, clock: Clock) -> None
 
 
 def test_whatever_is_broken_it_can_be_used(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path)
+    shelf = ResponseCache(tmp_path)
     put(shelf, *((op(number), Space(id=f"s{number}", title=f"Space {number}")) for number in range(200)))
     shelf.close()
     (path,) = tmp_path.glob("cache-v*.db")
@@ -131,7 +131,7 @@ def test_whatever_is_broken_it_can_be_used(tmp_path: Path) -> None:
         for part in tmp_path.glob("cache-v*"):
             part.unlink()
         path.write_bytes(broken)
-        again = Shelf(tmp_path)
+        again = ResponseCache(tmp_path)
         again.flush()
         for number in range(200):
             answer = value(again.get(op(number)))
@@ -145,7 +145,7 @@ def test_whatever_is_broken_it_can_be_used(tmp_path: Path) -> None:
 
 
 def test_an_answer_that_cannot_be_read_is_forgotten(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path)
+    shelf = ResponseCache(tmp_path)
     put(shelf, (op(1), SPACE))
     shelf._writer.submit(lambda db: db.execute("UPDATE answers SET body = CAST('[1, 2' AS BLOB)")).result()
     assert shelf.get(op(1)) is None
@@ -160,7 +160,7 @@ def test_where_nothing_can_be_kept_it_still_works(tmp_path: Path, there: str) ->
     if there == "a file":
         folder = tmp_path / "file" / "cache"
         (tmp_path / "file").write_text("")
-    shelf = Shelf(folder)
+    shelf = ResponseCache(folder)
     put(shelf, (op(1), SPACE))
     assert value(shelf.get(op(1))) == SPACE
     assert ("cannot be opened" in "".join(shelf.notices)) == (there == "a file")

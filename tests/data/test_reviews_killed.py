@@ -18,11 +18,11 @@ from octavo.client.client import Client
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.outbox import Outbox
-from octavo.data.shelf import Shelf
+from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
 from octavo.documents.suggesting import suggestions
 from octavo.server.app import Platform
-from octavo.tui.writing.applying import Wording, apply
+from octavo.tui.writing.applying_suggestions import Wording, apply
 from tests.data.reviewing import VERDICT, WORDS
 from tests.data.test_kills import TOXICS, last_words, running, served
 from tests.fault_proxy import FaultProxy, Toxic
@@ -35,7 +35,7 @@ async def _the_author_applies_it(platform: Platform, ask: Ask, at: ChangeRequest
     ((thread, (wanted,)),) = [(each, those) for each in found if (those := suggestions(each.body.text))]
     assert thread.target.node
     client, state = Client("http://octavo.test", SecretStr("key-ada"), transport=platform), State(None, "ada")
-    live = Live(client, Shelf(None, "ada"), Outbox(client, state, Drafts(state)))
+    live = Live(client, ResponseCache(None, "ada"), Outbox(client, state, Drafts(state)))
     sent = await apply(live, at, (Wording("intro", thread.target.node.id, thread.target.revision, wanted.text),))
     assert sent.kind == "done"
     await live.close()

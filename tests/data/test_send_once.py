@@ -15,7 +15,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.deciding import merge, merging
 from octavo.data.live import Live
-from octavo.data.shelf import Shelf
+from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
 from octavo.server.app import Platform
 from tests.data.conftest import ByHand
@@ -66,7 +66,7 @@ class Naps:
 
 
 @pytest.fixture
-async def losing(gate: Gate, shelf: Shelf, outbox: ByHand, clock: Clock) -> AsyncIterator[Live]:
+async def losing(gate: Gate, shelf: ResponseCache, outbox: ByHand, clock: Clock) -> AsyncIterator[Live]:
     """Loses the answer of every merge."""
 
     async def send(op: Operation[Any]) -> Any:

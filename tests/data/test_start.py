@@ -9,9 +9,9 @@ ALLOWED = {"octavo.api"} | {f"octavo.api.{name}" for name in ("errors", "operati
 
 
 def test_the_data_room_brings_no_area_of_the_interface_with_it() -> None:
-    code = "import sys, octavo.data.live, octavo.data.shelf, octavo.data.state, octavo.data.drafts; print(*sys.modules)"
+    code = "import sys, octavo.data.live, octavo.data.response_cache, octavo.data.state, octavo.data.drafts; print(*sys.modules)"
     modules = subprocess.check_output([sys.executable, "-c", code], text=True).split()
     of_api = {name for name in modules if name.startswith("octavo.api")}
     assert of_api == ALLOWED
-    assert not {"octavo.data.folding", "octavo.data.readback", "octavo.data.salvage"} & set(modules)
+    assert not {"octavo.data.overlay", "octavo.data.readback", "octavo.data.salvage"} & set(modules)
     assert not {"textual", "httpx", "starlette", "keyring"} & set(modules)

@@ -19,7 +19,7 @@ from octavo.data.state import State
 from octavo.data.writing_content import edit, texts
 from octavo.server.app import Platform
 from tests.data.sends import Gate, refuse_to_save
-from tests.data.test_once import Naps
+from tests.data.test_send_once import Naps
 from tests.server.asking import Ask
 
 ODD = "# Intro\n\nA soft\u00adhyphen, \ufeffa mark, \u202egnol\u202c, e\u0301\u0301\u0301\u0301\u0301\u0301, \x1b[31mred\x1b[0m\u2028and so on.\n"

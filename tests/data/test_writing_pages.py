@@ -15,7 +15,7 @@ from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.data.writing_content import texts
 from octavo.documents.conflicts import markers
-from octavo.tui.writing.writing_pages import PageOutcome, write_page
+from octavo.tui.writing.write_page import PageOutcome, write_page
 from tests.data.sends import Gate
 from tests.server.asking import Ask
 

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from octavo.documents.blocks import Block, Document
-from octavo.tui.page.apart import Apart
-from octavo.tui.page.inline import inline
-from octavo.tui.page.layout import lay_out
-from octavo.tui.page.lines import Line, Piece, cells, steady
-from octavo.tui.page.look import Look
-from octavo.tui.page.setting import Folds, trail
-from octavo.tui.themes import themes
+from octavo.tui.render.inline import inline
+from octavo.tui.render.layout import lay_out
+from octavo.tui.render.layout_context import Folds, trail
+from octavo.tui.render.side_by_side_blocks import Apart
+from octavo.tui.render.styled_lines import Line, Piece, cells, steady
+from octavo.tui.render.styles import Styles
+from octavo.tui.widgets.themes import themes
 from tests.documents.independent_reader import components, lost, read
 
 WIDEST, NARROW = 2000, 40
@@ -46,11 +46,11 @@ class Fault(NamedTuple):
     what: str
 
 
-def coloured() -> Look:
+def coloured() -> Styles:
     """The look of the first theme."""
     theme = themes()[0]
     named = {"accent": theme.accent, "foreground": theme.foreground, "surface": theme.surface, "panel": theme.panel}
-    return Look.of({**theme.variables, **{name: value or "" for name, value in named.items()}})
+    return Styles.of({**theme.variables, **{name: value or "" for name, value in named.items()}})
 
 
 def opened(document: Document, tab: Block | None = None) -> Folds:
@@ -64,7 +64,7 @@ def opened(document: Document, tab: Block | None = None) -> Folds:
     return folds
 
 
-def set_lines(document: Document, width: int, look: Look, *, room: int = 0, folds: Folds | None = None) -> list[Line]:
+def set_lines(document: Document, width: int, look: Styles, *, room: int = 0, folds: Folds | None = None) -> list[Line]:
     """All lines of a page with all open; below them those of tabs that are not chosen."""
     folds = folds or opened(document)
     lines = lay_out(document.blocks, width, look, folds, room=room).lines
@@ -88,7 +88,7 @@ def _said(piece: Piece) -> str:
 
 def faults(document: Document, widths: Sequence[int]) -> Iterator[Fault]:
     """What is wrong with a page that is set in these widths."""
-    looks = (coloured(), Look.plain(ascii=True))
+    looks = (coloured(), Styles.plain(ascii=True))
     for width in widths:
         for look in looks:
             for room in (width, width + 24):
@@ -100,7 +100,7 @@ def faults(document: Document, widths: Sequence[int]) -> Iterator[Fault]:
                     yield from _cut(lines, look, movable, f"at {width}")
                     yield from _unlabelled(lines, look)
     wide = max(WIDEST, max(map(len, document.source.split("\n"))) + 100)
-    widest, narrow = (set_lines(document, width, Look.plain()) for width in (wide, NARROW))
+    widest, narrow = (set_lines(document, width, Styles.plain()) for width in (wide, NARROW))
     for said in lost(document.source, text_of(widest), text_of(narrow)):
         yield Fault(said.line, f"not shown: {said.text}")
     yield from _raw(widest, document.source)
@@ -132,7 +132,7 @@ def _unknown_blocks(lines: Iterable[Line]) -> Iterator[Fault]:
             yield Fault(_at(line), f"unknown block: {line.text.partition(' ──')[0].strip(' ╭╮─')}")
 
 
-def _cut(lines: Iterable[Line], look: Look, movable: Iterable[Block], when: str) -> Iterator[Fault]:
+def _cut(lines: Iterable[Line], look: Styles, movable: Iterable[Block], when: str) -> Iterator[Fault]:
     """Lines that end in a mark, but for those of blocks that can be moved to show the rest."""
     moves = {id(within) for block in movable for within in block.walk()}
     for line in lines:
@@ -157,7 +157,7 @@ def _raw(lines: Iterable[Line], source: str) -> Iterator[Fault]:
                 yield Fault(_at(line), f"raw {match[0].strip()}: {text.strip()}")
 
 
-def _unlabelled(lines: Sequence[Line], look: Look) -> Iterator[Fault]:
+def _unlabelled(lines: Sequence[Line], look: Styles) -> Iterator[Fault]:
     """Boxes without a word in them or in their borders."""
     glyphs = look.glyphs
     open_boxes: dict[int, tuple[Line, int, bool]] = {}
@@ -186,7 +186,7 @@ def _between(text: str, start: int, end: int) -> str:
 
 
 def _unknown_icons(document: Document) -> Iterator[Fault]:
-    look = Look.plain()
+    look = Styles.plain()
     for block in document.walk():
         for run in block.runs:
             shown = "".join(piece.text for piece in inline((run,), look)).strip() if run.kind == "icon" else "words"

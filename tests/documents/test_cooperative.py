@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
+from octavo.documents.cooperative import Pausing, breathe
 from octavo.documents.parse import Reading, parse
-from octavo.documents.pauses import Pausing, breathe
 
 LONG = {
     "list": "* an item and *more*\n" * 300,

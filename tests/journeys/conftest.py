@@ -10,7 +10,7 @@ import pytest
 from octavo.server.demo.library import build
 from octavo.server.store import Store
 from octavo.server.world import World
-from octavo.tui import ages
+from octavo.tui.widgets import wording
 from tests.client.backends import Memory
 from tests.journeys.stage import Stage
 
@@ -43,6 +43,6 @@ def library(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 
 @pytest.fixture
 def stage(tmp_path: Path, library: Path) -> Iterator[Stage]:
-    clock = ages.clock
+    clock = wording.clock
     yield Stage(tmp_path, library)
-    ages.clock = clock
+    wording.clock = clock

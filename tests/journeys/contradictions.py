@@ -10,16 +10,16 @@ from octavo.api.operation import ListPage, Operation
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.safety import line
 from octavo.api.wire import encode
-from octavo.tui.frame import StatusBar
-from octavo.tui.screen import View
-from octavo.tui.screens.changes import ChangesScreen
-from octavo.tui.screens.comments import CommentsScreen
-from octavo.tui.screens.files import FilesScreen
-from octavo.tui.screens.home import HomeScreen
-from octavo.tui.screens.search import SearchScreen
-from octavo.tui.widgets.rows import Rows
-from octavo.tui.widgets.sections import Sections
-from octavo.tui.widgets.surface import Surface
+from octavo.tui.comments.all_threads import CommentsScreen
+from octavo.tui.content.files import FilesScreen
+from octavo.tui.content.home import HomeScreen
+from octavo.tui.content.search import SearchScreen
+from octavo.tui.review.change_requests import ChangesScreen
+from octavo.tui.shell.frame import StatusBar
+from octavo.tui.shell.view import View
+from octavo.tui.widgets.row_list import Rows
+from octavo.tui.widgets.section_tabs import Sections
+from octavo.tui.widgets.virtual_list import VirtualList
 from tests.journeys.random_server import Answered, RandomServer
 from tests.journeys.stage import Run
 
@@ -47,7 +47,7 @@ def contradictions(run: Run, server: RandomServer) -> Iterator[str]:
     for (view, selector), slots in LISTS.items():
         if type(screen).__name__ != view:
             continue
-        for surface in screen.query(selector).results(Surface):
+        for surface in screen.query(selector).results(VirtualList):
             if not surface.is_on_screen or surface.keys or surface.query_text:
                 continue
             ops = [op for slot in slots if (op := screen.following.op(slot)) is not None]
@@ -80,7 +80,7 @@ def _whole(screen: View) -> Iterator[tuple[Rows[Any], Operation[Any]]]:
 def _of_list(run: Run, server: RandomServer, rows: Rows[Any], op: Operation[Any]) -> Iterator[str]:
     answers = _answers(server, op)
     snapshot = run.app.session.live.peek(op)
-    if not answers or snapshot.loading or run.app.known.organization is None:
+    if not answers or snapshot.loading or run.app.workspace.organization is None:
         return
     # Not what is seen of it: a notice may lie on it.
     text = " ".join(each.plain.strip() for each in (rows._foot if rows.keys else rows._state_lines()))
@@ -176,7 +176,7 @@ def failed(server: RandomServer, op: Operation[Any]) -> bool:
     return bool(answers) and all(each.status >= 400 or not isinstance(each.value, dict) for each in answers)
 
 
-def shown(run: Run, surface: Surface) -> str:
+def shown(run: Run, surface: VirtualList) -> str:
     """What a list shows."""
     strips = run.app.screen._compositor.render_strips()
     x, y, width, height = surface.region

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from octavo import settings as settings_module
 from octavo.cli import platforms, sessions
-from octavo.tui.app import Octavo
+from octavo.tui.app.octavo import Octavo
 
 STYLES = str(Path(str(sys.modules[Octavo.__module__].__file__)).with_name("app.tcss"))
 

@@ -23,17 +23,17 @@ from octavo.client.client import Client
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.outbox import Outbox
+from octavo.data.response_cache import ResponseCache
 from octavo.data.sending import Send
-from octavo.data.shelf import Shelf
 from octavo.data.state import State
 from octavo.server.app import Platform
 from octavo.server.demo.library import TODAY
 from octavo.server.store import Store
 from octavo.server.world import World
 from octavo.settings import Settings
-from octavo.tui import ages
-from octavo.tui.app import Octavo
-from octavo.tui.session import Asked, Session
+from octavo.tui.app.octavo import Octavo
+from octavo.tui.shell.session import Asked, Session
+from octavo.tui.widgets import wording
 from octavo.tui.widgets.notices import NoticeBoard
 from tests.server.asking import counting
 
@@ -356,11 +356,11 @@ class Stage:
         """Open the app with a session, or without one."""
         app = Octavo(settings, sessions.Ways(settings, origin, {}), session, start=start)
         app.notices = NoticeBoard(self.clock.seconds)
-        ages.clock = self.clock
+        wording.clock = self.clock
         async with app.run_test(size=size) as pilot:
             run = Run(app, pilot, gate, platform, self.clock)
             if session is not None and not run.is_held_back:
-                known = app.known
+                known = app.workspace
                 await run.until(lambda: bool(known.organizations.value or known.organizations.error), "hear anything")
             await run.settle()
             yield run
@@ -382,7 +382,7 @@ class Stage:
         gate = Gate(client, self.clock)
         namespace = f"demo {person}"
         state = State(settings.state_folder, namespace, now=self.clock)
-        shelf = Shelf(settings.cache_folder, namespace, now=self.clock)
+        shelf = ResponseCache(settings.cache_folder, namespace, now=self.clock)
         drafts = Drafts(state)
         outbox = Outbox(gate, state, drafts, undo_seconds=settings.undo_seconds, settle=0.0)
         live = Live(gate, shelf, outbox, now=self.clock)

@@ -9,8 +9,8 @@ from typing import Any
 
 from octavo.api import comments, content
 from octavo.server.app import Platform
-from octavo.tui.screens.content import ContentScreen
-from octavo.tui.widgets.rows import Rows
+from octavo.tui.content.content import ContentScreen
+from octavo.tui.widgets.row_list import Rows
 from tests.journeys.moods import serving
 from tests.journeys.stage import Stage
 
@@ -65,7 +65,7 @@ async def test_a_page_one_left_before_it_came_is_met_at_its_top(stage: Stage) ->
         here = run.app.screen
         assert isinstance(here, ContentScreen)
         here.action_read_on(1)
-        here.octavo.trail.travel(-1)
+        here.shell.trail.travel(-1)
         run.gate.open()
         await run.see("› Quickstart")
         assert here.view.scroll_offset.y > 0

@@ -30,7 +30,7 @@ async def words(run: Run, page: str) -> str:
 
 async def an_editor_left(run: Run, page: str, **changes: str) -> Path:
     """Let a killed Octavo have left a page in an editor, with some words changed."""
-    space = run.app.known.space(HARBOUR.space_id)
+    space = run.app.workspace.space(HARBOUR.space_id)
     assert space is not None
     assert space.revision is not None
     text = await words(run, page)

@@ -9,7 +9,7 @@ from octavo.api import reviews, spaces
 from octavo.api.places import OrganizationRef
 from octavo.server.app import Platform
 from octavo.server.serve import serve
-from octavo.tui.screens.sign_in import SignInScreen
+from octavo.tui.app.sign_in import SignInScreen
 from tests.journeys.stage import MARA, Stage
 
 KEY = "gb_api_key-of-mara-lindqvist"

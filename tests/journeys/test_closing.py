@@ -7,8 +7,8 @@ import asyncio
 import pytest
 from textual.widget import Widget
 
-from octavo.tui.screen import Following
-from octavo.tui.screens.content import ContentScreen
+from octavo.tui.content.content import ContentScreen
+from octavo.tui.shell.view import Following
 from tests.journeys.stage import Stage
 
 WAYS: dict[str, tuple[str, tuple[str, ...]]] = {

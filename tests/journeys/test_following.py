@@ -8,10 +8,10 @@ from octavo.api import change_requests, content, openapi
 from octavo.api.content import GetPage, Page, PageTree, UpdatePage
 from octavo.api.places import SpaceRef
 from octavo.documents import links
-from octavo.tui.following_links import follow, leave
-from octavo.tui.page.arriving import STILL
-from octavo.tui.page.page_parts import LinkFollowed
-from octavo.tui.screens.content import ContentScreen
+from octavo.tui.content.content import ContentScreen
+from octavo.tui.reader.link_following import follow, leave
+from octavo.tui.reader.streaming_page import STILL
+from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.shell.routes import ToPage
 from tests.journeys.stage import MARA, Run, Stage
 

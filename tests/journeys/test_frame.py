@@ -12,9 +12,9 @@ from textual.widgets import Static
 from octavo.api import change_requests
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.places import SpaceRef
-from octavo.tui.frame import TopBar
-from octavo.tui.screens import change_request
-from octavo.tui.screens.change_request import ChangeRequestScreen
+from octavo.tui.review import change_request
+from octavo.tui.review.change_request import ChangeRequestScreen
+from octavo.tui.shell.frame import TopBar
 from tests.journeys.stage import Run, Stage
 
 
@@ -212,6 +212,6 @@ async def test_the_comments_in_change_requests_are_counted_once(stage: Stage) ->
         await run.see("4 Comments 76")
         before = [each.route for each in run.app.session.activity()]
         assert sum("change-requests" in name for name in before) == 2, before
-        run.app.known.count_comments()
+        run.app.workspace.count_comments()
         await run.settle()
         assert [each.route for each in run.app.session.activity()] == before

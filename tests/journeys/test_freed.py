@@ -17,10 +17,10 @@ from textual.screen import Screen
 from octavo import tui
 from octavo.api import change_requests, content
 from octavo.api.places import SpaceRef
-from octavo.tui.following_links import follow
-from octavo.tui.kept import Kept
-from octavo.tui.page.page_parts import LinkFollowed
-from octavo.tui.screens.content import ContentScreen
+from octavo.tui.content.content import ContentScreen
+from octavo.tui.reader.link_following import follow
+from octavo.tui.render.page_parts import LinkFollowed
+from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.writing.page_drafts import PagePlace
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_looking import look
@@ -61,7 +61,7 @@ async def write_into_four(run: Run) -> None:
     page = next(page for page in tree.walk() if page.title == "Retries")
     revision = (await run.ask(content.Get(at=four.ref(HARBOUR)), MARA)).id
     name = PagePlace(HARBOUR.space_id, page.id, revision, four.id).name
-    await Kept(run.app, name).save("# Retries\n\n<<<<<<< theirs\nOnce.\n=======\nTwice.\n>>>>>>> mine\n")
+    await DialogDraft(run.app, name).save("# Retries\n\n<<<<<<< theirs\nOnce.\n=======\nTwice.\n>>>>>>> mine\n")
 
 
 WAYS: dict[str, dict[str, Way]] = {
@@ -106,6 +106,8 @@ WAYS: dict[str, dict[str, Way]] = {
 """How each is come to from where one was when the one before it was closed."""
 PARTS = {"Dialog", "Chooser"}
 """What others are made from: never on show itself."""
+SHOWN_ITSELF = {"ConflictsScreen", "Confirm"}
+"""What others are made from, and is on show itself as well."""
 FIRST = {"SignInScreen"}
 """Shown once, before there is a session."""
 
@@ -119,7 +121,7 @@ def screens() -> set[str]:
     for each in found:
         found += [below for below in each.__subclasses__() if below not in found]
     ours = [each for each in found if each.__module__.startswith("octavo.tui.")]
-    shown = [each for each in ours if each.__module__.startswith("octavo.tui.screens.") or not each.__subclasses__()]
+    shown = [each for each in ours if not each.__subclasses__() or each.__name__ in SHOWN_ITSELF]
     return {each.__name__ for each in shown} - PARTS
 
 

@@ -11,15 +11,15 @@ from textual.binding import Binding
 from textual.dom import DOMNode
 
 from octavo import tui
-from octavo.tui.app import Octavo
-from octavo.tui.commands import faults, own_bindings
-from octavo.tui.places import PLACES
-from octavo.tui.screens.chooser import Chooser
-from octavo.tui.screens.dialog import Dialog, Frame
-from octavo.tui.screens.own_conflicts import OwnConflictsScreen
+from octavo.tui.app.key_places import PLACES
+from octavo.tui.app.octavo import Octavo
+from octavo.tui.review.own_conflicts import OwnConflictsScreen
 from octavo.tui.widgets.buttons import TextButton
-from octavo.tui.widgets.filter import FilterInput
-from octavo.tui.widgets.secret import SecretInput
+from octavo.tui.widgets.chooser import Chooser
+from octavo.tui.widgets.commands import faults, own_bindings
+from octavo.tui.widgets.dialog import Dialog, Frame
+from octavo.tui.widgets.filter_input import FilterInput
+from octavo.tui.widgets.secret_input import SecretInput
 from tests.journeys.stage import Stage
 
 KEYMAP = Path(__file__).parent / "keymap.tsv"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from octavo.tui.clipboard import copy
+from octavo.tui.terminal.clipboard import copy
 from tests.journeys.stage import Stage
-from tests.tui.test_browser import ADDRESS, browser
+from tests.tui.terminal.test_browser import ADDRESS, browser
 
 
 def sit_before_it(monkeypatch: pytest.MonkeyPatch, environment: Mapping[str, str]) -> None:

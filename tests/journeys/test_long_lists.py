@@ -8,7 +8,7 @@ import pytest
 
 from octavo.api import comments, reviews
 from octavo.api.places import SpaceRef
-from octavo.tui.places_of_threads import Place, reached
+from octavo.tui.comments.thread_places import Place, reached
 from tests.journeys.moods import altered
 from tests.journeys.stage import Stage
 
@@ -22,9 +22,9 @@ def many_spaces(answer: Any) -> None:
 async def test_the_comments_of_so_many_spaces_are_asked_and_more_at_the_end_of_the_list(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("octavo.tui.screens.comments.REACH", FEW)
+    monkeypatch.setattr("octavo.tui.comments.all_threads.REACH", FEW)
     async with stage.play(over=altered("/v1/orgs/[^/]+/spaces", many_spaces), start="comments") as run:
-        known = run.app.known.spaces.value
+        known = run.app.workspace.spaces.value
         assert known is not None
         assert len(known.items) > FEW
 
@@ -47,7 +47,7 @@ def many_change_requests(answer: Any) -> None:
 async def test_so_many_change_requests_are_looked_at_for_what_they_are_narrowed_to(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("octavo.tui.screens.changes.LOOKED_AT", FEW)
+    monkeypatch.setattr("octavo.tui.review.change_requests.LOOKED_AT", FEW)
     lists = altered("/v1/orgs/[^/]+/change-requests", many_change_requests)
     async with stage.play(over=lists, start="changes") as run:
         await run.press("F", *"reviewed by nobody", "enter")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from octavo.data.pictures import Pictures
-from octavo.tui.screens.content import ContentScreen
-from octavo.tui.screens.picture import Canvas, PictureScreen
+from octavo.tui.content.content import ContentScreen
+from octavo.tui.reader.picture import Canvas, PictureScreen
 from tests.journeys.stage import Run, Stage
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from octavo.api import change_requests, comments, content, reviews
 from octavo.data.deciding import merging
-from octavo.data.once import under_way
-from octavo.tui.review.merging import MergeDialog
-from octavo.tui.review.unfinished import tell
+from octavo.data.send_once import under_way
+from octavo.tui.review.merge_dialog import MergeDialog
+from octavo.tui.review.unfinished_merges import tell
 from tests.journeys.stage import Run, Stage
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from octavo.api import change_requests, content
 from octavo.api.content import Page
 from octavo.api.places import SpaceRef
-from octavo.tui.screens.page_form import PageForm
+from octavo.tui.writing.page_form import PageForm
 from tests.journeys.stage import MARA, Run, Stage
 
 HARBOUR = SpaceRef(space_id="harbour-api")

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from octavo.tui.screens.changes import ChangesScreen
-from octavo.tui.widgets.summary import Summary
+from octavo.tui.review.change_requests import ChangesScreen
+from octavo.tui.review.request_summary import Summary
 from tests.journeys.stage import Stage
 
 
@@ -37,7 +37,7 @@ async def test_the_list_of_change_requests_is_narrowed_and_ordered(stage: Stage)
         await run.press("escape")
         assert list(screen.rows.items) == everything
         await run.press("S", *"threads", "enter")
-        threads = [run.app.known.open_threads(each) for each in screen.rows.items]
+        threads = [run.app.workspace.open_threads(each) for each in screen.rows.items]
         assert threads == sorted(threads, reverse=True)
         assert run.app.session.state.recall("order of change requests") == "threads"
 

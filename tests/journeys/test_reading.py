@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from octavo.documents.parse import parse
-from octavo.tui.page.view import PageView
-from octavo.tui.screens.content import ContentScreen
-from octavo.tui.screens.search import SearchScreen
+from octavo.tui.content.content import ContentScreen
+from octavo.tui.content.search import SearchScreen
+from octavo.tui.content.side_panel import Aside
+from octavo.tui.reader.page_view import PageView
 from octavo.tui.shell.routes import ToPage
-from octavo.tui.widgets.aside import Aside
 from tests.journeys.stage import Stage
 
 

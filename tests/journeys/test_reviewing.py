@@ -5,8 +5,8 @@ import pytest
 from octavo.api import change_requests, comments, content, reviews
 from octavo.api.bodies import Markdown, plain
 from octavo.api.places import SpaceRef
-from octavo.tui.page.page_parts import LinkFollowed
-from octavo.tui.screens.change_request import ChangeRequestScreen
+from octavo.tui.render.page_parts import LinkFollowed
+from octavo.tui.review.change_request import ChangeRequestScreen
 from octavo.tui.shell.routes import ToChangeRequest
 from tests.journeys.stage import MARA, Run, Stage
 
@@ -412,8 +412,8 @@ async def test_what_was_compared_ahead_is_reviewed_without_a_connection(stage: S
 
 @pytest.mark.long
 async def test_changes_that_the_server_does_not_list_are_found(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("octavo.tui.review.comparing_with.FIRST", 10)
-    monkeypatch.setattr("octavo.tui.review.comparing_with.MOST", 30)
+    monkeypatch.setattr("octavo.tui.review.diff_base.FIRST", 10)
+    monkeypatch.setattr("octavo.tui.review.diff_base.MOST", 30)
     async with stage.play(start="changes") as run:
         await open_one(run, "classic")
         await run.see("0 of 60 viewed", "page 1 of 60")

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.tui.commands import active_commands
-from octavo.tui.discussing import Discussing
+from octavo.tui.comments.discussion_view import Discussing
+from octavo.tui.widgets.commands import active_commands
 from tests.journeys.stage import Run, Stage
 
 ALLOWED = {

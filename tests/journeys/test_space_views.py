@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from octavo.api.places import SpaceRef
-from octavo.tui.pages import page_as_written
+from octavo.tui.shell.page_queries import page_as_written
 from tests.journeys.stage import Stage
 
 

@@ -11,10 +11,10 @@ from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.documents import links
 from octavo.server.app import Platform
 from octavo.server.demo import people
-from octavo.server.gate import answer
 from octavo.server.loader import load
-from octavo.tui import specifications
-from octavo.tui.screens.content import ContentScreen
+from octavo.server.middleware import answer
+from octavo.tui.content.content import ContentScreen
+from octavo.tui.reader import openapi_files
 from octavo.tui.shell.routes import ToPage
 from tests.journeys.stage import MARA, Stage
 
@@ -103,4 +103,4 @@ async def test_what_a_folder_says_of_interfaces_and_shares_stands_in_its_pages(s
             (links.ToFile("", "none.json"), "The file none.json that describes it is gone."),
             (links.ToPage(more.id), "What its address leads to describes no interface: it is not read."),
         ):
-            assert (await specifications.at_address(session, at, place, target)).trouble == said
+            assert (await openapi_files.at_address(session, at, place, target)).trouble == said

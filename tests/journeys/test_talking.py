@@ -9,7 +9,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.places import SpaceRef
 from octavo.server.app import Platform
 from octavo.server.behaviour.threads import Threads
-from octavo.tui.writes import Queued
+from octavo.tui.shell.write_queue import Queued
 from tests.journeys.stage import LONGEST, MARA, Run, Stage
 
 HERE = "You need a terminal and either curl"
@@ -286,7 +286,7 @@ async def test_what_is_held_when_one_quits_is_sent_before_the_app_ends(stage: St
 async def open_at_end(run: Run) -> None:
     """Let requests through once the app ends what it has with its session."""
     async with asyncio.timeout(LONGEST):
-        while run.app.known.ops:  # noqa: ASYNC110  # the app tells nobody that it ends
+        while run.app.workspace.ops:  # noqa: ASYNC110  # the app tells nobody that it ends
             await asyncio.sleep(0.001)
     run.gate.open()
 
@@ -294,7 +294,7 @@ async def open_at_end(run: Run) -> None:
 async def test_what_waits_for_another_write_when_one_quits_is_sent_before_the_app_ends(stage: Stage) -> None:
     async with stage.play() as run:
         await on_quickstart(run)
-        spaces = run.app.known.spaces.value
+        spaces = run.app.workspace.spaces.value
         assert spaces is not None
         at = next(space.ref for space in spaces.items if space.title == "Harbour API")
         (thread, *_) = (await run.gate(comments.List(at=at))).items

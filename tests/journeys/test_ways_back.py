@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.api import comments
-from octavo.tui.widgets.rows import Rows
+from octavo.tui.widgets.row_list import Rows
 from tests.journeys.stage import Run, Stage
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from octavo.tui.commands import clashes
+from octavo.tui.widgets.commands import clashes
 from tests.journeys.stage import Run
 
 

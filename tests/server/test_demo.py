@@ -22,7 +22,7 @@ from octavo.documents.blocks import Block, Document
 from octavo.documents.parse import parse
 from octavo.server.behaviour import revisions
 from octavo.server.demo import crews, docs_site, library, people, register
-from octavo.server.gate import answer
+from octavo.server.middleware import answer
 from octavo.server.store import Json, Store
 from octavo.server.world import World
 

@@ -15,7 +15,7 @@ from tests.benchmarks.texts import TITLE, made_page
 from tests.benchmarks.tree_app import TreeApp
 from tests.journeys.conftest import library, stage
 from tests.journeys.stage import MARA, Stage
-from tests.tui.page.panes import screen
+from tests.tui.reader.panes import screen
 
 __all__ = ["library", "stage"]
 QUICKLY = ("--rounds", "0", "--keys", "1", "--pace", "0.1")

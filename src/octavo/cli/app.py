@@ -16,7 +16,7 @@ from octavo.settings import Settings
 
 if TYPE_CHECKING:
     from octavo.first_picture import FirstPicture
-    from octavo.tui.session import Session
+    from octavo.tui.shell.session import Session
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,9 @@ def run(options: argparse.Namespace) -> int:
     try:
         guard_the_rest()
         from octavo.cli.sessions import Ways
-        from octavo.tui import graphics
-        from octavo.tui.app import Octavo
-        from octavo.tui.crash import faults_kept
+        from octavo.tui.app.octavo import Octavo
+        from octavo.tui.terminal import graphics
+        from octavo.tui.terminal.crash_report import faults_kept
 
         graphics.ask(os.environ)
         try:

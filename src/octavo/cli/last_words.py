@@ -1,6 +1,6 @@
 """What is said of a bug that nobody caught: a traceback on standard error, without keys and without commands (K9).
 
-In the app most bugs go another way (`octavo.tui.crash`). These are those of the commands, of threads, of what is
+In the app most bugs go another way (`octavo.tui.terminal.crash_report`). These are those of the commands, of threads, of what is
 cleaned up at the end, and what libraries log.
 """
 

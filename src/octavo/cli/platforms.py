@@ -104,8 +104,8 @@ def build_folder(place: Place, folder: Path, name: str, left_out: list[str]) -> 
     Adds to `left_out` what could not be loaded as it is, each in the words of a sentence.
     """
     from octavo.server.app import Platform
-    from octavo.server.household import ORGANIZATION, PERSON, move_in
     from octavo.server.loader import load
+    from octavo.server.local_world import ORGANIZATION, PERSON, move_in
     from octavo.server.world import World
 
     with _opened(place) as store:
@@ -137,7 +137,7 @@ class Late:
         """The platform, built when it is not yet. Raises what building it raised, each time it is asked for."""
         import asyncio
 
-        from octavo.client.aside import aside
+        from octavo.client.threads import aside
 
         if self._building is None:
             self._building = asyncio.ensure_future(aside(self._build))

@@ -21,11 +21,11 @@ from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.outbox import Outbox
 from octavo.data.pictures import Pictures
-from octavo.data.shelf import Shelf
+from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
 from octavo.first_picture import FirstPicture
 from octavo.settings import Settings
-from octavo.tui.session import Asked, Limits, Session, SignedIn
+from octavo.tui.shell.session import Asked, Limits, Session, SignedIn
 
 if TYPE_CHECKING:
     from octavo.client.activity import Activity
@@ -74,9 +74,9 @@ class LateClient:
 
     async def client(self) -> Client:
         """The client, with its key. Raises Unauthorized when there is none, NotSent when it cannot be had."""
-        from octavo.client.aside import aside
         from octavo.client.client import Client
         from octavo.client.credentials import StoreUnavailable
+        from octavo.client.threads import aside
 
         async with self._lock:
             if self._client is None:
@@ -172,7 +172,7 @@ def settle_at(origin: str) -> float:
 
 def forget(settings: Settings, namespace: str, *, drafts: bool) -> int:
     """Throw away the answers kept for an account, and with `drafts` what was typed there too. How many drafts stay."""
-    shelf = Shelf(settings.cache_folder, namespace)
+    shelf = ResponseCache(settings.cache_folder, namespace)
     shelf.forget()
     shelf.close()
     Pictures(settings.cache_folder, namespace).forget()
@@ -201,8 +201,8 @@ class Ways:
 
     async def keeping(self) -> str:
         from octavo.client import signing_in
-        from octavo.client.aside import aside
         from octavo.client.credentials import StoreTimeout, StoreUnavailable
+        from octavo.client.threads import aside
 
         home = signing_in.Home.of(self.settings.config_folder, self.settings.data_folder)
         try:
@@ -231,12 +231,12 @@ class Ways:
         return SignedIn(session, tuple(facts))  # type: ignore[arg-type]  # each is ok or care
 
     async def demo(self) -> Session:
-        from octavo.client.aside import aside
+        from octavo.client.threads import aside
 
         return await aside(lambda: demo(self.settings))
 
     async def folder(self, path: str) -> Session:
-        from octavo.client.aside import aside
+        from octavo.client.threads import aside
 
         return await aside(lambda: folder(self.settings, Path(path).expanduser()))
 
@@ -251,7 +251,7 @@ def _session(
     settle: float,
 ) -> Session:
     state = State(settings.state_folder, namespace)
-    shelf = Shelf(settings.cache_folder, namespace)
+    shelf = ResponseCache(settings.cache_folder, namespace)
     drafts = Drafts(state)
     outbox = Outbox(client, state, drafts, undo_seconds=settings.undo_seconds, settle=settle)
 

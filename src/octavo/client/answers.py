@@ -10,8 +10,8 @@ from pydantic_core import to_json
 from octavo.api.errors import BadResponse
 from octavo.api.operation import ListPage, Spec, read
 from octavo.api.reading import json_of
-from octavo.client.aside import aside
 from octavo.client.body import LIST_CAP, PAGE_CAP
+from octavo.client.threads import aside
 
 ASIDE = 256 * 1024
 """Bytes from which reading would hold up the event loop."""

@@ -30,15 +30,15 @@ from octavo.api.operation import SPECS, Listing, ListPage, Operation
 from octavo.api.wire import Request, encode, route_of
 from octavo.client import answers
 from octavo.client.activity import Activity, Limits
-from octavo.client.aside import aside
 from octavo.client.body import PAGE_CAP
 from octavo.client.carrier import Carrier, Outgoing, Transport
 from octavo.client.exchange import Exchange, Surroundings
-from octavo.client.flights import Flights
+from octavo.client.in_flight import Flights
 from octavo.client.in_process import Application, InProcessCarrier
 from octavo.client.origin import origin_of
 from octavo.client.paging import walk
 from octavo.client.policy import READS, Budget, Unsendable, limits
+from octavo.client.threads import aside
 
 T = TypeVar("T")
 Item = TypeVar("Item")

@@ -1,7 +1,7 @@
 """Where keys are kept: in the keyring of the system, or, when asked for, in a plain file of the owner's.
 
 Every key is filed under its origin, so a changed base URL never gets the old key. All functions block, the
-keyring for a limited time; the app calls them with `octavo.client.aside.aside`.
+keyring for a limited time; the app calls them with `octavo.client.threads.aside`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from pydantic import SecretStr
 
 from octavo.client import keys
-from octavo.client.aside import Overdue, within
 from octavo.client.private_files import NotPrivate, read_private, write_private
+from octavo.client.threads import Overdue, within
 
 if TYPE_CHECKING:  # the library takes a quarter of a second to load, and finds its backends even more slowly
     from keyring.backend import KeyringBackend

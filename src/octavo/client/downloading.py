@@ -15,11 +15,11 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 from octavo.api.addresses import is_public, target
 from octavo.api.errors import ApiError, BadResponse, NotSent, Trace, rejected
 from octavo.client import body, sentences
-from octavo.client.aside import aside
 from octavo.client.carrier import Answer, Carrier, Outgoing
 from octavo.client.environment import proxy_for
 from octavo.client.exchange import REDIRECTS
 from octavo.client.origin import PORTS, triple
+from octavo.client.threads import aside
 
 HOPS = 5
 

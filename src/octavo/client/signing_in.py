@@ -16,11 +16,11 @@ from octavo.api.errors import ApiError, Forbidden, NotFound, Unauthorized
 from octavo.api.organizations import Organization
 from octavo.api.users import User
 from octavo.client import keys, profiles
-from octavo.client.aside import aside
 from octavo.client.client import Client
 from octavo.client.credentials import KeyFiles, Keyring, Store, StoreTimeout, StoreUnavailable
 from octavo.client.origin import host_of
 from octavo.client.profiles import KEY_VARIABLE, Access, Profile, Profiles
+from octavo.client.threads import aside
 
 ORGANIZATIONS = 100
 """As many as are looked at when signing in."""

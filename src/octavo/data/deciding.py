@@ -14,8 +14,8 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.reviews import RequestedReviewer, RequestedReviewers, Review
 from octavo.data.entry import Basis, Entry, is_reviewing
 from octavo.data.live import Live
-from octavo.data.once import Once, Sent, Sleep, send_once
 from octavo.data.outbox import Queued
+from octavo.data.send_once import Once, Sent, Sleep, send_once
 from octavo.data.state import NotSaved
 
 Verdict = Literal["approved", "changes-requested"]

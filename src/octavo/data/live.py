@@ -24,8 +24,8 @@ from octavo.api.wire import encode, location
 from octavo.data.answer import Answer, Edit, Snapshot
 from octavo.data.entry import Basis, Entry
 from octavo.data.outbox import Outbox
+from octavo.data.response_cache import ResponseCache, immutable
 from octavo.data.sending import Send
-from octavo.data.shelf import Shelf, immutable
 from octavo.data.state import utc_now
 
 __all__ = ["Live", "Send", "Snapshot"]
@@ -45,7 +45,9 @@ EMPTY_PAGES = 10
 class Live:
     """The one object screens ask for data and give writes to."""
 
-    def __init__(self, send: Send, shelf: Shelf, outbox: Outbox, *, now: Callable[[], datetime] = utc_now) -> None:
+    def __init__(
+        self, send: Send, shelf: ResponseCache, outbox: Outbox, *, now: Callable[[], datetime] = utc_now
+    ) -> None:
         self.send = send
         self.outbox = outbox
         self.edits_content = True
@@ -316,7 +318,7 @@ class Live:
             on_top = [entry for mark, entry in self._confirmed if mark > answer.mark]
             on_top += self.outbox.entries
             if on_top:
-                from octavo.data.folding import fold  # brings the comments with it
+                from octavo.data.overlay import fold  # brings the comments with it
 
                 value, pending = fold(answer.op, value, on_top, self.outbox.me)
             for edit in answer.edits:
@@ -346,7 +348,7 @@ class Live:
         self.touched(entry.op)
 
     def _basis(self, op: Operation[Any]) -> Basis:
-        from octavo.data.folding import basis_of  # brings the comments with it
+        from octavo.data.overlay import basis_of  # brings the comments with it
 
         place = getattr(op, "at", None)
         return basis_of(

@@ -40,7 +40,7 @@ def immutable(op: Operation[Any]) -> bool:
     return hasattr(getattr(op, "at", None), "revision_id")
 
 
-class Shelf:
+class ResponseCache:
     """Answers to reads, by namespace and URL. Without a folder it lasts as long as the process."""
 
     def __init__(

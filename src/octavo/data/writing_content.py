@@ -15,7 +15,7 @@ from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.api.safety import line
 from octavo.api.text import Raw, SafeJson
 from octavo.data.live import Live
-from octavo.data.once import Once, Sent, send_once
+from octavo.data.send_once import Once, Sent, send_once
 from octavo.data.sending import Send
 
 FAR = 10

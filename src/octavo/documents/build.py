@@ -8,12 +8,12 @@ from typing import Any
 from markdown_it.token import Token
 
 from octavo.documents.blocks import Diagnostic, Run
-from octavo.documents.caps import MARKS
 from octavo.documents.containers import ALWAYS_OPEN, BRANCHES, PARENTS, begin, wrap_in_parent
+from octavo.documents.cooperative import breathe
 from octavo.documents.ends import Ends
 from octavo.documents.html_blocks import HtmlReader
 from octavo.documents.inline import segments
-from octavo.documents.pauses import breathe
+from octavo.documents.limits import MARKS
 from octavo.documents.tables import pipe_table
 from octavo.documents.tags import Tag
 from octavo.documents.tree import Draft, Tree

@@ -17,10 +17,10 @@ from markdown_it.rules_inline.state_inline import Scanned
 from markdown_it.token import Token
 
 from octavo.documents.blocks import Diagnostic
-from octavo.documents.caps import IN_BLOCK, LOOKS, TooMuch, has_too_many_marks, parts
+from octavo.documents.cooperative import breathe
 from octavo.documents.emphasis import scanned_beside_letters
 from octavo.documents.html import Finder, Placeholders
-from octavo.documents.pauses import breathe
+from octavo.documents.limits import IN_BLOCK, LOOKS, TooMuch, has_too_many_marks, parts
 from octavo.documents.rules import footnotes_at_the_end, parser
 from octavo.documents.tags import Tag, TagScanner
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from octavo.api.safety import text as safe
-from octavo.documents.pauses import breathe
+from octavo.documents.cooperative import breathe
 
 _AT_A_TIME = 10_000
 

@@ -9,7 +9,7 @@ from itertools import takewhile
 from markdown_it.token import Token
 
 from octavo.documents.containers import ALWAYS_OPEN
-from octavo.documents.pauses import breathe
+from octavo.documents.cooperative import breathe
 from octavo.documents.tags import Tag
 
 _REACH = 60

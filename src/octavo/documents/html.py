@@ -11,7 +11,7 @@ from functools import cache
 from typing import NamedTuple
 
 from octavo.api.safety import text as safe
-from octavo.documents.pauses import breathe
+from octavo.documents.cooperative import breathe
 
 _PIECE = re.compile(
     r"""<!--(?:.*?-->|.*)"""

@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from octavo.documents.html import HEADINGS, Element, Finder, Piece, decode, pieces
-from octavo.documents.ink import Ink
+from octavo.documents.inline_writer import Ink
 from octavo.documents.tables import HtmlTable
 from octavo.documents.tree import Draft, Tree
 

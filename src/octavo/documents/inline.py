@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from markdown_it.token import Token
 
 from octavo.documents.blocks import Run
+from octavo.documents.cooperative import breathe
 from octavo.documents.html import element
-from octavo.documents.ink import Ink
-from octavo.documents.pauses import breathe
+from octavo.documents.inline_writer import Ink
 from octavo.documents.tags import Tag
 
 _ELEMENTS = {"strong": "strong", "em": "em", "s": "s", "link": "a"}

@@ -11,9 +11,9 @@ from typing import Any
 
 from octavo.documents.anchors import slug
 from octavo.documents.blocks import Diagnostic, Document
-from octavo.documents.folding import fold
 from octavo.documents.json_inline import DEEPEST, Words, address, mapping, objects, plain, text_of, texts_in
 from octavo.documents.json_table import JsonTable
+from octavo.documents.normalize import fold
 from octavo.documents.tree import Draft
 
 _ALIGNMENTS = {"start": "left", "left": "left", "center": "center", "end": "right", "right": "right"}

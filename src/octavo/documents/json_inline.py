@@ -10,7 +10,7 @@ from octavo.api.safety import text as safe
 from octavo.documents import emoji
 from octavo.documents.blocks import NOTHING, Run
 from octavo.documents.html import address as on_one_line
-from octavo.documents.ink import trimmed
+from octavo.documents.inline_writer import trimmed
 
 DEEPEST = 40
 """What is nested deeper is read as plain words."""

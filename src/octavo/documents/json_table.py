@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from octavo.documents.blocks import NOTHING, Column, Run, words
-from octavo.documents.ink import trimmed
+from octavo.documents.inline_writer import trimmed
 from octavo.documents.json_inline import DEEPEST, Words, address, joined, mapping, objects, plain, text_of, texts_in
 from octavo.documents.tree import Draft
 

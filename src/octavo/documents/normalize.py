@@ -10,8 +10,8 @@ from typing import Any
 from octavo.documents.anchors import Anchors
 from octavo.documents.blocks import NOTHING, Block, Heading, Run, words
 from octavo.documents.containers import PARENTS
-from octavo.documents.ink import trimmed
-from octavo.documents.pauses import breathe
+from octavo.documents.cooperative import breathe
+from octavo.documents.inline_writer import trimmed
 from octavo.documents.tree import Draft
 
 _TASK = re.compile(r"\[([ xX])\](?:\s+|$)")

@@ -12,12 +12,12 @@ from markdown_it.token import Token
 from octavo.documents import front_matter
 from octavo.documents.blocks import Block, Diagnostic, Document
 from octavo.documents.build import Builder
-from octavo.documents.caps import LARGEST, MOST_LINES, in_page
 from octavo.documents.chunks import STRETCH, Chunks
 from octavo.documents.cleaning import cleaned
+from octavo.documents.cooperative import Pausing, breathe
 from octavo.documents.ends import Ends
-from octavo.documents.folding import Sealer
-from octavo.documents.pauses import Pausing, breathe
+from octavo.documents.limits import LARGEST, MOST_LINES, in_page
+from octavo.documents.normalize import Sealer
 from octavo.documents.tree import Draft
 
 if TYPE_CHECKING:

@@ -15,12 +15,12 @@ from mdit_py_plugins.footnote import footnote_plugin
 from mdit_py_plugins.footnote.index import footnote_tail
 
 from octavo.documents.blocks import Diagnostic
-from octavo.documents.caps import ROW, rows
 from octavo.documents.containers import is_known
+from octavo.documents.cooperative import breathe
 from octavo.documents.emphasis import bold_of_nothing, closed_behind_a_blank
 from octavo.documents.html import ENTITY_OF_NOTHING, element_end, loose_end
 from octavo.documents.html_rule import html_block
-from octavo.documents.pauses import breathe
+from octavo.documents.limits import ROW, rows
 from octavo.documents.tags import Tag, TagScanner
 
 DEEPEST = 32

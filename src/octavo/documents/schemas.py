@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
-from octavo.documents.pauses import breathe
+from octavo.documents.cooperative import breathe
 
 DEEPEST, MOST_FIELDS, MOST_ITEMS = 7, 400, 200
 """How deep schemas are followed, how many fields one operation shows, and how many items any list has."""

@@ -10,10 +10,10 @@ from typing import Any
 from markdown_it.token import Token
 
 from octavo.documents.blocks import Column, Run, words
+from octavo.documents.cooperative import breathe
 from octavo.documents.html import Element, Piece, pieces
-from octavo.documents.ink import Ink
 from octavo.documents.inline import runs_of
-from octavo.documents.pauses import breathe
+from octavo.documents.inline_writer import Ink
 from octavo.documents.tree import Draft
 
 _ALIGN = re.compile(r"text-align:\s*(\w+)")

@@ -26,12 +26,12 @@ from starlette.types import Receive, Scope, Send
 from octavo.api import wire
 from octavo.api.operation import SPECS, Operation
 from octavo.server import behaviour
+from octavo.server.background import Errand
 from octavo.server.behaviour import pdf, storage
 from octavo.server.behaviour.openapi_specs import give_up
 from octavo.server.behaviour.spaces import purge
 from octavo.server.complaints import about_body, about_missing
-from octavo.server.errands import Errand
-from octavo.server.gate import answer
+from octavo.server.middleware import answer
 from octavo.server.store import Json, Missing, NotWritten
 from octavo.server.world import Refused, World
 

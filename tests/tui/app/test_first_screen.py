@@ -6,7 +6,7 @@ from textual.app import ComposeResult
 from textual.color import Color
 from textual.widgets import Static
 
-from octavo.tui.first_screen import HeldBack, OnceParsed
+from octavo.tui.app.first_screen import HeldBack, OnceParsed
 
 
 class OneLine(HeldBack[None]):

@@ -18,8 +18,8 @@ from textual.signal import Signal
 from textual.strip import Strip
 from textual.widgets import Static, TextArea
 
-from octavo.tui import garbage
-from octavo.tui.taking_down import TakingDown
+from octavo.tui.app import garbage_collection
+from octavo.tui.app.teardown import TakingDown
 
 
 class Sheet(ModalScreen[None]):
@@ -44,8 +44,8 @@ class App(TakingDown[None]):
 @pytest.fixture(autouse=True)
 def shorter_pauses(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """And what Python does by itself is as it was before."""
-    monkeypatch.setattr(garbage, "PAUSE", 0.2)
-    monkeypatch.setattr(garbage, "LATER", 0.7)  # a cursor blinks until then
+    monkeypatch.setattr(garbage_collection, "PAUSE", 0.2)
+    monkeypatch.setattr(garbage_collection, "LATER", 0.7)  # a cursor blinks until then
     gc.collect()  # what there is is kept for good
     before = gc.get_threshold()
     yield
@@ -88,8 +88,8 @@ async def test_what_was_open_through_a_look_is_gone_too() -> None:
 
 
 async def test_much_is_looked_for_between_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(garbage, "PAUSE", 1000.0)
-    monkeypatch.setattr(garbage, "MOST", 500)
+    monkeypatch.setattr(garbage_collection, "PAUSE", 1000.0)
+    monkeypatch.setattr(garbage_collection, "MOST", 500)
     app = App()
     async with app.run_test() as pilot:
         app.garbage.begin()
@@ -102,7 +102,7 @@ async def test_much_is_looked_for_between_keys(monkeypatch: pytest.MonkeyPatch) 
 
 
 async def test_python_takes_no_look_at_everything_while_keys_are_pressed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(garbage, "PAUSE", 1000.0)
+    monkeypatch.setattr(garbage_collection, "PAUSE", 1000.0)
     app = App()
     async with app.run_test():
         app.garbage.begin()

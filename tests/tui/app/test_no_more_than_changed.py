@@ -9,10 +9,10 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Static
 
-from octavo.tui.covering import Covering
-from octavo.tui.widgets.keybar import KeyBar
-from octavo.tui.widgets.rows import Row, Rows
-from octavo.tui.widgets.said import Said
+from octavo.tui.app.covered_screens import Covering
+from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.key_bar import KeyBar
+from octavo.tui.widgets.row_list import Row, Rows
 from tests.tui.widgets.scratch import Scratch, at_rest, shown, until
 
 
@@ -83,7 +83,7 @@ class Keys(Scratch):
 
 
 async def test_all_is_laid_out_only_when_something_takes_other_room_and_keys_are_drawn_when_they_are_others() -> None:
-    said, bar = Said("what there is"), Counting()
+    said, bar = ChangingText("what there is"), Counting()
     listed: Rows[int] = Rows(lambda number: Row(text=f"row {number}"), key=lambda number: number)
     app = Keys(said, listed, bar)
     async with app.run_test(size=(40, 8)):

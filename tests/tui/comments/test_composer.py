@@ -12,11 +12,11 @@ from textual.widgets import Static
 
 from octavo.api.users import User
 from octavo.data.state import NotSaved
-from octavo.tui.screens.chooser import Choice
-from octavo.tui.screens.composer import Composer
-from octavo.tui.screens.mentions import Mentions
-from octavo.tui.widgets.content import safe_lines
+from octavo.tui.comments.composer import Composer
+from octavo.tui.comments.mentions import Mentions
+from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.draft_clock import DraftClock
+from octavo.tui.widgets.safe_text import safe_lines
 from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown, until
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from octavo.api.bodies import Body
 from octavo.api.comments import Comment, Reply, Target, TargetNode, TargetPage
 from octavo.api.users import User
-from octavo.tui.rail import thread_lines
+from octavo.tui.comments.diff_threads import thread_lines
 
 ADA = User(id="ada")
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.api.users import User
-from octavo.tui.naming_people import Named, mention, named
+from octavo.tui.comments.people import Named, mention, named
 
 ADA, LONG, HARD = (
     User(id="u1", display_name="Ada"),

@@ -6,7 +6,7 @@ import time
 
 from octavo.api.comments import Comment
 from octavo.documents.parse import parse
-from octavo.tui.hanging import BothSides, Hanging
+from octavo.tui.comments.thread_anchoring import BothSides, ThreadAnchors
 
 BEFORE = "# Levels\n\nAt about 09:06 the water stood 3.412 m above chart datum.\n\nThe rest is as it was.\n"
 AFTER = "# Levels\n\nAround 09:06 the water stood 3.412 m above the datum.\n\nThe rest is as it was.\n"
@@ -26,7 +26,7 @@ def test_a_thread_on_what_was_edited_hangs_on_what_it_became_and_says_so() -> No
         thread("gone", "gone", "Nothing on this page says anything of the kind."),
         thread("page", "", None),
     ]
-    hanging = Hanging(after)
+    hanging = ThreadAnchors(after)
     hung = {key: [each.id for each in found] for key, found in hanging.likely(threads).items()}
     assert hung == {after.blocks[1].key: ["edited"], after.blocks[2].key: ["same"], "": ["gone", "page"]}
     assert [hanging.since(each) for each in threads] == ["changed", "", "gone", ""]
@@ -36,7 +36,7 @@ def test_a_thread_on_what_was_edited_hangs_on_what_it_became_and_says_so() -> No
 
 def test_what_is_not_read_yet_is_not_taken_for_gone() -> None:
     lost = thread("edited", "gone", "At about 09:06 the water stood 3.412 m above chart datum.")
-    hanging = Hanging(parse(AFTER), whole=False)
+    hanging = ThreadAnchors(parse(AFTER), whole=False)
     assert hanging.since(lost) == ""
     assert list(hanging.likely([lost])) == [""]
     whole = hanging.on(hanging.document, whole=True)
@@ -46,7 +46,7 @@ def test_what_is_not_read_yet_is_not_taken_for_gone() -> None:
 
 def test_to_look_for_many_threads_goes_through_a_page_once() -> None:
     document = parse("\n\n".join(f"Paragraph {number} says a little of what there is." for number in range(3000)))
-    hanging = Hanging(document)
+    hanging = ThreadAnchors(document)
     threads = [thread(f"t{number}", "gone", f"Nobody has written words number {number} here.") for number in range(10)]
     assert list(hanging.likely(threads)) == [""]
     began = time.perf_counter()

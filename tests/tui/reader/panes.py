@@ -8,13 +8,13 @@ from textual.app import ComposeResult
 from textual.message import Message
 from textual.widget import Widget
 
-from octavo.tui.commands import Explaining
-from octavo.tui.page.page_parts import LinkFollowed
-from octavo.tui.page.pane import GalleyPane
-from octavo.tui.page.reader import Reader
-from octavo.tui.page.tabling import Tabling
-from octavo.tui.screens.record import open_row
-from octavo.tui.themes import themes
+from octavo.tui.reader.line_pane import GalleyPane
+from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.reader.record import open_row
+from octavo.tui.reader.table_reading import Tabling
+from octavo.tui.render.page_parts import LinkFollowed
+from octavo.tui.widgets.commands import Explaining
+from octavo.tui.widgets.themes import themes
 
 P = TypeVar("P", bound=Reader)
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from octavo.tui.page.lines import Line
+from octavo.tui.render.styled_lines import Line
 
 HERE = Path(__file__).parent
 PAGES, PICTURES = HERE / "pages", HERE / "pictures"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from octavo.documents.parse import parse
-from octavo.tui.page.reader import Reader
-from octavo.tui.page.view import PageView
-from tests.tui.page.panes import PaneApp, links, screen
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.reader.reading_pane import Reader
+from tests.tui.reader.panes import PaneApp, links, screen
 
 CARDS = """\
 Before.

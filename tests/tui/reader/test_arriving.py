@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from octavo.documents.parse import parse
-from octavo.tui.page import arriving
-from octavo.tui.page.view import PageView
-from tests.tui.page.panes import PaneApp, screen
+from octavo.tui.reader import streaming_page
+from octavo.tui.reader.page_view import PageView
+from tests.tui.reader.panes import PaneApp, screen
 
 PAGE = "\n\n".join(f"## Section {number % 200}\n\nParagraph {number % 200} says a little." for number in range(2000))
 ARRIVING = PAGE + "\n\n## The last of all\n\nA needle.\n"
@@ -33,7 +33,7 @@ async def test_a_long_page_shows_its_beginning_before_it_is_read() -> None:
 
 
 async def test_a_title_is_shown_once_though_nothing_is_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arriving, "FIRST", 0.0)
+    monkeypatch.setattr(streaming_page, "FIRST", 0.0)
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show_markdown("# Long\n\n" + PAGE, title="Long", key="p")

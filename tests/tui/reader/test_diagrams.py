@@ -10,17 +10,17 @@ import pytest
 
 from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
-from octavo.tui import children
-from octavo.tui.page import diagrams
-from octavo.tui.page.diagrams import find, read, undrawable
-from octavo.tui.page.finders import sources
-from octavo.tui.page.found_late import Diagram
-from octavo.tui.page.layout import set_block
-from octavo.tui.page.lines import Line
-from octavo.tui.page.look import ASCII, Look
-from octavo.tui.page.setting import Folds, Setting
-from octavo.tui.page.view import PageView
-from tests.tui.page.panes import PaneApp, bar_at, screen
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.render import diagrams
+from octavo.tui.render.diagrams import find, read, undrawable
+from octavo.tui.render.layout import set_block
+from octavo.tui.render.layout_context import Folds, LayoutContext
+from octavo.tui.render.source_finders import sources
+from octavo.tui.render.source_values import Diagram
+from octavo.tui.render.styled_lines import Line
+from octavo.tui.render.styles import ASCII, Styles
+from octavo.tui.terminal import child_programs
+from tests.tui.reader.panes import PaneApp, bar_at, screen
 
 SMALL = "flowchart LR\n  A[Measure] --> B[Publish]"
 WIDE = "flowchart LR\n" + "\n".join(f"  N{n}[Station {n}] --> N{n + 1}[Station {n + 1}]" for n in range(20))
@@ -52,11 +52,11 @@ def block_of(markdown: str) -> Block:
     return parse(markdown).blocks[0]
 
 
-def setting(*, look: Look | None = None) -> Setting:
-    return Setting(look or Look(), Folds(), set_block, sources=sources())
+def setting(*, look: Styles | None = None) -> LayoutContext:
+    return LayoutContext(look or Styles(), Folds(), set_block, sources=sources())
 
 
-async def drawn(markdown: str, width: int, *, look: Look | None = None) -> tuple[list[Line], Setting]:
+async def drawn(markdown: str, width: int, *, look: Styles | None = None) -> tuple[list[Line], LayoutContext]:
     """A diagram as it is set once it was found."""
     here, block = setting(look=look), block_of(markdown)
     set_block(here, block, width)
@@ -111,7 +111,7 @@ async def test_what_a_wide_diagram_begins_with_is_on_show() -> None:
 
 
 async def test_ascii_only_is_drawn_with_ascii_only() -> None:
-    lines, _ = await drawn(f"```mermaid\n{SMALL}\n```", 60, look=Look(glyphs=ASCII))
+    lines, _ = await drawn(f"```mermaid\n{SMALL}\n```", 60, look=Styles(glyphs=ASCII))
     assert text_of(lines).isascii()
     assert "Measure" in text_of(lines)
 
@@ -124,10 +124,10 @@ async def test_a_diagram_without_end_is_ended_and_its_source_stays() -> None:
 
 async def test_memory_and_output_are_bounded() -> None:
     given = json.dumps({"source": WIDE, "ascii": False}).encode()
-    small = await children.ask("draw_diagram", given, seconds=10, memory=16 << 20, most=1 << 20)
+    small = await child_programs.ask("draw_diagram", given, seconds=10, memory=16 << 20, most=1 << 20)
     assert small.output == b""
     assert not small.late
-    short = await children.ask("draw_diagram", given, seconds=10, memory=diagrams.MEMORY, most=500)
+    short = await child_programs.ask("draw_diagram", given, seconds=10, memory=diagrams.MEMORY, most=500)
     assert short.late
     assert len(short.output) == 500
 
@@ -163,7 +163,7 @@ def test_settings_and_remarks_are_not_drawn() -> None:
 
 async def test_the_program_that_draws_is_told_nothing_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OCTAVO_API_KEY", "gb_api_secret")
-    child = children.start("draw_diagram", memory=diagrams.MEMORY, seconds=1)
+    child = child_programs.start("draw_diagram", memory=diagrams.MEMORY, seconds=1)
     environ = await asyncio.to_thread(Path(f"/proc/{child.pid}/environ").read_bytes)
     await asyncio.to_thread(child.communicate, b"")
     assert b"secret" not in environ

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.tui.page.change_lines import set_diff_unit
-from octavo.tui.page.changing import changes
-from octavo.tui.page.compared import compare
-from octavo.tui.page.diff_units import Unfolding
-from octavo.tui.page.diff_view import DiffView
-from octavo.tui.page.layout import set_block
-from octavo.tui.page.look import Look
-from octavo.tui.page.reader import Reader
-from octavo.tui.page.setting import Folds, Setting
-from octavo.tui.page.side_by_side import Room
-from octavo.tui.page.threads import Answer, ThreadLine
-from tests.tui.page.panes import PaneApp, bar_at, links, screen
-from tests.tui.page.picture import check, text_of
+from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.render.comparison import compare
+from octavo.tui.render.diff_lines import set_diff_unit
+from octavo.tui.render.diff_sequence import changes
+from octavo.tui.render.diff_sides import Room
+from octavo.tui.render.diff_units import Unfolding
+from octavo.tui.render.layout import set_block
+from octavo.tui.render.layout_context import Folds, LayoutContext
+from octavo.tui.render.styles import Styles
+from octavo.tui.render.thread_lines import Answer, ThreadLine
+from tests.tui.reader.panes import PaneApp, bar_at, links, screen
+from tests.tui.reader.picture import check, text_of
 
 BEFORE = """\
 # Retries
@@ -110,7 +110,7 @@ def side(app: PaneApp[DiffView]) -> str:
 @pytest.mark.parametrize("split", [False, True])
 def test_every_kind_of_change_looks_as_it_was_approved(width: int, split: bool) -> None:
     compared = compare(BEFORE, AFTER)
-    setting = Setting(Look.plain(), Folds(), set_block)
+    setting = LayoutContext(Styles.plain(), Folds(), set_block)
     room = Room.of(min(width, 108) if not split else width, split=split)
     found = changes(compared.diff, Unfolding(), {}, "Retries", side_by_side=split)
     lines = [line for unit in found.units for line in set_diff_unit(setting, unit, room)]
@@ -308,7 +308,7 @@ def test_long_changes_are_set_in_slices_that_look_like_one(split: bool) -> None:
     rows = "\n".join(f"| row {number} | value {number} |" for number in range(150))
     before = f"| Name | Value |\n| --- | --- |\n{rows}\n\n" + "\n".join(f"* item {number}" for number in range(3))
     after = before.replace("value", "longer value") + "\n" + "\n".join(f"* more {number}" for number in range(100))
-    setting = Setting(Look.plain(), Folds(), set_block)
+    setting = LayoutContext(Styles.plain(), Folds(), set_block)
     units = changes(compare(before, after).diff, Unfolding(), {}, side_by_side=split).units
     assert max(unit.part for unit in units) == 3
     lines = [set_diff_unit(setting, unit, Room.of(150, split=split)) for unit in units]

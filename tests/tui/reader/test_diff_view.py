@@ -9,20 +9,20 @@ from rich.style import Style
 
 from octavo.documents.diff import diff
 from octavo.documents.parse import parse
-from octavo.tui.page.change_lines import set_diff_unit
-from octavo.tui.page.changing import changes, source_changes
-from octavo.tui.page.compared import compare
-from octavo.tui.page.diff_units import Unfolding
-from octavo.tui.page.diff_view import DiffView
-from octavo.tui.page.layout import set_block
-from octavo.tui.page.look import Look
-from octavo.tui.page.reader import Reader
-from octavo.tui.page.setting import Folds, Setting
-from octavo.tui.page.side_by_side import Room
-from octavo.tui.page.threads import Answer, ThreadLine
-from octavo.tui.page.whereabouts import Whereabouts
-from tests.tui.page.panes import PaneApp, bar_at, screen
-from tests.tui.page.picture import check, text_of
+from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.render.comparison import compare
+from octavo.tui.render.diff_lines import set_diff_unit
+from octavo.tui.render.diff_sequence import changes, source_changes
+from octavo.tui.render.diff_sides import Room
+from octavo.tui.render.diff_units import Unfolding
+from octavo.tui.render.layout import set_block
+from octavo.tui.render.layout_context import Folds, LayoutContext
+from octavo.tui.render.reading_position import Whereabouts
+from octavo.tui.render.styles import Styles
+from octavo.tui.render.thread_lines import Answer, ThreadLine
+from tests.tui.reader.panes import PaneApp, bar_at, screen
+from tests.tui.reader.picture import check, text_of
 
 BEFORE = """\
 # Signing secrets
@@ -100,7 +100,7 @@ def show(app: PaneApp[DiffView], before: str = BEFORE, after: str = AFTER, **thr
 @pytest.mark.parametrize("width", [60, 100, 140])
 @pytest.mark.parametrize("ascii", [False, True])
 def test_it_looks_as_it_was_approved(width: int, ascii: bool) -> None:
-    setting = Setting(Look.plain(ascii=ascii), Folds(), set_block)
+    setting = LayoutContext(Styles.plain(ascii=ascii), Folds(), set_block)
     threads = {key_of("You can"): [THREAD], "": [ThreadLine("Zoe M.", "3 d", "On the page.", open=False)]}
     found = changes(diff(parse(BEFORE), parse(AFTER)), Unfolding(), threads, "Signing secrets")
     lines = [
@@ -111,7 +111,7 @@ def test_it_looks_as_it_was_approved(width: int, ascii: bool) -> None:
 
 
 def test_words_are_struck_out_and_underlined_without_colours() -> None:
-    setting = Setting(Look.plain(), Folds(), set_block)
+    setting = LayoutContext(Styles.plain(), Folds(), set_block)
     found = changes(diff(parse("The secret never changes."), parse("The secret often changes.")), Unfolding(), {})
     pieces = [
         piece

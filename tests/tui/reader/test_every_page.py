@@ -9,27 +9,27 @@ import pytest
 
 from octavo.documents.blocks import Document
 from octavo.documents.parse import parse
-from octavo.tui.page.hinting import Hints
-from octavo.tui.page.layout import Layout, lay_out
-from octavo.tui.page.lines import hots_of
-from octavo.tui.page.look import Look
-from octavo.tui.page.page_parts import source_blocks
-from octavo.tui.page.view import PageView
+from octavo.tui.reader.link_hints import Hints
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.render.layout import Layout, lay_out
+from octavo.tui.render.page_parts import source_blocks
+from octavo.tui.render.styled_lines import hots_of
+from octavo.tui.render.styles import Styles
 from tests.documents.audit_of_lines import coloured, opened, set_lines
-from tests.tui.page.panes import PaneApp
-from tests.tui.page.picture import PAGES
+from tests.tui.reader.panes import PaneApp
+from tests.tui.reader.picture import PAGES
 
 FIXTURES = sorted(PAGES.glob("*.md"))
 
 
-LOOKS = {"plain": Look.plain(), "ascii": Look.plain(ascii=True), "coloured": coloured()}
+LOOKS = {"plain": Styles.plain(), "ascii": Styles.plain(ascii=True), "coloured": coloured()}
 
 
 def read(path: Path) -> Document:
     return parse(path.read_text(encoding="utf-8", errors="replace"))
 
 
-def too_wide(document: Document, width: int, look: Look) -> list[str]:
+def too_wide(document: Document, width: int, look: Styles) -> list[str]:
     return [
         line.text
         for room in (width, width + 24)
@@ -39,7 +39,7 @@ def too_wide(document: Document, width: int, look: Look) -> list[str]:
 
 
 def layout_of(document: Document) -> Layout:
-    return lay_out(document.blocks, 76, Look.plain(), opened(document))
+    return lay_out(document.blocks, 76, Styles.plain(), opened(document))
 
 
 @pytest.mark.parametrize("look", LOOKS)
@@ -53,7 +53,7 @@ def test_tabs_are_as_wide_as_they_look() -> None:
     code = "```\na\tb\n\tc\n```\n"
     document = parse(f'{code}\n{{% prompt description="It" %}}\n{code}{{% endprompt %}}\n\n`a\tb` and\ta tab\n')
     for blocks in (document.blocks, source_blocks(document.source)):
-        assert "\t" not in "".join(line.text for line in lay_out(blocks, 40, Look.plain(), opened(document)).lines)
+        assert "\t" not in "".join(line.text for line in lay_out(blocks, 40, Styles.plain(), opened(document)).lines)
 
 
 async def test_keys_reach_all_that_can_be_opened() -> None:

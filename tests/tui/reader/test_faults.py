@@ -13,17 +13,17 @@ import pytest
 from octavo.documents.blocks import Block, Document, Run
 from octavo.documents.diff import diff
 from octavo.documents.parse import parse
-from octavo.tui.crash import Faults
-from octavo.tui.page.compared import Compared
-from octavo.tui.page.diff_view import DiffView
-from octavo.tui.page.faults import guarded
-from octavo.tui.page.late import Late
-from octavo.tui.page.layout import lay_out
-from octavo.tui.page.lines import Line, Piece
-from octavo.tui.page.look import Look
-from octavo.tui.page.threads import ThreadLine
-from octavo.tui.page.view import PageView
-from tests.tui.page.panes import PaneApp, bar_at, screen
+from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.render.async_cache import AsyncCache
+from octavo.tui.render.comparison import Compared
+from octavo.tui.render.failed_block import guarded
+from octavo.tui.render.layout import lay_out
+from octavo.tui.render.styled_lines import Line, Piece
+from octavo.tui.render.styles import Styles
+from octavo.tui.render.thread_lines import ThreadLine
+from octavo.tui.terminal.crash_report import Faults
+from tests.tui.reader.panes import PaneApp, bar_at, screen
 
 SOURCE = """# Tides
 
@@ -117,7 +117,7 @@ async def test_a_change_that_cannot_be_set_is_a_box_in_the_diff_and_all_else_wor
 
 
 def test_a_block_of_a_comment_that_cannot_be_set_is_a_box_with_its_source(faults: Faults) -> None:
-    lines = lay_out(broken().blocks, 50, Look.plain(), source=SOURCE).lines
+    lines = lay_out(broken().blocks, 50, Styles.plain(), source=SOURCE).lines
     shown = "\n".join(line.text for line in lines)
     assert "paragraph, as it is written" in shown
     assert FAILS in shown
@@ -129,11 +129,11 @@ def test_a_block_that_cannot_even_be_read_is_a_box_with_its_source(faults: Fault
     no_run: Any = 7
     document = parse(SOURCE)
     wrong = document.blocks[1]._replace(runs=(no_run,))
-    lines = lay_out((document.blocks[0], wrong, *document.blocks[2:]), 50, Look.plain(), source=SOURCE).lines
+    lines = lay_out((document.blocks[0], wrong, *document.blocks[2:]), 50, Styles.plain(), source=SOURCE).lines
     shown = "\n".join(line.text for line in lines)
     assert "First words, about" in shown
     assert "Last words." in shown
-    alone = "\n".join(line.text for line in lay_out((wrong,), 50, Look.plain()).lines)
+    alone = "\n".join(line.text for line in lay_out((wrong,), 50, Styles.plain()).lines)
     assert "paragraph, as it is written" in alone
     assert faults.reports
 
@@ -142,7 +142,7 @@ def test_a_slice_that_cannot_be_set_is_a_box_with_its_own_source(faults: Faults)
     items = [f"* item {at} {'and its words ' * 20}\n" for at in range(200)]
     items[100] = f"* {FAILS}\n"
     source = "".join(items)
-    lines = lay_out(broken(source).blocks, 60, Look.plain(), source=source).lines
+    lines = lay_out(broken(source).blocks, 60, Styles.plain(), source=source).lines
     shown = "\n".join(line.text for line in lines)
     assert all(f"item {at} " in shown for at in range(200) if at != 100)
     assert shown.count("as it is written") == 1
@@ -152,7 +152,7 @@ async def test_what_is_found_late_with_a_bug_is_not_found_and_the_rest_is(faults
     async def find(key: int) -> int | None:
         return 10 // key
 
-    late = Late(find)
+    late = AsyncCache(find)
     for key in (0, 5):
         late.want(key)
     while await late.work():

@@ -6,9 +6,9 @@ import pytest
 from textual.app import ComposeResult
 
 from octavo.documents.parse import parse
-from octavo.tui.commands import key_bar
-from octavo.tui.page.view import PageView
-from tests.tui.page.panes import PaneApp, screen
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.widgets.commands import key_bar
+from tests.tui.reader.panes import PaneApp, screen
 
 PAGE = "\n\n".join(f"paragraph {number} of many" for number in range(40))
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from octavo.documents.parse import parse
-from octavo.tui.page.compared import compare
-from octavo.tui.page.diff_view import DiffView
-from octavo.tui.page.look import Look
-from octavo.tui.page.reader import Reader
-from octavo.tui.page.threads import ThreadLine
-from octavo.tui.themes import themes
-from tests.tui.page.panes import PaneApp, links, screen, wanted
+from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.render.comparison import compare
+from octavo.tui.render.styles import Styles
+from octavo.tui.render.thread_lines import ThreadLine
+from octavo.tui.widgets.themes import themes
+from tests.tui.reader.panes import PaneApp, links, screen, wanted
 
 PARAGRAPHS = [f"Paragraph {number} says a little of what there is to say." for number in range(80)]
 CHANGED = (4, 6, 30, 60, 79)
@@ -88,7 +88,7 @@ async def test_a_thread_on_the_page_as_a_whole_can_be_reached_and_opened() -> No
 
 def test_headings_look_like_no_link_and_like_no_heading_of_another_level() -> None:
     for theme in themes():
-        look = Look.of({**theme.variables, "accent": theme.accent or "", "foreground": theme.foreground or ""})
+        look = Styles.of({**theme.variables, "accent": theme.accent or "", "foreground": theme.foreground or ""})
         styles = [look.heading(level) for level in range(1, 7)]
         assert all(style.color != look.accent.color and not style.underline for style in styles)
         assert len(set(map(str, styles[2:]))) == 4

@@ -6,10 +6,10 @@ import pytest
 from rich.style import Style
 
 from octavo.documents.parse import parse
-from octavo.tui.page.hinting import chip_of, labels
-from octavo.tui.page.pane import GalleyPane
-from octavo.tui.page.view import PageView
-from tests.tui.page.panes import PaneApp, links, screen
+from octavo.tui.reader.line_pane import GalleyPane
+from octavo.tui.reader.link_hints import chip_of, labels
+from octavo.tui.reader.page_view import PageView
+from tests.tui.reader.panes import PaneApp, links, screen
 
 TWO = "See [the guide](guide.md), or the [list](list.md).\n"
 MANY = "\n".join(f"* [entry {number}](page-{number}.md)" for number in range(24))

@@ -12,29 +12,29 @@ import pytest
 from octavo.documents.blocks import Block
 from octavo.documents.merging.three_way import parts
 from octavo.documents.parse import Reading, parse
-from octavo.tui.page.change_context import Placed, Stretch, folded
-from octavo.tui.page.compared import compare
-from octavo.tui.page.contested import prepare
-from octavo.tui.page.cutting import Cutting
-from octavo.tui.page.diff_units import DiffUnit, Unfolding
-from octavo.tui.page.diff_view import DiffView
-from octavo.tui.page.finding import Finder
-from octavo.tui.page.galley import Galley
-from octavo.tui.page.layout import set_block, set_unit, units
-from octavo.tui.page.lines import Line
-from octavo.tui.page.look import Look
-from octavo.tui.page.setting import Folds, Setting, trail
-from octavo.tui.page.three_way import ThreeWay
-from octavo.tui.page.view import PageView
+from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.reader.three_way_view import ThreeWay
+from octavo.tui.render.comparison import compare
+from octavo.tui.render.conflict_page import prepare
+from octavo.tui.render.diff_context import Placed, Stretch, folded
+from octavo.tui.render.diff_units import DiffUnit, Unfolding
+from octavo.tui.render.layout import set_block, set_unit, units
+from octavo.tui.render.layout_context import Folds, LayoutContext, trail
+from octavo.tui.render.page_units import Cutting
+from octavo.tui.render.styled_lines import Line
+from octavo.tui.render.styles import Styles
+from octavo.tui.render.text_search import Finder
+from octavo.tui.render.virtual_lines import VirtualLines
 from tests.benchmarks.huge_blocks import HUGE
 from tests.benchmarks.texts import sentence
-from tests.tui.page.panes import PaneApp, screen
+from tests.tui.reader.panes import PaneApp, screen
 
 MOST_LINES, MOST_PIECES = 400, 4000
 """Of a unit: some of their lines hold little but a letter each, others little but the bars of what they stand in."""
 WHOLE = {"tabs", "codes", "front matter", "embeds", "diagrams", "many columns", "unknown tag"}
 """Pages that are many blocks, or a block whose weight is not in its words."""
-LOOK = Look.plain()
+LOOK = Styles.plain()
 _WORD = re.compile(r"\w+")
 
 
@@ -45,7 +45,7 @@ def _pages(size: int) -> list[pytest.ParameterSet]:
 @pytest.mark.parametrize("page", _pages(30))
 def test_no_unit_of_any_block_is_more_than_is_set_at_a_time(page: str) -> None:
     cut = list(units(parse(page).blocks))
-    setting = Setting(LOOK, Folds(), set_block, room=110)
+    setting = LayoutContext(LOOK, Folds(), set_block, room=110)
     for unit in (*cut[:6], *cut[len(cut) // 2 :][:2], *cut[-2:]):
         lines = set_unit(setting, unit, 76)
         assert len(lines) <= MOST_LINES
@@ -70,7 +70,7 @@ CUT = (
 def test_no_words_are_lost_where_a_block_is_cut(name: str) -> None:
     blocks = parse(HUGE[name](40)).blocks
     folds = Folds(opened={block.key: True for block in blocks})
-    setting = Setting(LOOK, folds, set_block, room=110, whole_code=False)
+    setting = LayoutContext(LOOK, folds, set_block, room=110, whole_code=False)
     said = "".join(line.text for unit in units(blocks) for line in set_unit(setting, unit, 76))
     letters = re.sub(r"\W", "", said)
     words = [word for block in blocks for word in _WORD.findall(block.plain())]
@@ -106,7 +106,7 @@ def test_a_huge_block_is_read_with_pauses(name: str) -> None:
 
 def test_the_top_of_a_unit_is_found_without_counting_all_above_it() -> None:
     heights = [1 + number % 4 for number in range(3000)]
-    galley = Galley(range(3000), lambda unit: heights[unit], lambda unit: [Line([])] * (heights[unit] + unit % 3))
+    galley = VirtualLines(range(3000), lambda unit: heights[unit], lambda unit: [Line([])] * (heights[unit] + unit % 3))
     for unit in (2999, 0, 1500, 255, 256, 257):
         galley.lines(unit)
         heights[unit] += unit % 3

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from octavo.documents.parse import parse
-from octavo.tui.page.compared import compare
-from octavo.tui.page.diff_view import DiffView
-from octavo.tui.page.threads import ThreadLine
-from octavo.tui.page.view import PageView
-from tests.tui.page.panes import PaneApp, screen
+from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.render.comparison import compare
+from octavo.tui.render.thread_lines import ThreadLine
+from tests.tui.reader.panes import PaneApp, screen
 
 WORDS = "Wide words wander wearily westward while weather worsens. " * 4
 """More lines than its length lets one guess, in a narrow pane."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from octavo.documents.specifications import LARGEST, MOST_VALUES, Unreadable, read_any
-from octavo.tui.specifications import read
+from octavo.tui.reader.openapi_files import read
 
 PARTS: dict[str, Any] = {
     "openapi": "3.1.0",

@@ -11,9 +11,9 @@ import pytest
 from PIL import Image
 
 from octavo.documents.parse import parse
-from octavo.tui.page.pictures import half_blocks, pictured
-from octavo.tui.pictures import read_answer, small
-from octavo.tui.small_pictures import Small
+from octavo.tui.reader.picture_files import read_answer, small
+from octavo.tui.render.half_block_pictures import half_blocks, pictured
+from octavo.tui.terminal.scaled_picture import Small
 
 GROUND = (20, 22, 27)
 needs_resvg = pytest.mark.skipif(find_spec("resvg_py") is None, reason="drawings need the extra `images`")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from octavo.documents.parse import parse
-from octavo.tui.page.layout import Layout, lay_out
-from octavo.tui.page.look import Look
-from tests.tui.page.picture import PAGES, WIDTHS, check, text_of
+from octavo.tui.render.layout import Layout, lay_out
+from octavo.tui.render.styles import Styles
+from tests.tui.reader.picture import PAGES, WIDTHS, check, text_of
 
 NAMES = sorted(path.stem for path in PAGES.glob("*.md"))
 
 
-def set_page(name: str, width: int, look: Look) -> Layout:
+def set_page(name: str, width: int, look: Styles) -> Layout:
     """A page as the page view sets it in a pane of that width."""
     markdown = (PAGES / f"{name}.md").read_text(encoding="utf-8")
     return lay_out(parse(markdown).blocks, min(76, width - 6), look, room=width - 6)
@@ -21,12 +21,12 @@ def set_page(name: str, width: int, look: Look) -> Layout:
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", NAMES)
 def test_it_looks_as_it_was_approved(name: str, width: int) -> None:
-    check(f"{name}-{width}", text_of(set_page(name, width, Look.plain()).lines))
+    check(f"{name}-{width}", text_of(set_page(name, width, Styles.plain()).lines))
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("wide", "math")])
 def test_it_can_be_drawn_in_ascii(name: str) -> None:
-    text = text_of(set_page(name, 60, Look.plain(ascii=True)).lines)
+    text = text_of(set_page(name, 60, Styles.plain(ascii=True)).lines)
     source = (PAGES / f"{name}.md").read_text(encoding="utf-8")
     assert {char for char in text if not char.isascii()} <= {char for char in source if not char.isascii()} | {
         "␇",
@@ -40,5 +40,5 @@ def test_it_can_be_drawn_in_ascii(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_no_line_is_wider_than_its_room(name: str, width: int) -> None:
     markdown = (PAGES / f"{name}.md").read_text(encoding="utf-8")
-    layout = lay_out(parse(markdown).blocks, width, Look.plain())
+    layout = lay_out(parse(markdown).blocks, width, Styles.plain())
     assert [line.text for line in layout.lines if line.width > width] == []

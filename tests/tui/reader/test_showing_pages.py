@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from octavo.api.content import Page
-from octavo.tui.page.view import PageView
-from octavo.tui.showing_pages import show_page
-from tests.tui.page.panes import PaneApp, screen
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.reader.showing_pages import show_page
+from tests.tui.reader.panes import PaneApp, screen
 
 WORDS = {"object": "text", "leaves": [{"object": "leaf", "text": "Low water at six."}]}
 JSON = {"object": "document", "nodes": [{"object": "block", "type": "paragraph", "nodes": [WORDS]}]}

@@ -4,16 +4,16 @@ import pytest
 from rich.style import Style
 
 from octavo.documents.parse import parse
-from octavo.tui.page.layout import lay_out, set_block, units
-from octavo.tui.page.lines import Line
-from octavo.tui.page.look import Look
-from octavo.tui.page.setting import Folds, Setting
-from octavo.tui.page.slices import whole_of
-from octavo.tui.page.view import PageView
-from octavo.tui.themes import themes
-from tests.tui.page.panes import PaneApp, screen
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.render.block_slices import whole_of
+from octavo.tui.render.layout import lay_out, set_block, units
+from octavo.tui.render.layout_context import Folds, LayoutContext
+from octavo.tui.render.styled_lines import Line
+from octavo.tui.render.styles import Styles
+from octavo.tui.widgets.themes import themes
+from tests.tui.reader.panes import PaneApp, screen
 
-LOOK = Look.of(themes()[0].to_color_system().generate(), ascii=False, mono=False)
+LOOK = Styles.of(themes()[0].to_color_system().generate(), ascii=False, mono=False)
 ROWS = "".join(f"| row {number} | {'some words of a cell ' * (1 + number % 7)} | {number} |\n" for number in range(150))
 TABLE = f"| Name | What it is | Count |\n| --- | --- | ---: |\n{ROWS}"
 LONG_CELLS = "| Name | What it is |\n| --- | --- |\n" + "".join(
@@ -86,7 +86,7 @@ def test_slices_look_as_the_whole(page: str) -> None:
     block = next(iter(parse(page).blocks))
     for width, room in ((40, 40), (76, 110)):
         in_slices = lay_out([block], width, LOOK, room=room)
-        whole = set_block(Setting(LOOK, Folds(), set_block, room=room), block, width)
+        whole = set_block(LayoutContext(LOOK, Folds(), set_block, room=room), block, width)
         assert [line.text for line in in_slices.lines] == [line.text for line in whole]
         assert painted(in_slices.lines) == painted(whole)
     assert len(list(units([block]))) > 2

@@ -6,13 +6,13 @@ import pytest
 
 from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
-from octavo.tui.page.layout import lay_out
-from octavo.tui.page.look import Look
-from octavo.tui.page.reader import Reader
-from octavo.tui.page.records import as_text
-from octavo.tui.page.view import PageView
-from octavo.tui.screens.record import RecordSheet, RecordView
-from tests.tui.page.panes import PaneApp, bar_at, links, screen
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.reader.record import RecordSheet, RecordView
+from octavo.tui.render.layout import lay_out
+from octavo.tui.render.styles import Styles
+from octavo.tui.render.table_records import as_text
+from tests.tui.reader.panes import PaneApp, bar_at, links, screen
 
 TABLE = """\
 | Field | Meaning | See |
@@ -157,23 +157,23 @@ async def test_a_table_set_in_slices_keeps_its_head_and_opens_every_row() -> Non
 
 
 def test_merged_cells_leave_their_columns_to_no_other() -> None:
-    rows = [line.text.split() for line in lay_out(parse(MERGED).blocks, 60, Look.plain()).lines]
+    rows = [line.text.split() for line in lay_out(parse(MERGED).blocks, 60, Styles.plain()).lines]
     assert rows[0] == ["A", "B", "C"]
     assert rows[2:] == [["tall", "broad"], ["one", "two"]]
-    texts = [line.text for line in lay_out(parse(MERGED).blocks, 60, Look.plain()).lines]
+    texts = [line.text for line in lay_out(parse(MERGED).blocks, 60, Styles.plain()).lines]
     assert texts[0].index("B") == texts[2].index("broad") == texts[3].index("one")
     assert texts[0].index("C") == texts[3].index("two")
 
 
 def test_a_cell_merged_all_the_way_across_makes_no_columns_of_its_own() -> None:
     markdown = MERGED.replace('colspan="2"', 'colspan="100"')
-    assert [line.text for line in lay_out(parse(markdown).blocks, 60, Look.plain()).lines] == [
-        line.text for line in lay_out(parse(MERGED).blocks, 60, Look.plain()).lines
+    assert [line.text for line in lay_out(parse(markdown).blocks, 60, Styles.plain()).lines] == [
+        line.text for line in lay_out(parse(MERGED).blocks, 60, Styles.plain()).lines
     ]
 
 
 def test_cells_say_what_they_are() -> None:
-    (row,) = [line.text for line in lay_out(parse(TYPED).blocks, 90, Look.plain()).lines][2:]
+    (row,) = [line.text for line in lay_out(parse(TYPED).blocks, 90, Styles.plain()).lines][2:]
     assert row.split() == ["Guide", "☑", "In", "review", "Merged", "12", "@Mira", "↓", "a.pdf"]
 
 
@@ -181,13 +181,13 @@ def test_cells_say_what_they_are() -> None:
 def test_a_width_is_heeded_where_columns_have_to_give_way(width: int) -> None:
     words = "many words that wrap in a narrow column " * 2
     markdown = f'<table><thead><tr><th width="{width * 8}">A</th><th>B</th></tr></thead><tbody><tr><td>{words}</td><td>{words}</td></tr></tbody></table>'
-    head = lay_out(parse(markdown).blocks, 80, Look.plain()).lines[0].text
+    head = lay_out(parse(markdown).blocks, 80, Styles.plain()).lines[0].text
     assert head.index("B") == (14 if width < 20 else 41)
 
 
 def starts(markdown: str, width: int) -> list[int]:
     """Where the columns of a table begin, by the words of its head."""
-    head = lay_out(parse(markdown).blocks, width, Look.plain()).lines[0].text
+    head = lay_out(parse(markdown).blocks, width, Styles.plain()).lines[0].text
     return [head.index(word) for word in head.split()]
 
 
@@ -214,14 +214,14 @@ def test_columns_of_as_much_prose_are_as_wide() -> None:
 @pytest.mark.parametrize("width", [54, 74])
 def test_a_long_word_stays_whole_where_prose_has_room_beside_it(name: str, width: int) -> None:
     markdown = f"| Name | Meaning |\n|-|-|\n| `{name}` | {PROSE} {PROSE} |\n"
-    assert name in "\n".join(line.text for line in lay_out(parse(markdown).blocks, width, Look.plain()).lines)
+    assert name in "\n".join(line.text for line in lay_out(parse(markdown).blocks, width, Styles.plain()).lines)
 
 
 NOTES = "what it is for and what becomes of it when nobody says anything about it at all, " * 3
 
 
 def widest(markdown: str, width: int, room: int) -> int:
-    return max(line.width for line in lay_out(parse(markdown).blocks, width, Look.plain(), room=room).lines)
+    return max(line.width for line in lay_out(parse(markdown).blocks, width, Styles.plain(), room=room).lines)
 
 
 def test_a_table_that_has_to_break_its_words_takes_the_room_there_is() -> None:
@@ -237,14 +237,14 @@ def test_a_column_of_prose_grows_no_wider_than_can_be_read() -> None:
 
 def test_short_columns_give_way_where_prose_would_have_too_little() -> None:
     table = f"| Property name | Kind of type | May be left out | Notes |\n|-|-|-|-|\n| a list of them | list of texts | if not set | {NOTES} |\n"
-    head = lay_out(parse(table).blocks, 76, Look.plain()).lines[0].text
+    head = lay_out(parse(table).blocks, 76, Styles.plain()).lines[0].text
     assert 76 - head.index("Notes") >= 30
 
 
 def test_numbers_and_short_codes_stay_whole_beside_prose() -> None:
     row = ("1,234.50", "1,234,567.89", "v12-rc1", f"{PROSE} {PROSE}")
     markdown = f"| At | Of | In | Meaning |\n|-|-:|-|-|\n| {' | '.join(row)} |\n"
-    first = lay_out(parse(markdown).blocks, 54, Look.plain()).lines[2].text
+    first = lay_out(parse(markdown).blocks, 54, Styles.plain()).lines[2].text
     assert first.split()[:3] == list(row[:3])
 
 
@@ -256,7 +256,7 @@ def test_signs_without_spaces_between_them_need_no_more_room_than_words() -> Non
 @pytest.mark.parametrize(("width", "moves"), [(60, False), (44, False), (30, True)])
 def test_long_words_are_broken_before_a_table_has_to_be_moved(width: int, moves: bool) -> None:
     markdown = "| Name | Type | Default | Meaning |\n|-|-|-|-|\n| state | string | active,degraded,silent | Separated states |\n"
-    lines = [line.text for line in lay_out(parse(markdown).blocks, width, Look.plain()).lines]
+    lines = [line.text for line in lay_out(parse(markdown).blocks, width, Styles.plain()).lines]
     assert any("›" in line for line in lines) is moves
     assert all(word in "".join(lines) for word in ("degraded,", "silent", "states")) is not moves
 
@@ -266,7 +266,7 @@ def test_a_table_of_any_shape_fits_and_loses_no_word() -> None:
     for columns in (1, 7, 60):
         markdown = f"|{'h再|' * columns}\n|{'-|' * columns}\n|{'wide再試 cell|' * columns}\n"
         for width in (16, 33, 80):
-            layout = lay_out(parse(markdown).blocks, width, Look.plain())
+            layout = lay_out(parse(markdown).blocks, width, Styles.plain())
             assert max(line.width for line in layout.lines) <= width
             rows += [stop[2] for stop in layout.block_lines if stop[2].kind == "row"]
     assert len(rows) == 9
@@ -280,5 +280,5 @@ def test_no_word_of_a_head_is_broken_where_other_columns_can_be_narrower() -> No
         "SHOW_COMMUNITY_NODES | Display nodes that are created by community | Boolean: `true` or `false` |",
     )
     lines = "\n".join(f"| {row} |" for row in ("Variable | Description | Type | Default", "-|-|-|-", *rows))
-    head = lay_out(parse(lines).blocks, 48, Look.plain()).lines[0].text.split()
+    head = lay_out(parse(lines).blocks, 48, Styles.plain()).lines[0].text.split()
     assert head == ["Variable", "Description", "Type", "Default"]

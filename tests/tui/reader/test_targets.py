@@ -13,15 +13,15 @@ from octavo.api.places import SpaceRef
 from octavo.documents import links
 from octavo.documents.openapi import Specification
 from octavo.documents.parse import parse
-from octavo.tui.page.describing import find_lines
-from octavo.tui.page.finders import sources
-from octavo.tui.page.found_late import Laid, Wanted
-from octavo.tui.page.late import Late
-from octavo.tui.page.look import Look
-from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
-from octavo.tui.page.targets import Asked, Ground, Named, Targets
-from octavo.tui.page.view import PageView
-from tests.tui.page.panes import PaneApp, screen
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.render.async_cache import AsyncCache
+from octavo.tui.render.link_targets import Asked, Ground, Named, Targets
+from octavo.tui.render.openapi_finder import find_lines
+from octavo.tui.render.page_parts import AddressWanted, LinkFollowed
+from octavo.tui.render.source_finders import sources
+from octavo.tui.render.source_values import Laid, Wanted
+from octavo.tui.render.styles import Styles
+from tests.tui.reader.panes import PaneApp, screen
 
 TREE = PageTree(
     pages=(
@@ -49,12 +49,12 @@ async def find(asked: Asked) -> Named | None:
 
 
 def targets(page_id: str = "guides") -> Targets:
-    return Targets(Ground(TREE, SpaceRef(space_id="here")), page_id, Late(find))
+    return Targets(Ground(TREE, SpaceRef(space_id="here")), page_id, AsyncCache(find))
 
 
 def view(page_id: str = "guides") -> PageView:
     pane = PageView()
-    titles = Late(find)
+    titles = AsyncCache(find)
     pane.sources = replace(
         sources(), titles=titles, targets=Targets(Ground(TREE, SpaceRef(space_id="here")), page_id, titles)
     )
@@ -214,7 +214,7 @@ async def test_an_operation_says_what_its_specification_says_or_why_not(found: S
         return found if slug == "pets" else None
 
     pane = PageView()
-    pane.sources.specifications = Late(read)
+    pane.sources.specifications = AsyncCache(read)
     app = PaneApp(pane)
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(parse(OPERATION), key="p")
@@ -234,7 +234,7 @@ async def test_what_a_stranger_describes_at_length_is_set_between_keys() -> None
     much = {f"field{number}": {"description": "Some **bold** `code`\n\n* one\n* two"} for number in range(200)}
     body = {"content": {"a/b": {"schema": {"properties": {each: {"properties": much} for each in "abcd"}}}}}
     found = Specification({"paths": {"/pets": {"post": {"requestBody": body}}}})
-    work = asyncio.create_task(find_lines(Laid(Wanted(found, "operation", "post", "/pets"), 76, Look())))
+    work = asyncio.create_task(find_lines(Laid(Wanted(found, "operation", "post", "/pets"), 76, Styles())))
     turns = 0
     while not work.done():
         turns += 1

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from octavo.documents.parse import parse
-from octavo.tui.page.look import Look
-from octavo.tui.page.threads import Answer, ThreadLine, thread_lines
-from octavo.tui.page.view import PageView
-from tests.tui.page.panes import PaneApp, bar_at, links, screen, wanted
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.render.styles import Styles
+from octavo.tui.render.thread_lines import Answer, ThreadLine, thread_lines
+from tests.tui.reader.panes import PaneApp, bar_at, links, screen, wanted
 
 PAGE = """\
 Words with a [link](signing.md) in them.
@@ -91,7 +91,7 @@ def test_what_people_said_looks_as_they_meant_it() -> None:
     thread = ThreadLine(
         "Tom W.", "1 d", "Are *nights* **dark**?\n\n* `one`\n* two", 1, answers=(Answer("Ada", "1 h", "_Some_ are."),)
     )
-    lines = thread_lines([(thread, "thread 1/1")], Look.plain(), 60, 2)
+    lines = thread_lines([(thread, "thread 1/1")], Styles.plain(), 60, 2)
     text = "\n".join(line.text for line in lines)
     assert "Are nights dark?" in text
     assert "• one" in text
@@ -103,7 +103,7 @@ def test_what_people_said_looks_as_they_meant_it() -> None:
 
 def test_no_more_than_eight_lines_of_what_somebody_said_are_shown() -> None:
     thread = ThreadLine("Tom W.", "1 d", "\n\n".join(f"paragraph {number}" for number in range(9000)))
-    lines = thread_lines([(thread, "thread 1/1")], Look.plain(), 60, 2)
+    lines = thread_lines([(thread, "thread 1/1")], Styles.plain(), 60, 2)
     assert "paragraph 3" in "\n".join(line.text for line in lines)
     assert lines[-2].text.endswith("…")
     assert len(lines) == 11

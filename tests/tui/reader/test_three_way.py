@@ -7,11 +7,11 @@ import pytest
 from octavo.documents.merging.conflict import Part
 from octavo.documents.merging.resolution import Choice, names, parts_of_marked
 from octavo.documents.merging.three_way import parts
-from octavo.tui.page.contested import prepare
-from octavo.tui.page.reader import Reader
-from octavo.tui.page.three_way import ThreeWay
-from tests.tui.page.panes import PaneApp, screen
-from tests.tui.page.picture import check
+from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.reader.three_way_view import ThreeWay
+from octavo.tui.render.conflict_page import prepare
+from tests.tui.reader.panes import PaneApp, screen
+from tests.tui.reader.picture import check
 
 BASE = """\
 # Retries

@@ -6,10 +6,10 @@ import pytest
 from textual.widgets import Static
 
 from octavo.documents.parse import parse
-from octavo.tui.page.reader import Reader
-from octavo.tui.page.view import PageView
-from tests.tui.page.panes import PaneApp, bar_at, links, screen
-from tests.tui.page.picture import PAGES, check
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.reader.reading_pane import Reader
+from tests.tui.reader.panes import PaneApp, bar_at, links, screen
+from tests.tui.reader.picture import PAGES, check
 
 PAGE = """\
 # Retries

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from octavo.data.state import State
 from octavo.documents.parse import parse
-from octavo.tui.page.view import PageView
-from octavo.tui.page.whereabouts import MOST_PAGES, Places, Whereabouts
-from tests.tui.page.panes import PaneApp, bar_at, screen
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.render.reading_position import MOST_PAGES, Places, Whereabouts
+from tests.tui.reader.panes import PaneApp, bar_at, screen
 
 LONG = "\n\n".join(f"Paragraph {number} says a little of what there is to say." for number in range(2000))
 FOLDED = LONG[:4000] + "\n\n<details>\n\n<summary>Closed</summary>\n\nInner words.\n\n</details>\n\n" + LONG[4000:9000]

@@ -16,14 +16,14 @@ from textual.selection import Selection
 
 from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
-from octavo.tui.page import arriving
-from octavo.tui.page.opening import Standing
-from octavo.tui.page.painting import words_between
-from octavo.tui.page.selecting import CopiedLater, CopiesLater, Gathering
-from octavo.tui.page.view import PageView
-from octavo.tui.page.whereabouts import Whereabouts
+from octavo.tui.reader import streaming_page
+from octavo.tui.reader.opening import Standing
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.reader.text_selection import CopiedLater, CopiesLater, Gathering
+from octavo.tui.render.painting import words_between
+from octavo.tui.render.reading_position import Whereabouts
 from tests.benchmarks.texts import made_page
-from tests.tui.page.panes import P, PaneApp, bar_at, screen
+from tests.tui.reader.panes import P, PaneApp, bar_at, screen
 
 PAGE = "\n\n".join(f"## Section {number}\n\nParagraph {number} says a little." for number in range(80))
 OTHER = PAGE.replace("a little", "much more")
@@ -52,8 +52,8 @@ async def begun(
     """A page of which so many blocks are on show."""
     app = LaterApp(HeldPage())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(arriving, "BLOCKS", blocks)
-        patch.setattr(arriving, "FIRST", 10.0)
+        patch.setattr(streaming_page, "BLOCKS", blocks)
+        patch.setattr(streaming_page, "FIRST", 10.0)
         async with app.run_test(size=size) as pilot:
             app.pane.show_markdown(markdown, title="Long", key="p")
             await pilot.pause()
@@ -397,7 +397,7 @@ async def test_a_page_that_is_hidden_while_it_is_read_is_whole_when_it_is_shown_
 async def test_a_long_page_with_nothing_on_it_says_so() -> None:
     app = PaneApp(HeldPage())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(arriving, "FIRST", 0.0)
+        patch.setattr(streaming_page, "FIRST", 0.0)
         async with app.run_test(size=(80, 20)) as pilot:
             app.pane.show_markdown("<!-- " + "nothing " * 800 + "-->\n", title="Long", key="p")
             await pilot.pause()
@@ -464,7 +464,7 @@ async def test_a_place_one_comes_back_to_is_reached_unless_a_heading_is_asked_fo
     async with begun() as (app, pilot):
         app.pane.come_back("q", Whereabouts(key, 5))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(arriving, "TO_PLACE", 0.0)
+            patch.setattr(streaming_page, "TO_PLACE", 0.0)
             app.pane.show_markdown(PAGE, title="Long", key="q")
         assert not app.pane.go_to_anchor("section-50")
         await read(app, pilot)

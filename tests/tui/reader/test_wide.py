@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from rich.cells import cell_len, set_cell_size
 
 from octavo.documents.parse import parse
-from octavo.tui.page.compared import compare
-from octavo.tui.page.diff_view import DiffView
-from octavo.tui.page.layout import lay_out
-from octavo.tui.page.lines import Piece, off_side, panned, width_of
-from octavo.tui.page.look import UNICODE, Look
-from octavo.tui.page.view import PageView
-from tests.tui.page.panes import PaneApp, screen
-from tests.tui.page.picture import PAGES
+from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.render.comparison import compare
+from octavo.tui.render.layout import lay_out
+from octavo.tui.render.styled_lines import Piece, off_side, panned, width_of
+from octavo.tui.render.styles import UNICODE, Styles
+from tests.tui.reader.panes import PaneApp, screen
+from tests.tui.reader.picture import PAGES
 
 CODE = "```\n" + "".join(f"{number:>5}" for number in range(30)) + "\n```\n"
 TABLE = (
@@ -82,7 +82,7 @@ def test_what_is_in_sight_stands_where_it_stood(start: int, width: int) -> None:
 def test_columns_of_unequal_shares_fit_their_width(shares: tuple[float, ...], width: int) -> None:
     image = "![An image](some-picture.png)\n\n> quoted, quoted and more\n>\n> > * within\n"
     inner = "".join(f'{{% column width="{share}%" %}}\n{image}\n{{% endcolumn %}}\n' for share in shares)
-    lines = lay_out(parse(f"{{% columns %}}\n{inner}{{% endcolumns %}}\n").blocks, width, Look.plain()).lines
+    lines = lay_out(parse(f"{{% columns %}}\n{inner}{{% endcolumns %}}\n").blocks, width, Styles.plain()).lines
     assert max(line.width for line in lines) <= width
     (boxes,) = [line.text for line in lines if line.text.startswith("╭")][:1]
     found = [cell_len(box) for box in re.findall("╭[^╮]*╮", boxes)]
@@ -146,7 +146,7 @@ async def test_what_is_added_removed_or_changed_moves_too(before: str, after: st
 
 @pytest.mark.parametrize("width", range(16, 61))
 def test_wide_signs_stay_in_their_table(width: int) -> None:
-    for line in lay_out(parse(GLYPHS).blocks, width, Look.plain()).lines:
+    for line in lay_out(parse(GLYPHS).blocks, width, Styles.plain()).lines:
         assert cell_len(line.text) <= width
 
 

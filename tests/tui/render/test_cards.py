@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from octavo.documents.parse import parse
-from octavo.tui.page.layout import lay_out
-from octavo.tui.page.lines import Line, Piece
-from octavo.tui.page.look import Look
-from octavo.tui.page.setting import Folds
-from tests.tui.page.test_every_page import LOOKS
+from octavo.tui.render.layout import lay_out
+from octavo.tui.render.layout_context import Folds
+from octavo.tui.render.styled_lines import Line, Piece
+from octavo.tui.render.styles import Styles
+from tests.tui.reader.test_every_page import LOOKS
 
 CARDS = """\
 <table {} data-view="cards"><thead><tr><th>Name of it</th><th>Rank</th><th></th>
@@ -20,8 +20,8 @@ CARDS = """\
 """
 
 
-def lines(markdown: str, look: Look | None = None, width: int = 80) -> list[Line]:
-    return lay_out(parse(markdown).blocks, width, look or Look.plain(), Folds()).lines
+def lines(markdown: str, look: Styles | None = None, width: int = 80) -> list[Line]:
+    return lay_out(parse(markdown).blocks, width, look or Styles.plain(), Folds()).lines
 
 
 def rows(markdown: str, width: int = 80) -> list[list[str]]:
@@ -53,7 +53,7 @@ def test_the_words_of_a_card_that_leads_somewhere_are_its_link_and_its_column_ti
     assert underlined == ["Tides"]
 
 
-def button(markdown: str, look: Look) -> Piece:
+def button(markdown: str, look: Styles) -> Piece:
     return next(piece for line in lines(markdown, look) for piece in line.pieces if "Go" in piece.text)
 
 

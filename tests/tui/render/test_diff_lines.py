@@ -11,26 +11,28 @@ from rich.color import Color
 
 from octavo.documents.blocks import Document
 from octavo.documents.diff import diff
-from octavo.tui.page.change_lines import set_diff_unit
-from octavo.tui.page.changing import changes
-from octavo.tui.page.compared import compare
-from octavo.tui.page.diff_units import Unfolding
-from octavo.tui.page.layout import set_block
-from octavo.tui.page.lines import Line
-from octavo.tui.page.look import Look
-from octavo.tui.page.setting import Folds, Setting
-from octavo.tui.page.side_by_side import Room
+from octavo.tui.render.comparison import compare
+from octavo.tui.render.diff_lines import set_diff_unit
+from octavo.tui.render.diff_sequence import changes
+from octavo.tui.render.diff_sides import Room
+from octavo.tui.render.diff_units import Unfolding
+from octavo.tui.render.layout import set_block
+from octavo.tui.render.layout_context import Folds, LayoutContext
+from octavo.tui.render.styled_lines import Line
+from octavo.tui.render.styles import Styles
 from tests.documents.block_trees import canonical, pairs
 
-COLOURED = Look.of({
+COLOURED = Styles.of({
     "foreground": "#eeeeee", "background": "#000000", "surface": "#101010", "panel": "#202020",
     "octavo-add-line": "#001100", "octavo-add-word": "#003300",
     "octavo-remove-line": "#110000", "octavo-remove-word": "#330000",
 })  # fmt: skip
 
 
-def set_lines(before: str, after: str, look: Look | None = None, *, width: int = 90, split: bool = False) -> list[Line]:
-    setting = Setting(look or Look.plain(), Folds(), set_block)
+def set_lines(
+    before: str, after: str, look: Styles | None = None, *, width: int = 90, split: bool = False
+) -> list[Line]:
+    setting = LayoutContext(look or Styles.plain(), Folds(), set_block)
     found = changes(compare(before, after).diff, Unfolding(), {}, side_by_side=split)
     room = Room.of(width, split=split)
     return [line for unit in found.units for line in set_diff_unit(setting, unit, room)]
@@ -190,7 +192,7 @@ def test_a_change_is_shown_exactly_when_pages_differ_and_never_as_what_looks_the
     pair: tuple[Document, Document], split: bool
 ) -> None:
     old, new = pair
-    setting, room = Setting(Look.plain(), Folds(), set_block), Room.of(150 if split else 90, split=split)
+    setting, room = LayoutContext(Styles.plain(), Folds(), set_block), Room.of(150 if split else 90, split=split)
     found = changes(diff(old, new), Unfolding(), {}, side_by_side=split)
     same = [canonical(block) for block in old.blocks] == [canonical(block) for block in new.blocks]
     assert (found.count == 0) == same

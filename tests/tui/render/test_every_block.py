@@ -13,22 +13,22 @@ from rich.style import Style
 
 from octavo.documents.blocks import Block, Column, Document, Run
 from octavo.documents.diff import diff
-from octavo.tui.page.change_lines import set_diff_unit
-from octavo.tui.page.changing import changes, one_side
-from octavo.tui.page.compared import Compared
-from octavo.tui.page.diff_units import Unfolding
-from octavo.tui.page.finders import sources
-from octavo.tui.page.finding import Finder
-from octavo.tui.page.layout import set_block, set_unit, stops, units
-from octavo.tui.page.lines import Line, hots_of
-from octavo.tui.page.page_parts import ThreadMarks
-from octavo.tui.page.painting import painted
-from octavo.tui.page.setting import NARROWEST, Folds, Setting
-from octavo.tui.page.side_by_side import Room
-from octavo.tui.page.slices import slices
-from octavo.tui.page.threads import ThreadLine
+from octavo.tui.render.block_slices import slices
+from octavo.tui.render.comparison import Compared
+from octavo.tui.render.diff_lines import set_diff_unit
+from octavo.tui.render.diff_sequence import changes, one_side
+from octavo.tui.render.diff_sides import Room
+from octavo.tui.render.diff_units import Unfolding
+from octavo.tui.render.layout import set_block, set_unit, stops, units
+from octavo.tui.render.layout_context import NARROWEST, Folds, LayoutContext
+from octavo.tui.render.page_parts import ThreadMarks
+from octavo.tui.render.painting import painted
+from octavo.tui.render.source_finders import sources
+from octavo.tui.render.styled_lines import Line, hots_of
+from octavo.tui.render.text_search import Finder
+from octavo.tui.render.thread_lines import ThreadLine
 from tests.documents.block_model import LONG, edited, page_of, pages
-from tests.tui.page.test_every_page import LOOKS
+from tests.tui.reader.test_every_page import LOOKS
 
 T = TypeVar("T")
 WIDTHS = (1, 16, 20, 34, 60, 76, 100, 200)
@@ -69,7 +69,7 @@ def set_a_page(document: Document, data: st.DataObject) -> None:
     room = data.draw(st.sampled_from((0, width, width + 24)))
     random = data.draw(st.integers(0, 1 << 32).map(Random))
     folds = folds_of(document, random)
-    setting = Setting(
+    setting = LayoutContext(
         look, folds, set_block, room=room, whole_code=data.draw(st.booleans()), sources=sources() if room else None
     )
     cut = list(units(document.blocks))
@@ -91,7 +91,7 @@ def compare_pages(document: Document, data: st.DataObject) -> None:
     found = Compared(diff(document, other), document, other)
     folds, split = folds_of(document, random), data.draw(st.booleans())
     room = Room.of(max(24, width), split=split and width >= 76)
-    setting = Setting(look, folds, set_block, room=room.side, sources=sources(diagrams=False))
+    setting = LayoutContext(look, folds, set_block, room=room.side, sources=sources(diagrams=False))
     unfolding = Unfolding()
     unfolding.step = data.draw(st.integers(0, len(Unfolding.STEPS) - 1))
     every = list(other.walk())
@@ -138,7 +138,7 @@ def changed_lines(old: Block, new: Block, width: int) -> list[list[Line]]:
     """The units of what changed, set in so many cells, and the slices of the new block, by one setting."""
     before, after = page_of([old]), page_of([new])
     room = Room.of(width, split=False)
-    setting = Setting(LOOKS["plain"], Folds(), set_block, room=width)
+    setting = LayoutContext(LOOKS["plain"], Folds(), set_block, room=width)
     lines = [set_diff_unit(setting, each, room) for each in changes(diff(before, after), Unfolding(), {}).units]
     return [*lines, *(set_block(setting, each, room.words) for each in slices(after.blocks[0]))]
 

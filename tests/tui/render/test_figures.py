@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from octavo.documents.parse import parse
-from octavo.tui.page.layout import set_block
-from octavo.tui.page.lines import Line, hots_of
-from octavo.tui.page.look import Look
-from octavo.tui.page.setting import Folds, Setting
+from octavo.tui.render.layout import set_block
+from octavo.tui.render.layout_context import Folds, LayoutContext
+from octavo.tui.render.styled_lines import Line, hots_of
+from octavo.tui.render.styles import Styles
 from tests.documents.audit_of_lines import coloured
 
 TWO = (
@@ -16,7 +16,7 @@ TWO = (
 
 
 def lines_of(page: str, width: int) -> list[Line]:
-    return set_block(Setting(Look(), Folds(), set_block), parse(page).blocks[0], width)
+    return set_block(LayoutContext(Styles(), Folds(), set_block), parse(page).blocks[0], width)
 
 
 def text_of(page: str, width: int) -> list[str]:
@@ -56,7 +56,7 @@ def test_an_image_that_is_gone_and_one_from_elsewhere_say_so() -> None:
 
 def test_a_missing_text_is_said_quietly() -> None:
     look = coloured()
-    setting = Setting(look, Folds(), set_block)
+    setting = LayoutContext(look, Folds(), set_block)
     lines = set_block(setting, parse("![](a.png)").blocks[0], 60)
     (said,) = [piece for line in lines for piece in line.pieces if piece.text == "no alternative text"]
     assert said.style == look.muted != look.warning

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from octavo.tui.page.lines import cells
-from octavo.tui.page.maths import formula, in_one_line
+from octavo.tui.render.formulas import formula, in_one_line
+from octavo.tui.render.styled_lines import cells
 
 PIECES = [
     "\\frac",

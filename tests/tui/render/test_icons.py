@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from octavo.documents.parse import parse
-from octavo.tui.page.icons import icon, in_words
-from octavo.tui.page.layout import lay_out
-from octavo.tui.page.lines import cells
-from octavo.tui.page.look import Look
+from octavo.tui.render.icons import icon, in_words
+from octavo.tui.render.layout import lay_out
+from octavo.tui.render.styled_lines import cells
+from octavo.tui.render.styles import Styles
 
 
 def shown(source: str, *, ascii: bool = False) -> str:
-    return "\n".join(line.text for line in lay_out(parse(source).blocks, 60, Look.plain(ascii=ascii)).lines).strip()
+    return "\n".join(line.text for line in lay_out(parse(source).blocks, 60, Styles.plain(ascii=ascii)).lines).strip()
 
 
 @pytest.mark.parametrize(

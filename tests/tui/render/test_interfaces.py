@@ -6,11 +6,11 @@ import pytest
 
 from octavo.documents.openapi import Specification
 from octavo.documents.parse import parse
-from octavo.tui.page.found_late import Wanted
-from octavo.tui.page.layout import lay_out, set_block
-from octavo.tui.page.look import Look
-from octavo.tui.page.openapi import details_of
-from octavo.tui.page.setting import Folds, Setting
+from octavo.tui.render.layout import lay_out, set_block
+from octavo.tui.render.layout_context import Folds, LayoutContext
+from octavo.tui.render.openapi import details_of
+from octavo.tui.render.source_values import Wanted
+from octavo.tui.render.styles import Styles
 
 PATH = "/organizations/{organizationId}/a-very-long-part-of-it/sites/{siteId}/share-links/{shareLinkId}"
 FORMS = {
@@ -30,7 +30,7 @@ def squeezed(rows: list[str]) -> str:
 @pytest.mark.parametrize("width", [20, 34, 46, 76, 100, 160])
 @pytest.mark.parametrize("form", FORMS)
 def test_the_method_and_the_whole_address_are_shown_though_nothing_could_be_read(form: str, width: int) -> None:
-    lines = lay_out(parse(FORMS[form]).blocks, width, Look.plain()).lines
+    lines = lay_out(parse(FORMS[form]).blocks, width, Styles.plain()).lines
     assert max(line.width for line in lines) <= width
     said = squeezed([line.text for line in lines])
     assert said.startswith("DELETE")
@@ -40,7 +40,7 @@ def test_the_method_and_the_whole_address_are_shown_though_nothing_could_be_read
 @pytest.mark.parametrize("width", [34, 76])
 def test_all_operations_of_a_file_are_listed_with_their_whole_addresses(width: int) -> None:
     wanted = Wanted(Specification({"paths": {PATH: {"get": {}}, "/short": {"post": {}}}}), "file")
-    lines = details_of(Setting(Look.plain(), Folds(), set_block), wanted, None, width)
+    lines = details_of(LayoutContext(Styles.plain(), Folds(), set_block), wanted, None, width)
     assert squeezed([line.text for line in lines]) == f"GET{PATH}POST/short"
     assert max(line.width for line in lines) <= width
 
@@ -48,10 +48,10 @@ def test_all_operations_of_a_file_are_listed_with_their_whole_addresses(width: i
 def test_why_operations_cannot_be_read_is_said_of_the_first_of_several() -> None:
     operation = '{% openapi-operation spec="" path="/pets" method="get" %}\n{% endopenapi-operation %}\n\n'
     for markdown in (operation * 3, f"> {operation.strip()}\n>\n> {operation}".replace("\n{", "\n> {")):
-        said = "\n".join(line.text for line in lay_out(parse(markdown).blocks, 76, Look.plain()).lines)
+        said = "\n".join(line.text for line in lay_out(parse(markdown).blocks, 76, Styles.plain()).lines)
         assert said.count("/pets") > 1
         assert said.count("Nothing says where it is described.") == 1
     apart = "\n".join(
-        line.text for line in lay_out(parse(f"{operation}Then.\n\n{operation}").blocks, 76, Look.plain()).lines
+        line.text for line in lay_out(parse(f"{operation}Then.\n\n{operation}").blocks, 76, Styles.plain()).lines
     )
     assert apart.count("Nothing says where it is described.") == 2

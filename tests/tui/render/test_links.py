@@ -5,19 +5,19 @@ from __future__ import annotations
 import pytest
 
 from octavo.documents.parse import parse
-from octavo.tui.page.layout import lay_out
-from octavo.tui.page.look import Look
+from octavo.tui.render.layout import lay_out
+from octavo.tui.render.styles import Styles
 
 
 def spots(markdown: str) -> list[tuple[str, str, str]]:
     """The words of each place that leads somewhere, and where to."""
-    lines = lay_out(parse(markdown).blocks, 60, Look.plain()).lines
+    lines = lay_out(parse(markdown).blocks, 60, Styles.plain()).lines
     found = [(piece.spot.kind, piece.spot.target, piece.text) for line in lines for piece in line.pieces if piece.spot]
     return [each for each in found if each[2] != "↗"]
 
 
 def shown(markdown: str) -> str:
-    return "\n".join(line.text.rstrip() for line in lay_out(parse(markdown).blocks, 60, Look.plain()).lines)
+    return "\n".join(line.text.rstrip() for line in lay_out(parse(markdown).blocks, 60, Styles.plain()).lines)
 
 
 @pytest.mark.parametrize(
@@ -52,5 +52,5 @@ def test_an_image_that_is_a_link_can_be_looked_at_and_followed() -> None:
 def test_the_sign_of_an_image_stays_with_its_name() -> None:
     said = "To delete an image from the gallery of a page, open a menu"
     assert shown(f"{said} ![The icon](icon.svg)").split("\n") == [said, "▣\u00a0The icon"]
-    ascii_lines = lay_out(parse("a ![The icon](icon.svg)").blocks, 60, Look.plain(ascii=True)).lines
+    ascii_lines = lay_out(parse("a ![The icon](icon.svg)").blocks, 60, Styles.plain(ascii=True)).lines
     assert all(line.text.isascii() for line in ascii_lines)

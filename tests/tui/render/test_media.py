@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from octavo.documents.parse import parse
-from octavo.tui.page.layout import lay_out
-from octavo.tui.page.lines import hots_of
-from octavo.tui.page.look import Look
+from octavo.tui.render.layout import lay_out
+from octavo.tui.render.styled_lines import hots_of
+from octavo.tui.render.styles import Styles
 
 
 def embedded(url: str, width: int) -> str:
-    lines = lay_out(parse(f'{{% embed url="{url}" %}}').blocks, width, Look.plain()).lines
+    lines = lay_out(parse(f'{{% embed url="{url}" %}}').blocks, width, Styles.plain()).lines
     return " / ".join(line.text.strip() for line in lines)
 
 
@@ -47,21 +47,21 @@ def test_a_long_address_goes_on_below_without_what_is_asked_of_it() -> None:
 
 def test_an_alternative_text_is_shown_whole_however_long() -> None:
     alt = " ".join(f"word{number}" for number in range(90))
-    lines = lay_out(parse(f"![{alt}](a.png)").blocks, 40, Look.plain()).lines
+    lines = lay_out(parse(f"![{alt}](a.png)").blocks, 40, Styles.plain()).lines
     assert all(f"word{number}" in "".join(line.text for line in lines) for number in range(90))
 
 
 def test_a_file_name_that_has_no_room_in_its_border_stands_for_the_missing_text() -> None:
     name = "a-picture-whose-name-is-much-too-long-for-its-frame.png"
-    lines = lay_out(parse(f"![]({name})").blocks, 40, Look.plain()).lines
+    lines = lay_out(parse(f"![]({name})").blocks, 40, Styles.plain()).lines
     assert "".join(line.text.strip(" │") for line in lines[1:-1]) == name
-    described = "".join(line.text for line in lay_out(parse(f"![It]({name})").blocks, 40, Look.plain()).lines)
+    described = "".join(line.text for line in lay_out(parse(f"![It]({name})").blocks, 40, Styles.plain()).lines)
     assert "image" in described
     assert "much-too-long" not in described
 
 
 def framed(source: str) -> list[str]:
-    lines = [line.text for line in lay_out(parse(source).blocks, 60, Look.plain()).lines]
+    lines = [line.text for line in lay_out(parse(source).blocks, 60, Styles.plain()).lines]
     return [text.strip("╭╮╰╯│─ ") for text in lines if text.strip("╭╮╰╯│─ ")]
 
 
@@ -113,7 +113,7 @@ SUN = "\u2600\ufe0f"
     ],
 )
 def test_titles_and_labels_are_as_wide_in_any_terminal(source: str) -> None:
-    text = "".join(line.text for line in lay_out(parse(source).blocks, 60, Look.plain()).lines)
+    text = "".join(line.text for line in lay_out(parse(source).blocks, 60, Styles.plain()).lines)
     assert "\u2600" in text
     assert "\ufe0f" not in text
 
@@ -128,7 +128,7 @@ def test_what_is_never_opened_says_so_beside_its_address() -> None:
 @pytest.mark.parametrize("words", ["Wet paint.", "Wet paint.\n\n" * 900])
 def test_what_pages_share_says_so_and_leads_to_the_file_it_is_kept_in(words: str) -> None:
     tag = '{% include "../.gitbook/includes/take%20care.md" %}'
-    shown = lay_out(parse(f"Before.\n\n{tag}\n\n{words}\n\n{{% endinclude %}}\n\nAfter.").blocks, 40, Look.plain())
+    shown = lay_out(parse(f"Before.\n\n{tag}\n\n{words}\n\n{{% endinclude %}}\n\nAfter.").blocks, 40, Styles.plain())
     said = [line.text.rstrip() for line in shown.lines]
     assert said[:4] == ["Before.", "", "┊ shared take care.md", "┊ Wet paint."]
     assert said.count("┊ shared take care.md") == 1
@@ -147,7 +147,7 @@ def test_what_pages_share_says_so_and_leads_to_the_file_it_is_kept_in(words: str
 def test_what_a_server_did_not_put_in_its_place_names_its_file_or_that_it_is_elsewhere(
     target: str, said: str, leads: int
 ) -> None:
-    (line,) = lay_out(parse(f'{{% include "{target}" %}}').blocks, 60, Look.plain()).lines
+    (line,) = lay_out(parse(f'{{% include "{target}" %}}').blocks, 60, Styles.plain()).lines
     assert line.text.strip() == f"◆ Shared words {said}"
     assert len(hots_of([line])) == leads
 
@@ -156,7 +156,7 @@ def test_icons_have_their_signs_by_older_names_too() -> None:
     icons = "".join(
         f'<i class="fa-{name}"></i>' for name in ("info-circle", "exclamation-triangle", "gitbook-assistant")
     )
-    (line,) = lay_out(parse(f"So: {icons}").blocks, 40, Look.plain()).lines
+    (line,) = lay_out(parse(f"So: {icons}").blocks, 40, Styles.plain()).lines
     assert line.text.strip() == "So: i!★"
 
 
@@ -171,11 +171,11 @@ def test_icons_have_their_signs_by_older_names_too() -> None:
     ],
 )
 def test_the_head_of_a_hint_is_its_title_on_the_side_its_words_begin(words: str, head: str) -> None:
-    shown = lay_out(parse(f"{{% hint %}}\n{words}\n{{% endhint %}}").blocks, 40, Look.plain())
+    shown = lay_out(parse(f"{{% hint %}}\n{words}\n{{% endhint %}}").blocks, 40, Styles.plain())
     assert shown.lines[0].text.rstrip() == head
 
 
 def test_a_table_without_a_head_has_no_rule_above_it() -> None:
     rows = "<tr><td>a</td><td>b</td></tr>" * 2
     table = f"<table><thead><tr><th></th><th></th></tr></thead><tbody>{rows}</tbody></table>"
-    assert [line.text.strip() for line in lay_out(parse(table).blocks, 40, Look.plain()).lines] == ["a   b", "a   b"]
+    assert [line.text.strip() for line in lay_out(parse(table).blocks, 40, Styles.plain()).lines] == ["a   b", "a   b"]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from octavo.documents.parse import parse
-from octavo.tui.page.layout import lay_out
-from octavo.tui.page.look import Look
-from octavo.tui.quoting import excerpt_of, lines_kept, quoted
+from octavo.tui.render.layout import lay_out
+from octavo.tui.render.quotes import excerpt_of, lines_kept, quoted
+from octavo.tui.render.styles import Styles
 
 
 def shown(markdown: str) -> list[str]:
-    return [line.text.strip() for line in lay_out(parse(markdown).blocks, 40, Look.plain(), source=markdown).lines]
+    return [line.text.strip() for line in lay_out(parse(markdown).blocks, 40, Styles.plain(), source=markdown).lines]
 
 
 def test_an_excerpt_has_the_lines_of_the_text_and_its_indents() -> None:

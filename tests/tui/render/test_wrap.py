@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from octavo.documents.parse import parse
-from octavo.tui.page.layout import lay_out
-from octavo.tui.page.lines import Piece, cells, steady
-from octavo.tui.page.look import Look
-from octavo.tui.page.wrap import wrap, wrap_items
+from octavo.tui.render.layout import lay_out
+from octavo.tui.render.styled_lines import Piece, cells, steady
+from octavo.tui.render.styles import Styles
+from octavo.tui.render.wrap import wrap, wrap_items
 
 
 def lines(text: str, width: int) -> list[str]:
@@ -89,6 +89,6 @@ def test_items_lose_no_letter_and_stay_in_their_room(text: str, width: int) -> N
 
 def test_the_numbers_of_a_hebrew_list_stand_at_the_right_though_an_item_begins_in_latin() -> None:
     blocks = parse("1. POST /token עם מפתח\n2. מקבלים טוקן\n3. שולחים אותו\n").blocks
-    shown = [line.text for line in lay_out(blocks, 40, Look.plain()).lines]
+    shown = [line.text for line in lay_out(blocks, 40, Styles.plain()).lines]
     assert [text.rstrip()[-2:] for text in shown] == ["1.", "2.", "3."]
     assert len({len(text.rstrip()) for text in shown}) == 1

@@ -13,9 +13,9 @@ from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef
 from octavo.data.live import Live
 from octavo.server.app import Platform
-from octavo.tui.review.checks import Checks
-from octavo.tui.review.merging_several import Ended, One, look, merge_in_order
-from octavo.tui.widgets.facts import Fact
+from octavo.tui.review.bulk_merge import Ended, One, look, merge_in_order
+from octavo.tui.review.merge_checks import Checks
+from octavo.tui.widgets.fact_list import Fact
 from tests.server.asking import Ask
 from tests.server.writing import Desk, insert, update
 

@@ -14,11 +14,11 @@ from octavo.data.live import Live
 from octavo.data.writing_content import edit
 from octavo.documents.merging.resolution import Choice, Side
 from octavo.server.app import Platform
-from octavo.tui.review.settling import Met, Unsettled, look, where_met
-from octavo.tui.review.shapes import shapes
+from octavo.tui.review.conflict_finder import Met, Unsettled, look, where_met
+from octavo.tui.review.tree_conflicts import shapes
 from tests.server.asking import Ask
 from tests.server.writing import Desk, update
-from tests.tui.review.test_checks import DISAGREEMENTS, PAGES, Work, asking, platform
+from tests.tui.review.test_merge_checks import DISAGREEMENTS, PAGES, Work, asking, platform
 
 __all__ = ["platform"]
 

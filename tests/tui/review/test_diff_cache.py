@@ -18,12 +18,12 @@ from octavo.client.client import Client
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.outbox import Outbox
-from octavo.data.shelf import Shelf
+from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
 from octavo.server.app import Platform
 from octavo.tui.review.changed_pages import ChangedPage, changed_pages
-from octavo.tui.review.comparisons import AT_ONCE, Comparisons, Sides
-from octavo.tui.review.viewed import Viewed
+from octavo.tui.review.diff_cache import AT_ONCE, Comparisons, Sides
+from octavo.tui.review.viewed_pages import Viewed
 from tests.data.sends import Gate
 from tests.server.asking import Ask, Clock, small_world
 from tests.server.writing import Desk, insert, update
@@ -68,7 +68,7 @@ async def review(platform: Platform, tmp_path: Path) -> AsyncIterator[Review]:
     listed = await desk.ask(content.ListChanges(at=at, limit=100))
     client = Client("http://octavo.local", SecretStr("key-ada"), transport=platform)
     gate = Gate(client)
-    state, shelf = State(tmp_path, "ada@test"), Shelf(None, "ada@test")
+    state, shelf = State(tmp_path, "ada@test"), ResponseCache(None, "ada@test")
     live = Live(gate, shelf, Outbox(gate, state, Drafts(state)))
     made: list[str] = []
     comparisons = Comparisons(live, made.append)
@@ -140,7 +140,7 @@ async def test_other_sides_forget_what_was_compared(review: Review) -> None:
 
 
 async def test_long_pages_are_not_all_kept(review: Review, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("octavo.tui.review.comparisons.MOST_TEXT", 200)
+    monkeypatch.setattr("octavo.tui.review.diff_cache.MOST_TEXT", 200)
     review.comparisons.ahead(review.pages.values())
     await review.settle()
     kept = [page for page in review.pages.values() if review.comparisons.known(page) is not None]

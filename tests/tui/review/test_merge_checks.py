@@ -16,11 +16,11 @@ from octavo.client.client import Client
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.outbox import Outbox
-from octavo.data.shelf import Shelf
+from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
 from octavo.server.app import Platform
-from octavo.tui.review.checks import Checks, check
-from octavo.tui.widgets.facts import Fact
+from octavo.tui.review.merge_checks import Checks, check
+from octavo.tui.widgets.fact_list import Fact
 from tests.server.asking import Ask, Clock, small_world
 from tests.server.writing import Desk, insert, update
 
@@ -50,7 +50,7 @@ async def asking(platform: Platform, folder: Path) -> AsyncIterator[Live]:
     """What Ada's app knows of the platform, and asks it."""
     client = Client("http://octavo.local", SecretStr("key-ada"), transport=platform)
     state = State(folder, "ada@test")
-    shelf = Shelf(None, "ada@test")
+    shelf = ResponseCache(None, "ada@test")
     live = Live(client, shelf, Outbox(client, state, Drafts(state)))
     yield live
     await live.close()

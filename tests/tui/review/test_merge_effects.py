@@ -12,10 +12,10 @@ from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SiteRef
 from octavo.data.live import Live
 from octavo.server.app import Platform
-from octavo.tui import ages
 from octavo.tui.review import merge_effects
-from octavo.tui.review.checks import Checks, check
-from octavo.tui.widgets.facts import Fact
+from octavo.tui.review.merge_checks import Checks, check
+from octavo.tui.widgets import wording
+from octavo.tui.widgets.fact_list import Fact
 from tests.server.asking import Ask, Clock
 from tests.server.publishing import a_site
 from tests.server.writing import Desk, insert, update
@@ -157,7 +157,7 @@ async def test_the_age_of_the_checks_counts_from_the_first_question(
     live: Live, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock()
-    monkeypatch.setattr(ages, "clock", clock)
+    monkeypatch.setattr(wording, "clock", clock)
     send = live.send
 
     async def slow(op: Operation[Any]) -> Any:

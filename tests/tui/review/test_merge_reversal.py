@@ -12,7 +12,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import ContentEdit, DeletePage, InsertFiles, NewFile
 from octavo.data.live import Live
 from octavo.server.app import Platform
-from octavo.tui.review.undoing import Edits, Plan, changes_of, edits_of, plan, sides
+from octavo.tui.review.merge_reversal import Edits, Plan, changes_of, edits_of, plan, sides
 from tests.server.asking import Ask
 from tests.server.writing import Desk, insert, update
 

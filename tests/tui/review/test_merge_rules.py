@@ -13,7 +13,7 @@ from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef
 from octavo.server.app import Platform
 from octavo.tui.review.merge_rules import Case, Rules, facts, inherits, rules_for
-from octavo.tui.widgets.facts import Fact
+from octavo.tui.widgets.fact_list import Fact
 from tests.server.asking import Ask, Clock, Refusal, small_world
 from tests.server.writing import ACME, Desk, insert, update
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.documents.parse import parse
-from octavo.tui.hanging import Hanging
+from octavo.tui.comments.thread_anchoring import ThreadAnchors
 
 PAGE = """\
 # Levels
@@ -30,7 +30,7 @@ Short one.
 )
 def test_a_thread_hangs_on_the_block_that_is_most_like_what_it_was_about(words: str, found: str) -> None:
     document = parse(PAGE)
-    key = Hanging(document).like(words)
+    key = ThreadAnchors(document).like(words)
     said = next((block.plain() for block in document.walk() if key and block.key == key), "")
     assert said.startswith(found)
     assert bool(key) == bool(found)

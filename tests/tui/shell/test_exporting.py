@@ -6,8 +6,8 @@ import pytest
 
 from octavo.api.content import File, Page
 from octavo.data.saving import safe_name
-from octavo.tui.exporting import path_of, short_path, slug
-from octavo.tui.file_facts import kind_of, size_in_words
+from octavo.tui.shell.exporting import path_of, short_path, slug
+from octavo.tui.shell.file_facts import kind_of, size_in_words
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from octavo.api.operation import Model
 from octavo.api.organizations import Organization
 from octavo.api.spaces import Space
 from octavo.api.users import User
-from octavo.tui.knowing import facts_of
+from octavo.tui.shell.info_facts import facts_of
 
 THEN = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 

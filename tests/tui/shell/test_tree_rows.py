@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from octavo.api.collections import Collection
 from octavo.api.spaces import Space
-from octavo.tui.reading import DEEPEST, space_nodes
+from octavo.tui.shell.tree_rows import DEEPEST, space_nodes
 from octavo.tui.widgets.tree import Node
 
 

@@ -4,7 +4,7 @@ import pytest
 from rich.segment import Segment
 from textual.color import Color
 
-from octavo.tui.ascii import TWINS, AsciiTwins
+from octavo.tui.terminal.ascii_twins import TWINS, AsciiTwins
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.tui.browser import Browser, NoBrowser, find
+from octavo.tui.terminal.browser import Browser, NoBrowser, find
 
 ADDRESS = "https://status.saltmarsh.example/"
 PROGRAM = """#!{python}

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from octavo.tui import children
+from octavo.tui.terminal import child_programs
 
 PLENTY = 512 << 20
 SMALL = json.dumps({"source": "flowchart LR\n  A --> B", "ascii": True}).encode()
@@ -31,8 +31,8 @@ def ours() -> dict[str, str]:
     return found
 
 
-def ask(given: bytes = SMALL, seconds: float = 20) -> Coroutine[Any, Any, children.Told]:
-    return children.ask("draw_diagram", given, seconds=seconds, memory=PLENTY, most=1 << 20)
+def ask(given: bytes = SMALL, seconds: float = 20) -> Coroutine[Any, Any, child_programs.Told]:
+    return child_programs.ask("draw_diagram", given, seconds=seconds, memory=PLENTY, most=1 << 20)
 
 
 @pytest.mark.parametrize("after", [0, 0.001, 0.02])
@@ -62,5 +62,5 @@ async def test_it_can_be_stopped_and_asked_again() -> None:
 async def test_what_is_late_is_ended_with_what_it_said() -> None:
     before = ours()
     told = await ask(seconds=0)
-    assert told == children.Told(b"", late=True)
+    assert told == child_programs.Told(b"", late=True)
     assert ours() == before

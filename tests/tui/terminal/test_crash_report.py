@@ -9,7 +9,7 @@ import pytest
 from textual.app import App
 from textual.worker import WorkerFailed
 
-from octavo.tui.crash import report_crash
+from octavo.tui.terminal.crash_report import report_crash
 
 
 def test_a_report_is_written_when_a_process_of_that_number_wrote_one(tmp_path: Path) -> None:

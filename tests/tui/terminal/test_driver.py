@@ -19,7 +19,7 @@ import sys
 from textual.app import App
 from textual.widgets import Static
 from octavo.settings import read
-from octavo.tui.driver import TerminalDriver
+from octavo.tui.terminal.driver import TerminalDriver
 
 class Patient(TerminalDriver):
     LOOK = 3600.0  # who waits for its next look waits for ever

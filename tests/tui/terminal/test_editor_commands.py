@@ -4,8 +4,8 @@ import pytest
 
 from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
-from octavo.tui.editor_lines import at_line
-from octavo.tui.line_of_block import line_of
+from octavo.tui.terminal.editor_commands import at_line
+from octavo.tui.writing.line_of_block import line_of
 
 
 @pytest.mark.parametrize(

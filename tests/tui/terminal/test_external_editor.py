@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from octavo.data.state import NotSaved
-from octavo.tui.editing import LARGEST, Edited, NotEdited, run_editor
+from octavo.tui.terminal.external_editor import LARGEST, Edited, NotEdited, run_editor
 from octavo.tui.writing.page_drafts import with_own_end
 
 

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from octavo.tui import graphics
+from octavo.tui.terminal import graphics
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ from textual.color import Color
 
 from octavo import settings
 from octavo.documents.parse import parse
-from octavo.tui.page.view import PageView
-from octavo.tui.screens.help import HelpScreen
-from tests.tui.page.panes import PaneApp
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.widgets.help import HelpScreen
+from tests.tui.reader.panes import PaneApp
 
 pytest.importorskip("bidi", reason="of the extra `bidi`")
 
-from octavo.tui.right_to_left import RightToLeft
+from octavo.tui.terminal.right_to_left import RightToLeft
 
 BOLD = Style(bold=True)
 

@@ -16,9 +16,9 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Static
 
-from octavo.tui.commands import Explained, Explaining
-from octavo.tui.themes import themes
-from octavo.tui.widgets.lines import Lines
+from octavo.tui.widgets.commands import Explained, Explaining
+from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.themes import themes
 
 PICTURES = Path(__file__).parent / "pictures"
 

@@ -6,13 +6,13 @@ import pytest
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
-from octavo.tui.commands import Explained
-from octavo.tui.screens.chooser import Choice
-from octavo.tui.screens.help import HelpScreen
-from octavo.tui.screens.palette import PaletteScreen
-from octavo.tui.screens.picker import Picker
-from octavo.tui.trying_on import TryingOn
-from octavo.tui.widgets.rows import Row, Rows
+from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.command_palette import PaletteScreen
+from octavo.tui.widgets.commands import Explained
+from octavo.tui.widgets.help import HelpScreen
+from octavo.tui.widgets.picker import Picker
+from octavo.tui.widgets.row_list import Row, Rows
+from octavo.tui.widgets.theme_picker import ThemePicker
 from tests.tui.widgets.scratch import HOSTILE, Scratch, at_rest, check_picture, harmless, lines, shown
 
 PEOPLE = [
@@ -53,7 +53,7 @@ class App(Scratch):
     ]
 
     async def action_palette(self) -> None:
-        await self.push_screen(PaletteScreen(self.screen, TryingOn(self)))
+        await self.push_screen(PaletteScreen(self.screen, ThemePicker(self)))
 
     async def action_help(self) -> None:
         await self.push_screen(HelpScreen(self.screen))
@@ -184,7 +184,7 @@ async def test_the_help_lists_what_can_be_done_before_steps_as_the_palette_does(
     async with app.run_test(size=(90, 40)):
         below = app.screen
         helped = [(choice.group, choice.title) for choice in HelpScreen(below).choices()]
-        offered = [(choice.group, choice.title) for choice in PaletteScreen(below, TryingOn(app)).choices()]
+        offered = [(choice.group, choice.title) for choice in PaletteScreen(below, ThemePicker(app)).choices()]
         assert helped[:2] == [("MERGES", "Open"), ("MERGES", "Merge")]
         assert helped[-6][0] == helped[-1][0] == "MOVING ABOUT"
         assert [each for each in helped if each != ("ANYWHERE", "Commands")] == [

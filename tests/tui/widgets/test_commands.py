@@ -5,7 +5,10 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
-from octavo.tui.commands import (
+from octavo.tui.comments.composer import Composer
+from octavo.tui.widgets.buttons import TextButton
+from octavo.tui.widgets.chooser import Chooser
+from octavo.tui.widgets.commands import (
     Explained,
     active_commands,
     apply_keymap,
@@ -15,15 +18,12 @@ from octavo.tui.commands import (
     key_name,
     markdown_table,
 )
-from octavo.tui.screens.chooser import Chooser
-from octavo.tui.screens.composer import Composer
-from octavo.tui.screens.confirm import Confirm
-from octavo.tui.widgets.buttons import TextButton
-from octavo.tui.widgets.filter import FilterInput
-from octavo.tui.widgets.keybar import KeyBar
-from octavo.tui.widgets.lines import Lines
-from octavo.tui.widgets.rows import Row, Rows
-from octavo.tui.widgets.secret import SecretInput
+from octavo.tui.widgets.confirm import Confirm
+from octavo.tui.widgets.filter_input import FilterInput
+from octavo.tui.widgets.key_bar import KeyBar
+from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.row_list import Row, Rows
+from octavo.tui.widgets.secret_input import SecretInput
 from octavo.tui.widgets.tree import Tree
 from tests.tui.widgets.scratch import Scratch, lines
 

@@ -4,9 +4,9 @@ import pytest
 from textual.content import Content
 from textual.events import Paste
 
-from octavo.tui.screens.confirm import Confirm, Confirmed, Field
-from octavo.tui.widgets.facts import Fact
-from octavo.tui.widgets.writing import Line
+from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
+from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.text_inputs import Line
 from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown, until
 
 FACTS = (

@@ -8,11 +8,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Static
 
-from octavo.tui.screens.chooser import Choice
-from octavo.tui.screens.confirm import Confirm, Field
-from octavo.tui.screens.dialog import Dialog, Frame
-from octavo.tui.screens.picker import Picker
+from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.confirm import Confirm, Field
+from octavo.tui.widgets.dialog import Dialog, Frame
 from octavo.tui.widgets.notices import NoticeBoard, Notices
+from octavo.tui.widgets.picker import Picker
 from tests.tui.widgets.scratch import Scratch, at_rest, lines, shown, until
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from textual.widgets import Static
 
 from octavo.tui.widgets.notices import NoticeBoard, Notices
-from octavo.tui.widgets.rows import Row, Rows
+from octavo.tui.widgets.row_list import Row, Rows
 from tests.tui.widgets.scratch import HOSTILE, Scratch, at_rest, check_picture, harmless, lines, shown, until
 
 

@@ -6,9 +6,9 @@ import pytest
 from textual.content import Content
 from textual.events import MouseScrollDown
 
-from octavo.tui.widgets.filter import FilterInput
-from octavo.tui.widgets.lines import Lines
-from octavo.tui.widgets.rows import Column, Heading, Row, Rows
+from octavo.tui.widgets.filter_input import FilterInput
+from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.row_list import Column, Heading, Row, Rows
 from tests.tui.widgets.scratch import (
     HOSTILE,
     Scratch,

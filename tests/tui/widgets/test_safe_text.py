@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.content import Content
 
-from octavo.tui.widgets.content import fit, joined, marked, safe, safe_lines, spread
-from octavo.tui.widgets.facts import Fact, Facts
+from octavo.tui.widgets.fact_list import Fact, Facts
+from octavo.tui.widgets.safe_text import fit, joined, marked, safe, safe_lines, spread
 from tests.tui.widgets.scratch import HOSTILE, Scratch, harmless, lines
 
 

@@ -11,8 +11,8 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from octavo.tui.page.view import PageView
-from tests.tui.page.panes import PaneApp
+from octavo.tui.reader.page_view import PageView
+from tests.tui.reader.panes import PaneApp
 
 
 async def test_frames_are_gone_without_a_look_for_garbage() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from textual.events import Paste
 
-from octavo.tui.widgets.secret import SecretCount, SecretInput, trimmed_key, why_no_key
+from octavo.tui.widgets.secret_input import SecretCount, SecretInput, trimmed_key, why_no_key
 from tests.tui.widgets.scratch import Scratch, shown, until
 
 KEY = "gb_api_abcDEF123456"

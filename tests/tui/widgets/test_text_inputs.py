@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from textual.events import Paste
 
-from octavo.tui.widgets.filter import FilterInput
-from octavo.tui.widgets.writing import Line, Writing
+from octavo.tui.widgets.filter_input import FilterInput
+from octavo.tui.widgets.text_inputs import Line, Writing
 from tests.tui.widgets.scratch import Scratch, harmless
 
 PASTED = "one \u202e\x1b[31m\ntwo"

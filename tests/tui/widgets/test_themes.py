@@ -4,7 +4,7 @@ import pytest
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES
 
-from octavo.tui.themes import LEAST, Palette, adopted_palette, contrast, palettes
+from octavo.tui.widgets.themes import LEAST, Palette, adopted_palette, contrast, palettes
 
 OTHERS = sorted(name for name, theme in BUILTIN_THEMES.items() if not theme.ansi)
 OF_THE_TERMINAL = ("ansi-dark", "ansi-light")

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from octavo.tui.widgets.lines import Lines
-from octavo.tui.widgets.outline import Outline
+from octavo.tui.widgets.flat_tree import Outline
+from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.tree import Node, Tree
 from tests.tui.widgets.scratch import HOSTILE, Scratch, at, check_picture, harmless, lines, shown
 

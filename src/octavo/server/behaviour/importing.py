@@ -12,9 +12,9 @@ from urllib.parse import unquote
 from octavo.api import imports
 from octavo.api.places import ChangeRequestRef
 from octavo.documents.trees import Pages
+from octavo.server.background import Errand
 from octavo.server.behaviour import change_requests, revisions
 from octavo.server.behaviour.permissions import need
-from octavo.server.errands import Errand
 from octavo.server.fetching import Fetcher
 from octavo.server.folders import relinked
 from octavo.server.gathering import Gathered, NotGathered, gather

@@ -9,8 +9,8 @@ from typing import Any
 
 from octavo.api import openapi
 from octavo.documents.specifications import LARGEST, Unreadable, read
+from octavo.server.background import Errand
 from octavo.server.behaviour.permissions import allows, need_in_organization, organization_role
-from octavo.server.errands import Errand
 from octavo.server.fetching import Fetcher, NotFetched
 from octavo.server.rest import completes, guards, handle, path_of, shows
 from octavo.server.store import Json, Missing

@@ -15,8 +15,8 @@ from octavo.server import behaviour
 from octavo.server.behaviour import spaces
 from octavo.server.demo import crews, docs_site, people, register
 from octavo.server.demo.history import Deed, deeds
-from octavo.server.gate import answer
 from octavo.server.loader import load
+from octavo.server.middleware import answer
 from octavo.server.world import World, iso
 
 TODAY = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)

@@ -15,19 +15,19 @@ from textual.widgets import Static
 from octavo.api import comments
 from octavo.data.entry import Entry, waits_for
 from octavo.data.state import NotSaved
-from octavo.tui import kept_files
-from octavo.tui.ages import short_age
-from octavo.tui.kept_files import KeptFile
-from octavo.tui.screens.dialog import STYLES, Dialog, Frame
-from octavo.tui.session import Asked
-from octavo.tui.talking import first_words
-from octavo.tui.widgets.keybar import KeyBar
-from octavo.tui.widgets.lines import Lines
-from octavo.tui.widgets.rows import Column, Heading, Row, Rows
+from octavo.tui.app import editor_files
+from octavo.tui.app.editor_files import KeptFile
+from octavo.tui.comments.thread_actions import first_words
+from octavo.tui.shell.session import Asked
+from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
+from octavo.tui.widgets.key_bar import KeyBar
+from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.row_list import Column, Heading, Row, Rows
+from octavo.tui.widgets.wording import short_age
 
 if TYPE_CHECKING:
-    from octavo.tui.screens.confirm import Confirmed
     from octavo.tui.shell.shell import Shell
+    from octavo.tui.widgets.confirm import Confirmed
 
 Line = tuple[str, Entry | KeptFile | Asked]
 STATES = {
@@ -50,7 +50,7 @@ class ActivityScreen(Dialog[None]):
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
-        STYLES / "activity.tcss",
+        PurePath(__file__).with_name("activity.tcss"),
     ]
     CONTEXT: ClassVar[str] = "activity"
     HELP: ClassVar[str] = (
@@ -77,7 +77,7 @@ class ActivityScreen(Dialog[None]):
     """What editors wrote and nobody took, when that was looked for last."""
 
     @property
-    def octavo(self) -> Shell:
+    def shell(self) -> Shell:
         return cast("Shell", self.app)
 
     def compose(self) -> ComposeResult:
@@ -106,7 +106,7 @@ class ActivityScreen(Dialog[None]):
         return self.query_one("#lines", Rows)
 
     def on_mount(self) -> None:
-        self.octavo.known.frame_changed.subscribe(self, lambda _: self._show())
+        self.shell.workspace.frame_changed.subscribe(self, lambda _: self._show())
         self._look_for_files()
         self.rows.focus()
 
@@ -114,14 +114,14 @@ class ActivityScreen(Dialog[None]):
         self._look_for_files()
 
     def _look_for_files(self) -> None:
-        if self.octavo.has_session:
-            self._files = kept_files.kept_files(self.octavo)
+        if self.shell.has_session:
+            self._files = editor_files.kept_files(self.shell)
             self._show()
 
     def _show(self) -> None:
-        if not self.octavo.has_session:
+        if not self.shell.has_session:
             return  # it ended meanwhile
-        session = self.octavo.session
+        session = self.shell.session
         entries = sorted(session.outbox.entries, key=lambda entry: _OF_WRITES.index(_heading(entry)))
         lines: list[Line] = [(entry.id, entry) for entry in entries]
         lines += [(file.path.name, file) for file in self._files]
@@ -158,14 +158,14 @@ class ActivityScreen(Dialog[None]):
 
     def _about(self, entry: Entry) -> str:
         """The thread and page it is done to, and the space. A new thread is called by its words."""
-        space = self.octavo.known.space(getattr(entry.at, "space_id", ""))
+        space = self.shell.workspace.space(getattr(entry.at, "space_id", ""))
         begins = isinstance(entry.op, comments.Create) and entry.about
         about = f"{first_words(entry.words)} on {entry.about}" if begins else entry.about
         return " ".join(filter(None, (about, f"in {space.title}" if space is not None else "")))
 
     def _waits_for(self, entry: Entry) -> str:
         """What it waits for, in a sentence. Empty when that is no other write."""
-        first = waits_for(entry, self.octavo.session.outbox.entries) if entry.state == "queued" else None
+        first = waits_for(entry, self.shell.session.outbox.entries) if entry.state == "queued" else None
         if first is None:
             return ""
         named = f"{first.doing} · {about}" if (about := self._about(first)) else first.doing
@@ -188,9 +188,9 @@ class ActivityScreen(Dialog[None]):
     def _open_again(self) -> None:
         if (file := self.file) is not None:
             self.dismiss(None)
-            self.app.call_later(kept_files.open_again, self.octavo, file)
+            self.app.call_later(editor_files.open_again, self.shell, file)
         elif self.rows.item is not None:
-            self.octavo.explain("There is nothing to open here: the line below says all there is to know of it.")
+            self.shell.explain("There is nothing to open here: the line below says all there is to know of it.")
 
     @on(Rows.Ticked)
     @on(Lines.Highlighted)
@@ -230,20 +230,20 @@ class ActivityScreen(Dialog[None]):
 
     def action_retry(self) -> None:
         if chosen := self.chosen:
-            self._do("send", "again", chosen, self.octavo.session.outbox.retry)
+            self._do("send", "again", chosen, self.shell.session.outbox.retry)
 
     def action_discard(self) -> None:
         if chosen := self.chosen:
             self._ask_to_discard(chosen)
         elif (file := self.file) is not None:
-            kept_files.throw_away(self.octavo, file)
+            editor_files.throw_away(self.shell, file)
 
     def _ask_to_discard(self, chosen: Sequence[Entry]) -> None:
-        from octavo.tui.screens.confirm import Confirm
+        from octavo.tui.widgets.confirm import Confirm
 
         def decided(answer: Confirmed | None) -> None:
             if answer is not None:
-                self._do("discard", "", chosen, self.octavo.session.outbox.discard)
+                self._do("discard", "", chosen, self.shell.session.outbox.discard)
 
         several = len(chosen) > 1
         named = "\n".join(f"{each.doing}  {self._about(each)}".rstrip() for each in chosen[:_MOST_NAMED])
@@ -256,7 +256,7 @@ class ActivityScreen(Dialog[None]):
 
     def _do(self, verb: str, how: str, chosen: Sequence[Entry], step: Callable[[str], Awaitable[None]]) -> None:
         """Do it with one after the other: what was done stays done when the disk refuses the next."""
-        app = self.octavo
+        app = self.shell
         self.rows.untick()
 
         async def done() -> None:

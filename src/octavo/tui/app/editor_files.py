@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from octavo.data.state import NotSaved
-from octavo.tui.editing import About, Edited, NotEdited, about_of, edit_again, forget, read_back
-from octavo.tui.kept import Kept
+from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.routes import ToChangeRequest
+from octavo.tui.terminal.external_editor import About, Edited, NotEdited, about_of, edit_again, forget, read_back
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
-    from octavo.tui.screens.confirm import Confirmed
     from octavo.tui.shell.shell import Shell
+    from octavo.tui.widgets.confirm import Confirmed
 
 SECONDS = 15.0
 _LEFT = "It was open in an editor when Octavo ended."
@@ -79,7 +79,7 @@ def open_again(app: Shell, file: KeptFile) -> None:
 
 def throw_away(app: Shell, file: KeptFile) -> None:
     """Delete it, once the person said yes."""
-    from octavo.tui.screens.confirm import Confirm
+    from octavo.tui.widgets.confirm import Confirm
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
@@ -123,9 +123,9 @@ def _keep(app: Shell, about: About, text: str) -> None:
     if about.place.startswith("page "):
         from octavo.tui.writing.page_drafts import free_place, page_place
 
-        Kept(app, free_place(app.session.drafts, page_place(about.place)).name).save_now(text)
+        DialogDraft(app, free_place(app.session.drafts, page_place(about.place)).name).save_now(text)
         return
-    kept = Kept(app, about.place)
+    kept = DialogDraft(app, about.place)
     text = text.replace("\r\n", "\n").removesuffix("\n")
     before = kept.text
     kept.save_now(text if before in text else f"{before}\n\n{text}")
@@ -136,8 +136,8 @@ def _say_where(app: Shell, about: About) -> None:
         app.say(f"“{about.title}” is a draft again: it is there when you open that.", seconds=SECONDS)
         return
     from octavo.api.places import SpaceRef
-    from octavo.tui.writing.editing_pages import PageEdit
     from octavo.tui.writing.page_drafts import page_place
+    from octavo.tui.writing.page_edit import PageEdit
 
     place = page_place(about.place)
     space, on_show = SpaceRef(space_id=place.space), app.screen

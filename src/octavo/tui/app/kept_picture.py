@@ -9,12 +9,12 @@ from rich.segment import Segment
 from textual.strip import Strip
 
 from octavo.first_picture import FirstPicture
-from octavo.tui.page.whereabouts import Places
+from octavo.tui.render.reading_position import Places
 
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from octavo.tui.screens.content import ContentScreen
+    from octavo.tui.content.content import ContentScreen
     from octavo.tui.shell.shell import Shell
 
 REST = 1.0
@@ -24,7 +24,7 @@ SAVED = "● saved"
 _LINK = re.compile("[●○] (live|offline)")
 
 
-class Picturing:
+class KeptPicture:
     """Takes the picture of a page that was just opened, and throws it away when the next start will show another."""
 
     def __init__(self, app: Shell, picture: FirstPicture) -> None:

@@ -4,52 +4,52 @@ from __future__ import annotations
 
 from textual.dom import DOMNode
 
-from octavo.tui.addressed import Addressed
-from octavo.tui.arranging import Arranging
-from octavo.tui.beside_thread import BesideThread
-from octavo.tui.discussing import Discussing
-from octavo.tui.page.diff_view import DiffView
-from octavo.tui.page.three_way import ThreeWay
-from octavo.tui.page.view import PageView
-from octavo.tui.panes import TwoPanes
-from octavo.tui.review.comparing import Comparing
-from octavo.tui.review.comparing_with import ComparingWith
-from octavo.tui.review.merging_several import MergeSeveralDialog
-from octavo.tui.review.proposing import Proposing
-from octavo.tui.review.requesting import Requesting
-from octavo.tui.review.reviewing import Reviewing
-from octavo.tui.review.undoing_merge import UndoingMerge
+from octavo.tui.app.activity import ActivityScreen
+from octavo.tui.app.sign_in import SignInScreen
+from octavo.tui.comments.all_threads import CommentsScreen
+from octavo.tui.comments.beside_thread import BesideThread
+from octavo.tui.comments.composer import Composer
+from octavo.tui.comments.discussion_view import Discussing
+from octavo.tui.comments.thread_sheet import ThreadSheet
+from octavo.tui.comments.thread_view import ThreadView
+from octavo.tui.content.content import ContentScreen
+from octavo.tui.content.files import FilesScreen
+from octavo.tui.content.history import ReadingHistory
+from octavo.tui.content.home import HomeScreen
+from octavo.tui.content.links import LinksScreen
+from octavo.tui.content.navigation import Rowed
+from octavo.tui.content.page_arranging import Arranging
+from octavo.tui.content.page_history import PageHistoryScreen
+from octavo.tui.content.search import SearchScreen
+from octavo.tui.content.space_keys import SpaceViews
+from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.reader.note import NoteSheet
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.reader.picture import PictureScreen
+from octavo.tui.reader.record import RecordSheet
+from octavo.tui.reader.three_way_view import ThreeWay
+from octavo.tui.review.bulk_merge import MergeSeveralDialog
+from octavo.tui.review.change_request import ChangeRequestScreen
+from octavo.tui.review.change_requests import ChangesScreen
+from octavo.tui.review.conflicts import ConflictsScreen
+from octavo.tui.review.diff_base import ComparingWith
+from octavo.tui.review.held import HeldScreen
+from octavo.tui.review.merge_outcome import OutcomeScreen
+from octavo.tui.review.page_diff import Comparing
+from octavo.tui.review.request_actions import Proposing
+from octavo.tui.review.reverting import TakingBack
+from octavo.tui.review.review_requests import Requesting
+from octavo.tui.review.reviewers import ReviewersScreen
+from octavo.tui.review.undo_merge import UndoingMerge
 from octavo.tui.review.updating import Updating
-from octavo.tui.screens.activity import ActivityScreen
-from octavo.tui.screens.change_request import ChangeRequestScreen
-from octavo.tui.screens.changes import ChangesScreen
-from octavo.tui.screens.comments import CommentsScreen
-from octavo.tui.screens.composer import Composer
-from octavo.tui.screens.confirm import Confirm
-from octavo.tui.screens.conflicts import ConflictsScreen
-from octavo.tui.screens.content import ContentScreen
-from octavo.tui.screens.files import FilesScreen
-from octavo.tui.screens.held import HeldScreen
-from octavo.tui.screens.home import HomeScreen
-from octavo.tui.screens.links import LinksScreen
-from octavo.tui.screens.note import NoteSheet
-from octavo.tui.screens.outcome import OutcomeScreen
-from octavo.tui.screens.page_history import PageHistoryScreen
-from octavo.tui.screens.picture import PictureScreen
-from octavo.tui.screens.record import RecordSheet
-from octavo.tui.screens.reviewers import ReviewersScreen
-from octavo.tui.screens.search import SearchScreen
-from octavo.tui.screens.sign_in import SignInScreen
-from octavo.tui.screens.thread import ThreadSheet
-from octavo.tui.space_views import SpaceViews
-from octavo.tui.travelling import Travelling
-from octavo.tui.widgets.lines import Lines
-from octavo.tui.widgets.navigation import Rowed
-from octavo.tui.widgets.rows import Rows
-from octavo.tui.widgets.thread import ThreadView
+from octavo.tui.review.verdicts import Reviewing
+from octavo.tui.shell.addressed_view import Addressed
+from octavo.tui.shell.two_panes import TwoPanes
+from octavo.tui.widgets.confirm import Confirm
+from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.row_list import Rows
 from octavo.tui.widgets.tree import Tree
 from octavo.tui.writing.authoring import Authoring
-from octavo.tui.writing.taking_back import TakingBack
 
 PLACES: tuple[type[DOMNode], ...] = (
     Lines,
@@ -61,7 +61,7 @@ PLACES: tuple[type[DOMNode], ...] = (
     HomeScreen,
     ContentScreen,
     SpaceViews,
-    Travelling,
+    ReadingHistory,
     Authoring,
     Arranging,
     PageView,

@@ -15,30 +15,30 @@ from textual.signal import Signal
 from octavo.api.errors import ApiError
 from octavo.api.operation import Operation
 from octavo.settings import Settings
-from octavo.tui import route_table
-from octavo.tui.ages import plural
-from octavo.tui.clipboard import fits
-from octavo.tui.commands import Explaining
-from octavo.tui.covering import Covering
-from octavo.tui.crash import report_crash
-from octavo.tui.filters import filters
-from octavo.tui.first_screen import HeldBack, OnceParsed
-from octavo.tui.known import Known
-from octavo.tui.screen import View
-from octavo.tui.session import Doors, Session
+from octavo.tui.app import routes
+from octavo.tui.app.covered_screens import Covering
+from octavo.tui.app.first_screen import HeldBack, OnceParsed
+from octavo.tui.app.preloading import AFTER, warm_up
+from octavo.tui.app.teardown import TakingDown
+from octavo.tui.app.theme_choice import ThemeChoice
+from octavo.tui.shell.navigation_history import NavigationHistory
 from octavo.tui.shell.routes import Route, ToSearch
-from octavo.tui.taking_down import TakingDown
-from octavo.tui.trail import Trail
-from octavo.tui.warming import AFTER, warm_up
-from octavo.tui.wearing import Wearing
+from octavo.tui.shell.session import Doors, Session
+from octavo.tui.shell.view import View
+from octavo.tui.shell.workspace import Workspace
+from octavo.tui.shell.write_queue import Queued, WriteQueue
+from octavo.tui.terminal.clipboard import fits
+from octavo.tui.terminal.crash_report import report_crash
+from octavo.tui.terminal.line_filters import filters
+from octavo.tui.widgets.commands import Explaining
 from octavo.tui.widgets.notices import NoticeBoard, Tone
-from octavo.tui.writes import Queued, Writes
+from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from textual.driver import Driver
 
     from octavo.first_picture import FirstPicture
-    from octavo.tui.picturing import Picturing
+    from octavo.tui.app.kept_picture import KeptPicture
     from octavo.tui.shell.shell import Suggestions
 
 
@@ -46,14 +46,12 @@ _OF_A_SESSION = frozenset(("palette", "search", "view", "undo", "activity", "ref
 """What there is nothing to do with before one is signed in."""
 
 
-class Octavo(Wearing, HeldBack[int], TakingDown[int], Covering[int], Explaining[int]):
+class Octavo(ThemeChoice, HeldBack[int], TakingDown[int], Covering[int], Explaining[int]):
     """Shows one session at a time. Without one it starts at the sign-in screen."""
 
     CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = False
-    MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
-        name: route_table.view(name) for name in route_table.VIEWS
-    }
+    MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {name: routes.view(name) for name in routes.VIEWS}
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012  # Textual declares it for instances
         (0, "-tiny"),
         (80, "-narrow"),
@@ -99,19 +97,19 @@ class Octavo(Wearing, HeldBack[int], TakingDown[int], Covering[int], Explaining[
         super().__init__()
         self.settings = settings
         self.doors = doors
-        self.trail = Trail(self)
-        self.known = Known(self, self.trail)
+        self.trail = NavigationHistory(self)
+        self.workspace = Workspace(self, self.trail)
         self.before_end: set[Callable[[], None]] = set()
         """Called when the terminal goes away: they keep what is being typed (D6)."""
         self._filters += filters(settings)
         if not settings.motion:
             self.animation_level = "none"
         self.notices = NoticeBoard()
-        self.writes = Writes(self)
+        self.writes = WriteQueue(self)
         self._session = session
         self._quitting = False
         self.picture = picture
-        self.picturing: Picturing | None = None
+        self.picturing: KeptPicture | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self.wear_first(settings, session)
         self.stylesheet = OnceParsed(variables=self.get_css_variables())
@@ -120,7 +118,7 @@ class Octavo(Wearing, HeldBack[int], TakingDown[int], Covering[int], Explaining[
         chosen = super().get_driver_class()
         if chosen.__name__ != "LinuxDriver":
             return chosen
-        from octavo.tui.driver import TerminalDriver
+        from octavo.tui.terminal.driver import TerminalDriver
 
         return TerminalDriver
 
@@ -141,11 +139,11 @@ class Octavo(Wearing, HeldBack[int], TakingDown[int], Covering[int], Explaining[
         await self._end_session()
         self._session = session
         self._open(session)
-        self.known.follow(session)
+        self.workspace.follow(session)
         await self.switch_mode(view)
 
     async def _end_session(self) -> None:
-        self.known.leave()
+        self.workspace.leave()
         self.trail.clear()
         if self._session is not None:
             await self.writes.deliver()
@@ -173,8 +171,8 @@ class Octavo(Wearing, HeldBack[int], TakingDown[int], Covering[int], Explaining[
         loop.set_exception_handler(self._seen)
         if self.settings.keys:
             # Only then: every place with keys has to be imported for it.
-            from octavo.tui.commands import apply_keymap
-            from octavo.tui.places import PLACES
+            from octavo.tui.app.key_places import PLACES
+            from octavo.tui.widgets.commands import apply_keymap
 
             for problem in apply_keymap(self, self.settings.keys, (type(self), *PLACES)):
                 self.say(problem, tone="care")
@@ -185,7 +183,7 @@ class Octavo(Wearing, HeldBack[int], TakingDown[int], Covering[int], Explaining[
         # What is known is asked for before the first screen is made, which then shows it in the first picture.
         self.hold_back()
         if self._session is not None:
-            self.known.follow(self._session)
+            self.workspace.follow(self._session)
 
     def on_ready(self) -> None:
         self.call_later(self._paint_first)
@@ -195,9 +193,9 @@ class Octavo(Wearing, HeldBack[int], TakingDown[int], Covering[int], Explaining[
         self.show_first()
         self.call_after_refresh(self._first_painted)
         if self.picture is not None:
-            from octavo.tui.picturing import Picturing
+            from octavo.tui.app.kept_picture import KeptPicture
 
-            self.picturing = Picturing(self, self.picture)
+            self.picturing = KeptPicture(self, self.picture)
         if not self.is_headless:
             self.set_timer(AFTER, lambda: warm_up(self.garbage))
 
@@ -208,8 +206,8 @@ class Octavo(Wearing, HeldBack[int], TakingDown[int], Covering[int], Explaining[
 
     def _open(self, session: Session) -> None:
         session.open()
-        self.known.count_comments()
-        from octavo.tui.at_start import tell
+        self.workspace.count_comments()
+        from octavo.tui.app.session_start import tell
 
         self.background(tell(self, session))
 
@@ -221,7 +219,7 @@ class Octavo(Wearing, HeldBack[int], TakingDown[int], Covering[int], Explaining[
 
     @property
     def suggestions(self) -> Suggestions:
-        from octavo.tui.writing.suggesting import Suggesting  # few messages suggest anything
+        from octavo.tui.writing.suggestions import Suggesting  # few messages suggest anything
 
         return Suggesting(self)
 
@@ -231,7 +229,7 @@ class Octavo(Wearing, HeldBack[int], TakingDown[int], Covering[int], Explaining[
         return made
 
     def go(self, route: Route) -> None:
-        route_table.go(self, route)
+        routes.go(self, route)
 
     def page_shown(self, screen: Any) -> None:
         if self.picturing is not None:
@@ -315,7 +313,7 @@ class Octavo(Wearing, HeldBack[int], TakingDown[int], Covering[int], Explaining[
         if self._session is None:
             return
         following = [each.following for each in self.screens if isinstance(each, View)]
-        ops = dict.fromkeys((*self.known.ops, *(op for each in following for op in each.ops())))
+        ops = dict.fromkeys((*self.workspace.ops, *(op for each in following for op in each.ops())))
         for op in ops:
             self.background(self._session.live.refresh(op))
         self.say(f"Asked again for everything that is on show in any view: {plural(len(ops), 'question')}.")
@@ -332,21 +330,21 @@ class Octavo(Wearing, HeldBack[int], TakingDown[int], Covering[int], Explaining[
         self.switch_mode(view)
 
     def action_help(self) -> None:
-        from octavo.tui.screens.help import HelpScreen
+        from octavo.tui.widgets.help import HelpScreen
 
         self.push_screen(HelpScreen(self.screen))
 
     def action_palette(self) -> None:
-        from octavo.tui.screens.palette import PaletteScreen
-        from octavo.tui.trying_on import TryingOn
+        from octavo.tui.widgets.command_palette import PaletteScreen
+        from octavo.tui.widgets.theme_picker import ThemePicker
 
-        self.push_screen(PaletteScreen(self.screen, TryingOn(self, self.remember_theme)))
+        self.push_screen(PaletteScreen(self.screen, ThemePicker(self, self.remember_theme)))
 
     def action_search(self) -> None:
-        self.known.with_organization(lambda _: self.go(ToSearch()))
+        self.workspace.with_organization(lambda _: self.go(ToSearch()))
 
     def action_activity(self) -> None:
-        from octavo.tui.screens.activity import ActivityScreen
+        from octavo.tui.app.activity import ActivityScreen
 
         if self._session is not None:
             self.push_screen(ActivityScreen())
@@ -371,7 +369,7 @@ class Octavo(Wearing, HeldBack[int], TakingDown[int], Covering[int], Explaining[
         self.trail.travel(step)
 
     def action_quit_or_up(self) -> None:
-        from octavo.tui.leaving import quit_or_up
+        from octavo.tui.app.quitting import quit_or_up
 
         quit_or_up(self)
 

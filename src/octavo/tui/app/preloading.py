@@ -5,36 +5,36 @@ from __future__ import annotations
 from importlib import import_module
 from threading import Thread
 
-from octavo.tui.garbage import Garbage
+from octavo.tui.app.garbage_collection import Garbage
 
 AFTER = 0.6
 """Seconds after the first screen. Sooner it would take time from the first keys."""
 _MODULES = (
-    "documents.parse",
-    "documents.diff",
-    "tui.screens.home",
-    "tui.screens.content",
-    "tui.screens.changes",
-    "tui.screens.change_request",
-    "tui.screens.comments",
-    "tui.screens.search",
-    "tui.screens.composer",
-    "tui.screens.confirm",
-    "tui.screens.help",
-    "tui.screens.palette",
-    "tui.screens.thread",
-    "tui.screens.files",
-    "tui.screens.links",
-    "tui.screens.note",
-    "tui.screens.page_history",
-    "tui.screens.picture",
-    "tui.screens.record",
-    "tui.widgets.preview",
-    "tui.review.merging",
-    "tui.page.highlight",
-    "tui.page.openapi",
-    "tui.page.operations",
-    "tui.page.records",
+    "octavo.documents.parse",
+    "octavo.documents.diff",
+    "octavo.tui.content.home",
+    "octavo.tui.content.content",
+    "octavo.tui.review.change_requests",
+    "octavo.tui.review.change_request",
+    "octavo.tui.comments.all_threads",
+    "octavo.tui.content.search",
+    "octavo.tui.comments.composer",
+    "octavo.tui.widgets.confirm",
+    "octavo.tui.widgets.help",
+    "octavo.tui.widgets.command_palette",
+    "octavo.tui.comments.thread_sheet",
+    "octavo.tui.content.files",
+    "octavo.tui.content.links",
+    "octavo.tui.reader.note",
+    "octavo.tui.content.page_history",
+    "octavo.tui.reader.picture",
+    "octavo.tui.reader.record",
+    "octavo.tui.reader.markdown_preview",
+    "octavo.tui.review.merge_dialog",
+    "octavo.tui.render.highlight",
+    "octavo.tui.render.openapi",
+    "octavo.tui.render.page_operations",
+    "octavo.tui.render.table_records",
 )
 """What the other views need: a tenth of a second each when a key asks for it, nothing when it is there."""
 
@@ -46,5 +46,5 @@ def warm_up(garbage: Garbage) -> None:
 
 def _run(garbage: Garbage) -> None:
     for name in _MODULES:
-        import_module(f"octavo.{name}")
+        import_module(name)
     garbage.begin()

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from octavo.tui.ages import plural
-from octavo.tui.screen import View
+from octavo.tui.shell.view import View
+from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.tui.screens.confirm import Confirmed
     from octavo.tui.shell.shell import Shell
+    from octavo.tui.widgets.confirm import Confirmed
 
 MOST_NAMED = 5
 
@@ -32,7 +32,7 @@ def _quit(app: Shell) -> None:
     if not entries:
         app.background(app.action_quit())
         return
-    from octavo.tui.screens.confirm import Confirm
+    from octavo.tui.widgets.confirm import Confirm
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:

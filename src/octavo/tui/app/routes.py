@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
     from octavo.api.comments import Comment
     from octavo.api.places import Discussion
-    from octavo.tui.screens.content import ContentScreen
+    from octavo.tui.content.content import ContentScreen
     from octavo.tui.shell.shell import Shell
 
 VIEWS = {
-    "sign_in": "octavo.tui.screens.sign_in:SignInScreen",
-    "home": "octavo.tui.screens.home:HomeScreen",
-    "content": "octavo.tui.screens.content:ContentScreen",
-    "changes": "octavo.tui.screens.changes:ChangesScreen",
-    "comments": "octavo.tui.screens.comments:CommentsScreen",
+    "sign_in": "octavo.tui.app.sign_in:SignInScreen",
+    "home": "octavo.tui.content.home:HomeScreen",
+    "content": "octavo.tui.content.content:ContentScreen",
+    "changes": "octavo.tui.review.change_requests:ChangesScreen",
+    "comments": "octavo.tui.comments.all_threads:CommentsScreen",
 }
 """The modes of the app."""
-CHANGE_REQUEST = "octavo.tui.screens.change_request:ChangeRequestScreen"
-SEARCH = "octavo.tui.screens.search:SearchScreen"
-OWN_CONFLICTS = "octavo.tui.screens.own_conflicts:OwnConflictsScreen"
+CHANGE_REQUEST = "octavo.tui.review.change_request:ChangeRequestScreen"
+SEARCH = "octavo.tui.content.search:SearchScreen"
+OWN_CONFLICTS = "octavo.tui.review.own_conflicts:OwnConflictsScreen"
 
 
 def screen(name: str, *parts: Any) -> Screen[Any]:
@@ -58,8 +58,8 @@ def go(shell: Shell, route: Route) -> None:
         case ToChangeRequest():
             _to_change_request(shell, route)
         case ToSearch(words=words):
-            if shell.known.organization is not None:
-                shell.push_screen(screen(SEARCH, shell.known.organization, words))
+            if shell.workspace.organization is not None:
+                shell.push_screen(screen(SEARCH, shell.workspace.organization, words))
         case ToThread():
             shell.background(_to_thread(shell, route))
         case ToConflicts():
@@ -69,11 +69,11 @@ def go(shell: Shell, route: Route) -> None:
 
 
 def _to_page(shell: Shell, route: ToPage) -> None:
-    if shell.known.spaces.value is not None and shell.known.space(route.space) is None:
+    if shell.workspace.spaces.value is not None and shell.workspace.space(route.space) is None:
         if shell.session.kind == "folder":
             shell.say("This leads to another space, which is not in this folder.", tone="care")
             return
-        where = shell.known.organization.title if shell.known.organization is not None else "this organization"
+        where = shell.workspace.organization.title if shell.workspace.organization is not None else "this organization"
         shell.say(f"{where} has no space {route.space} that you may see: it may be in another, or gone.", tone="care")
         return
 

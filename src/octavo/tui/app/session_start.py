@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from octavo.tui.session import Session
+    from octavo.tui.shell.session import Session
     from octavo.tui.shell.shell import Shell
 
 LEFT_OUT_SECONDS = 15.0
@@ -16,11 +16,11 @@ LEFT_OUT_SECONDS = 15.0
 
 async def tell(app: Shell, session: Session) -> None:
     """Say it, as soon as each is known."""
-    from octavo.tui import kept_files  # the first screen is painted by now
-    from octavo.tui.review import unfinished
-    from octavo.tui.writing import unsent
+    from octavo.tui.app import editor_files  # the first screen is painted by now
+    from octavo.tui.review import unfinished_merges
+    from octavo.tui.writing import unsent_pages
 
-    telling = [unfinished.tell(app, session), unsent.tell(app, session), kept_files.tell(app)]
+    telling = [unfinished_merges.tell(app, session), unsent_pages.tell(app, session), editor_files.tell(app)]
     if session.left_out is not None:
         telling.append(_tell_left_out(app, session.left_out))
     await asyncio.gather(*telling)

@@ -13,11 +13,11 @@ from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from octavo.api.errors import ApiError
-from octavo.tui.session import Session, SignedIn
+from octavo.tui.shell.session import Session, SignedIn
 from octavo.tui.widgets.buttons import TextButton
-from octavo.tui.widgets.keybar import KeyBar
-from octavo.tui.widgets.secret import SecretCount, SecretInput
-from octavo.tui.widgets.writing import Line
+from octavo.tui.widgets.key_bar import KeyBar
+from octavo.tui.widgets.secret_input import SecretCount, SecretInput
+from octavo.tui.widgets.text_inputs import Line
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -43,11 +43,11 @@ class SignInScreen(Screen[None]):
         self._signed_in: SignedIn | None = None
 
     @property
-    def octavo(self) -> Shell:
+    def shell(self) -> Shell:
         return cast("Shell", self.app)
 
     def compose(self) -> ComposeResult:
-        doors = self.octavo.doors
+        doors = self.shell.doors
         with Vertical(id="middle"):
             yield Static("◆", id="mark")
             yield Static("Docs review, without the tabs.", id="motto")
@@ -75,7 +75,7 @@ class SignInScreen(Screen[None]):
         return Content(f"Paste a personal access key for {host}. {keeping}, and sent nowhere else.")
 
     async def _say_where_kept(self) -> None:
-        doors = self.octavo.doors
+        doors = self.shell.doors
         said = self._asks_for(doors.host, await doors.keeping())
         for each in self.query("#said").results(Static):
             each.update(said)
@@ -91,8 +91,8 @@ class SignInScreen(Screen[None]):
 
     def on_mount(self) -> None:
         self.run_worker(self._say_where_kept())
-        if self.octavo.doors.greeting:
-            self._say(("care", self.octavo.doors.greeting))
+        if self.shell.doors.greeting:
+            self._say(("care", self.shell.doors.greeting))
         self.query_one("#start", TextButton).off = True
         self.query_one("#key", SecretInput).focus()
 
@@ -104,11 +104,11 @@ class SignInScreen(Screen[None]):
             self._say(("care", "There is no key here yet. Paste one, or try the demo."))
             return
         self._say(("asking", "checking…"))
-        self.octavo.background(self._sign_in(secret.get_secret_value()))
+        self.shell.background(self._sign_in(secret.get_secret_value()))
 
     async def _sign_in(self, key: str) -> None:
         try:
-            self._signed_in = await self.octavo.doors.sign_in(key)
+            self._signed_in = await self.shell.doors.sign_in(key)
         except (ApiError, ValueError) as error:
             self._say(("care", str(error)))
             return
@@ -122,18 +122,18 @@ class SignInScreen(Screen[None]):
         if self._signed_in is None:
             self._say(("care", "Paste a key and check it first, or try the demo."))
         else:
-            self.octavo.background(self.octavo.start(self._signed_in.session, "home"))
+            self.shell.background(self.shell.start(self._signed_in.session, "home"))
 
     @on(TextButton.Pressed, "#demo")
     def action_demo(self) -> None:
         self._say(("asking", "Setting out the demo library…"))
-        self.octavo.background(self._enter("demo"))
+        self.shell.background(self._enter("demo"))
 
     @on(TextButton.Pressed, "#open")
     def action_folder(self) -> None:
         field = self.query_one("#folder", Line)
         if field.value.strip():
-            self.octavo.background(self._enter(field.value.strip()))
+            self.shell.background(self._enter(field.value.strip()))
         else:
             field.focus()
 
@@ -142,13 +142,13 @@ class SignInScreen(Screen[None]):
         self.action_folder()
 
     async def _enter(self, way: str) -> None:
-        doors = self.octavo.doors
+        doors = self.shell.doors
         try:
             session: Session = await (doors.demo() if way == "demo" else doors.folder(way))
         except (ApiError, ValueError, OSError) as error:
             self._say(("care", str(error)))
             return
-        await self.octavo.start(session)
+        await self.shell.start(session)
 
     def _say(self, *facts: tuple[str, str]) -> None:
         marks = {"ok": ("✓ ", "$success"), "care": ("! ", "$warning"), "asking": ("… ", "$octavo-muted")}

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from textual.app import App
 
 from octavo.settings import Settings
-from octavo.tui.themes import adopted, palettes, themes
+from octavo.tui.widgets.themes import adopted, palettes, themes
 
 if TYPE_CHECKING:
-    from octavo.tui.session import Session
+    from octavo.tui.shell.session import Session
 
 
-class Wearing(App[int]):
+class ThemeChoice(App[int]):
     """Put before an app: it knows our themes, and can wear those of others."""
 
     _session: Session | None
@@ -34,9 +34,9 @@ class Wearing(App[int]):
         return name
 
     def action_theme(self) -> None:
-        from octavo.tui.trying_on import TryingOn
+        from octavo.tui.widgets.theme_picker import ThemePicker
 
-        TryingOn(self, self.remember_theme).choose()
+        ThemePicker(self, self.remember_theme).choose()
 
     def remember_theme(self, name: str) -> None:
         """Wear it at the next start too."""

@@ -19,19 +19,20 @@ from octavo.api.operation import ListPage, Model
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
 from octavo.data.live import Snapshot
-from octavo.tui import ages, places_of_threads, several_threads, triage
-from octavo.tui.ages import plural, short_age
-from octavo.tui.beside_thread import BesideThread
-from octavo.tui.known import HELD
-from octavo.tui.panes import TwoPanes
-from octavo.tui.places_of_threads import REACH, Place, reached
-from octavo.tui.screen import tell_what_is_missing
+from octavo.tui.comments import bulk_actions, filters, thread_places
+from octavo.tui.comments.beside_thread import BesideThread
+from octavo.tui.comments.filters import Narrowing, Thread
+from octavo.tui.comments.thread_places import REACH, Place, reached
+from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
-from octavo.tui.triage import Narrowing, Thread
-from octavo.tui.widgets.lines import Lines
-from octavo.tui.widgets.rows import Heading, Row, Rows
-from octavo.tui.widgets.sections import Section, Sections
-from octavo.tui.widgets.thread import ThreadView
+from octavo.tui.shell.two_panes import TwoPanes
+from octavo.tui.shell.view import tell_what_is_missing
+from octavo.tui.shell.workspace import HELD
+from octavo.tui.widgets import wording
+from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.row_list import Heading, Row, Rows
+from octavo.tui.widgets.section_tabs import Section, Sections
+from octavo.tui.widgets.wording import plural, short_age
 
 MANY = 2000
 """Threads whose list takes its time to be set out."""
@@ -55,7 +56,7 @@ class CommentsScreen(TwoPanes, BesideThread):
         "x ticks a thread, v all to the next v, * all that are shown: then d, c, D, + and y are for all that are ticked. F shows only some, S orders "
         "them, [ and ] choose open, mine or resolved ones. Enter goes to the thread."
     )
-    CSS_PATH = "comments.tcss"
+    CSS_PATH = "all_threads.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "read_on(1)", "Read on", show=False, tooltip="Read on in the thread; at its end go to the next", id="comments.read_on"),
         Binding("b", "read_on(-1)", "Read back", show=False, tooltip="Back in the thread; at its start go to the one before", id="comments.read_back"),
@@ -118,19 +119,19 @@ class CommentsScreen(TwoPanes, BesideThread):
     @property
     def things_at_hand(self) -> Sequence[Model]:
         item = self.rows.item
-        space = self.octavo.known.space(item.at.space_id) if item is not None else None
+        space = self.shell.workspace.space(item.at.space_id) if item is not None else None
         return [each for each in (item.comment if item is not None else None, space) if each is not None]
 
     def on_mount(self) -> None:
-        self.octavo.known.organization_changed.subscribe(self, self._enter)
-        self.octavo.known.spaces_changed.subscribe(self, lambda _: self._follow_places())
-        order = self.octavo.session.state.recall("order of threads")
-        self._order = order if order in triage.ORDERS else "place"
-        if self.octavo.known.organization is not None:
-            self._enter(self.octavo.known.organization)
+        self.shell.workspace.organization_changed.subscribe(self, self._enter)
+        self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._follow_places())
+        order = self.shell.session.state.recall("order of threads")
+        self._order = order if order in filters.ORDERS else "place"
+        if self.shell.workspace.organization is not None:
+            self._enter(self.shell.workspace.organization)
         else:
             self._follow_places()
-        self.thread.not_for_this = lambda: several_threads.why_not_one(self.rows.ticked, self.rows.key)
+        self.thread.not_for_this = lambda: bulk_actions.why_not_one(self.rows.ticked, self.rows.key)
         self.rows.focus()
 
     def _enter(self, organization: Organization) -> None:
@@ -155,10 +156,10 @@ class CommentsScreen(TwoPanes, BesideThread):
         """Ask for the threads of as many places as are wanted, and for none of a place that is not there any more."""
         if self.show_nowhere(self.rows, "threads"):
             return
-        spaces = self.octavo.known.spaces.value.items if self.octavo.known.spaces.value else ()
-        kinds = [places_of_threads.spaces(spaces)]
+        spaces = self.shell.workspace.spaces.value.items if self.shell.workspace.spaces.value else ()
+        kinds = [thread_places.spaces(spaces)]
         kinds += [
-            places_of_threads.change_requests(each.value.items, spaces) for each in self._lists.values() if each.value
+            thread_places.change_requests(each.value.items, spaces) for each in self._lists.values() if each.value
         ]
         self._there = sum(map(len, kinds))
         before = self._asked
@@ -174,7 +175,7 @@ class CommentsScreen(TwoPanes, BesideThread):
     def _show(self, place: Place, snapshot: Snapshot[ListPage[Comment]]) -> None:
         self._found[place.key] = snapshot
         if isinstance(place.at, ChangeRequestRef) and snapshot.value is not None:
-            self.octavo.known.heard(place.at.change_request_id, snapshot.value)
+            self.shell.workspace.heard(place.at.change_request_id, snapshot.value)
         self._draw_soon()
 
     def _draw_soon(self) -> None:
@@ -206,30 +207,32 @@ class CommentsScreen(TwoPanes, BesideThread):
             if (snapshot := self._found.get(place.key)) is not None and snapshot.value is not None
             for comment in snapshot.value.items
         ]
-        return sorted(threads, key=triage.ORDERS[self._order][1])
+        return sorted(threads, key=filters.ORDERS[self._order][1])
 
     @property
     def _me(self) -> str:
-        return self.octavo.known.me.id if self.octavo.known.me else ""
+        return self.shell.workspace.me.id if self.shell.workspace.me else ""
 
     def _of_section(self, threads: Sequence[Thread] | None = None) -> list[Thread]:
         section, me = self.query_one(Sections).current, self._me
-        return [each for each in (self._threads() if threads is None else threads) if triage.belongs(each, section, me)]
+        return [
+            each for each in (self._threads() if threads is None else threads) if filters.belongs(each, section, me)
+        ]
 
     @on(Sections.Chosen)
     def _draw_list(self) -> None:
         self._waits = False
         threads, sections, me = self._threads(), self.query_one(Sections), self._me
-        held = {entry.pending_id for entry in self.octavo.session.outbox.entries if entry.state == "gathered"}
+        held = {entry.pending_id for entry in self.shell.session.outbox.entries if entry.state == "gathered"}
         posted = [thread for thread in threads if thread.comment.id not in held]
         sections.sections = tuple(
-            Section(each.key, each.name, sum(triage.belongs(thread, each.key, me) for thread in posted))
+            Section(each.key, each.name, sum(filters.belongs(thread, each.key, me) for thread in posted))
             for each in sections.sections
         )
         of_section = self._of_section(threads)
         self._drawn, self._in_section = len(threads), len(of_section)
-        shown = triage.narrowed(of_section, self._narrowing)
-        self._places = {place: Heading(place, said) for place, said in triage.told_of_places(shown).items()}
+        shown = filters.narrowed(of_section, self._narrowing)
+        self._places = {place: Heading(place, said) for place, said in filters.told_of_places(shown).items()}
         self._say_what_is_empty()
         left = len(self._asked) < self._there
         self.rows.show(shown, beyond=f"{len(self._asked)} of {plural(self._there, 'place')} asked" if left else "")
@@ -244,7 +247,7 @@ class CommentsScreen(TwoPanes, BesideThread):
     @property
     def _answers(self) -> list[Snapshot[Any]]:
         """What tells where threads are, and the threads there."""
-        return [self.octavo.known.spaces, *self._lists.values(), *self._found.values()]
+        return [self.shell.workspace.spaces, *self._lists.values(), *self._found.values()]
 
     def _headings(self, thread: Thread) -> Sequence[Heading]:
         return [self._places[thread.place], Heading(thread.page)] if self._order == "place" else []
@@ -278,7 +281,7 @@ class CommentsScreen(TwoPanes, BesideThread):
             "Comments",
             self.query_one(Sections).current,
             f"only {self._narrowed_to}" if self._narrowing else "all spaces",
-            triage.ORDERS[self._order][0] if self._order != "place" else "",
+            filters.ORDERS[self._order][0] if self._order != "place" else "",
             f"{len(self.ticked)} ticked" if self.ticked else "",
         ]
         self.status(" · ".join(filter(None, said)), known + (" · more on the server" if more_there else ""))
@@ -286,10 +289,10 @@ class CommentsScreen(TwoPanes, BesideThread):
 
     def _draw(self, thread: Thread) -> Row:
         comment = thread.comment
-        words = Content(triage.words_of(comment.body.text))
+        words = Content(filters.words_of(comment.body.text))
         if self._order != "place":
             words = Content.assemble((f"{thread.page}  ", "$octavo-muted"), words)
-        age = self.octavo.known.on_its_way(comment.id) or short_age(comment.posted_at)
+        age = self.shell.workspace.on_its_way(comment.id) or short_age(comment.posted_at)
         return Row(
             text=Content.assemble((comment.posted_by.name, "bold"), "  ", words),
             right=Content.styled(f"{age}{f' ↳{comment.replies}' if comment.replies else ''}", "$octavo-muted"),
@@ -307,7 +310,7 @@ class CommentsScreen(TwoPanes, BesideThread):
     def _on_ticked(self, deed: str) -> bool:
         """Do it to all that are ticked. False: none is."""
         if self.ticked:
-            several_threads.do(self.octavo, deed, self.ticked, self.rows.untick)
+            bulk_actions.do(self.shell, deed, self.ticked, self.rows.untick)
             return True
         return False
 
@@ -339,9 +342,9 @@ class CommentsScreen(TwoPanes, BesideThread):
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         if not self.is_mounted:
             return None
-        if action in several_threads.DEEDS and self.ticked:
-            why = several_threads.why_not(self.octavo, action, self.ticked, self.rows.item)
-            if why is not None or action in several_threads.AT_ONCE:
+        if action in bulk_actions.DEEDS and self.ticked:
+            why = bulk_actions.why_not(self.shell, action, self.ticked, self.rows.item)
+            if why is not None or action in bulk_actions.AT_ONCE:
                 return why
         if action == "narrow" and not self._narrowing and self._in_section < 2:
             return "There are too few threads here to show only some of them."
@@ -363,12 +366,12 @@ class CommentsScreen(TwoPanes, BesideThread):
         if item is None:
             return
         if isinstance(item.at, ChangeRequestRef):
-            self.octavo.go(ToChangeRequest(item.at))
+            self.shell.go(ToChangeRequest(item.at))
         elif item.comment.target.page is not None:
             node = item.comment.target.node
-            self.octavo.go(ToPage(item.at.space_id, item.comment.target.page.id, node.id if node else ""))
+            self.shell.go(ToPage(item.at.space_id, item.comment.target.page.id, node.id if node else ""))
         else:
-            self.octavo.go(ToPage(item.at.space_id))
+            self.shell.go(ToPage(item.at.space_id))
 
     @on(ThreadView.Changed)
     def _thread_changed(self) -> None:
@@ -400,14 +403,14 @@ class CommentsScreen(TwoPanes, BesideThread):
         self.rows.focus()
 
     def action_narrow(self) -> None:
-        from octavo.tui.screens.chooser import Choice
-        from octavo.tui.screens.picker import Picker
+        from octavo.tui.widgets.chooser import Choice
+        from octavo.tui.widgets.picker import Picker
 
         threads, now = self._of_section(), self._narrowing
         choices = [Choice(each, each.name, right="takes it off", group="SHOWN NOW ARE ONLY THOSE") for each in now]
         choices += [
             Choice(each, each.name, right=plural(left, "thread"), group=each.kind.upper())
-            for each, left in triage.offered(threads, now, ages.clock(), self._me)
+            for each, left in filters.offered(threads, now, wording.clock(), self._me)
         ]
 
         def chosen(one: Narrowing | None) -> None:
@@ -422,17 +425,17 @@ class CommentsScreen(TwoPanes, BesideThread):
         self._draw_list()
 
     def action_order(self) -> None:
-        from octavo.tui.screens.chooser import Choice
-        from octavo.tui.screens.picker import Picker
+        from octavo.tui.widgets.chooser import Choice
+        from octavo.tui.widgets.picker import Picker
 
         choices = [
-            Choice(key, name, right="now" if key == self._order else "") for key, (name, _) in triage.ORDERS.items()
+            Choice(key, name, right="now" if key == self._order else "") for key, (name, _) in filters.ORDERS.items()
         ]
 
         def chosen(key: str | None) -> None:
             if key is not None:
                 self._order = key
-                self.octavo.session.state.remember("order of threads", key)
+                self.shell.session.state.remember("order of threads", key)
                 self._draw_list()
 
         self.app.push_screen(Picker("Order of threads", choices, now=self._order), chosen)

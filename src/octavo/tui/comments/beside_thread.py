@@ -7,10 +7,11 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from octavo.api.comments import Comment
-from octavo.tui import clipboard, talking
-from octavo.tui.allowing import OF_A_THREAD, not_allowed_with
-from octavo.tui.screen import View
-from octavo.tui.widgets.thread import ThreadView
+from octavo.tui.comments import thread_actions
+from octavo.tui.comments.thread_view import ThreadView
+from octavo.tui.shell.permissions import OF_A_THREAD, not_allowed_with
+from octavo.tui.shell.view import View
+from octavo.tui.terminal import clipboard
 
 
 class BesideThread(View):
@@ -42,14 +43,14 @@ class BesideThread(View):
                 return "There is no thread here, so no page it is on."
             if self.thread.comment.target.page is None:
                 return "This thread is on no page: it is about the whole place."
-            return not_allowed_with(self.octavo, self.thread.at, "comment")
+            return not_allowed_with(self.shell, self.thread.at, "comment")
         if action in ("copy_address", "open_outside") and self.is_mounted:
             if self.thread.comment is None:
                 return "There is no thread here."
-            if not _address(self.thread.comment) or self.octavo.session.is_here:
+            if not _address(self.thread.comment) or self.shell.session.is_here:
                 from octavo.tui.shell.outside import said_without_address
 
-                return said_without_address(self.octavo, "comment")
+                return said_without_address(self.shell, "comment")
         return super().why_not(action, parameters)
 
     def action_resolve(self) -> None:
@@ -62,7 +63,9 @@ class BesideThread(View):
         at, comment = self.thread.at, self.thread.comment
         if at is not None and comment is not None and (page := comment.target.page) is not None:
             title = page.title or page.path or "this page"
-            talking.start_thread(self.octavo, at, page=page.id, node=None, title=f"the page {title}", excerpt=title)
+            thread_actions.start_thread(
+                self.shell, at, page=page.id, node=None, title=f"the page {title}", excerpt=title
+            )
 
     def action_reply_resolve(self) -> None:
         self.thread.action_reply_resolve()
@@ -81,13 +84,13 @@ class BesideThread(View):
 
     def action_copy_address(self) -> None:
         if self.thread.comment is not None:
-            clipboard.copy(self.octavo, _address(self.thread.comment), "Copied the address of the comment.")
+            clipboard.copy(self.shell, _address(self.thread.comment), "Copied the address of the comment.")
 
     def action_open_outside(self) -> None:
         from octavo.tui.shell.outside import open_outside
 
         if self.thread.comment is not None:
-            open_outside(self.octavo, _address(self.thread.comment))
+            open_outside(self.shell, _address(self.thread.comment))
 
 
 def _address(comment: Comment) -> str:

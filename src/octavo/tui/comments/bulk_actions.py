@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.documents.emoji import emoji
-from octavo.tui import clipboard, talking
-from octavo.tui.ages import plural
-from octavo.tui.allowing import not_allowed_with
-from octavo.tui.triage import Thread
-from octavo.tui.writes import Queued
+from octavo.tui.comments import thread_actions
+from octavo.tui.comments.filters import Thread
+from octavo.tui.shell.permissions import not_allowed_with
+from octavo.tui.shell.write_queue import Queued
+from octavo.tui.terminal import clipboard
+from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -104,7 +105,7 @@ def resolve(app: Shell, several: Several) -> None:
         Queued(
             comments.Update(at=each.at, comment_id=each.comment.id, resolved=not opens),
             doing,
-            about=talking.name(each.comment),
+            about=thread_actions.name(each.comment),
         )
         for each in several.threads
     ]
@@ -117,7 +118,7 @@ def reply(app: Shell, several: Several, then: Callable[[], None]) -> None:
     threads, resolves = several.threads, several.deed == "reply_resolve"
     drafts = app.session.drafts
     shared = f"reply to several {blake2b(' '.join(each.comment.id for each in threads).encode()).hexdigest()[:16]}"
-    places = [talking.place_of_reply(each.at, each.comment) for each in threads]
+    places = [thread_actions.place_of_reply(each.at, each.comment) for each in threads]
     returned = {drafts.get(place) for place in places}
     begin = next(iter(returned)) or "" if len(returned) == 1 else ""  # it was taken back, and they all have it
 
@@ -127,7 +128,7 @@ def reply(app: Shell, several: Several, then: Callable[[], None]) -> None:
             # What was begun for one of them alone stays a draft, unless it is what all of them get.
             own = (place,) if drafts.get(place) in (text, begin or None) else ()
             came_from = (shared, *own) if number == 0 else own
-            about, where = talking.name(each.comment), {"at": each.at, "comment_id": each.comment.id}
+            about, where = thread_actions.name(each.comment), {"at": each.at, "comment_id": each.comment.id}
             op = comments.CreateReply(**where, body=Markdown(markdown=text))
             writes.append(Queued(op, "reply", place, about=about, drafts=came_from))
             if resolves and each.comment.is_open:
@@ -137,14 +138,14 @@ def reply(app: Shell, several: Several, then: Callable[[], None]) -> None:
         then()
 
     title = f"Reply to {plural(len(threads), 'thread')}" + (", then resolve" if resolves else "")
-    excerpt = " · ".join(talking.name(each.comment) for each in threads)
-    talking.compose(app, threads[0].at, shared, title, excerpt, written, start=begin)
+    excerpt = " · ".join(thread_actions.name(each.comment) for each in threads)
+    thread_actions.compose(app, threads[0].at, shared, title, excerpt, written, start=begin)
 
 
 def react(app: Shell, several: Several, then: Callable[[], None]) -> None:
     """Ask which emoji, then react with it to all of them, or take it back where all have it. `then`: it is done."""
     threads = several.threads
-    mine = [talking.my_reactions(app, each.comment) for each in threads]
+    mine = [thread_actions.my_reactions(app, each.comment) for each in threads]
 
     def chosen(code: str) -> None:
         takes_back = all(code in each for each in mine)
@@ -153,7 +154,7 @@ def react(app: Shell, several: Several, then: Callable[[], None]) -> None:
             Queued(
                 comments.Update(at=each.at, comment_id=each.comment.id, **change),
                 "take the reaction back" if takes_back else "react",
-                about=talking.name(each.comment),
+                about=thread_actions.name(each.comment),
             )
             for each, has in zip(threads, mine, strict=True)
             if takes_back or code not in has
@@ -163,7 +164,7 @@ def react(app: Shell, several: Several, then: Callable[[], None]) -> None:
         app.queue(*writes, said=f"{done}{several.others}")
         then()
 
-    talking.pick_reaction(app, f"React to {plural(len(threads), 'thread')}", set.intersection(*mine), (), chosen)
+    thread_actions.pick_reaction(app, f"React to {plural(len(threads), 'thread')}", set.intersection(*mine), (), chosen)
 
 
 def copy(app: Shell, several: Several) -> None:

@@ -18,18 +18,18 @@ from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from octavo.data.state import NotSaved
-from octavo.tui.ages import plural
-from octavo.tui.editing import About, Edited, edit_text
-from octavo.tui.naming_people import Named, mention, named
-from octavo.tui.screens.dialog import STYLES, Dialog, Frame
-from octavo.tui.widgets.content import safe
+from octavo.tui.comments.people import Named, mention, named
+from octavo.tui.terminal.external_editor import About, Edited, edit_text
+from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.draft_clock import DraftClock, KeepsAtEnd
-from octavo.tui.widgets.said import Said
-from octavo.tui.widgets.writing import Writing
+from octavo.tui.widgets.safe_text import safe
+from octavo.tui.widgets.text_inputs import Writing
+from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.api.users import User
-    from octavo.tui.screens.mentions import Nameable
+    from octavo.tui.comments.mentions import Nameable
 
 _QUOTED_LINES = 3
 AGAIN = 2.0
@@ -45,7 +45,7 @@ class Composer(Dialog[str | None]):
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
-        STYLES / "composer.tcss",
+        PurePath(__file__).with_name("composer.tcss"),
     ]
     CONTEXT: ClassVar[str] = "composer"
     HELP: ClassVar[str] = "Write in markdown. What you type is kept as a draft, also when you close this."
@@ -115,7 +115,7 @@ class Composer(Dialog[str | None]):
             yield VerticalScroll(classes="composer--preview")
             with Horizontal(classes="composer--state"):
                 yield Static(classes="composer--draft")
-                yield Said(classes="composer--count")
+                yield ChangingText(classes="composer--count")
 
     def on_mount(self) -> None:
         writing = self.writing
@@ -330,7 +330,7 @@ class Composer(Dialog[str | None]):
 
     def action_mention(self) -> None:
         """Write the `@`, and where it begins a word ask whom it is to name."""
-        from octavo.tui.screens.mentions import Mentions
+        from octavo.tui.comments.mentions import Mentions
 
         writing = self.writing
         if self._people is None or writing.read_only:

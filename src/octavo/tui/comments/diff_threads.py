@@ -12,11 +12,11 @@ from octavo.api import comments
 from octavo.api.comments import Comment, Reply
 from octavo.api.operation import ListPage
 from octavo.data.live import Snapshot
-from octavo.tui.ages import short_age
-from octavo.tui.discussing import Discussing
-from octavo.tui.known import HELD
-from octavo.tui.page.diff_view import DiffView
-from octavo.tui.page.threads import Answer, ThreadLine
+from octavo.tui.comments.discussion_view import Discussing
+from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.render.thread_lines import Answer, ThreadLine
+from octavo.tui.shell.workspace import HELD
+from octavo.tui.widgets.wording import short_age
 
 MOST_ANSWERS = 3
 """How many replies a rail shows, the newest ones: all of them are where the thread is shown."""
@@ -37,7 +37,7 @@ class Railed(Discussing):
         self, hanging: Mapping[str, Sequence[Comment]], is_outdated: Callable[[Comment], bool]
     ) -> dict[str, list[ThreadLine]]:
         """Threads by block as the diff shows them."""
-        return thread_lines(hanging, self.octavo.known.on_its_way, self._replies, is_outdated)
+        return thread_lines(hanging, self.shell.workspace.on_its_way, self._replies, is_outdated)
 
     @on(DiffView.RepliesWanted)
     def _follow_replies(self, message: DiffView.RepliesWanted) -> None:

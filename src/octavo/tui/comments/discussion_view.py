@@ -10,11 +10,11 @@ from textual.binding import Binding, BindingType
 from octavo.api.comments import Comment
 from octavo.api.places import Discussion
 from octavo.documents.blocks import Block
-from octavo.tui import talking
-from octavo.tui.allowing import not_allowed_with
-from octavo.tui.page.reader import Reader
-from octavo.tui.page.tabling import Tabling
-from octavo.tui.screen import View
+from octavo.tui.comments import thread_actions
+from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.reader.table_reading import Tabling
+from octavo.tui.shell.permissions import not_allowed_with
+from octavo.tui.shell.view import View
 
 _ON_A_THREAD = ("resolve_here", "reply_resolve_here", "react_here")
 
@@ -75,12 +75,12 @@ class Discussing(View):
             if self.discussion is None or page is None:
                 return "Open a page first: a comment is about one."
             thread = self.thread_under_cursor() if action == "comment" else None
-            return not_allowed_with(self.octavo, self.discussion, "reply" if thread else "comment", thread)
+            return not_allowed_with(self.shell, self.discussion, "reply" if thread else "comment", thread)
         if action in _ON_A_THREAD:
             thread = self._thread_here()
             if thread is None or self.discussion is None:
                 return "No thread hangs on the block under the cursor. t goes to the next one."
-            return not_allowed_with(self.octavo, self.discussion, action.removesuffix("_here"), thread)
+            return not_allowed_with(self.shell, self.discussion, action.removesuffix("_here"), thread)
         return super().why_not(action, parameters)
 
     def threads_on(self, block: Block) -> list[Comment]:
@@ -106,26 +106,26 @@ class Discussing(View):
 
     def action_resolve_here(self) -> None:
         if (thread := self._thread_here()) is not None and self.discussion is not None:
-            talking.toggle_resolved(self.octavo, self.discussion, thread)
+            thread_actions.toggle_resolved(self.shell, self.discussion, thread)
 
     def action_reply_resolve_here(self) -> None:
         if (thread := self._thread_here()) is not None and self.discussion is not None:
-            talking.reply(self.octavo, self.discussion, thread, resolve=True)
+            thread_actions.reply(self.shell, self.discussion, thread, resolve=True)
 
     def action_react_here(self) -> None:
         if (thread := self._thread_here()) is not None and self.discussion is not None:
-            talking.choose_reaction(self.octavo, self.discussion, thread, thread)
+            thread_actions.choose_reaction(self.shell, self.discussion, thread, thread)
 
     def action_comment(self) -> None:
         block, page, at = self.block_on_show, self.page_on_show, self.discussion
         if at is not None and block is not None and block.kind == "thread":
             if (thread := self.thread_under_cursor()) is not None:
-                talking.reply(self.octavo, at, thread)
+                thread_actions.reply(self.shell, at, thread)
         elif at is not None and page is not None:
             node = block.key if block is not None else None
             excerpt = block.plain() if block is not None else page[1]
-            talking.start_thread(
-                self.octavo,
+            thread_actions.start_thread(
+                self.shell,
                 at,
                 page=page[0],
                 node=node,
@@ -139,7 +139,9 @@ class Discussing(View):
     def action_comment_page(self) -> None:
         page, at = self.page_at_hand, self.discussion
         if at is not None and page is not None:
-            talking.start_thread(self.octavo, at, page=page[0], node=None, title=f"the page {page[1]}", excerpt=page[1])
+            thread_actions.start_thread(
+                self.shell, at, page=page[0], node=None, title=f"the page {page[1]}", excerpt=page[1]
+            )
 
     @on(Reader.BlockChosen)
     def _block_chosen(self) -> None:
@@ -160,17 +162,17 @@ class Discussing(View):
 
     @on(Tabling.RowWanted)
     def _row_wanted(self, message: Tabling.RowWanted) -> None:
-        from octavo.tui.screens.record import open_row
+        from octavo.tui.reader.record import open_row
 
         open_row(self.app, message)
 
     @on(Reader.Copied)
     def _copied(self, message: Reader.Copied) -> None:
-        self.octavo.say(f"Copied the {message.what}.")
+        self.shell.say(f"Copied the {message.what}.")
 
     def open_thread(self, comment_id: str) -> None:
         """Show a thread over this view."""
-        from octavo.tui.screens.thread import ThreadSheet
+        from octavo.tui.comments.thread_sheet import ThreadSheet
 
         threads = {each.id: each for each in self.known_threads}
         if self.discussion is not None and comment_id in threads:

@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 
 from octavo.api.comments import Comment
 from octavo.api.places import Discussion
-from octavo.tui.ages import short_age
-from octavo.tui.naming_people import mention_of
+from octavo.tui.comments.people import mention_of
+from octavo.tui.widgets.wording import short_age
 
 _MARKED = re.compile(r"(\*{1,2}|`)(?=\S)([^*`\n]{1,300})(?<=\S)\1")
 _QUOTE = re.compile(r"^\s*(?:> ?)+")

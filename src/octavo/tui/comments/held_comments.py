@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from octavo.api.bodies import Markdown
 from octavo.api.places import ChangeRequestRef
 from octavo.data.entry import Entry
-from octavo.data.once import Sent
+from octavo.data.send_once import Sent
 from octavo.data.state import NotSaved
-from octavo.tui.ages import plural
-from octavo.tui.kept import Kept
+from octavo.tui.shell.dialog_draft import DialogDraft
+from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.tui.screens.confirm import Confirmed
     from octavo.tui.shell.shell import Shell
+    from octavo.tui.widgets.confirm import Confirmed
 
 MOST_NAMED = 8
 """Held comments that a dialog names; of more it says how many."""
@@ -48,12 +48,12 @@ def told(held: tuple[Entry, ...], titles: Mapping[str, str]) -> list[str]:
 
 def edit_held(app: Shell, entry: Entry) -> None:
     """Change the words of a held comment; it stays held."""
-    from octavo.tui.naming_people import People
-    from octavo.tui.screens.composer import Composer
-    from octavo.tui.widgets.preview import Preview
+    from octavo.tui.comments.composer import Composer
+    from octavo.tui.comments.people import People
+    from octavo.tui.reader.markdown_preview import Preview
 
     place = f"held {entry.id}"
-    kept, state = Kept(app, place, entry.words), app.session.state
+    kept, state = DialogDraft(app, place, entry.words), app.session.state
 
     def written(text: str | None) -> None:
         if text:
@@ -79,7 +79,7 @@ def edit_held(app: Shell, entry: Entry) -> None:
 
 def drop_held(app: Shell, entry: Entry) -> None:
     """Hold a comment no more, once the person said yes."""
-    from octavo.tui.screens.confirm import Confirm
+    from octavo.tui.widgets.confirm import Confirm
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:

@@ -8,9 +8,9 @@ from typing import ClassVar, Protocol
 from textual.widgets import Input
 
 from octavo.api.users import User
-from octavo.tui.screens.chooser import Choice, Chooser
-from octavo.tui.widgets.filter import FilterInput
-from octavo.tui.widgets.match import Match
+from octavo.tui.widgets.chooser import Choice, Chooser
+from octavo.tui.widgets.filter_input import FilterInput
+from octavo.tui.widgets.fuzzy_match import Match
 
 
 class Nameable(Protocol):

@@ -48,7 +48,7 @@ class People:
                 self.trouble = str(error)
 
     def _members(self) -> ListMembers | None:
-        organization = self._app.known.organization
+        organization = self._app.workspace.organization
         if organization is None:
             return None
         return ListMembers(at=OrganizationRef(organization_id=organization.id), limit=1000)

@@ -11,12 +11,12 @@ from octavo.api.comments import Comment, Reply
 from octavo.api.errors import ApiError
 from octavo.api.places import Discussion, RevisionRef
 from octavo.documents.suggesting import applied, source_of, suggestions
-from octavo.tui.page.lines import Line, Piece
-from octavo.tui.page.look import Look
-from octavo.tui.quoting import lines_kept
+from octavo.tui.render.quotes import lines_kept
+from octavo.tui.render.styled_lines import Line, Piece
+from octavo.tui.render.styles import Styles
 
 if TYPE_CHECKING:
-    from octavo.tui.page.compared import Compared
+    from octavo.tui.render.comparison import Compared
     from octavo.tui.shell.shell import Shell
 
 Block = tuple[str, str, str]
@@ -56,7 +56,7 @@ class Suggested:
             self._changed()
 
     def lines(
-        self, at: Discussion, thread: Comment, message: Comment | Reply, width: int, look: Look
+        self, at: Discussion, thread: Comment, message: Comment | Reply, width: int, look: Styles
     ) -> list[Line] | None:
         """A message with what it suggests. None where it suggests nothing, or it is not known for what."""
         found = suggestions(message.body.text)
@@ -68,7 +68,7 @@ class Suggested:
             self._compared |= {(block, text): None for text in missing}
             self._octavo().background(self._compare(at, block, missing))
         from octavo.documents.parse import parse
-        from octavo.tui.page.layout import lay_out
+        from octavo.tui.render.layout import lay_out
 
         out: list[Line] = []
         written, start = message.body.text.split("\n"), 0
@@ -96,7 +96,7 @@ class Suggested:
         return out[:-1]
 
     async def _compare(self, at: Discussion, block: Block, wanted: list[str]) -> None:
-        from octavo.tui.page.compared import compare
+        from octavo.tui.render.comparison import compare
 
         page, revision, key = block
         ref = RevisionRef(space_id=at.space_id, revision_id=revision)
@@ -113,17 +113,17 @@ class Suggested:
         self._changed()
 
 
-def _set(compared: Compared, width: int, look: Look) -> list[Line]:
+def _set(compared: Compared, width: int, look: Styles) -> list[Line]:
     """The lines of a diff of two wordings."""
-    from octavo.tui.page.change_lines import set_diff_unit
-    from octavo.tui.page.changing import changes, source_changes
-    from octavo.tui.page.diff_units import Unfolding
-    from octavo.tui.page.layout import set_block
-    from octavo.tui.page.setting import Folds, Setting
-    from octavo.tui.page.side_by_side import Room
+    from octavo.tui.render.diff_lines import set_diff_unit
+    from octavo.tui.render.diff_sequence import changes, source_changes
+    from octavo.tui.render.diff_sides import Room
+    from octavo.tui.render.diff_units import Unfolding
+    from octavo.tui.render.layout import set_block
+    from octavo.tui.render.layout_context import Folds, LayoutContext
 
     found = changes(compared.diff, Unfolding(), {}) if not compared.diff.is_empty else source_changes(compared.hunks)
-    setting = Setting(look, Folds(), set_block, room=width)
+    setting = LayoutContext(look, Folds(), set_block, room=width)
     room = Room.of(width, split=False)
     lines = [line for unit in found.units if unit.kind != "title" for line in set_diff_unit(setting, unit, room)]
     while lines and not "".join(piece.text for piece in lines[0].pieces).strip(" │┊"):

@@ -15,12 +15,12 @@ from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.entry import Basis
 from octavo.documents.emoji import emoji
 from octavo.documents.suggesting import fenced
-from octavo.tui.ages import plural
-from octavo.tui.allowing import not_allowed_with
-from octavo.tui.kept import Kept
-from octavo.tui.quoting import excerpt_of, quoted
-from octavo.tui.triage import words_of
-from octavo.tui.writes import Queued
+from octavo.tui.comments.filters import words_of
+from octavo.tui.render.quotes import excerpt_of, quoted
+from octavo.tui.shell.dialog_draft import DialogDraft
+from octavo.tui.shell.permissions import not_allowed_with
+from octavo.tui.shell.write_queue import Queued
+from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -142,8 +142,8 @@ def pick_reaction(
     app: Shell, title: str, mine: Collection[str], there: Collection[str], chosen: Callable[[str], None]
 ) -> None:
     """Ask which emoji: the usual ones, and those that are `there`. `mine` are taken back."""
-    from octavo.tui.screens.chooser import Choice
-    from octavo.tui.screens.picker import Picker
+    from octavo.tui.widgets.chooser import Choice
+    from octavo.tui.widgets.picker import Picker
 
     names = dict(REACTIONS) | {each: "" for each in there if each not in dict(REACTIONS)}
     choices = [
@@ -160,14 +160,14 @@ def _in_column(sign: str) -> str:
 
 def my_reactions(app: Shell, to: Comment | Reply) -> set[str]:
     """The emoji the caller reacted with."""
-    me = app.known.me.id if app.known.me else None
+    me = app.workspace.me.id if app.workspace.me else None
     return {each.emoji for each in to.reactions if any(user.user.id == me for user in each.users)}
 
 
 def edit(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) -> None:
     """Change the words of a comment or reply of one's own."""
-    if (held := app.known.held(what.id)) is not None:
-        from octavo.tui.review.holding import edit_held  # few are held
+    if (held := app.workspace.held(what.id)) is not None:
+        from octavo.tui.comments.held_comments import edit_held  # few are held
 
         edit_held(app, held)
         return
@@ -199,14 +199,14 @@ def edit(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) ->
 
 def delete(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) -> None:
     """Delete a comment with its replies, or one reply, once the person said yes."""
-    if (held := app.known.held(what.id)) is not None:
-        from octavo.tui.review.holding import drop_held  # few are held
+    if (held := app.workspace.held(what.id)) is not None:
+        from octavo.tui.comments.held_comments import drop_held  # few are held
 
         drop_held(app, held)
         return
     if not _may(app, at, "delete", comment, what):
         return
-    from octavo.tui.screens.confirm import Confirm, Confirmed
+    from octavo.tui.widgets.confirm import Confirm, Confirmed
 
     op: Operation[None]
     if isinstance(what, Reply):
@@ -269,12 +269,12 @@ def compose(
 ) -> None:
     """Let a text be written about `excerpt`, then give it to `written`, or to `hold` when it is to go out with a review.
     It is the draft of `place` until then, and begins as `start`. `source` is what a suggested wording begins with."""
-    from octavo.tui.editing import About
-    from octavo.tui.naming_people import People
-    from octavo.tui.screens.composer import Composer
-    from octavo.tui.widgets.preview import Preview
+    from octavo.tui.comments.composer import Composer
+    from octavo.tui.comments.people import People
+    from octavo.tui.reader.markdown_preview import Preview
+    from octavo.tui.terminal.external_editor import About
 
-    kept, state = Kept(app, place, start), app.session.state
+    kept, state = DialogDraft(app, place, start), app.session.state
 
     def closed(text: str | None) -> None:
         if text and composer.is_held and hold is not None:

@@ -16,7 +16,7 @@ _MOST_LEAVES = 4_000
 _NOTHING = Document("", (), "")
 
 
-class Hanging:
+class ThreadAnchors:
     """The blocks of a document, by what threads know of them. The document is gone through once, however many threads
     are looked for."""
 
@@ -27,10 +27,10 @@ class Hanging:
         self._exact: dict[tuple[str, str], str] = {}
         self._alike: dict[str, str] = {}
 
-    def on(self, document: Document, *, whole: bool) -> Hanging:
+    def on(self, document: Document, *, whole: bool) -> ThreadAnchors:
         """Where threads hang on `document`, which may be the same."""
         same = document is self.document and whole == self.whole
-        return self if same else Hanging(document, whole=whole)
+        return self if same else ThreadAnchors(document, whole=whole)
 
     def exact(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
         """The threads by the key of the block they hang on; "" for those on the page as a whole or on what is gone.
@@ -117,7 +117,7 @@ class BothSides:
 
     def __init__(self, documents: tuple[Document, Document]) -> None:
         self.documents = documents
-        self._old, self._new = map(Hanging, documents)
+        self._old, self._new = map(ThreadAnchors, documents)
 
     def threads(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
         """The threads by block: where each was made, on either side; else where its words stand, as they are or as they

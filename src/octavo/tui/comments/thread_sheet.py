@@ -15,11 +15,11 @@ from octavo.api.comments import Comment
 from octavo.api.operation import ListPage
 from octavo.api.places import Discussion
 from octavo.data.live import Snapshot
-from octavo.tui.screen import Following
-from octavo.tui.screens.dialog import STYLES, Dialog, Frame
-from octavo.tui.widgets.keybar import KeyBar
+from octavo.tui.comments.thread_view import ThreadView
+from octavo.tui.shell.view import Following
+from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
+from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.notices import Notices
-from octavo.tui.widgets.thread import ThreadView
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 class ThreadSheet(Dialog[None]):
     """A thread and its keys. `t` and `T` go to the next and the one before without closing it."""
 
-    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss", STYLES / "thread.tcss"]
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
+        STYLES / "dialog.tcss",
+        PurePath(__file__).with_name("thread_sheet.tcss"),
+    ]
     CONTEXT: ClassVar[str] = "thread sheet"
     HELP: ClassVar[str] = "Read the thread and answer it here. t and T go to the next and the one before, esc closes."
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -57,14 +60,14 @@ class ThreadSheet(Dialog[None]):
         self._following = Following(self)
 
     @property
-    def octavo(self) -> Shell:
+    def shell(self) -> Shell:
         return cast("Shell", self.app)
 
     def compose(self) -> ComposeResult:
         with Frame():
             yield ThreadView(id="thread")
         yield KeyBar()
-        yield Notices(self.octavo.notices)
+        yield Notices(self.shell.notices)
 
     def on_mount(self) -> None:
         self.query_one(ThreadView).focus()
@@ -124,7 +127,7 @@ class ThreadSheet(Dialog[None]):
     def action_refresh(self) -> None:
         self.query_one(ThreadView).ask_again()
         for op in self._following.ops():
-            self.octavo.background(self.octavo.session.live.refresh(op))
+            self.shell.background(self.shell.session.live.refresh(op))
 
     def action_close(self) -> None:
         self.dismiss(None)

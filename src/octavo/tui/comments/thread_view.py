@@ -22,17 +22,18 @@ from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.live import Snapshot
 from octavo.documents.emoji import emoji
 from octavo.documents.suggesting import suggestions
-from octavo.tui import clipboard, talking
-from octavo.tui.ages import long_age, plural
-from octavo.tui.allowing import OF_A_THREAD, not_allowed_with
-from octavo.tui.commands import Explained
-from octavo.tui.known import HELD
-from octavo.tui.page.lines import Line, Piece, fit
-from octavo.tui.page.look import Look
-from octavo.tui.quoting import lines_kept
-from octavo.tui.screen import Following
-from octavo.tui.scrolling import Scrolling
-from octavo.tui.widgets.suggested import Suggested
+from octavo.tui.comments import thread_actions
+from octavo.tui.comments.suggested_wording import Suggested
+from octavo.tui.render.quotes import lines_kept
+from octavo.tui.render.styled_lines import Line, Piece, fit
+from octavo.tui.render.styles import Styles
+from octavo.tui.shell.permissions import OF_A_THREAD, not_allowed_with
+from octavo.tui.shell.view import Following
+from octavo.tui.shell.workspace import HELD
+from octavo.tui.terminal import clipboard
+from octavo.tui.widgets.commands import Explained
+from octavo.tui.widgets.scrolling import Scrolling
+from octavo.tui.widgets.wording import long_age, plural
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -99,11 +100,11 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         self._following = Following(self)
         self.not_for_this: Callable[[], str | None] = lambda: None
         """Why what the keys do is not for this thread alone now, in a sentence. A list beside it sets it."""
-        self._look = Look()
-        self._suggested = Suggested(lambda: self.octavo, self._arrange)
+        self._look = Styles()
+        self._suggested = Suggested(lambda: self.shell, self._arrange)
 
     @property
-    def octavo(self) -> Shell:
+    def shell(self) -> Shell:
         return cast("Shell", self.app)
 
     @property
@@ -137,7 +138,7 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
     def ask_again(self) -> None:
         """Ask the server again for the replies."""
         for op in self._following.ops():
-            self.octavo.background(self.octavo.session.live.refresh(op))
+            self.shell.background(self.shell.session.live.refresh(op))
 
     def clear(self) -> None:
         """Show nothing."""
@@ -159,11 +160,11 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
     def notify_style_update(self) -> None:
         super().notify_style_update()
         if self.is_mounted:
-            self._look = Look.of(self.app.theme_variables, ascii=self.octavo.settings.ascii)
+            self._look = Styles.of(self.app.theme_variables, ascii=self.shell.settings.ascii)
             self._arrange()
 
     def on_mount(self) -> None:
-        self._look = Look.of(self.app.theme_variables, ascii=self.octavo.settings.ascii)
+        self._look = Styles.of(self.app.theme_variables, ascii=self.shell.settings.ascii)
 
     def on_resize(self, event: Resize) -> None:
         self._arrange()
@@ -196,7 +197,7 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
 
     def _set_head(self, comment: Comment, width: int) -> list[Line]:
         """Where the thread is, and the words it hangs on."""
-        from octavo.tui.page.wrap import wrap
+        from octavo.tui.render.wrap import wrap
 
         look, target = self._look, comment.target
         lines = [Line(fit([Piece(" "), Piece(self._about, look.strong)], width))]
@@ -213,7 +214,7 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
 
     def _set(self, message: Comment | Reply, width: int) -> list[Line]:
         from octavo.documents.parse import parse
-        from octavo.tui.page.layout import lay_out
+        from octavo.tui.render.layout import lay_out
 
         look, is_reply = self._look, isinstance(message, Reply)
         indent = 3 if is_reply else 0
@@ -222,7 +223,7 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
             if is_reply
             else Piece(f"{self._state_sign()} ", self._state_style())
         )
-        age = self.octavo.known.on_its_way(message.id) or long_age(message.posted_at)
+        age = self.shell.workspace.on_its_way(message.id) or long_age(message.posted_at)
         said = f" · {age}" if age else ""
         edited = " · edited" if message.edited_at else ""
         head = [
@@ -259,7 +260,7 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
     def _foot(self) -> list[Line]:
         if self.comment is None:
             return []
-        from octavo.tui.page.wrap import wrap
+        from octavo.tui.render.wrap import wrap
 
         look, more = self._look, self._replies.value.next if self._replies.value else None
         if self._replies.error is not None:
@@ -311,7 +312,7 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         if action == "apply" and self.comment is not None and self.message is not None:
-            return self.octavo.suggestions.why_not_apply(self.at, self.comment, self.message)
+            return self.shell.suggestions.why_not_apply(self.at, self.comment, self.message)
         if action not in (*OF_A_THREAD, "copy"):
             return None
         message, comment = self.message, self.comment
@@ -321,7 +322,7 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
             return why
         if action == "copy" or self.at is None:
             return None
-        return not_allowed_with(self.octavo, self.at, action, comment, message)
+        return not_allowed_with(self.shell, self.at, action, comment, message)
 
     def _go(self, index: int) -> None:
         self._cursor = max(0, min(index, len(self._parts) - 1))
@@ -341,7 +342,7 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
     def action_move(self, step: int) -> None:
         self._go(self._cursor + step)
         if step > 1 and self._replies.value and self._replies.value.next and (op := self._following.op("replies")):
-            self.octavo.background(self.octavo.session.live.more(op))  # type: ignore[arg-type]  # the slot holds a listing
+            self.shell.background(self.shell.session.live.more(op))  # type: ignore[arg-type]  # the slot holds a listing
 
     def action_page(self, direction: int) -> None:
         self.scroll_relative(y=direction * max(1, self.size.height - 2), animate=False)
@@ -359,23 +360,23 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
 
     def action_reply(self) -> None:
         if self.at is not None and self.comment is not None:
-            talking.reply(self.octavo, self.at, self.comment)
+            thread_actions.reply(self.shell, self.at, self.comment)
 
     def action_reply_resolve(self) -> None:
         if self.at is not None and self.comment is not None:
-            talking.reply(self.octavo, self.at, self.comment, resolve=True)
+            thread_actions.reply(self.shell, self.at, self.comment, resolve=True)
 
     def action_resolve(self) -> None:
         if self.at is not None and self.comment is not None:
-            talking.toggle_resolved(self.octavo, self.at, self.comment)
+            thread_actions.toggle_resolved(self.shell, self.at, self.comment)
 
     def action_react(self) -> None:
         if self.at is not None and self.comment is not None and self.message is not None:
-            talking.choose_reaction(self.octavo, self.at, self.comment, self.message)
+            thread_actions.choose_reaction(self.shell, self.at, self.comment, self.message)
 
     def action_apply(self) -> None:
         if self.at is not None and self.comment is not None and self.message is not None:
-            self.octavo.suggestions.apply(self.at, self.comment, self.message)
+            self.shell.suggestions.apply(self.at, self.comment, self.message)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "apply" and (self.message is None or not suggestions(self.message.body.text)):
@@ -384,12 +385,12 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
 
     def action_edit(self) -> None:
         if self.at is not None and self.comment is not None and self.message is not None:
-            talking.edit(self.octavo, self.at, self.comment, self.message)
+            thread_actions.edit(self.shell, self.at, self.comment, self.message)
 
     def action_delete(self) -> None:
         if self.at is not None and self.comment is not None and self.message is not None:
-            talking.delete(self.octavo, self.at, self.comment, self.message)
+            thread_actions.delete(self.shell, self.at, self.comment, self.message)
 
     def action_copy(self) -> None:
         if self.message is not None:
-            clipboard.copy(self.octavo, self.message.body.text, "Copied the text of this message.")
+            clipboard.copy(self.shell, self.message.body.text, "Copied the text of this message.")

@@ -1,1 +1,1 @@
-"""One screen per file, its .tcss beside it."""
+"""Spaces and their pages: reading, files, links, history, and search."""

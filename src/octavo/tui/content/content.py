@@ -17,29 +17,29 @@ from octavo.api.operation import ListPage
 from octavo.api.places import Discussion, SpaceRef
 from octavo.data.live import Snapshot
 from octavo.documents.blocks import Block
-from octavo.tui.at_hand import AtHand
-from octavo.tui.following_links import copy_address, follow, follow_link_page
-from octavo.tui.hanging import Hanging
-from octavo.tui.history import Visit
-from octavo.tui.naming import name_again, name_targets
-from octavo.tui.page.opening import UNSEEN, Standing
-from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
-from octavo.tui.page.selecting import CopiesLater
-from octavo.tui.page.view import PageView
-from octavo.tui.pages import page_to_read
-from octavo.tui.reading import neighbour, open_counts, under
-from octavo.tui.showing_pages import show_page
-from octavo.tui.travelling import Travelling
-from octavo.tui.widgets.aside import Aside
-from octavo.tui.widgets.lines import Lines
-from octavo.tui.widgets.navigation import Navigation
+from octavo.tui.comments.thread_anchoring import ThreadAnchors
+from octavo.tui.content.cursor_target import CursorTarget
+from octavo.tui.content.history import ReadingHistory
+from octavo.tui.content.navigation import Navigation
+from octavo.tui.content.side_panel import Aside
+from octavo.tui.content.visit import Visit
+from octavo.tui.reader.link_following import copy_address, follow, follow_link_page
+from octavo.tui.reader.link_names import name_again, name_targets
+from octavo.tui.reader.opening import UNSEEN, Standing
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.reader.showing_pages import show_page
+from octavo.tui.reader.text_selection import CopiesLater
+from octavo.tui.render.page_parts import AddressWanted, LinkFollowed
+from octavo.tui.shell.page_queries import page_to_read
+from octavo.tui.shell.tree_rows import neighbour, open_counts, under
+from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.tree import Tree
 
 LINGERS = 0.15
 """Seconds the page before stays in the view while the one wanted is not there yet."""
 
 
-class ContentScreen(AtHand, Travelling, CopiesLater):  # the first says what it looks like: a View
+class ContentScreen(CursorTarget, ReadingHistory, CopiesLater):  # the first says what it looks like: a View
     """Three panes: a tree of spaces or of pages, the page, and what people say of it."""
 
     VIEW = "content"
@@ -69,13 +69,13 @@ class ContentScreen(AtHand, Travelling, CopiesLater):  # the first says what it 
         self._wanted_standing: Standing | None = None
         self._anchor = ""
         self._wanted_page: str | None = None
-        self.hanging = Hanging()
+        self.hanging = ThreadAnchors()
 
     def body(self) -> Iterable[Widget]:
         with Horizontal():
             yield Navigation(id="nav", classes="hairline")
             with Vertical(id="reading"):
-                yield PageView(ascii=self.octavo.settings.ascii, id="page")
+                yield PageView(ascii=self.shell.settings.ascii, id="page")
             yield Aside(id="aside")
 
     @property
@@ -127,7 +127,7 @@ class ContentScreen(AtHand, Travelling, CopiesLater):  # the first says what it 
     # Spaces
 
     def show_space(self, space_id: str, page_id: str | None = None, anchor: str = "", *, remember: bool = True) -> None:
-        space = self.octavo.known.space(space_id)
+        space = self.shell.workspace.space(space_id)
         if space is None:
             return
         if self.space is None or self.space.id != space.id:
@@ -135,7 +135,7 @@ class ContentScreen(AtHand, Travelling, CopiesLater):  # the first says what it 
                 self.leave_here()
             self.leave_space()
             self.space = space
-            self.octavo.session.state.remember("space", space.id)
+            self.shell.session.state.remember("space", space.id)
             self._wanted_page = page_id
             self._anchor = anchor
             self.choose_nav("pages")
@@ -204,7 +204,7 @@ class ContentScreen(AtHand, Travelling, CopiesLater):  # the first says what it 
             return
         page = self.pages.find(page_id)
         if page is None:
-            self.octavo.say("That page is not in this space any more.", tone="care")
+            self.shell.say("That page is not in this space any more.", tone="care")
             return
         if page.type == "link":
             follow_link_page(self, page)
@@ -216,7 +216,7 @@ class ContentScreen(AtHand, Travelling, CopiesLater):  # the first says what it 
         self.keep_place()
         standing = standing if standing is not UNSEEN else None
         self.page, self._anchor, self._wanted_standing = page, anchor, standing
-        self.octavo.session.state.remember(f"page {self.space.id}", page.id)
+        self.shell.session.state.remember(f"page {self.space.id}", page.id)
         op = page_to_read(self.space.ref, page.id)
         if self.following.op("page") == op:
             self._go_to_anchor()
@@ -249,7 +249,7 @@ class ContentScreen(AtHand, Travelling, CopiesLater):  # the first says what it 
             show_page(self.view, snapshot.value, self._page_key)
             self._draw_threads()
             self._go_to_anchor()
-            self.octavo.page_shown(self)
+            self.shell.page_shown(self)
         elif snapshot.error is not None:
             self._clear_view()
             self.view.fail(f"{self.page.title} did not load", str(snapshot.error))

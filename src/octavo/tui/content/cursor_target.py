@@ -9,12 +9,12 @@ from textual import on
 from octavo.api.operation import Model
 from octavo.api.spaces import Space
 from octavo.documents.blocks import Block
-from octavo.tui import clipboard
-from octavo.tui.arranging import Arranging
-from octavo.tui.discussing import Discussing
+from octavo.tui.comments.discussion_view import Discussing
+from octavo.tui.content.page_arranging import Arranging
+from octavo.tui.content.space_keys import SpaceViews
 from octavo.tui.shell.outside import address_of_page, open_address, said_without_address
-from octavo.tui.space_views import SpaceViews
-from octavo.tui.widgets.lines import Lines
+from octavo.tui.terminal import clipboard
+from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.tree import Node
 
 _OF_A_PAGE = ("comment_page", "history", "backlinks")
@@ -25,7 +25,7 @@ _WRITES = ("edit_page", "arrange_page", "delete_page", "insert_page")
 _LACKS = {"comment_page": "text to comment on", "history": "history of its own", "backlinks": "address to link to"}
 
 
-class AtHand(Discussing, Arranging, SpaceViews):
+class CursorTarget(Discussing, Arranging, SpaceViews):
     """A view with a tree of spaces, a tree of pages, and a page beside them. One key is about one thing: never about a
     page that is on show while the cursor of the tree is on another."""
 
@@ -70,7 +70,7 @@ class AtHand(Discussing, Arranging, SpaceViews):
     def space_at_hand(self) -> Space | None:
         if self.nav.has_focus_on != "spaces":
             return self.space
-        return self.octavo.known.space(str(self.row.key)) if self.row is not None else None
+        return self.shell.workspace.space(str(self.row.key)) if self.row is not None else None
 
     @property
     def things_at_hand(self) -> Sequence[Model]:
@@ -119,15 +119,15 @@ class AtHand(Discussing, Arranging, SpaceViews):
         if row is None:
             return
         text, what = (row.path, "path") if row.path else (str(row.label), "title")
-        clipboard.copy(self.octavo, text, f"Copied the {what} of {row.label}.")
+        clipboard.copy(self.shell, text, f"Copied the {what} of {row.label}.")
 
     def action_copy_row_address(self) -> None:
         if (address := self._address_of_row()) and self.row is not None:
-            clipboard.copy(self.octavo, address, f"Copied the address of {self.row.label}.")
+            clipboard.copy(self.shell, address, f"Copied the address of {self.row.label}.")
 
     def action_open_row(self) -> None:
         if address := self._address_of_row():
-            open_address(self.octavo, address, "page")
+            open_address(self.shell, address, "page")
 
     def _address_of_row(self) -> str:
         """The address of what the cursor is on. When there is none that is said."""
@@ -140,8 +140,8 @@ class AtHand(Discussing, Arranging, SpaceViews):
             if page is not None and page.type == "link" and page.href:
                 return page.href
             address = address_of_page(page)
-        if not address or self.octavo.session.is_here:
+        if not address or self.shell.session.is_here:
             what = "space" if self.nav.has_focus_on == "spaces" else "page"
-            self.octavo.say(said_without_address(self.octavo, what), tone="care")
+            self.shell.say(said_without_address(self.shell, what), tone="care")
             return ""
         return address

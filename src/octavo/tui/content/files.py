@@ -20,19 +20,19 @@ from octavo.api.links import Link, Location
 from octavo.api.operation import ListPage
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
-from octavo.tui import clipboard
-from octavo.tui.ages import plural
-from octavo.tui.exporting import save_file
-from octavo.tui.file_facts import kind_of, pixels_of, size_in_words
-from octavo.tui.locations import go_to, key_of, title_of, trails
-from octavo.tui.screen import View
-from octavo.tui.screens.chooser import Choice
-from octavo.tui.screens.picker import Picker
-from octavo.tui.widgets.content import joined
-from octavo.tui.widgets.lines import Lines
-from octavo.tui.widgets.rows import Column, Row, Rows
-from octavo.tui.widgets.said import Said
-from octavo.tui.widgets.summary import ASK_AFTER
+from octavo.tui.content.link_locations import go_to, key_of, title_of, trails
+from octavo.tui.review.request_summary import ASK_AFTER
+from octavo.tui.shell.exporting import save_file
+from octavo.tui.shell.file_facts import kind_of, pixels_of, size_in_words
+from octavo.tui.shell.view import View
+from octavo.tui.terminal import clipboard
+from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.picker import Picker
+from octavo.tui.widgets.row_list import Column, Row, Rows
+from octavo.tui.widgets.safe_text import joined
+from octavo.tui.widgets.wording import plural
 
 ORDERS = {"name": "by name", "size": "largest first", "kind": "by kind", "used": "least used first"}
 
@@ -86,8 +86,8 @@ class FilesScreen(View):
                 yield files
             with Vertical(id="detail") as detail:
                 detail.visible = False
-                yield Said("", id="about")
-                yield Said("USED ON", classes="pane-title", id="uses-title")
+                yield ChangingText("", id="about")
+                yield ChangingText("USED ON", classes="pane-title", id="uses-title")
                 yield uses
 
     @property
@@ -153,7 +153,7 @@ class FilesScreen(View):
 
     @property
     def _order(self) -> str:
-        kept = self.octavo.session.state.recall("order of files")
+        kept = self.shell.session.state.recall("order of files")
         return kept if kept in ORDERS else "name"
 
     # Drawing
@@ -239,7 +239,7 @@ class FilesScreen(View):
     @on(Lines.Chosen, "#uses")
     def _use_chosen(self) -> None:
         if self.uses.item is not None:
-            go_to(self.octavo, self.space.id, self.uses.item)
+            go_to(self.shell, self.space.id, self.uses.item)
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         if action in ("save", "copy") and self.is_mounted:
@@ -252,16 +252,16 @@ class FilesScreen(View):
 
     def action_save(self) -> None:
         if self.rows.item is not None:
-            save_file(self.octavo, self.rows.item)
+            save_file(self.shell, self.rows.item)
 
     def action_copy(self) -> None:
         if self.rows.item is not None and self.rows.item.download_url:
-            clipboard.copy(self.octavo, self.rows.item.download_url, f"Copied the address of {self.rows.item.name}.")
+            clipboard.copy(self.shell, self.rows.item.download_url, f"Copied the address of {self.rows.item.name}.")
 
     def action_sort(self) -> None:
         def chosen(order: str | None) -> None:
             if order is not None:
-                self.octavo.session.state.remember("order of files", order)
+                self.shell.session.state.remember("order of files", order)
                 self._arrange()
 
         choices = [Choice(key, words.capitalize()) for key, words in ORDERS.items()]

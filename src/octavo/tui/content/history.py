@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on
 from textual.timer import Timer
 
-from octavo.tui.history import Visit
-from octavo.tui.page.view import PageView
-from octavo.tui.page.whereabouts import Places
-from octavo.tui.screen import View
+from octavo.tui.content.visit import Visit
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.render.reading_position import Places
+from octavo.tui.shell.view import View
 
 if TYPE_CHECKING:
     from octavo.api.content import Page, PageTree
@@ -21,7 +21,7 @@ KEEP_PLACE = 2.0
 """Seconds after one moves before the place one is at then is written down."""
 
 
-class Travelling(View):
+class ReadingHistory(View):
     """A view of pages one comes back to. A subclass says where one is, and shows where one was."""
 
     CONTEXT: ClassVar[str] = "content"
@@ -52,18 +52,18 @@ class Travelling(View):
         page = self.pages.named(name) if self.pages is not None else None
         if page is None and self.space is not None:
             where = self.space.title or "this space"
-            self.octavo.say(f"There is no page {name} in {where}: it was moved or deleted.", tone="care")
+            self.shell.say(f"There is no page {name} in {where}: it was moved or deleted.", tone="care")
         return page
 
     def read_last(self) -> Page | None:
         """The page of this space that was read last."""
-        name = self.octavo.session.state.recall(f"page {self.space.id}") if self.space is not None else None
+        name = self.shell.session.state.recall(f"page {self.space.id}") if self.space is not None else None
         return self.pages.find(str(name)) if self.pages is not None and name else None
 
     @cached_property
     def places(self) -> Places:
         """Where one was on the pages one read last."""
-        return Places(self.octavo.session.state)
+        return Places(self.shell.session.state)
 
     @on(PageView.Moved)
     def _keep_place_soon(self) -> None:
@@ -86,13 +86,13 @@ class Travelling(View):
             self.places.keep(self.view.key, self.view.whereabouts)
 
     def on_mount(self) -> None:
-        self.octavo.before_end.add(self.keep_place)
+        self.shell.before_end.add(self.keep_place)
 
     def on_unmount(self) -> None:
-        self.octavo.before_end.discard(self.keep_place)
+        self.shell.before_end.discard(self.keep_place)
 
     def leave_here(self, to_page: str | None = None) -> None:
         """Remember the page on show, for one goes on to another."""
         here = self.here
         if here is not None and here.page != to_page:
-            self.octavo.trail.leave(opened=False)
+            self.shell.trail.leave(opened=False)

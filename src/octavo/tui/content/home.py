@@ -24,13 +24,13 @@ from octavo.api.spaces import List as ListSpaces
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.documents.emoji import emoji
-from octavo.tui.addressed import Addressed
-from octavo.tui.ages import short_age
-from octavo.tui.allowing import in_no_space
+from octavo.tui.shell.addressed_view import Addressed
+from octavo.tui.shell.permissions import in_no_space
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
-from octavo.tui.widgets.lines import Lines
-from octavo.tui.widgets.rows import Column, Row, Rows
-from octavo.tui.widgets.said import Said
+from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.row_list import Column, Row, Rows
+from octavo.tui.widgets.wording import short_age
 
 MOST_SEATS = 50
 """As many organizations say what waits in them."""
@@ -132,7 +132,7 @@ class HomeScreen(Addressed):
                 yield Static("ORGANIZATIONS", classes="pane-title")
                 yield organizations
             with Vertical(id="right"):
-                yield Said("SPACES", classes="pane-title", id="spaces-title")
+                yield ChangingText("SPACES", classes="pane-title", id="spaces-title")
                 yield spaces
                 with Vertical(id="waiting"):
                     yield Static("OPEN CHANGE REQUESTS", classes="pane-title")
@@ -161,7 +161,7 @@ class HomeScreen(Addressed):
 
     def on_mount(self) -> None:
         self.organizations.wait_for("your organizations")
-        self.octavo.known.frame_changed.subscribe(self, lambda _: self._frame_changed())
+        self.shell.workspace.frame_changed.subscribe(self, lambda _: self._frame_changed())
         self._show_organizations()
         self.organizations.focus()
 
@@ -170,7 +170,7 @@ class HomeScreen(Addressed):
         self.organizations.redraw()
 
     def _show_organizations(self) -> None:
-        snapshot = self.octavo.known.organizations
+        snapshot = self.shell.workspace.organizations
         known = snapshot.value.items if snapshot.value else ()
         if [seat.organization for seat in self._seats.values()] != list(known):
             for left in self._seats.keys() - {each.id for each in known}:
@@ -182,16 +182,16 @@ class HomeScreen(Addressed):
                 spaces = ListSpaces(at=at, limit=1000)
                 self.follow(f"spaces {organization.id}", spaces, partial(self._show_spaces, organization.id))
             self._draw()
-            if self.octavo.known.organization is not None:
-                self.organizations.go_to(self.octavo.known.organization.id)
+            if self.shell.workspace.organization is not None:
+                self.organizations.go_to(self.shell.workspace.organization.id)
         elif snapshot.value is not None and not known:
             self._draw()
         elif not known:
             self._draw_spaces()
-        if self.octavo.known.me is not None:
+        if self.shell.workspace.me is not None:
             for organization in known[:MOST_SEATS]:
                 at = OrganizationRef(organization_id=organization.id)
-                member = GetMember(at=at, user_id=self.octavo.known.me.id)
+                member = GetMember(at=at, user_id=self.shell.workspace.me.id)
                 self.follow(f"member {organization.id}", member, partial(self._show_member, organization.id))
         if snapshot.error is not None:
             self.organizations.fail("Organizations did not load", str(snapshot.error))
@@ -215,9 +215,9 @@ class HomeScreen(Addressed):
             self._draw()
 
     def _draw(self) -> None:
-        page = self.octavo.known.organizations.value
+        page = self.shell.workspace.organizations.value
         self.organizations.show_page(page or ListPage(items=()), list(self._seats.values()))
-        if (error := self.octavo.known.organizations.error) is not None:
+        if (error := self.shell.workspace.organizations.error) is not None:
             self.organizations.fail("Organizations did not load", str(error))
         self._draw_spaces()
 
@@ -247,11 +247,14 @@ class HomeScreen(Addressed):
         self.status(f"Home · {seat.organization.title}", self.organizations.counted("organization"))
 
     def _draw_seat(self, seat: Seat) -> Row:
-        here = self.octavo.known.organization is not None and self.octavo.known.organization.id == seat.organization.id
+        here = (
+            self.shell.workspace.organization is not None
+            and self.shell.workspace.organization.id == seat.organization.id
+        )
         return Row(
             text=Content(seat.organization.title).stylize("bold"),
             right=Content.styled("here", "$success") if here else "",
-            below=seat.facts(self.octavo.known.counts["comments"] if here else seat.comments),
+            below=seat.facts(self.shell.workspace.counts["comments"] if here else seat.comments),
             sign=Content.styled("◆", "$primary"),
         )
 
@@ -283,7 +286,7 @@ class HomeScreen(Addressed):
         space = self._space_of(each)
         author = each.created_by.name if each.created_by else ""
         below = Content(" · ".join(fact for fact in (space.title if space else "", author) if fact))
-        if threads := self.octavo.known.open_threads(each):
+        if threads := self.shell.workspace.open_threads(each):
             below += Content.styled(f"  ● {threads}", "$octavo-note")
         return Row(
             text=Content.assemble((f"#{each.number}  ", "$octavo-muted"), (each.title, "bold")),
@@ -304,7 +307,7 @@ class HomeScreen(Addressed):
     @on(Lines.Chosen, "#organizations")
     def _choose(self) -> None:
         if (seat := self.organizations.item) is not None:
-            self.octavo.known.choose(seat.organization)
+            self.shell.workspace.choose(seat.organization)
             self._draw()
             self.spaces.focus()
 
@@ -319,8 +322,8 @@ class HomeScreen(Addressed):
     def _open_space(self) -> None:
         seat, space = self.organizations.item, self.spaces.item
         if seat is not None and space is not None:
-            self.octavo.known.choose(seat.organization)
-            self.octavo.go(ToPage(space.id))
+            self.shell.workspace.choose(seat.organization)
+            self.shell.go(ToPage(space.id))
 
     @on(Lines.Chosen, "#changes")
     def _open_change_request(self) -> None:
@@ -328,10 +331,10 @@ class HomeScreen(Addressed):
         if seat is None or change_request is None:
             return
         if change_request.space is None:
-            self.octavo.explain(in_no_space(change_request))
+            self.shell.explain(in_no_space(change_request))
         else:
-            self.octavo.known.choose(seat.organization)
-            self.octavo.go(ToChangeRequest(change_request.ref(SpaceRef(space_id=change_request.space)), change_request))
+            self.shell.workspace.choose(seat.organization)
+            self.shell.go(ToChangeRequest(change_request.ref(SpaceRef(space_id=change_request.space)), change_request))
 
     def action_list(self, step: int) -> None:
         lists = list(self.query(Rows))

@@ -20,15 +20,15 @@ from octavo.api.operation import ListPage
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.documents.links import Broken
-from octavo.tui import clipboard
-from octavo.tui.ages import in_a_line, plural
-from octavo.tui.locations import go_to, key_of, part_of, title_of, trails
-from octavo.tui.page.targets import Ground, Targets
-from octavo.tui.screen import View
-from octavo.tui.widgets.lines import Lines
-from octavo.tui.widgets.rows import Heading, Row, Rows
-from octavo.tui.widgets.said import Said
-from octavo.tui.widgets.sections import Section, Sections
+from octavo.tui.content.link_locations import go_to, key_of, part_of, title_of, trails
+from octavo.tui.render.link_targets import Ground, Targets
+from octavo.tui.shell.view import View
+from octavo.tui.terminal import clipboard
+from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.row_list import Heading, Row, Rows
+from octavo.tui.widgets.section_tabs import Section, Sections
+from octavo.tui.widgets.wording import in_a_line, plural
 
 NAMES = {"broken": "Broken", "in-app": "In app", "inside": "Inside", "outside": "Outside", "here": "To this page"}
 _SIGNS = {
@@ -104,7 +104,7 @@ class LinksScreen(View):
             with Vertical(classes="hairline", id="left"):
                 yield rows
             with Vertical(id="detail"):
-                yield Said("", id="about")
+                yield ChangingText("", id="about")
 
     @property
     def rows(self) -> Rows[Place]:
@@ -262,7 +262,7 @@ class LinksScreen(View):
     @on(Lines.Chosen, "#links")
     def _chosen(self) -> None:
         if self.rows.item is not None:
-            go_to(self.octavo, self.space.id, self.rows.item.place)
+            go_to(self.shell, self.space.id, self.rows.item.place)
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         if action == "copy" and self.is_mounted:
@@ -274,7 +274,7 @@ class LinksScreen(View):
 
     def action_copy(self) -> None:
         if self.rows.item is not None:
-            clipboard.copy(self.octavo, self.rows.item.address, "Copied the address.")
+            clipboard.copy(self.shell, self.rows.item.address, "Copied the address.")
 
     def action_section(self, step: int) -> None:
         self.sections.go(step)

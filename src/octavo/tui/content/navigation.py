@@ -15,8 +15,8 @@ from octavo.api.collections import Collection
 from octavo.api.content import PageTree
 from octavo.api.spaces import Space
 from octavo.documents.emoji import emoji
-from octavo.tui.reading import page_nodes, space_nodes
-from octavo.tui.widgets.said import Said
+from octavo.tui.shell.tree_rows import page_nodes, space_nodes
+from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.tree import Tree
 
 Which = Literal["spaces", "pages"]
@@ -56,7 +56,7 @@ class Navigation(Vertical):
     """Two trees, one of them on show. They send `Lines.Chosen` as `#spaces` and `#pages`."""
 
     def compose(self) -> ComposeResult:
-        yield Said("", id="nav-title", classes="pane-title")
+        yield ChangingText("", id="nav-title", classes="pane-title")
         # Each with the line of its own filter, which is mounted above it.
         yield Vertical(SpacesTree(id="spaces", empty="There is no space here that you may see.", hint="1 home"))
         yield Vertical(PagesTree(id="pages", fold_below=2, empty="This space has no pages yet.", hint="esc spaces"))

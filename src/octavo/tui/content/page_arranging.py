@@ -8,8 +8,8 @@ from textual.binding import Binding, BindingType
 
 from octavo.api.content import Page, PageTree
 from octavo.api.places import SpaceRef
+from octavo.tui.content.spaces import Spaces
 from octavo.tui.shell.routes import ToChangeRequest
-from octavo.tui.spaces import Spaces
 from octavo.tui.writing.authoring import Authoring
 
 if TYPE_CHECKING:
@@ -45,10 +45,10 @@ class Arranging(Authoring, Spaces):
     def look_for_unsent(self) -> None:
         from octavo.tui.writing.page_drafts import unsent_pages  # what is kept is looked for when the pages are on show
 
-        if self.space is None or self.pages is None or not self.octavo.has_session:
+        if self.space is None or self.pages is None or not self.shell.has_session:
             return
         before = self.unsent
-        self.unsent = unsent_pages(self.octavo, self.space.id, (page.id for page in self.pages.walk()))
+        self.unsent = unsent_pages(self.shell, self.space.id, (page.id for page in self.pages.walk()))
         if self.unsent != before:
             self.draw_pages()
             self.say_where()
@@ -58,8 +58,8 @@ class Arranging(Authoring, Spaces):
 
     def page_is_written(self, change_request: ChangeRequest) -> None:
         if self.space is not None and self.app.screen is self:
-            self.octavo.go(ToChangeRequest(change_request.ref(self.space.ref), change_request))
+            self.shell.go(ToChangeRequest(change_request.ref(self.space.ref), change_request))
 
     def action_insert_page(self) -> None:
         if (edit := self._tree_edit()) is not None:
-            self.octavo.background(edit.insert())
+            self.shell.background(edit.insert())

@@ -23,22 +23,23 @@ from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.documents import links
 from octavo.documents.blocks import Block
-from octavo.tui import clipboard, following_links
-from octavo.tui.ages import long_age, plural, short_age
-from octavo.tui.discussing import Discussing
-from octavo.tui.page.compared import compare
-from octavo.tui.page.diff_view import DiffView
-from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
-from octavo.tui.page.targets import Ground, Targets
-from octavo.tui.page.view import PageView
-from octavo.tui.pages import page_as_written, page_there, page_to_read, text_of
+from octavo.tui.comments.discussion_view import Discussing
+from octavo.tui.content.page_revisions import Version, Walk
+from octavo.tui.reader import link_following
+from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.reader.showing_pages import show_page
+from octavo.tui.render.comparison import compare
+from octavo.tui.render.link_targets import Ground, Targets
+from octavo.tui.render.page_parts import AddressWanted, LinkFollowed
+from octavo.tui.review.request_summary import ASK_AFTER
+from octavo.tui.shell.page_queries import page_as_written, page_there, page_to_read, text_of
 from octavo.tui.shell.routes import ToPage
-from octavo.tui.showing_pages import show_page
-from octavo.tui.versions import Version, Walk
-from octavo.tui.widgets.content import joined
-from octavo.tui.widgets.lines import Lines
-from octavo.tui.widgets.rows import Row, Rows
-from octavo.tui.widgets.summary import ASK_AFTER
+from octavo.tui.terminal import clipboard
+from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.row_list import Row, Rows
+from octavo.tui.widgets.safe_text import joined
+from octavo.tui.widgets.wording import long_age, plural, short_age
 
 Side = Literal["", "now", "before"]
 """What the version on show is compared with, if it is."""
@@ -89,8 +90,8 @@ class PageHistoryScreen(Discussing):
                 yield rows
             with Vertical(id="version"):
                 yield Static("", id="banner")
-                yield PageView(ascii=self.octavo.settings.ascii, id="page")
-                yield DiffView(ascii=self.octavo.settings.ascii, id="diff")
+                yield PageView(ascii=self.shell.settings.ascii, id="page")
+                yield DiffView(ascii=self.shell.settings.ascii, id="diff")
 
     @property
     def rows(self) -> Rows[Version]:
@@ -237,32 +238,32 @@ class PageHistoryScreen(Discussing):
     def _link_followed(self, message: LinkFollowed) -> None:
         view = self.query_one("#page", PageView)
         if message.kind == "page":
-            self.octavo.say(_NO_ADDRESS, tone="care")
-        elif not following_links.open_part(self.octavo, view, message, self._link_followed):
+            self.shell.say(_NO_ADDRESS, tone="care")
+        elif not link_following.open_part(self.shell, view, message, self._link_followed):
             self._follow(view, message)
 
     def _follow(self, view: PageView, message: LinkFollowed) -> None:
         targets = view.sources.targets
         if targets is None:
-            self.octavo.say("The pages of this space are still loading: try again in a moment.", tone="care")
+            self.shell.say("The pages of this space are still loading: try again in a moment.", tone="care")
             return
         match targets.target(message.href):
             case links.ToPage(page=page_id, anchor=anchor):
-                self.octavo.go(ToPage(self.space.id, page_id, anchor or ""))
+                self.shell.go(ToPage(self.space.id, page_id, anchor or ""))
             case links.ToAnchor(anchor=anchor):
                 if not self.view.go_to_anchor(anchor) and self._side:
-                    self.octavo.say(f"The page has no heading “{anchor}” now.", tone="care")
+                    self.shell.say(f"The page has no heading “{anchor}” now.", tone="care")
             case target:
-                following_links.leave(self.octavo, target, href=message.href, words=message.words, at=self.space.ref)
+                link_following.leave(self.shell, target, href=message.href, words=message.words, at=self.space.ref)
 
     @on(AddressWanted)
     def _address_wanted(self, message: AddressWanted) -> None:
         targets = self.query_one("#page", PageView).sources.targets
         target = targets.target(message.href) if targets is not None and message.kind != "page" else None
         if isinstance(target, links.ToUrl):
-            clipboard.copy(self.octavo, target.url, "Copied the address of the link.")
+            clipboard.copy(self.shell, target.url, "Copied the address of the link.")
         else:
-            self.octavo.say(_NO_ADDRESS, tone="care")
+            self.shell.say(_NO_ADDRESS, tone="care")
 
     # What Discussing asks: nobody comments on what was
 

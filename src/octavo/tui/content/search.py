@@ -19,15 +19,15 @@ from octavo.api.operation import ListPage
 from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.data.live import Snapshot
-from octavo.tui.ages import short_age
-from octavo.tui.screen import Following
-from octavo.tui.screens.dialog import STYLES, Dialog, Frame
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
-from octavo.tui.widgets.content import marked
-from octavo.tui.widgets.lines import Lines
-from octavo.tui.widgets.rows import Heading, Row, Rows
-from octavo.tui.widgets.said import Said
-from octavo.tui.widgets.writing import Line
+from octavo.tui.shell.view import Following
+from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
+from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.row_list import Heading, Row, Rows
+from octavo.tui.widgets.safe_text import marked
+from octavo.tui.widgets.text_inputs import Line
+from octavo.tui.widgets.wording import short_age
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -62,7 +62,10 @@ class Hit:
 class SearchScreen(Dialog[None]):
     """One line to type in; pages, change requests and spaces below. Tab asks only the space one is in."""
 
-    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss", STYLES / "search.tcss"]
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
+        STYLES / "dialog.tcss",
+        PurePath(__file__).with_name("search.tcss"),
+    ]
     CONTEXT: ClassVar[str] = "search"
     IS_STOP: ClassVar[bool] = True
     HELP: ClassVar[str] = (
@@ -103,7 +106,7 @@ class SearchScreen(Dialog[None]):
         """By kind: how many of those found are shown, where that is not all."""
 
     @property
-    def octavo(self) -> Shell:
+    def shell(self) -> Shell:
         return cast("Shell", self.app)
 
     def compose(self) -> ComposeResult:
@@ -119,7 +122,7 @@ class SearchScreen(Dialog[None]):
         with Frame() as frame:
             frame.name_it("Search everywhere", "enter open · tab scope · esc close")
             yield Line(self._words, placeholder="words on a page, a subject, a space", id="query")
-            yield Said("", id="scope")
+            yield ChangingText("", id="scope")
             yield rows
 
     @property
@@ -196,7 +199,7 @@ class SearchScreen(Dialog[None]):
             "space": f"{MOST_SPACES} of {len(spaces)}" if len(spaces) > MOST_SPACES else "",
         }
         # Change requests and spaces are looked for here, among those that are known.
-        of: list[Snapshot[Any]] = [self._pages, self._of_space, self.octavo.known.spaces, *self._changes.values()]
+        of: list[Snapshot[Any]] = [self._pages, self._of_space, self.shell.workspace.spaces, *self._changes.values()]
         error = next((each.error for each in of if each.error is not None), None)
         loading = self._asked != self.words or any(each.loading and each.value is None for each in of)
         unread = any(each.value is not None and each.value.next is not None for each in of)
@@ -218,7 +221,7 @@ class SearchScreen(Dialog[None]):
             for page in space.pages:
                 hits += self._hits_of(page, space.id, space.title)
         if self._only_space is not None:
-            known = self.octavo.known.space(self._only_space.space_id)
+            known = self.shell.workspace.space(self._only_space.space_id)
             for page in self._of_space.value.items if self._of_space.value else ():
                 hits += self._hits_of(page, self._only_space.space_id, known.title if known else "")
         return hits
@@ -261,7 +264,7 @@ class SearchScreen(Dialog[None]):
 
     def _space_hits(self) -> list[Hit]:
         words = self.words.lower().split()
-        spaces = self.octavo.known.spaces.value.items if self.octavo.known.spaces.value else ()
+        spaces = self.shell.workspace.spaces.value.items if self.shell.workspace.spaces.value else ()
         return [
             Hit("space", each.id, each.id, each.title, "space", address=each.urls.app or "")
             for each in spaces
@@ -279,12 +282,12 @@ class SearchScreen(Dialog[None]):
     def _say_scope(self, found: str = "") -> None:
         where = "all spaces"
         if self._only_space is not None:
-            known = self.octavo.known.space(self._only_space.space_id)
+            known = self.shell.workspace.space(self._only_space.space_id)
             where = known.title if known else "this space"
         self.query_one("#scope", Static).update(Content.assemble((f"{where}   {found}", "$octavo-muted")))
 
     def action_scope(self) -> None:
-        last = self.octavo.session.state.recall("space")
+        last = self.shell.session.state.recall("space")
         self._only_space = SpaceRef(space_id=str(last)) if last and self._only_space is None else None
         self._ask()
 
@@ -299,26 +302,26 @@ class SearchScreen(Dialog[None]):
         if hit.kind == "change request":
             from octavo.api.places import ChangeRequestRef
 
-            self.octavo.go(ToChangeRequest(ChangeRequestRef(space_id=hit.space, change_request_id=hit.id)))
+            self.shell.go(ToChangeRequest(ChangeRequestRef(space_id=hit.space, change_request_id=hit.id)))
         else:
-            self.octavo.go(ToPage(hit.space, hit.id if hit.kind == "page" else None, part=hit.anchor))
+            self.shell.go(ToPage(hit.space, hit.id if hit.kind == "page" else None, part=hit.anchor))
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         if action == "open_outside" and self.is_mounted:
             hit = self.rows.item
             if hit is None:
                 return "There is no result under the cursor."
-            if not hit.address or self.octavo.session.is_here:
+            if not hit.address or self.shell.session.is_here:
                 from octavo.tui.shell.outside import said_without_address
 
-                return said_without_address(self.octavo, hit.kind)
+                return said_without_address(self.shell, hit.kind)
         return super().why_not(action, parameters)
 
     def action_open_outside(self) -> None:
         from octavo.tui.shell.outside import open_outside
 
         if (hit := self.rows.item) is not None:
-            open_outside(self.octavo, hit.address)
+            open_outside(self.shell, hit.address)
 
     @on(Lines.Chosen)
     def _clicked(self) -> None:

@@ -13,10 +13,10 @@ from textual.widgets import Static
 from octavo.api.comments import Comment
 from octavo.api.content import Page
 from octavo.documents.blocks import Document, Heading
-from octavo.tui.ages import long_age, short_age
-from octavo.tui.triage import words_of
-from octavo.tui.widgets.rows import Row, Rows
-from octavo.tui.widgets.said import Said
+from octavo.tui.comments.filters import words_of
+from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.row_list import Row, Rows
+from octavo.tui.widgets.wording import long_age, short_age
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -67,9 +67,9 @@ class Aside(Vertical):
         threads.can_focus = False  # until there are any: where there is nothing, tab does not stop
         yield Static("OUTLINE", classes="pane-title")
         yield outline
-        yield Said("THREADS", classes="pane-title", id="threads-title")
+        yield ChangingText("THREADS", classes="pane-title", id="threads-title")
         yield threads
-        yield Said("", id="facts")
+        yield ChangingText("", id="facts")
 
     @property
     def outline(self) -> Rows[Heading]:
@@ -157,7 +157,7 @@ class Aside(Vertical):
         return Row(text="  " * max(0, heading.level - 2) + heading.title, dim=heading.level > 2)
 
     def _draw_thread(self, thread: Comment) -> Row:
-        age = cast("Shell", self.app).known.on_its_way(thread.id) or short_age(thread.posted_at)
+        age = cast("Shell", self.app).workspace.on_its_way(thread.id) or short_age(thread.posted_at)
         said = words_of(thread.body.text)
         replies = f" ↳{thread.replies}" if thread.replies else ""
         return Row(

@@ -7,7 +7,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from octavo.api.spaces import Space
-from octavo.tui.spaces import Spaces
+from octavo.tui.content.spaces import Spaces
 
 
 class SpaceViews(Spaces):
@@ -40,33 +40,33 @@ class SpaceViews(Spaces):
         return super().why_not(action, parameters)
 
     def action_files(self) -> None:
-        from octavo.tui.screens.files import FilesScreen
+        from octavo.tui.content.files import FilesScreen
 
         if (space := self.space_at_hand) is not None:
             self.app.push_screen(FilesScreen(space))
 
     def action_links(self) -> None:
-        from octavo.tui.screens.links import LinksScreen
+        from octavo.tui.content.links import LinksScreen
 
         if (space := self.space_at_hand) is not None:
             self.app.push_screen(LinksScreen(space, self.page_at_hand))
 
     def action_backlinks(self) -> None:
-        from octavo.tui.screens.links import LinksScreen
+        from octavo.tui.content.links import LinksScreen
 
         space, page = self.space_at_hand, self.page_at_hand
         if space is not None and page is not None:
             self.app.push_screen(LinksScreen(space, page, begin="here"))
 
     def action_history(self) -> None:
-        from octavo.tui.screens.page_history import PageHistoryScreen
+        from octavo.tui.content.page_history import PageHistoryScreen
 
         space, page = self.space_at_hand, self.page_at_hand
         if space is not None and page is not None:
             self.app.push_screen(PageHistoryScreen(space, *page))
 
     def action_export(self) -> None:
-        from octavo.tui.exporting import choose
+        from octavo.tui.shell.exporting import choose
 
         if (space := self.space_at_hand) is not None:
-            choose(self.octavo, space.ref, space.title, self.page_at_hand)
+            choose(self.shell, space.ref, space.title, self.page_at_hand)

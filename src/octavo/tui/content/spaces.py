@@ -9,9 +9,9 @@ from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
-from octavo.tui.screen import View
+from octavo.tui.content.navigation import Navigation, Which
 from octavo.tui.shell.routes import ToPage
-from octavo.tui.widgets.navigation import Navigation, Which
+from octavo.tui.shell.view import View
 
 
 class Spaces(View):
@@ -42,11 +42,11 @@ class Spaces(View):
         raise NotImplementedError
 
     def on_mount(self) -> None:
-        self.octavo.known.organization_changed.subscribe(self, self._enter)
-        self.octavo.known.spaces_changed.subscribe(self, lambda _: self._show_spaces())
+        self.shell.workspace.organization_changed.subscribe(self, self._enter)
+        self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._show_spaces())
         self.choose_nav("spaces")
-        if self.octavo.known.organization is not None:
-            self._enter(self.octavo.known.organization)
+        if self.shell.workspace.organization is not None:
+            self._enter(self.shell.workspace.organization)
         else:
             self._show_spaces()
 
@@ -67,7 +67,7 @@ class Spaces(View):
             self._show_spaces()
 
     def _show_spaces(self) -> None:
-        snapshot = self.octavo.known.spaces
+        snapshot = self.shell.workspace.spaces
         if self.show_nowhere(self.nav.spaces, "spaces"):
             return
         if snapshot.value is None:
@@ -80,11 +80,11 @@ class Spaces(View):
         if snapshot.error is not None:
             self.nav.spaces.fail("Spaces could not be refreshed", str(snapshot.error))
         if self.space is not None:
-            self.space = self.octavo.known.space(self.space.id) or self.space
+            self.space = self.shell.workspace.space(self.space.id) or self.space
             self.say_where()
         elif self.wanted is None:
-            last = self.octavo.session.state.recall("space")
-            found = self.octavo.known.space(str(last)) if last else None
+            last = self.shell.session.state.recall("space")
+            found = self.shell.workspace.space(str(last)) if last else None
             if found or snapshot.value.items:
                 self.show_space((found or snapshot.value.items[0]).id)
         self.take_wanted()
@@ -92,6 +92,6 @@ class Spaces(View):
     def take_wanted(self) -> None:
         """Show what another view asked for, as soon as its space is known."""
         wanted = self.wanted
-        if wanted is not None and self.octavo.known.space(wanted.space) is not None:
+        if wanted is not None and self.shell.workspace.space(wanted.space) is not None:
             self.wanted = None
             self.show_space(wanted.space, wanted.page, wanted.part, remember=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from octavo.tui.page.opening import Standing
+    from octavo.tui.reader.opening import Standing
 
 
 class Visit(NamedTuple):

@@ -10,10 +10,10 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block
-from octavo.tui.page.layout import stops
-from octavo.tui.page.lines import Line
-from octavo.tui.page.painting import over
-from octavo.tui.page.selecting import SelectingPane
+from octavo.tui.reader.text_selection import SelectingPane
+from octavo.tui.render.layout import stops
+from octavo.tui.render.painting import over
+from octavo.tui.render.styled_lines import Line
 
 Stop = tuple[int, int, int, Block]
 """Unit, first and last line in it, block."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from octavo.documents.blocks import Block
-from octavo.tui.page.cursor_pane import Stop
-from octavo.tui.page.diff_units import Changes, Unfolding
-from octavo.tui.page.galley import Anchor
-from octavo.tui.page.threads import ThreadLine
-from octavo.tui.page.two_sides import TwoSided
-from octavo.tui.page.whereabouts import Whereabouts
+from octavo.tui.reader.cursor_pane import Stop
+from octavo.tui.reader.two_sided_pane import TwoSided
+from octavo.tui.render.diff_units import Changes, Unfolding
+from octavo.tui.render.reading_position import Whereabouts
+from octavo.tui.render.thread_lines import ThreadLine
+from octavo.tui.render.virtual_lines import Anchor
 
 _SLICES_WITH_IT = 6
 """Slices of a block that are looked at for where one stood: all of them together may take seconds to be set."""

@@ -11,26 +11,26 @@ from textual.content import Content
 from textual.message import Message
 
 from octavo.documents.blocks import Block
-from octavo.tui.page.change_lines import guess, set_diff_unit
-from octavo.tui.page.changing import changes, one_side, source_changes
-from octavo.tui.page.compared import Compared
-from octavo.tui.page.cursor_pane import Stop
-from octavo.tui.page.diff_going import GoingAbout
-from octavo.tui.page.diff_units import Changes, DiffUnit, Unfolding
-from octavo.tui.page.faults import written_in
-from octavo.tui.page.finders import sources
-from octavo.tui.page.finding import Finder
-from octavo.tui.page.galley import Galley
-from octavo.tui.page.layout import set_block
-from octavo.tui.page.lines import Hot
-from octavo.tui.page.page_parts import LinkFollowed
-from octavo.tui.page.reader import motions
-from octavo.tui.page.setting import Folds, Setting
-from octavo.tui.page.side_by_side import BETWEEN, Room
-from octavo.tui.page.slices import whole_of
-from octavo.tui.page.threads import ThreadLine
-from octavo.tui.page.two_sides import Layout
-from octavo.tui.widgets.states import nothing
+from octavo.tui.reader.cursor_pane import Stop
+from octavo.tui.reader.diff_navigation import GoingAbout
+from octavo.tui.reader.reading_pane import motions
+from octavo.tui.reader.two_sided_pane import Layout
+from octavo.tui.render.block_slices import whole_of
+from octavo.tui.render.comparison import Compared
+from octavo.tui.render.diff_lines import guess, set_diff_unit
+from octavo.tui.render.diff_sequence import changes, one_side, source_changes
+from octavo.tui.render.diff_sides import BETWEEN, Room
+from octavo.tui.render.diff_units import Changes, DiffUnit, Unfolding
+from octavo.tui.render.failed_block import written_in
+from octavo.tui.render.layout import set_block
+from octavo.tui.render.layout_context import Folds, LayoutContext
+from octavo.tui.render.page_parts import LinkFollowed
+from octavo.tui.render.source_finders import sources
+from octavo.tui.render.styled_lines import Hot
+from octavo.tui.render.text_search import Finder
+from octavo.tui.render.thread_lines import ThreadLine
+from octavo.tui.render.virtual_lines import VirtualLines
+from octavo.tui.widgets.empty_states import nothing
 
 WIDEST = 108
 """The most cells a side takes."""
@@ -158,7 +158,7 @@ class DiffView(GoingAbout):
             self.key, self.cursor, self.shows_source, self.unfolding = key, None, False, Unfolding()
             self.lay_anew()
             self.needle, self._finds, self._find, self._search, self._asked = "", (), None, None, set()
-            self.galley = Galley((), lambda unit: 0, lambda unit: [])
+            self.galley = VirtualLines((), lambda unit: 0, lambda unit: [])
             self.meet()
         self.lay_out_again()
         self.content_changed()
@@ -183,12 +183,14 @@ class DiffView(GoingAbout):
 
     # Laying out
 
-    def make_galley(self, width: int) -> Galley[DiffUnit]:
+    def make_galley(self, width: int) -> VirtualLines[DiffUnit]:
         self.margin = 2
         layout, most = self.layout_now, max(24, width - 4)
         is_split = layout == "sides"
         room = Room.of(min(2 * WIDEST + BETWEEN if is_split else WIDEST, most), split=is_split)
-        setting = Setting(self.look, self.folds, set_block, room=room.side, sources=self.sources, written=self.written)
+        setting = LayoutContext(
+            self.look, self.folds, set_block, room=room.side, sources=self.sources, written=self.written
+        )
         if self.compared is None:
             self.changed = Changes()
         elif self.shows_source:
@@ -197,7 +199,7 @@ class DiffView(GoingAbout):
             self.changed = one_side(self.compared, layout, self.threads, self._title)
         else:
             self.changed = changes(self.compared.diff, self.unfolding, self.threads, self._title, side_by_side=is_split)
-        return Galley(self.changed.units, guess, self.completed(lambda unit: set_diff_unit(setting, unit, room)))
+        return VirtualLines(self.changed.units, guess, self.completed(lambda unit: set_diff_unit(setting, unit, room)))
 
     def written(self, block: Block) -> str:
         if self.compared is None:
@@ -337,7 +339,7 @@ class DiffView(GoingAbout):
             return
         self.shows_source = not self.shows_source
         self.cursor = None
-        self.galley = Galley((), lambda unit: 0, lambda unit: [])
+        self.galley = VirtualLines((), lambda unit: 0, lambda unit: [])
         self.meet()
         self.reset()
         self.content_changed()

@@ -12,10 +12,10 @@ from textual.events import Blur, Key, Paste
 from textual.strip import Strip
 
 from octavo.api.safety import line as safe_line
-from octavo.tui.page.cursor_pane import CursorPane
-from octavo.tui.page.finding import Find, Finder, Mark, marks
-from octavo.tui.page.lines import Line, Piece, cells, cut, segments, width_of
-from octavo.tui.page.painting import restyled
+from octavo.tui.reader.cursor_pane import CursorPane
+from octavo.tui.render.painting import restyled
+from octavo.tui.render.styled_lines import Line, Piece, cells, cut, segments, width_of
+from octavo.tui.render.text_search import Find, Finder, Mark, marks
 
 AT_ONCE = 0.012
 """Seconds of work that a page is searched before the next frame; the rest is between keys."""

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from octavo.tui.page.content_state import Stateful
-from octavo.tui.page.late import Late
-from octavo.tui.page.lines import Line
-from octavo.tui.page.sources import Sources
+from octavo.tui.reader.pane_state import Stateful
+from octavo.tui.render.async_cache import AsyncCache
+from octavo.tui.render.sources import Sources
+from octavo.tui.render.styled_lines import Line
 
 
 class Completing(Stateful):
     """A reader that shows what it has, and asks its sources for the rest once that is on show."""
 
     sources: Sources
-    _missing: dict[int, list[tuple[Late[Any, Any], Any]]] | None = None
+    _missing: dict[int, list[tuple[AsyncCache[Any, Any], Any]]] | None = None
     """For each unit, by its identity, what was not known when it was set."""
 
     def completed(self, set_unit: Callable[[Any], list[Line]]) -> Callable[[Any], list[Line]]:
         """Sets units with `set_unit`, those of a galley made anew, and again once what they lack is found."""
-        missing: dict[int, list[tuple[Late[Any, Any], Any]]] = {}
+        missing: dict[int, list[tuple[AsyncCache[Any, Any], Any]]] = {}
         self._missing = missing
 
         def set_one(unit: Any) -> list[Line]:
@@ -43,7 +43,7 @@ class Completing(Stateful):
             if late.is_wanted:
                 self.run_worker(self._find_late(late), group="late")
 
-    async def _find_late(self, late: Late[Any, Any]) -> None:
+    async def _find_late(self, late: AsyncCache[Any, Any]) -> None:
         while await late.work():
             if self._missing is None:
                 return

@@ -17,15 +17,15 @@ from textual.strip import Strip
 from textual.timer import Timer
 
 from octavo.documents.blocks import Block
-from octavo.tui.commands import Explained
-from octavo.tui.page.faults import unset
-from octavo.tui.page.galley import Anchor, Galley
-from octavo.tui.page.layout import stops
-from octavo.tui.page.lines import Line
-from octavo.tui.page.look import Look
-from octavo.tui.page.painting import painted, unpaintable
-from octavo.tui.page.setting import NARROWEST
-from octavo.tui.scrolling import Scrolling, let_go
+from octavo.tui.render.failed_block import unset
+from octavo.tui.render.layout import stops
+from octavo.tui.render.layout_context import NARROWEST
+from octavo.tui.render.painting import painted, unpaintable
+from octavo.tui.render.styled_lines import Line
+from octavo.tui.render.styles import Styles
+from octavo.tui.render.virtual_lines import Anchor, VirtualLines
+from octavo.tui.widgets.commands import Explained
+from octavo.tui.widgets.scrolling import Scrolling, let_go
 
 SYNC = 0.5
 """Seconds between two times that one is told how long all is: to be told paints everything anew."""
@@ -67,8 +67,8 @@ class GalleyPane(Explained, Scrolling, can_focus=True, inherit_bindings=False):
     ) -> None:
         super().__init__(name=name, id=id, classes=classes)
         self._ascii, self._mono = ascii, mono
-        self._look: Look | None = None
-        self.galley: Galley[Any] = Galley((), lambda unit: 0, lambda unit: [])
+        self._look: Styles | None = None
+        self.galley: VirtualLines[Any] = VirtualLines((), lambda unit: 0, lambda unit: [])
         self.margin = 2
         self._width = 0
         self._changes = 0
@@ -84,7 +84,7 @@ class GalleyPane(Explained, Scrolling, can_focus=True, inherit_bindings=False):
 
     # What a subclass says
 
-    def make_galley(self, width: int) -> Galley[Any]:
+    def make_galley(self, width: int) -> VirtualLines[Any]:
         """The galley for a pane of `width` cells; also sets `margin`."""
         raise NotImplementedError
 
@@ -136,10 +136,10 @@ class GalleyPane(Explained, Scrolling, can_focus=True, inherit_bindings=False):
     # The look
 
     @property
-    def look(self) -> Look:
+    def look(self) -> Styles:
         """The look that the theme gives."""
         if self._look is None:
-            self._look = Look.of(self.app.theme_variables, ascii=self._ascii, mono=self._mono)
+            self._look = Styles.of(self.app.theme_variables, ascii=self._ascii, mono=self._mono)
         return self._look
 
     @property
@@ -149,7 +149,7 @@ class GalleyPane(Explained, Scrolling, can_focus=True, inherit_bindings=False):
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
-        fresh = Look.of(self.app.theme_variables, ascii=self._ascii, mono=self._mono)
+        fresh = Styles.of(self.app.theme_variables, ascii=self._ascii, mono=self._mono)
         if fresh != self._look:
             self._look = fresh
             self.reset()

@@ -10,16 +10,16 @@ from octavo.api.content import Page
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, ContentRef, SiteRef
 from octavo.documents import links
-from octavo.tui import clipboard
 from octavo.tui.shell.outside import address_of_page, open_address, open_outside, said_without_address
 from octavo.tui.shell.routes import ToChangeRequest, ToCollection, ToPage, ToSearch
+from octavo.tui.terminal import clipboard
 
 if TYPE_CHECKING:
     from octavo.api.content import PageTree
     from octavo.api.places import SpaceRef
     from octavo.documents.blocks import Block
-    from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
-    from octavo.tui.page.view import PageView
+    from octavo.tui.reader.page_view import PageView
+    from octavo.tui.render.page_parts import AddressWanted, LinkFollowed
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.tree import Tree
 
@@ -31,7 +31,7 @@ class ShowsPage(Protocol):
     page: Page | None
 
     @property
-    def octavo(self) -> Shell: ...
+    def shell(self) -> Shell: ...
 
     @property
     def view(self) -> PageView: ...
@@ -48,7 +48,7 @@ class ShowsPage(Protocol):
 
 def follow(screen: ShowsPage, message: LinkFollowed) -> None:
     """Follow what was opened on the page on show."""
-    app = screen.octavo
+    app = screen.shell
     if message.kind == "page":
         open_address(app, "" if app.session.is_here else address_of_page(screen.page), "page")
     elif not open_part(app, screen.view, message, lambda followed: follow(screen, followed)):
@@ -63,7 +63,7 @@ def open_part(app: Shell, view: PageView, message: LinkFollowed, follow: Callabl
         case "note":
             _show_note(app, view, message.href, follow)
         case "image" if not message.outside:
-            from octavo.tui.screens.picture import look_at  # few pages are looked at so closely
+            from octavo.tui.reader.picture import look_at  # few pages are looked at so closely
 
             look_at(app, view, message.href)
         case _:
@@ -74,7 +74,7 @@ def open_part(app: Shell, view: PageView, message: LinkFollowed, follow: Callabl
 def _follow(screen: ShowsPage, message: LinkFollowed) -> None:
     target = _target(screen, message.href)
     if message.outside and not isinstance(target, links.Broken | links.Blocked | links.ToShared):
-        open_address(screen.octavo, address_of(screen, message.href), "link", words=message.words)
+        open_address(screen.shell, address_of(screen, message.href), "link", words=message.words)
         return
     match target:
         case links.ToPage(page=page_id, anchor=anchor):
@@ -84,9 +84,9 @@ def _follow(screen: ShowsPage, message: LinkFollowed) -> None:
             if not screen.view.go_to_anchor(anchor):
                 screen.view.miss(anchor)
         case links.ToShared(path=path) if (shared := screen.view.shared(target)) is not None:
-            _show_sheet(screen.octavo, screen.view, shared, partial(follow, screen), f"Shared words of {path}")
+            _show_sheet(screen.shell, screen.view, shared, partial(follow, screen), f"Shared words of {path}")
         case _:
-            leave(screen.octavo, target, href=message.href, words=message.words, at=screen.discussion)
+            leave(screen.shell, target, href=message.href, words=message.words, at=screen.discussion)
 
 
 def leave(app: Shell, target: links.Target, *, href: str = "", words: str = "", at: ContentRef | None = None) -> None:
@@ -129,7 +129,7 @@ def _is_not_here(app: Shell, target: links.Target) -> bool:
         case _ if app.session.kind != "folder":
             return False
         case links.ToSpace(space=space) | links.ToChangeRequest(space=space):
-            return app.known.space(space) is None
+            return app.workspace.space(space) is None
         case links.Broken(is_beyond=is_beyond):
             return is_beyond
     return isinstance(target, links.ToCollection | links.ToSite | links.ToUser)
@@ -142,20 +142,20 @@ def follow_link_page(screen: ShowsPage, page: Page) -> None:
         case "page" | "anchor" if not target.get("space"):
             found = screen.pages.find(str(target.get("page"))) if screen.pages is not None else None
             if found is not None and found.type == "link":  # it may lead back
-                screen.octavo.say(f"{page.title} leads to {found.title}, which is only a link itself.", tone="care")
+                screen.shell.say(f"{page.title} leads to {found.title}, which is only a link itself.", tone="care")
                 return
             screen.open_page(str(target.get("page")), anchor=_as_link(target.get("anchor")))
         case "page" | "anchor":
             space, anchor = str(target.get("space")), _as_link(target.get("anchor"))
-            screen.octavo.go(ToPage(space, str(target.get("page")), anchor))
+            screen.shell.go(ToPage(space, str(target.get("page")), anchor))
         case "space":
-            screen.octavo.go(ToPage(str(target.get("space"))))
+            screen.shell.go(ToPage(str(target.get("space"))))
         case "file":
-            leave(screen.octavo, links.ToFile(str(target.get("file")), page.title), at=screen.discussion)
+            leave(screen.shell, links.ToFile(str(target.get("file")), page.title), at=screen.discussion)
         case "collection":
-            leave(screen.octavo, links.ToCollection(str(target.get("collection"))))
+            leave(screen.shell, links.ToCollection(str(target.get("collection"))))
         case _:
-            open_outside(screen.octavo, page.href or str(target.get("url") or ""), words=page.title)
+            open_outside(screen.shell, page.href or str(target.get("url") or ""), words=page.title)
 
 
 def _as_link(anchor: object) -> str:
@@ -169,27 +169,27 @@ def _as_link(anchor: object) -> str:
 def copy_address(screen: ShowsPage, message: AddressWanted) -> None:
     """Copy where a link leads, or the address of the page on show."""
     if message.kind == "page":
-        address, what = "" if screen.octavo.session.is_here else address_of_page(screen.page), "page"
+        address, what = "" if screen.shell.session.is_here else address_of_page(screen.page), "page"
     else:
         address, what = address_of(screen, message.href), "link"
     if address:
-        clipboard.copy(screen.octavo, address, f"Copied the address of the {what}.")
+        clipboard.copy(screen.shell, address, f"Copied the address of the {what}.")
     else:
-        screen.octavo.say(said_without_address(screen.octavo, what), tone="care")
+        screen.shell.say(said_without_address(screen.shell, what), tone="care")
 
 
 def address_of(screen: ShowsPage, href: str) -> str:
     """The web address of what a link leads to; empty when there is none."""
-    page, known = screen.page, screen.octavo.known
+    page, known = screen.page, screen.shell.workspace
     target = _target(screen, href)
     match target:
         case links.ToUrl(url=url):
             return url
         case links.ToShared(path=path):
             return path
-        case _ if _is_not_here(screen.octavo, target):
+        case _ if _is_not_here(screen.shell, target):
             return href if "://" in href else ""
-        case _ if screen.octavo.session.is_here:
+        case _ if screen.shell.session.is_here:
             return ""
         case links.ToPage(page=name, anchor=anchor):
             found = screen.pages.find(name) if screen.pages is not None else None
@@ -218,8 +218,8 @@ def _target(screen: ShowsPage, href: str) -> links.Target:
 
 
 async def _save_file(app: Shell, at: ContentRef, target: links.ToFile) -> None:
-    from octavo.tui.exporting import save_file
-    from octavo.tui.linked_files import file_of
+    from octavo.tui.reader.linked_files import file_of
+    from octavo.tui.shell.exporting import save_file
 
     try:
         file = await file_of(app.session.live, at, target)
@@ -235,7 +235,9 @@ async def _save_file(app: Shell, at: ContentRef, target: links.ToFile) -> None:
 async def _open_site(app: Shell, target: links.ToSite) -> None:
     from octavo.api import sites
 
-    organization = target.organization or (app.known.organization.id if app.known.organization is not None else "")
+    organization = target.organization or (
+        app.workspace.organization.id if app.workspace.organization is not None else ""
+    )
     try:
         site = await app.session.live.fetch(sites.Get(at=SiteRef(organization_id=organization, site_id=target.site)))
     except (ApiError, ValueError) as error:
@@ -247,7 +249,7 @@ async def _open_site(app: Shell, target: links.ToSite) -> None:
 def _show_sheet(
     app: Shell, view: PageView, note: Block, follow: Callable[[LinkFollowed], None], name: str = ""
 ) -> None:
-    from octavo.tui.screens.note import NoteSheet
+    from octavo.tui.reader.note import NoteSheet
 
     def decided(followed: LinkFollowed | None) -> None:
         if followed is not None:

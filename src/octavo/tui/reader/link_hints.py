@@ -10,9 +10,9 @@ from rich.cells import split_graphemes
 from rich.style import Style
 from textual.strip import Strip
 
-from octavo.tui.page.lines import Hot, Line, cells
-from octavo.tui.page.look import Look
-from octavo.tui.page.painting import over, restyled
+from octavo.tui.render.painting import over, restyled
+from octavo.tui.render.styled_lines import Hot, Line, cells
+from octavo.tui.render.styles import Styles
 
 _LETTERS = "asdfghjklqwertyuiopzxcvbnm"
 _SHORT = 20
@@ -62,7 +62,7 @@ class Hints:
             letters = f"{self.typed} and a letter"
         return letters, "upper case opens the browser", "esc"
 
-    def veil(self, strip: Strip, row: int, line: Line, margin: int, look: Look, ground: Style) -> Strip:
+    def veil(self, strip: Strip, row: int, line: Line, margin: int, look: Styles, ground: Style) -> Strip:
         """The strip of a row, which shows `line` behind a margin, standing back but for what can be opened on it, with
         the letters for that."""
         known = set(map(id, (hot.spot for hot in self.by_label.values())))

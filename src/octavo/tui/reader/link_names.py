@@ -12,17 +12,17 @@ from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, CollectionRef, OrganizationRef, SiteRef, SpaceRef
 from octavo.documents import links
 from octavo.documents.emoji import emoji
-from octavo.tui.file_facts import in_short
-from octavo.tui.linked_files import file_of
-from octavo.tui.page.late import Late
-from octavo.tui.page.targets import NOT_HERE, Asked, Ground, Named, Targets, origins
+from octavo.tui.reader.linked_files import file_of
+from octavo.tui.render.async_cache import AsyncCache
+from octavo.tui.render.link_targets import NOT_HERE, Asked, Ground, Named, Targets, origins
+from octavo.tui.shell.file_facts import in_short
 
 if TYPE_CHECKING:
     from octavo.api.content import Page, PageTree
     from octavo.api.spaces import Space
     from octavo.data.live import Live
     from octavo.documents.openapi import Specification
-    from octavo.tui.page.view import PageView
+    from octavo.tui.reader.page_view import PageView
     from octavo.tui.shell.shell import Shell
 
 
@@ -38,7 +38,7 @@ class ShowsPage(Protocol):
     page: Page | None
 
     @property
-    def octavo(self) -> Shell: ...
+    def shell(self) -> Shell: ...
 
     @property
     def view(self) -> PageView: ...
@@ -49,18 +49,18 @@ def name_targets(screen: ShowsPage) -> None:
     space, tree, page, view = screen.space, screen.pages, screen.page, screen.view
     if space is None or tree is None or page is None:
         return
-    sources, octavo = view.sources, screen.octavo
+    sources, octavo = view.sources, screen.shell
     if sources.specifications is None or sources.specifications_of != space.organization:
         at = OrganizationRef(organization_id=space.organization)
-        sources.specifications = Late(lambda asked: _specification(screen, at, asked), keep=_SPECIFICATIONS)
+        sources.specifications = AsyncCache(lambda asked: _specification(screen, at, asked), keep=_SPECIFICATIONS)
         sources.specifications_of = space.organization
     if sources.titles is None:
         is_folder = octavo.session.kind == "folder"
-        sources.titles = Late(
-            lambda asked: find(octavo.session.live, asked, octavo.known.organization, is_folder=is_folder)
+        sources.titles = AsyncCache(
+            lambda asked: find(octavo.session.live, asked, octavo.workspace.organization, is_folder=is_folder)
         )
     if octavo.settings.thumbnails and sources.thumbnails is None:
-        from octavo.tui.pictures import thumbnails
+        from octavo.tui.reader.picture_files import thumbnails
 
         sources.thumbnails = thumbnails(octavo.session, Color.parse(octavo.theme_variables["background"]).rgb)
     before = sources.targets
@@ -69,7 +69,7 @@ def name_targets(screen: ShowsPage) -> None:
         ground = Ground(tree, space.ref, origins(page), octavo.session.kind == "folder")
 
     def space_of(space_id: str) -> Named | None:
-        known = octavo.known.space(space_id)
+        known = octavo.workspace.space(space_id)
         return Named(known.title or "Untitled", emoji(known.emoji), "space") if known is not None else None
 
     if before is not None and before.page_id == page.id and before.ground is ground:
@@ -89,12 +89,12 @@ def name_again(screen: ShowsPage) -> None:
 
 async def _specification(screen: ShowsPage, at: OrganizationRef, asked: str | links.Target) -> Specification:
     """What is described under a name, or where an address leads."""
-    from octavo.tui import specifications  # few pages describe interfaces
+    from octavo.tui.reader import openapi_files  # few pages describe interfaces
 
     if isinstance(asked, str):
-        return await specifications.filed(screen.octavo.session.live, at, asked)
+        return await openapi_files.filed(screen.shell.session.live, at, asked)
     place = screen.space.ref if screen.space is not None else None
-    return await specifications.at_address(screen.octavo.session, at, place, asked)
+    return await openapi_files.at_address(screen.shell.session, at, place, asked)
 
 
 async def find(live: Live, asked: Asked, organization: Organization | None, *, is_folder: bool = False) -> Named | None:

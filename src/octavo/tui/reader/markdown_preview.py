@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from octavo.tui.page.view import PageView
-from octavo.tui.quoting import lines_kept
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.render.quotes import lines_kept
 
 
 class Preview(PageView):

@@ -10,13 +10,13 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from octavo.documents.blocks import Block, Document
-from octavo.tui.page.page_parts import LinkFollowed
-from octavo.tui.page.sources import Sources
-from octavo.tui.page.tabling import Tabling
-from octavo.tui.page.view import PageView
-from octavo.tui.screens.dialog import STYLES, Dialog, Frame
-from octavo.tui.screens.record import open_row
-from octavo.tui.widgets.keybar import KeyBar
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.reader.record import open_row
+from octavo.tui.reader.table_reading import Tabling
+from octavo.tui.render.page_parts import LinkFollowed
+from octavo.tui.render.sources import Sources
+from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
+from octavo.tui.widgets.key_bar import KeyBar
 
 
 class NoteView(PageView):
@@ -33,7 +33,10 @@ class NoteView(PageView):
 class NoteSheet(Dialog[LinkFollowed | None]):
     """What a note says, or a file of shared words. It closes with the link that was followed from it, or with None."""
 
-    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss", STYLES / "note.tcss"]
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
+        STYLES / "dialog.tcss",
+        PurePath(__file__).with_name("note.tcss"),
+    ]
     CONTEXT: ClassVar[str] = "note sheet"
     HELP: ClassVar[str] = (
         "A note of the page, or words it shares with others, as their file has them. enter and f open their links, y copies "

@@ -11,15 +11,15 @@ from octavo.api import openapi
 from octavo.api.errors import ApiError, NotFound
 from octavo.api.places import ContentRef, OrganizationRef
 from octavo.documents import links
+from octavo.documents.cooperative import breathe
 from octavo.documents.openapi import Specification
-from octavo.documents.pauses import breathe
-from octavo.tui import children
-from octavo.tui.linked_files import file_of
-from octavo.tui.page.describing import a_while_at_a_time
+from octavo.tui.reader.linked_files import file_of
+from octavo.tui.render.openapi_finder import a_while_at_a_time
+from octavo.tui.terminal import child_programs
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
-    from octavo.tui.session import Session
+    from octavo.tui.shell.session import Session
 
 MOST, SECONDS, MEMORY = 4 << 20, 20.0, 512 << 20
 """Bytes of a file that is read as a description, and what reading it may take."""
@@ -86,7 +86,7 @@ async def _file(session: Session, place: ContentRef, target: links.ToFile) -> Sp
 async def read(content: bytes, named: str, *, seconds: float = SECONDS) -> Specification:
     """What a file describes; or why it cannot be read."""
     try:
-        told = await children.ask("read_specification", content, seconds=seconds, memory=MEMORY, most=_MOST_READ)
+        told = await child_programs.ask("read_specification", content, seconds=seconds, memory=MEMORY, most=_MOST_READ)
     except OSError as failure:
         return Specification(trouble=f"{named} cannot be read: {failure.strerror or 'no program can be started'}.")
     if told.late or not told.output:

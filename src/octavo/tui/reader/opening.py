@@ -8,13 +8,13 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from octavo.documents.blocks import Block
-from octavo.tui.page.addresses import Leads, leads
-from octavo.tui.page.galley import Anchor
-from octavo.tui.page.lines import Hot
-from octavo.tui.page.marked import Marked
-from octavo.tui.page.page_parts import AddressWanted, LinkFollowed
-from octavo.tui.page.setting import Folds, tab_slug, trail
-from octavo.tui.page.whereabouts import Whereabouts
+from octavo.tui.reader.thread_marks import Marked
+from octavo.tui.render.layout_context import Folds, tab_slug, trail
+from octavo.tui.render.link_addresses import Leads, leads
+from octavo.tui.render.page_parts import AddressWanted, LinkFollowed
+from octavo.tui.render.reading_position import Whereabouts
+from octavo.tui.render.styled_lines import Hot
+from octavo.tui.render.virtual_lines import Anchor
 
 if TYPE_CHECKING:
     from octavo.documents import links
@@ -143,7 +143,7 @@ class Opening(Marked):
         self.post_message(self.Copied(text, "selection"))
 
     def action_copy(self) -> None:
-        from octavo.tui.page.openapi import curl_of  # what descriptions of interfaces need takes 10 ms to load
+        from octavo.tui.render.openapi import curl_of  # what descriptions of interfaces need takes 10 ms to load
 
         stop = self.cursor_stop()
         if stop is not None and (curl := curl_of(self.sources, stop[3])):

@@ -13,24 +13,24 @@ from textual.message import Message
 from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Block, Document, Run, words
-from octavo.tui.direction import FROM_RIGHT
-from octavo.tui.page.arriving import STILL, Arriving, Head, Wanted
-from octavo.tui.page.cursor_pane import Bring, Stop
-from octavo.tui.page.cutting import Cutting
-from octavo.tui.page.faults import written_in
-from octavo.tui.page.finders import sources
-from octavo.tui.page.finding import Find, Finder
-from octavo.tui.page.galley import Anchor, Galley
-from octavo.tui.page.layout import Unit, guess, set_block, set_unit
-from octavo.tui.page.marked import MARK
-from octavo.tui.page.opening import Here
-from octavo.tui.page.page_parts import ThreadMarks, same_title, source_blocks
-from octavo.tui.page.reader import motions
-from octavo.tui.page.reading_keys import READING_KEYS
-from octavo.tui.page.setting import Folds, Setting, trail
-from octavo.tui.page.tabling import Tabling
-from octavo.tui.page.whereabouts import Whereabouts
-from octavo.tui.widgets.states import nothing
+from octavo.tui.reader.cursor_pane import Bring, Stop
+from octavo.tui.reader.opening import Here
+from octavo.tui.reader.page_keys import READING_KEYS
+from octavo.tui.reader.reading_pane import motions
+from octavo.tui.reader.streaming_page import STILL, Arriving, Head, Wanted
+from octavo.tui.reader.table_reading import Tabling
+from octavo.tui.reader.thread_marks import MARK
+from octavo.tui.render.failed_block import written_in
+from octavo.tui.render.layout import Unit, guess, set_block, set_unit
+from octavo.tui.render.layout_context import Folds, LayoutContext, trail
+from octavo.tui.render.page_parts import ThreadMarks, same_title, source_blocks
+from octavo.tui.render.page_units import Cutting
+from octavo.tui.render.reading_position import Whereabouts
+from octavo.tui.render.source_finders import sources
+from octavo.tui.render.text_search import Find, Finder
+from octavo.tui.render.virtual_lines import Anchor, VirtualLines
+from octavo.tui.terminal.text_direction import FROM_RIGHT
+from octavo.tui.widgets.empty_states import nothing
 
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
@@ -156,7 +156,7 @@ class PageView(Tabling, Arriving):
         elif self.cursor is not None:
             self.cursor = (self.cursor[0], self.cursor[1])
         if not same:
-            self.galley = Galley((), lambda unit: 0, lambda unit: [])
+            self.galley = VirtualLines((), lambda unit: 0, lambda unit: [])
             for late in self.sources:
                 late.drop()
             self.scroll_to(y=0, animate=False, immediate=True, force=True)
@@ -239,11 +239,11 @@ class PageView(Tabling, Arriving):
 
     # Laying out
 
-    def make_galley(self, width: int) -> Galley[Unit]:
+    def make_galley(self, width: int) -> VirtualLines[Unit]:
         room = max(10, width - 2 - MARK)
         measure = min(room, MEASURES[self._measure] or room)
         self.margin = max(2, min((width - measure) // 2, width - measure - MARK))
-        setting = Setting(
+        setting = LayoutContext(
             self.look,
             self.folds,
             set_block,
@@ -256,7 +256,7 @@ class PageView(Tabling, Arriving):
         self.measure = measure
         self._margins: dict[int, int] = {}
         set_one = self.completed(lambda unit: set_unit(setting, unit, measure))
-        return Galley(self._units(), lambda unit: guess(unit, measure), set_one)
+        return VirtualLines(self._units(), lambda unit: guess(unit, measure), set_one)
 
     def written(self, block: Block) -> str:
         return written_in(self.document.source, block) if self.document is not None else ""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from octavo.tui.page.reader import Reader
-from octavo.tui.widgets.states import Waiting, failed
+from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.widgets.empty_states import Waiting, failed
 
 
 class Stateful(Reader):

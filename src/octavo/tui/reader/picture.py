@@ -18,22 +18,22 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from octavo.api.errors import ApiError
-from octavo.tui import graphics
-from octavo.tui.exporting import Export, ask_where
-from octavo.tui.file_facts import format_of, size_in_words
-from octavo.tui.page.media import file_name
-from octavo.tui.page.pictures import Pictured, half_blocks, pictured
-from octavo.tui.page.targets import Targets
-from octavo.tui.pictures import NotShown, Place, bring, kept, place_of, small
-from octavo.tui.screens.dialog import STYLES, Dialog, Frame
+from octavo.tui.reader.picture_files import NotShown, Place, bring, kept, place_of, small
+from octavo.tui.render.embeds import file_name
+from octavo.tui.render.half_block_pictures import Pictured, half_blocks, pictured
+from octavo.tui.render.link_targets import Targets
+from octavo.tui.shell.exporting import Export, ask_where
+from octavo.tui.shell.file_facts import format_of, size_in_words
 from octavo.tui.shell.outside import open_outside
-from octavo.tui.small_pictures import Small
-from octavo.tui.widgets.content import safe, safe_lines
-from octavo.tui.widgets.keybar import KeyBar
-from octavo.tui.widgets.said import Said
+from octavo.tui.terminal import graphics
+from octavo.tui.terminal.scaled_picture import Small
+from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
+from octavo.tui.widgets.key_bar import KeyBar
+from octavo.tui.widgets.safe_text import safe, safe_lines
 
 if TYPE_CHECKING:
-    from octavo.tui.page.view import PageView
+    from octavo.tui.reader.page_view import PageView
     from octavo.tui.shell.shell import Shell
 
 SETTLED = 0.15
@@ -83,7 +83,10 @@ def _strips(picture: Small) -> list[Strip]:
 class PictureScreen(Dialog[None]):
     """One of the pictures of a page, and the way to the others."""
 
-    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss", STYLES / "picture.tcss"]
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
+        STYLES / "dialog.tcss",
+        PurePath(__file__).with_name("picture.tcss"),
+    ]
     CONTEXT: ClassVar[str] = "picture"
     HELP: ClassVar[str] = (
         "A picture of the page, as large as the terminal allows. l and h go to the next one and the one before, "
@@ -111,7 +114,7 @@ class PictureScreen(Dialog[None]):
         """Whether it waits to be told that another site may be asked."""
 
     @property
-    def octavo(self) -> Shell:
+    def shell(self) -> Shell:
         return cast("Shell", self.app)
 
     @property
@@ -129,9 +132,9 @@ class PictureScreen(Dialog[None]):
             with Vertical(id="room"):
                 yield Canvas()
             with Vertical(id="about"):
-                yield Said("", id="facts")
-                yield Said("", id="alt")
-                yield Said("", id="caption")
+                yield ChangingText("", id="facts")
+                yield ChangingText("", id="alt")
+                yield ChangingText("", id="caption")
         yield KeyBar()
 
     def on_mount(self) -> None:
@@ -166,7 +169,7 @@ class PictureScreen(Dialog[None]):
         self.run_worker(self._load(allowed=allowed), group="picture", exclusive=True)
 
     async def _load(self, *, allowed: bool) -> None:
-        session = self.octavo.session
+        session = self.shell.session
         try:
             place = self.place = await place_of(session, self.targets.ground.at, self.targets.target(self.src))
             self._say_facts(Small())
@@ -220,7 +223,7 @@ class PictureScreen(Dialog[None]):
     def _no_colours(self) -> str | None:
         """Why no picture can be drawn here, if that is so."""
         hint = "o opens it in the browser, w saves it."
-        if self.octavo.settings.ascii:
+        if self.shell.settings.ascii:
             return f"Pictures are not drawn with ASCII only. {hint}"
         app = self.app
         if app.no_color or app.theme.startswith("mono") or app.console.color_system not in ("truecolor", "256"):
@@ -255,7 +258,7 @@ class PictureScreen(Dialog[None]):
             return "Only a picture on another site waits to be loaded."
         if action in ("browse", "save") and self.place is None:
             return "It is not known where this picture is."
-        if action == "browse" and self.place and not self.place.host and self.octavo.session.is_here:
+        if action == "browse" and self.place and not self.place.host and self.shell.session.is_here:
             return "This library is in Octavo itself, where no browser can ask for it. w saves the picture."
         return super().why_not(action, parameters)
 
@@ -272,17 +275,17 @@ class PictureScreen(Dialog[None]):
 
     def action_browse(self) -> None:
         if self.place is not None:
-            open_outside(self.octavo, self.place.url)
+            open_outside(self.shell, self.place.url)
 
     def action_save(self) -> None:
         if self.place is None:
             return
-        place, data, session = self.place, self._data, self.octavo.session
+        place, data, session = self.place, self._data, self.shell.session
 
         async def content() -> AsyncIterator[bytes]:
             yield data if data is not None else await bring(session, place)
 
-        ask_where(self.octavo, Export(place.name, place.name, content))
+        ask_where(self.shell, Export(place.name, place.name, content))
 
     def action_close(self) -> None:
         self.dismiss(None)

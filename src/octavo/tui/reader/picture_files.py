@@ -15,13 +15,13 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ContentRef
 from octavo.api.text import SafeLine
 from octavo.documents import links
-from octavo.tui import children
-from octavo.tui.linked_files import file_of
-from octavo.tui.page.late import Late
-from octavo.tui.page.media import file_name
-from octavo.tui.page.pictures import Thumb
-from octavo.tui.session import Session
-from octavo.tui.small_pictures import Small
+from octavo.tui.reader.linked_files import file_of
+from octavo.tui.render.async_cache import AsyncCache
+from octavo.tui.render.embeds import file_name
+from octavo.tui.render.half_block_pictures import Thumb
+from octavo.tui.shell.session import Session
+from octavo.tui.terminal import child_programs
+from octavo.tui.terminal.scaled_picture import Small
 
 MOST = 15 << 20
 """Bytes of a picture that is shown."""
@@ -104,7 +104,7 @@ async def small(data: bytes, columns: int, rows: int, ground: tuple[int, int, in
         width, height = width * 19 // 20, height * 19 // 20
     asked = json.dumps({"width": width, "height": height, "ground": ground}).encode()
     try:
-        told = await children.ask(
+        told = await child_programs.ask(
             "decode_picture", asked + b"\n" + data, seconds=DECODING, memory=MEMORY, most=_HEAD + 3 * width * height
         )
     except OSError as error:
@@ -146,7 +146,7 @@ def read_answer(output: bytes) -> Small:
     return read if trouble else replace(read, columns=columns, rows=rows, pixels=pixels)
 
 
-def thumbnails(session: Session, ground: tuple[int, int, int]) -> Late[Thumb, Small]:
+def thumbnails(session: Session, ground: tuple[int, int, int]) -> AsyncCache[Thumb, Small]:
     """Pictures small enough to stand within their page. Other sites are not asked for theirs."""
 
     async def find(thumb: Thumb) -> Small | None:
@@ -159,4 +159,4 @@ def thumbnails(session: Session, ground: tuple[int, int, int]) -> Late[Thumb, Sm
         except (NotShown, ApiError):
             return None  # its frame says what there is to say
 
-    return Late(find, keep=50)
+    return AsyncCache(find, keep=50)

@@ -7,8 +7,8 @@ import time
 from textual.events import Resize
 from textual.timer import Timer
 
-from octavo.tui.page.galley import Anchor
-from octavo.tui.page.pane import GalleyPane
+from octavo.tui.reader.line_pane import GalleyPane
+from octavo.tui.render.virtual_lines import Anchor
 
 SLICE, EVERY, REACH, PAGES = 0.004, 0.01, 300, 3
 """Seconds of work at a time, seconds between, how many units on each side are set ahead of being looked at, and how

@@ -11,15 +11,15 @@ from textual.message import Message
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block
-from octavo.tui.commands import Explaining, Explains
-from octavo.tui.page.cursor_pane import Stop
-from octavo.tui.page.find_pane import FindPane
-from octavo.tui.page.lines import Hot, hots_of
-from octavo.tui.page.records import as_text
-from octavo.tui.page.setting import Folds
+from octavo.tui.reader.cursor_pane import Stop
+from octavo.tui.reader.find_pane import FindPane
+from octavo.tui.render.layout_context import Folds
+from octavo.tui.render.styled_lines import Hot, hots_of
+from octavo.tui.render.table_records import as_text
+from octavo.tui.widgets.commands import Explaining, Explains
 
 if TYPE_CHECKING:
-    from octavo.tui.page.hinting import Hints
+    from octavo.tui.reader.link_hints import Hints
 
 _PAN = 16
 
@@ -145,7 +145,7 @@ class Reader(FindPane):
 
     def show_hints(self, hots: list[Hot], *, outside: bool = False) -> None:
         """Put letters at what can be opened; `outside`: in the browser, whatever case is typed."""
-        from octavo.tui.page.hinting import Hints  # no frame needs it before a key is pressed
+        from octavo.tui.reader.link_hints import Hints  # no frame needs it before a key is pressed
 
         if not self.has_focus:
             self.focus()  # the letters are typed here

@@ -11,13 +11,13 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from octavo.documents.blocks import Block, words
-from octavo.tui.page.lines import Hot
-from octavo.tui.page.reader import Reader
-from octavo.tui.page.records import record_of
-from octavo.tui.page.tabling import Leaving, Tabling
-from octavo.tui.page.view import PageView
-from octavo.tui.screens.dialog import STYLES, Dialog, Frame, SaysThings
-from octavo.tui.widgets.keybar import KeyBar
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.reader.table_reading import Leaving, Tabling
+from octavo.tui.render.styled_lines import Hot
+from octavo.tui.render.table_records import record_of
+from octavo.tui.widgets.dialog import STYLES, Dialog, Frame, SaysThings
+from octavo.tui.widgets.key_bar import KeyBar
 
 _TITLE = 60
 
@@ -61,7 +61,10 @@ class RecordView(PageView):
 class RecordSheet(Dialog[Leaving]):
     """A row of a table, a line or more for each field. `J` and `K` go to the next row and the one before."""
 
-    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss", STYLES / "record.tcss"]
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
+        STYLES / "dialog.tcss",
+        PurePath(__file__).with_name("record.tcss"),
+    ]
     CONTEXT: ClassVar[str] = "row sheet"
     HELP: ClassVar[str] = (
         "A row of the table, field by field. ( and ) go from field to field, enter and f open links, y copies a field, "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from octavo.api.content import Page
 from octavo.documents.emoji import emoji
-from octavo.tui.page.view import PageView
+from octavo.tui.reader.page_view import PageView
 
 
 def show_page(view: PageView, page: Page, key: str) -> None:

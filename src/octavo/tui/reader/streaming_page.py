@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from octavo.documents.blocks import Block, Document
-from octavo.tui.page.cutting import Cutting
-from octavo.tui.page.layout import Unit
-from octavo.tui.page.lines import Line
-from octavo.tui.page.opening import Here, Opening
-from octavo.tui.page.setting import trail
+from octavo.tui.reader.opening import Here, Opening
+from octavo.tui.render.layout import Unit
+from octavo.tui.render.layout_context import trail
+from octavo.tui.render.page_units import Cutting
+from octavo.tui.render.styled_lines import Line
 
 if TYPE_CHECKING:
     from octavo.documents.parse import Reading

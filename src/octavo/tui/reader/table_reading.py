@@ -10,13 +10,13 @@ from textual.message import Message
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block
-from octavo.tui.page.cursor_pane import Bring, Stop
-from octavo.tui.page.lines import Hot, Line
-from octavo.tui.page.marked import Marked
-from octavo.tui.page.painting import painted, restyled
-from octavo.tui.page.setting import trail
-from octavo.tui.page.slices import Cut, cut_of, whole_of
-from octavo.tui.page.sources import Sources
+from octavo.tui.reader.cursor_pane import Bring, Stop
+from octavo.tui.reader.thread_marks import Marked
+from octavo.tui.render.block_slices import Cut, cut_of, whole_of
+from octavo.tui.render.layout_context import trail
+from octavo.tui.render.painting import painted, restyled
+from octavo.tui.render.sources import Sources
+from octavo.tui.render.styled_lines import Hot, Line
 
 _HIGHEST = 4
 """Lines of a head that stay on show at most, and no more than a quarter of the rows."""

@@ -14,11 +14,11 @@ from textual.screen import Screen
 from textual.selection import Selection
 from textual.strip import Strip
 
-from octavo.tui.clipboard import MOST
-from octavo.tui.page.ahead import AheadPane
-from octavo.tui.page.galley import Galley
-from octavo.tui.page.lines import cells
-from octavo.tui.page.painting import restyled, words_between
+from octavo.tui.reader.prefetch import AheadPane
+from octavo.tui.render.painting import restyled, words_between
+from octavo.tui.render.styled_lines import cells
+from octavo.tui.render.virtual_lines import VirtualLines
+from octavo.tui.terminal.clipboard import MOST
 
 AT_ONCE = 0.015
 """Seconds in which what is selected is copied at once. What takes longer is gathered a slice at a time between keys."""
@@ -39,7 +39,7 @@ class CopiesLater(Screen[None]):
 class Gathering:
     """The words of what is selected, as far as they are gathered."""
 
-    def __init__(self, selection: Selection, galley: Galley[Any]) -> None:
+    def __init__(self, selection: Selection, galley: VirtualLines[Any]) -> None:
         self.selection, self.galley = selection, galley
         start, end = selection
         self._first, at = galley.at(start.y) if start is not None else (0, 0)

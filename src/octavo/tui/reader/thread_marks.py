@@ -9,13 +9,13 @@ from rich.style import Style
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block, Document
-from octavo.tui.page.apart import Apart, bar_apart, block_apart, blocks_of
-from octavo.tui.page.completing import Completing
-from octavo.tui.page.cursor_pane import Bring, Stop
-from octavo.tui.page.layout import stops
-from octavo.tui.page.lines import Line, cells
-from octavo.tui.page.page_parts import ThreadMarks, anchors_above
-from octavo.tui.page.painting import over
+from octavo.tui.reader.cursor_pane import Bring, Stop
+from octavo.tui.reader.late_sources import Completing
+from octavo.tui.render.layout import stops
+from octavo.tui.render.page_parts import ThreadMarks, anchors_above
+from octavo.tui.render.painting import over
+from octavo.tui.render.side_by_side_blocks import Apart, bar_apart, block_apart, blocks_of
+from octavo.tui.render.styled_lines import Line, cells
 
 if TYPE_CHECKING:
     from octavo.api.comments import Comment

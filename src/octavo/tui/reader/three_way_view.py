@@ -12,20 +12,20 @@ from textual.content import Content
 
 from octavo.documents.blocks import Block
 from octavo.documents.merging.resolution import Choice
-from octavo.tui.page.change_lines import guess
-from octavo.tui.page.conflict_lines import Decided, rule_with, set_around, set_conflict
-from octavo.tui.page.content_state import Stateful
-from octavo.tui.page.contested import Passage, Shown
-from octavo.tui.page.cursor_pane import Stop
-from octavo.tui.page.diff_units import DiffUnit
-from octavo.tui.page.faults import guarded, unset
-from octavo.tui.page.finding import Finder
-from octavo.tui.page.galley import Galley
-from octavo.tui.page.layout import set_block
-from octavo.tui.page.lines import Hot, Line, Piece
-from octavo.tui.page.reader import motions
-from octavo.tui.page.setting import Folds, Setting
-from octavo.tui.widgets.states import nothing
+from octavo.tui.reader.cursor_pane import Stop
+from octavo.tui.reader.pane_state import Stateful
+from octavo.tui.reader.reading_pane import motions
+from octavo.tui.render.conflict_lines import Decided, rule_with, set_around, set_conflict
+from octavo.tui.render.conflict_page import Passage, Shown
+from octavo.tui.render.diff_lines import guess
+from octavo.tui.render.diff_units import DiffUnit
+from octavo.tui.render.failed_block import guarded, unset
+from octavo.tui.render.layout import set_block
+from octavo.tui.render.layout_context import Folds, LayoutContext
+from octavo.tui.render.styled_lines import Hot, Line, Piece
+from octavo.tui.render.text_search import Finder
+from octavo.tui.render.virtual_lines import VirtualLines
+from octavo.tui.widgets.empty_states import nothing
 
 WIDEST = 160
 _FEW = 3
@@ -119,7 +119,7 @@ class ThreeWay(Stateful):
         self._blocks = {each.key: Block("conflict", key=each.key) for each in self.conflicts}
         if not same:
             self.cursor, self._is_unfolded = None, False
-            self.galley = Galley((), lambda unit: 0, lambda unit: [])
+            self.galley = VirtualLines((), lambda unit: 0, lambda unit: [])
             self.scroll_to(y=0, animate=False, immediate=True, force=True)
         self.reset()
         if not same:
@@ -157,11 +157,11 @@ class ThreeWay(Stateful):
 
     # Laying out
 
-    def make_galley(self, width: int) -> Galley[_Unit]:
+    def make_galley(self, width: int) -> VirtualLines[_Unit]:
         self.margin = 2
         inner = min(WIDEST, max(24, width - 4))
-        setting = Setting(self.look, self.folds, set_block, room=inner)
-        return Galley(self._units(), _guess, lambda unit: self._guarded(setting, unit, inner))
+        setting = LayoutContext(self.look, self.folds, set_block, room=inner)
+        return VirtualLines(self._units(), _guess, lambda unit: self._guarded(setting, unit, inner))
 
     def _units(self) -> list[_Unit]:
         units: list[_Unit] = []
@@ -197,11 +197,11 @@ class ThreeWay(Stateful):
                     units.append(_Unit("around", each.block, each))
         return units
 
-    def _guarded(self, setting: Setting, unit: _Unit, width: int) -> list[Line]:
+    def _guarded(self, setting: LayoutContext, unit: _Unit, width: int) -> list[Line]:
         block = unit.block or Block(unit.kind)
         return guarded(partial(self._set, setting, unit, width), partial(unset, block, self.written, self.look, width))
 
-    def _set(self, setting: Setting, unit: _Unit, width: int) -> list[Line]:
+    def _set(self, setting: LayoutContext, unit: _Unit, width: int) -> list[Line]:
         look = self.look
         if unit.kind in ("fold", "label"):
             right = [Piece("= show", look.muted)] if unit.kind == "fold" else []

@@ -9,11 +9,11 @@ from typing import Literal
 from textual.timer import Timer
 
 from octavo.documents.blocks import Block
-from octavo.tui.page.compared import Compared
-from octavo.tui.page.completing import Completing
-from octavo.tui.page.cursor_pane import Stop
-from octavo.tui.page.lines import Line
-from octavo.tui.page.side_by_side import bar_beside, block_beside, stops_beside
+from octavo.tui.reader.cursor_pane import Stop
+from octavo.tui.reader.late_sources import Completing
+from octavo.tui.render.comparison import Compared
+from octavo.tui.render.diff_sides import bar_beside, block_beside, stops_beside
+from octavo.tui.render.styled_lines import Line
 
 SPLIT_FROM = 140
 """How wide a terminal must be to have two sides beside one another."""

@@ -1,1 +1,1 @@
-"""Pages and their changes as lines: layout without widgets, and the two widgets that show it."""
+"""Blocks of a page, and changes of them, as lines: pure, without a widget."""

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Hashable
 from functools import partial
 from typing import Generic, TypeVar
 
-from octavo.tui.page.faults import guarded
+from octavo.tui.render.failed_block import guarded
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -18,7 +18,7 @@ AT_ONCE = 0.05
 """Seconds: what is found within them is shown together."""
 
 
-class Late(Generic[K, V]):
+class AsyncCache(Generic[K, V]):
     """Answers by what was asked. Setting a block asks (`get`); what it missed is wanted once it is on show (`want`),
     and found one after the other (`work`)."""
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from unicodedata import combining
 
 from octavo.documents.blocks import NOTHING, Block, Run
-from octavo.tui.page.placing import placed
+from octavo.tui.render.merged_cells import placed
 
 MOST = 6000
 """What is set at a time weighs about so much: a block that weighs twice as much is cut. A paragraph weighs what it has

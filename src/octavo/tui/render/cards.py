@@ -5,21 +5,21 @@ from __future__ import annotations
 from rich.style import Style
 
 from octavo.documents.blocks import Block, Column, words
-from octavo.tui.page.apart import Apart, Part
-from octavo.tui.page.inline import inline
-from octavo.tui.page.lines import Line, Piece, Spot, box, cells
-from octavo.tui.page.look import PLAIN, Look
-from octavo.tui.page.media import file_name
-from octavo.tui.page.setting import Setting
-from octavo.tui.page.slices import whole_of
-from octavo.tui.page.tables import cell_pieces, columns_of
-from octavo.tui.page.wrap import wrap, wrap_items
+from octavo.tui.render.block_slices import whole_of
+from octavo.tui.render.embeds import file_name
+from octavo.tui.render.inline import inline
+from octavo.tui.render.layout_context import LayoutContext
+from octavo.tui.render.side_by_side_blocks import Apart, Part
+from octavo.tui.render.styled_lines import Line, Piece, Spot, box, cells
+from octavo.tui.render.styles import PLAIN, Styles
+from octavo.tui.render.tables import cell_pieces, columns_of
+from octavo.tui.render.wrap import wrap, wrap_items
 
 _NARROWEST, _WIDEST = 24, 100
 """Cells of one card at least, and of a row of them at most."""
 
 
-def cards(setting: Setting, block: Block, width: int) -> list[Line]:
+def cards(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """Cards side by side, as many as have room."""
     look = setting.look
     room = max(width, min(setting.wide(width), _WIDEST))
@@ -46,7 +46,7 @@ def cards(setting: Setting, block: Block, width: int) -> list[Line]:
 
 
 def _body(
-    card: Block, columns: list[tuple[int, Column]], titled: bool, width: int, setting: Setting
+    card: Block, columns: list[tuple[int, Column]], titled: bool, width: int, setting: LayoutContext
 ) -> tuple[list[list[Piece]], range]:
     """The cells of a card one below the other, and which of the lines are its title: its first words. With `titled`
     columns, each cell stands below the title of its column. An icon that stands alone goes before the words below it."""
@@ -81,7 +81,7 @@ def _body(
     return lines, title
 
 
-def _framed(lines: list[list[Piece]], heading: range, card: Block, wide: int, height: int, look: Look) -> list[Line]:
+def _framed(lines: list[list[Piece]], heading: range, card: Block, wide: int, height: int, look: Styles) -> list[Line]:
     target, cover = card.attrs.get("target"), card.attrs.get("cover")
     spot = Spot("link", str(target)) if target else None
     title = [] if lines or spot else [Piece("empty", look.muted, None, True)]

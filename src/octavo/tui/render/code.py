@@ -7,20 +7,32 @@ from collections.abc import Sequence
 from rich.style import Style
 
 from octavo.documents.blocks import Block
-from octavo.tui.page.highlight import Tokens, code_of
-from octavo.tui.page.inline import raised
-from octavo.tui.page.lines import Line, Piece, Spot, box, cells, cut, indented, off_side, panned, steady, width_of
-from octavo.tui.page.look import PLAIN, Look
-from octavo.tui.page.setting import Setting
-from octavo.tui.page.slices import begins, cut_of, ends, whole_of
-from octavo.tui.page.wrap import headed, wrap
+from octavo.tui.render.block_slices import begins, cut_of, ends, whole_of
+from octavo.tui.render.highlight import Tokens, code_of
+from octavo.tui.render.inline import raised
+from octavo.tui.render.layout_context import LayoutContext
+from octavo.tui.render.styled_lines import (
+    Line,
+    Piece,
+    Spot,
+    box,
+    cells,
+    cut,
+    indented,
+    off_side,
+    panned,
+    steady,
+    width_of,
+)
+from octavo.tui.render.styles import PLAIN, Styles
+from octavo.tui.render.wrap import headed, wrap
 
 FOLDED_LINES = 10
 """How many lines of an expandable block of code show before it is opened."""
 WIDEST = 100
 
 
-def code(setting: Setting, block: Block, width: int) -> list[Line]:
+def code(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """A block of code."""
     look, attrs, cut_at = setting.look, block.attrs, cut_of(block)
     rows = steady(block.text).expandtabs(4).split("\n")
@@ -96,13 +108,13 @@ def _shape(block: Block) -> tuple[int, int]:
     return len(rows), max(map(len, rows))
 
 
-def _note(label: str, look: Look) -> Piece:
+def _note(label: str, look: Styles) -> Piece:
     """The mark of a note about a line of code."""
     mark = f" [{label}]" if look.ascii or not label.isdigit() else f" {raised(label)}"
     return Piece(mark, look.accent, Spot("note", label), True)
 
 
-def wrapped(pieces: list[Piece], width: int, look: Look) -> list[list[Piece]]:
+def wrapped(pieces: list[Piece], width: int, look: Styles) -> list[list[Piece]]:
     """A row of code in lines; those after the first stand a little farther in than the row does."""
     if width_of(pieces) <= width:
         return [pieces]
@@ -115,7 +127,7 @@ def wrapped(pieces: list[Piece], width: int, look: Look) -> list[list[Piece]]:
     return [[*cut(pieces, 0, indent), *first], *(sign + part for part in rest)]
 
 
-def tokens_of(setting: Setting, block: Block) -> Tokens | None:
+def tokens_of(setting: LayoutContext, block: Block) -> Tokens | None:
     """The lines of a block of code in tokens. None where there are no colours, or they are not known yet."""
     if setting.look.mono or setting.sources is None or setting.sources.tokens is None:
         return None
@@ -123,7 +135,7 @@ def tokens_of(setting: Setting, block: Block) -> Tokens | None:
     return setting.sources.tokens.get(code) if code is not None else None
 
 
-def _title(block: Block, look: Look) -> Sequence[Piece]:
+def _title(block: Block, look: Styles) -> Sequence[Piece]:
     title = str(block.attrs.get("title") or "")
     if not begins(block):
         return []
@@ -132,7 +144,7 @@ def _title(block: Block, look: Look) -> Sequence[Piece]:
     return [Piece(" ".join(title.split()), look.strong)] if title.strip() else []
 
 
-def _foot(fold: Spot | None, hidden: int, over: int, pan: int, look: Look, room: int) -> list[Piece]:
+def _foot(fold: Spot | None, hidden: int, over: int, pan: int, look: Styles, room: int) -> list[Piece]:
     glyphs = look.glyphs
     out = [Piece(off_side(pan, over - pan, glyphs), look.muted, None, True)] if over else []
     if fold is None:
@@ -143,18 +155,18 @@ def _foot(fold: Spot | None, hidden: int, over: int, pan: int, look: Look, room:
     return both if width_of(both) <= room else lines
 
 
-def _mark(line: Line, look: Look, width: int) -> None:
+def _mark(line: Line, look: Styles, width: int) -> None:
     style = Style(bold=True) if look.mono else look.cursor
     blank = width - width_of(line.pieces)
     pieces = [Piece(text, own + style, spot, furniture) for text, own, spot, furniture in line.pieces]
     line.pieces = [*pieces, Piece(" " * blank, style, None, True)] if blank > 0 else pieces
 
 
-def _coloured(tokens: list[tuple[str, str]], look: Look) -> list[Piece]:
+def _coloured(tokens: list[tuple[str, str]], look: Styles) -> list[Piece]:
     return [Piece(steady(text), coloured(kind, look)) for kind, text in tokens if text]
 
 
-def coloured(kind: str, look: Look) -> Style:
+def coloured(kind: str, look: Styles) -> Style:
     """How a token of a kind looks."""
     match kind:
         case "keyword":
@@ -185,7 +197,7 @@ def _without_tabs(tokens: Tokens) -> Tokens:
     return out
 
 
-def prompt(setting: Setting, block: Block, width: int) -> list[Line]:
+def prompt(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """A prompt to copy: what it is for, and its text as much as it says."""
     look, glyphs = setting.look, setting.look.glyphs
     what = steady(" ".join(str(block.attrs.get("description") or "Prompt").split()))

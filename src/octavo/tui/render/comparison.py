@@ -9,9 +9,9 @@ from octavo.documents.blocks import Block, Document
 from octavo.documents.changes import Changed, Diff, Moved
 from octavo.documents.diff import diff
 from octavo.documents.source_diff import Hunk, source_diff
-from octavo.tui.page.diff_units import kept_entries
-from octavo.tui.page.slices import is_long, kept_slices
-from octavo.tui.page.tables import telling
+from octavo.tui.render.block_slices import is_long, kept_slices
+from octavo.tui.render.diff_units import kept_entries
+from octavo.tui.render.tables import telling
 
 
 @dataclass(frozen=True)

@@ -11,17 +11,17 @@ from itertools import zip_longest
 from rich.style import Style
 
 from octavo.documents.merging.resolution import Choice
-from octavo.tui.page.change_lines import set_diff_unit
-from octavo.tui.page.changing import changes
-from octavo.tui.page.compared import Compared
-from octavo.tui.page.contested import FIELDS, Shown, whole
-from octavo.tui.page.diff_units import DiffUnit, Unfolding
-from octavo.tui.page.diff_units import cut as in_slices
-from octavo.tui.page.lines import Line, Piece, cut, fit, padded, width_of
-from octavo.tui.page.look import PLAIN, Look
-from octavo.tui.page.setting import Setting
-from octavo.tui.page.side_by_side import Room
-from octavo.tui.page.wrap import wrap
+from octavo.tui.render.comparison import Compared
+from octavo.tui.render.conflict_page import FIELDS, Shown, whole
+from octavo.tui.render.diff_lines import set_diff_unit
+from octavo.tui.render.diff_sequence import changes
+from octavo.tui.render.diff_sides import Room
+from octavo.tui.render.diff_units import DiffUnit, Unfolding
+from octavo.tui.render.diff_units import cut as in_slices
+from octavo.tui.render.layout_context import LayoutContext
+from octavo.tui.render.styled_lines import Line, Piece, cut, fit, padded, width_of
+from octavo.tui.render.styles import PLAIN, Styles
+from octavo.tui.render.wrap import wrap
 
 WIDE = 100
 """Cells of a pane in which the three stand beside one another."""
@@ -52,12 +52,12 @@ class Decided:
     sides: tuple[str, str]
 
 
-def set_around(setting: Setting, unit: DiffUnit, width: int) -> list[Line]:
+def set_around(setting: LayoutContext, unit: DiffUnit, width: int) -> list[Line]:
     """A part of the page that is decided."""
     return _cleared(set_diff_unit(setting, unit, Room.of(width + _NUMBER, split=False)))
 
 
-def rule_with(look: Look, left: list[Piece], right: list[Piece], width: int, style: Style | None = None) -> Line:
+def rule_with(look: Styles, left: list[Piece], right: list[Piece], width: int, style: Style | None = None) -> Line:
     """A line across with words in it."""
     glyphs, ink = look.glyphs, look.line if style is None else style
     tail = width_of(right) + 4 if right else 0
@@ -69,7 +69,9 @@ def rule_with(look: Look, left: list[Piece], right: list[Piece], width: int, sty
     return Line(pieces)
 
 
-def set_conflict(setting: Setting, shown: Shown, decided: Decided, place: tuple[int, int], width: int) -> list[Line]:
+def set_conflict(
+    setting: LayoutContext, shown: Shown, decided: Decided, place: tuple[int, int], width: int
+) -> list[Line]:
     """The lines of a conflict, which is the first of the two numbers of `place` of as many as the second."""
     look, choice = setting.look, decided.choice
     number, total = place
@@ -99,7 +101,7 @@ def set_conflict(setting: Setting, shown: Shown, decided: Decided, place: tuple[
     return lines
 
 
-def _sides(setting: Setting, shown: Shown, decided: Decided, width: int) -> list[Line]:
+def _sides(setting: LayoutContext, shown: Shown, decided: Decided, width: int) -> list[Line]:
     """The three sides under their names, beside one another where there is room."""
     look, taken = setting.look, decided.choice.side if decided.choice is not None else ""
     sides = [
@@ -133,7 +135,7 @@ def _missing(shown: Shown) -> str:
     return "not there" if shown.base is None or not shown.base.source.strip() else "nothing: deleted"
 
 
-def _side_head(look: Look, name: str, key: str, about: str, is_taken: bool, is_both: bool, width: int) -> Line:
+def _side_head(look: Styles, name: str, key: str, about: str, is_taken: bool, is_both: bool, width: int) -> Line:
     taken = Piece(f"{look.glyphs.yes} {name}", look.success + Style(bold=True))
     pieces = [taken if is_taken else Piece(name, look.strong)]
     if key:
@@ -144,7 +146,7 @@ def _side_head(look: Look, name: str, key: str, about: str, is_taken: bool, is_b
     return Line(fit(pieces, width, look.glyphs.more))
 
 
-def _side(setting: Setting, units: Sequence[DiffUnit], missing: str, width: int) -> list[Line]:
+def _side(setting: LayoutContext, units: Sequence[DiffUnit], missing: str, width: int) -> list[Line]:
     """What a side says, its words that are new marked."""
     room = Room.of(2 * (width + _NUMBER) + 3, split=True)
     out: list[Line] = []
@@ -167,7 +169,7 @@ def _side(setting: Setting, units: Sequence[DiffUnit], missing: str, width: int)
     return out or [Line(part) for part in wrap(said, width)]
 
 
-def _more(look: Look, width: int) -> list[Line]:
+def _more(look: Styles, width: int) -> list[Line]:
     """What is said where there is more of a side than is shown."""
     said = f"{look.glyphs.more} There is more of it: e shows all of it in your editor."
     return [Line([Piece(" " * _NUMBER, PLAIN, None, True), *part]) for part in wrap([Piece(said, look.muted)], width)]
@@ -178,13 +180,13 @@ def _against_base(piece: Piece) -> Piece:
     return piece._replace(text=_COUNTED.sub(r"\1 \2 as in the base", piece.text)) if piece.furniture else piece
 
 
-def _becomes_head(look: Look, decided: Decided, width: int) -> Line:
+def _becomes_head(look: Styles, decided: Decided, width: int) -> Line:
     style = look.muted if decided.choice is None else look.success
     about = f"  what is sent, marked against {decided.sides[0]}" if decided.choice is not None else ""
     return rule_with(look, [Piece("becomes", style), Piece(about, look.muted)], [], width)
 
 
-def _becomes(setting: Setting, shown: Shown, decided: Decided, width: int) -> list[Line]:
+def _becomes(setting: LayoutContext, shown: Shown, decided: Decided, width: int) -> list[Line]:
     """The words that will be sent, those marked that are not as in main. Without a choice, how to choose."""
     look, choice = setting.look, decided.choice
     if choice is None:
@@ -235,7 +237,7 @@ def _cleared(lines: Iterable[Line]) -> list[Line]:
     return [Line(cut(line.pieces, _NUMBER, width_of(line.pieces)) if line.pieces else []) for line in lines]
 
 
-def _set_back(line: Line, look: Look) -> Line:
+def _set_back(line: Line, look: Styles) -> Line:
     """A line of what is not taken: to be read still, and no more than that."""
     return Line(
         [

@@ -12,9 +12,9 @@ from octavo.documents.blocks import Document, words
 from octavo.documents.changes import Added, Changed, Moved
 from octavo.documents.merging.conflict import Conflict, Part
 from octavo.documents.merging.resolution import Choice, Side, chosen, names, places
-from octavo.tui.page.changing import changes
-from octavo.tui.page.compared import Compared, compare
-from octavo.tui.page.diff_units import DiffUnit, Unfolding
+from octavo.tui.render.comparison import Compared, compare
+from octavo.tui.render.diff_sequence import changes
+from octavo.tui.render.diff_units import DiffUnit, Unfolding
 
 FIELDS = "fields"
 """The kind of a conflict about what a page is called and the like."""

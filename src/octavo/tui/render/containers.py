@@ -8,15 +8,15 @@ from datetime import date
 from rich.style import Style
 
 from octavo.documents.blocks import Block
-from octavo.tui.page.apart import Apart, Part, moved, parts_of
-from octavo.tui.page.icons import icon
-from octavo.tui.page.inline import labelled, unbroken
-from octavo.tui.page.lines import Line, Piece, Spot, cells, fit, indented, on, padded, rule, steady, width_of
-from octavo.tui.page.look import PLAIN
-from octavo.tui.page.prose import runs_from_right
-from octavo.tui.page.setting import Setting
-from octavo.tui.page.slices import cut_of, whole_of
-from octavo.tui.page.wrap import wrap
+from octavo.tui.render.block_slices import cut_of, whole_of
+from octavo.tui.render.icons import icon
+from octavo.tui.render.inline import labelled, unbroken
+from octavo.tui.render.layout_context import LayoutContext
+from octavo.tui.render.prose import runs_from_right
+from octavo.tui.render.side_by_side_blocks import Apart, Part, moved, parts_of
+from octavo.tui.render.styled_lines import Line, Piece, Spot, cells, fit, indented, on, padded, rule, steady, width_of
+from octavo.tui.render.styles import PLAIN
+from octavo.tui.render.wrap import wrap
 
 NARROWEST_COLUMN, COLUMN_GAP = 30, 3
 _LEAST_COLUMN = 20
@@ -24,7 +24,7 @@ _LEAST_COLUMN = 20
 they stand below one another."""
 
 
-def hint(setting: Setting, block: Block, width: int) -> list[Line]:
+def hint(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """A hint: a bar in its colour, its sign and name or its own title, a ground of its own."""
     look = setting.look
     style, sign, name = look.hint(str(block.attrs.get("style") or "info"))
@@ -78,7 +78,7 @@ def _signed(head: list[Line], sign: Piece, width: int, from_right: bool) -> list
     return head
 
 
-def tabs(setting: Setting, block: Block, width: int) -> list[Line]:
+def tabs(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """The names of all tabs, and what is in the chosen one."""
     look, glyphs = setting.look, setting.look.glyphs
     if not block.children:
@@ -119,7 +119,7 @@ def tabs(setting: Setting, block: Block, width: int) -> list[Line]:
     return [*out, *body]
 
 
-def stepper(setting: Setting, block: Block, width: int) -> list[Line]:
+def stepper(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """Numbered steps on a rail."""
     look, glyphs = setting.look, setting.look.glyphs
     cut, count = cut_of(block), len(whole_of(block).children)
@@ -154,7 +154,7 @@ def stepper(setting: Setting, block: Block, width: int) -> list[Line]:
     return out
 
 
-def columns(setting: Setting, block: Block, width: int) -> list[Line]:
+def columns(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """Columns side by side where each has room, else one below the other."""
     count = len(block.children)
     if not count:
@@ -203,7 +203,7 @@ def _shared(shares: Sequence[float], free: int) -> list[int]:
     return widths
 
 
-def expandable(setting: Setting, block: Block, width: int) -> list[Line]:
+def expandable(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """A title; below it, when it is open, what it holds."""
     look, glyphs = setting.look, setting.look.glyphs
     is_open = setting.folds.is_open(block)
@@ -219,7 +219,7 @@ def expandable(setting: Setting, block: Block, width: int) -> list[Line]:
     return [*head, *body]
 
 
-def updates(setting: Setting, block: Block, width: int) -> list[Line]:
+def updates(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """What happened when, newest as the page has it."""
     out: list[Line] = []
     style = str(block.attrs.get("format") or "full")
@@ -235,7 +235,7 @@ def updates(setting: Setting, block: Block, width: int) -> list[Line]:
     return out
 
 
-def one_update(setting: Setting, update: Block, width: int, style: str) -> list[Line]:
+def one_update(setting: LayoutContext, update: Block, width: int, style: str) -> list[Line]:
     """The day and the tags of an update, and what it says."""
     look, glyphs = setting.look, setting.look.glyphs
     head = [Piece(_day(str(update.attrs.get("date") or ""), style), look.accent + Style(bold=True))]

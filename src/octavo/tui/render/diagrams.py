@@ -9,14 +9,14 @@ from collections.abc import Iterable
 
 from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Block
-from octavo.tui import children
-from octavo.tui.page import code
-from octavo.tui.page.found_late import Diagram, Drawn
-from octavo.tui.page.lines import Line, Piece, box, cells, cut, off_side
-from octavo.tui.page.look import PLAIN, Look
-from octavo.tui.page.setting import Setting
-from octavo.tui.page.slices import DRAWN, cut_of, whole_of
-from octavo.tui.page.wrap import headed, wrap
+from octavo.tui.render import code
+from octavo.tui.render.block_slices import DRAWN, cut_of, whole_of
+from octavo.tui.render.layout_context import LayoutContext
+from octavo.tui.render.source_values import Diagram, Drawn
+from octavo.tui.render.styled_lines import Line, Piece, box, cells, cut, off_side
+from octavo.tui.render.styles import PLAIN, Styles
+from octavo.tui.render.wrap import headed, wrap
+from octavo.tui.terminal import child_programs
 
 SECONDS, MEMORY, MOST = 3.0, 512 << 20, 1 << 20
 """What drawing may take: time, bytes of memory, bytes of drawings."""
@@ -39,7 +39,7 @@ _SIDEWAYS = re.compile(r"(?:graph|flowchart)\s+(?:LR|RL)\b")
 _STROKES = re.compile(r"([\u2190-\u21ff\u2500-\u25ff]+(?: *[\u2190-\u21ff\u2500-\u25ff]+)*)")
 
 
-def diagram(setting: Setting, block: Block, width: int) -> list[Line]:
+def diagram(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """A diagram in its box; its source while there is no drawing."""
     text = whole_of(block).text or str(dict(block.attrs.get("arguments") or {}).get("content") or "")
     title, source = read(text)
@@ -85,7 +85,7 @@ async def find(diagram: Diagram) -> Drawn:
     """The drawings of a diagram, or why there are none."""
     given = json.dumps({"source": diagram.source, "ascii": diagram.ascii}).encode()
     try:
-        told = await children.ask("draw_diagram", given, seconds=SECONDS, memory=MEMORY, most=MOST)
+        told = await child_programs.ask("draw_diagram", given, seconds=SECONDS, memory=MEMORY, most=MOST)
     except OSError as error:
         return Drawn(problem=f"the program that draws could not be started ({error.strerror}).")
     drawings = tuple(read_drawings(told.output))
@@ -112,13 +112,13 @@ def read_drawings(output: bytes) -> Iterable[tuple[str, ...]]:
             yield tuple(lines)
 
 
-def _found(setting: Setting, source: str) -> Drawn | None:
+def _found(setting: LayoutContext, source: str) -> Drawn | None:
     late = setting.sources.diagrams if setting.sources is not None else None
     return late.get(Diagram(source, setting.look.ascii)) if late is not None else None
 
 
 def _drawing(
-    setting: Setting, block: Block, drawings: tuple[tuple[str, ...], ...], title: str, width: int, sideways: bool
+    setting: LayoutContext, block: Block, drawings: tuple[tuple[str, ...], ...], title: str, width: int, sideways: bool
 ) -> list[Line]:
     look = setting.look
     sizes = [max(map(cells, lines)) for lines in drawings]
@@ -150,7 +150,7 @@ def _first(lines: tuple[str, ...], inner: int) -> int:
     return 0 if right <= inner else max(0, min(left, (left + right - inner) // 2))
 
 
-def _pieces(row: str, look: Look) -> list[Piece]:
+def _pieces(row: str, look: Styles) -> list[Piece]:
     """A line of a drawing: its strokes stand back behind its words."""
     if look.ascii:
         return [Piece(row, look.text)] if row else []

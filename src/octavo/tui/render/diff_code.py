@@ -8,19 +8,19 @@ from rich.style import Style
 
 from octavo.documents import changes as model
 from octavo.documents.blocks import Block
-from octavo.tui.page.change_words import behind, ground_of, gutter, in_place, settings, unseen
-from octavo.tui.page.code import coloured, tokens_of, wrapped
-from octavo.tui.page.diff_units import CONTEXT
-from octavo.tui.page.highlight import Tokens
-from octavo.tui.page.lines import Line, Piece, fit, steady
-from octavo.tui.page.look import PLAIN, Look
-from octavo.tui.page.setting import Setting
-from octavo.tui.page.side_by_side import Part, Room, exchanged
-from octavo.tui.page.wrap import wrap
+from octavo.tui.render.code import coloured, tokens_of, wrapped
+from octavo.tui.render.diff_sides import Part, Room, exchanged
+from octavo.tui.render.diff_units import CONTEXT
+from octavo.tui.render.diff_words import behind, ground_of, gutter, in_place, settings, unseen
+from octavo.tui.render.highlight import Tokens
+from octavo.tui.render.layout_context import LayoutContext
+from octavo.tui.render.styled_lines import Line, Piece, fit, steady
+from octavo.tui.render.styles import PLAIN, Styles
+from octavo.tui.render.wrap import wrap
 
 
 def changed_code(
-    setting: Setting, old: Block, new: Block, lines: Sequence[model.Line], room: Room, part: int = 0
+    setting: LayoutContext, old: Block, new: Block, lines: Sequence[model.Line], room: Room, part: int = 0
 ) -> list[Part]:
     """Lines of code that changed, with a few around them, or those of its slice `part`."""
     near = [False] * len(lines)
@@ -50,19 +50,19 @@ def _title(block: Block) -> str:
     return str(block.attrs.get("title") or block.attrs.get("language") or block.kind)
 
 
-def _said(words: str, block: Block | None, number: int | None, look: Look, room: Room) -> list[Line]:
+def _said(words: str, block: Block | None, number: int | None, look: Styles, room: Room) -> list[Line]:
     pieces = fit([Piece(words, look.muted, None, True)], room.words, look.glyphs.more)
     return gutter([Line(pieces, block)], " ", number, look, room.side)
 
 
-def changed_source(lines: Sequence[model.Line], look: Look, room: Room) -> list[Part]:
+def changed_source(lines: Sequence[model.Line], look: Styles, room: Room) -> list[Part]:
     """Lines of source, those that changed in both sides."""
     return exchanged((part for line in lines for part in _line(line, look, room, (None, None), ([], []))), room)
 
 
 def _line(
     line: model.Line,
-    look: Look,
+    look: Styles,
     room: Room,
     blocks: tuple[Block | None, Block | None],
     tokens: Sequence[Tokens],
@@ -99,7 +99,7 @@ def _as_shown(text: str) -> str:
     return steady(text.expandtabs(4)).rstrip()
 
 
-def _pieces(tokens: Sequence[tuple[str, str]], words: Sequence[tuple[Style, str]], look: Look) -> list[Piece]:
+def _pieces(tokens: Sequence[tuple[str, str]], words: Sequence[tuple[Style, str]], look: Styles) -> list[Piece]:
     """A line in the colours of its language, words that are new or gone marked over them, tabs as blanks."""
     marks = iter(words)
     mark, left = next(marks, (PLAIN, ""))

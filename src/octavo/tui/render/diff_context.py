@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from octavo.documents.blocks import Block, words
-from octavo.tui.page.diff_units import DiffUnit, Unfolding, cut
+from octavo.tui.render.diff_units import DiffUnit, Unfolding, cut
 
 _CLIP = 3
 """Lines of a block that stands around a change: one that has not one line more is shown whole."""

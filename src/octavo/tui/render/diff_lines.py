@@ -10,20 +10,20 @@ from operator import is_
 from octavo.documents import changes as model
 from octavo.documents.blocks import Block
 from octavo.documents.setting_diff import changed_settings
-from octavo.tui.page.change_code import changed_code, changed_source
-from octavo.tui.page.change_context import name_of
-from octavo.tui.page.change_tables import changed_table
-from octavo.tui.page.change_words import about, gutter, hanging, note, notes, settings, signs_of, words
-from octavo.tui.page.diff_units import DiffUnit
-from octavo.tui.page.faults import guarded, unset
-from octavo.tui.page.lines import Line, Piece, Spot, cells, fit, squeezed, width_of
-from octavo.tui.page.look import Look
-from octavo.tui.page.prose import mark_of
-from octavo.tui.page.setting import NARROWEST, Setting
-from octavo.tui.page.side_by_side import GUTTER, Part, Room, arranged, blank
-from octavo.tui.page.slices import Cut, whole_of
-from octavo.tui.page.threads import thread_lines
-from octavo.tui.page.wrap import wrap
+from octavo.tui.render.block_slices import Cut, whole_of
+from octavo.tui.render.diff_code import changed_code, changed_source
+from octavo.tui.render.diff_context import name_of
+from octavo.tui.render.diff_sides import GUTTER, Part, Room, arranged, blank
+from octavo.tui.render.diff_tables import changed_table
+from octavo.tui.render.diff_units import DiffUnit
+from octavo.tui.render.diff_words import about, gutter, hanging, note, notes, settings, signs_of, words
+from octavo.tui.render.failed_block import guarded, unset
+from octavo.tui.render.layout_context import NARROWEST, LayoutContext
+from octavo.tui.render.prose import mark_of
+from octavo.tui.render.styled_lines import Line, Piece, Spot, cells, fit, squeezed, width_of
+from octavo.tui.render.styles import Styles
+from octavo.tui.render.thread_lines import thread_lines
+from octavo.tui.render.wrap import wrap
 
 
 def guess(unit: DiffUnit) -> int:
@@ -46,14 +46,14 @@ def guess(unit: DiffUnit) -> int:
     return 2 * max(1, span) if unit.kind == "entry" else max(1, span) + 1
 
 
-def set_diff_unit(setting: Setting, unit: DiffUnit, room: Room) -> list[Line]:
+def set_diff_unit(setting: LayoutContext, unit: DiffUnit, room: Room) -> list[Line]:
     """The lines of a unit, the gutter included."""
     block = unit.block or Block(unit.kind)
     instead = partial(unset, block, setting.written, setting.look, max(room.width, NARROWEST))
     return guarded(lambda: _set(setting, unit, room), instead)
 
 
-def _set(setting: Setting, unit: DiffUnit, room: Room) -> list[Line]:
+def _set(setting: LayoutContext, unit: DiffUnit, room: Room) -> list[Line]:
     look, width = setting.look, room.width
     space = [] if unit.tight else [Line([]) if unit.kind in ("title", "fold", "label") else blank(room, look)]
     match unit.kind:
@@ -76,7 +76,7 @@ def _set(setting: Setting, unit: DiffUnit, room: Room) -> list[Line]:
     return [*space, *arranged(_same(setting, unit, room), room, look)]
 
 
-def _across(unit: DiffUnit, look: Look, width: int) -> Line:
+def _across(unit: DiffUnit, look: Styles, width: int) -> Line:
     glyphs = look.glyphs
     spot = Spot("fold", unit.block.key) if unit.block is not None and unit.kind == "fold" else None
     tail = f" = unfold {glyphs.across * 2}" if spot else ""
@@ -93,7 +93,7 @@ def _across(unit: DiffUnit, look: Look, width: int) -> Line:
     return Line(pieces, unit.block)
 
 
-def _path(place: Sequence[str], look: Look, room: int = 1 << 30) -> str:
+def _path(place: Sequence[str], look: Styles, room: int = 1 << 30) -> str:
     """Where something lies, in a line: when there is no room for all of it, what is nearest."""
     between = f" {look.glyphs.right} "
     path = between.join(signs_of(look, name) for name in place)
@@ -104,7 +104,9 @@ def _path(place: Sequence[str], look: Look, room: int = 1 << 30) -> str:
     return path
 
 
-def _sided(setting: Setting, unit: DiffUnit, block: Block, sign: str, room: Room, *, was: bool = False) -> list[Line]:
+def _sided(
+    setting: LayoutContext, unit: DiffUnit, block: Block, sign: str, room: Room, *, was: bool = False
+) -> list[Line]:
     """A block as a page shows it, behind a sign; `was`: on the page as it was. Of what came or went, nothing is folded."""
     path = unit.was_within if was else unit.within
     whole, lead = [_in_parent(block, path)], _lead(block, path, setting.look)
@@ -129,7 +131,7 @@ def _sided(setting: Setting, unit: DiffUnit, block: Block, sign: str, room: Room
     return gutter(hanging(lines, lead, setting.look), sign, block.lines[0] + 1, setting.look, room.side)
 
 
-def _lead(block: Block, path: Sequence[Block], look: Look) -> str:
+def _lead(block: Block, path: Sequence[Block], look: Styles) -> str:
     """What stands before a block that lies in items of lists: its bullet or number, if it is the first in its item."""
     lead = ""
     level = 0
@@ -163,7 +165,7 @@ def _opened(block: Block) -> list[Block]:
     return [block._replace(children=tuple(children))]
 
 
-def _same(setting: Setting, unit: DiffUnit, room: Room) -> list[Part]:
+def _same(setting: LayoutContext, unit: DiffUnit, room: Room) -> list[Part]:
     """A block that is the same on both sides."""
     if unit.block is None:
         return []
@@ -176,7 +178,7 @@ def _same(setting: Setting, unit: DiffUnit, room: Room) -> list[Part]:
     return [Part(sides[0], sides[1], is_same=True)]
 
 
-def _clipped(lines: list[Line], clip: int, look: Look, room: Room) -> list[Line]:
+def _clipped(lines: list[Line], clip: int, look: Styles, room: Room) -> list[Line]:
     """The first or the last of some lines, and a sign where the others are."""
     if not clip or len(lines) <= abs(clip) + 1:
         return lines
@@ -186,7 +188,7 @@ def _clipped(lines: list[Line], clip: int, look: Look, room: Room) -> list[Line]
     return [*lines[:clip], *sign] if clip > 0 else [*sign, *lines[clip:]]
 
 
-def _exchange(setting: Setting, unit: DiffUnit, room: Room) -> Part:
+def _exchange(setting: LayoutContext, unit: DiffUnit, room: Room) -> Part:
     """Blocks that went beside those that came, each side without gaps."""
 
     def side(blocks: Sequence[Block], sign: str) -> list[Line]:
@@ -210,7 +212,7 @@ def _in_parent(block: Block, path: Sequence[Block]) -> Block:
     return path[-1]._replace(children=(block,), attrs={**path[-1].attrs, "cut": place})
 
 
-def _entry(setting: Setting, unit: DiffUnit, entry: model.Entry, room: Room) -> list[Part]:
+def _entry(setting: LayoutContext, unit: DiffUnit, entry: model.Entry, room: Room) -> list[Part]:
     look = setting.look
     if unit.part > 1 and isinstance(entry, (model.Changed, model.Moved)):
         return _parts(setting, unit, entry.old, entry.new, entry.parts, room)
@@ -256,7 +258,7 @@ def _moved(way: str, blocks: Sequence[Block]) -> str:
     return f"{len(blocks)} blocks moved {way} lines {first}–{last}"
 
 
-def _frame(unit: DiffUnit, entry: model.Added | model.Removed, room: Room, look: Look) -> Part:
+def _frame(unit: DiffUnit, entry: model.Added | model.Removed, room: Room, look: Styles) -> Part:
     """What is said of a container that came or went around something: its name, and what is set about it."""
     block, is_new = entry.block, isinstance(entry, model.Added)
     name = name_of(block._replace(children=())) or block.kind  # a heading in it is shown below
@@ -270,7 +272,9 @@ def _frame(unit: DiffUnit, entry: model.Added | model.Removed, room: Room, look:
     return Part(new=shown) if is_new else Part(old=shown)
 
 
-def _parts(setting: Setting, unit: DiffUnit, old: Block, new: Block, parts: model.Parts, room: Room) -> list[Part]:
+def _parts(
+    setting: LayoutContext, unit: DiffUnit, old: Block, new: Block, parts: model.Parts, room: Room
+) -> list[Part]:
     match parts:
         case model.Words() if not parts.is_rewritten:
             leads = (_lead(old, unit.was_within, setting.look), _lead(new, unit.within, setting.look))

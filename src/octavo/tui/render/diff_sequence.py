@@ -10,11 +10,11 @@ from itertools import groupby
 from octavo.documents.blocks import Block, Document, words
 from octavo.documents.changes import Added, Changed, Diff, Entry, Inside, Moved, Removed, Restructured, Same, Size
 from octavo.documents.source_diff import Hunk
-from octavo.tui.page.change_context import PLAIN_FRAMES, Placed, Stretch, folded, name_of, naming
-from octavo.tui.page.compared import Compared
-from octavo.tui.page.diff_units import Changes, DiffUnit, Unfolding, cut, source_units
-from octavo.tui.page.slices import is_long
-from octavo.tui.page.threads import ThreadLine
+from octavo.tui.render.block_slices import is_long
+from octavo.tui.render.comparison import Compared
+from octavo.tui.render.diff_context import PLAIN_FRAMES, Placed, Stretch, folded, name_of, naming
+from octavo.tui.render.diff_units import Changes, DiffUnit, Unfolding, cut, source_units
+from octavo.tui.render.thread_lines import ThreadLine
 
 _MOST_EXCHANGED = 8
 _NEAR = 5

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from octavo.documents.blocks import Block
-from octavo.tui.page.layout import stops
-from octavo.tui.page.lines import Line, Piece, padded
-from octavo.tui.page.look import PLAIN, Look
+from octavo.tui.render.layout import stops
+from octavo.tui.render.styled_lines import Line, Piece, padded
+from octavo.tui.render.styles import PLAIN, Styles
 
 GUTTER, BETWEEN = 7, 3
 """Cells of the number and the sign before the words of a side, and between two sides: a rule with a blank on either
@@ -57,7 +57,7 @@ class Beside(Line):
     """The cell its right side begins at."""
 
 
-def arranged(parts: Iterable[Part], room: Room, look: Look) -> list[Line]:
+def arranged(parts: Iterable[Part], room: Room, look: Styles) -> list[Line]:
     """Parts of a change, below one another."""
     out: list[Line] = []
     for part in parts:
@@ -82,12 +82,12 @@ def exchanged(parts: Iterable[Part], room: Room) -> list[Part]:
     return out
 
 
-def blank(room: Room, look: Look) -> Line:
+def blank(room: Room, look: Styles) -> Line:
     """An empty line between two changes."""
     return _beside(Part([Line([])]), room, look)[0] if room.is_split else Line([])
 
 
-def _beside(part: Part, room: Room, look: Look) -> list[Line]:
+def _beside(part: Part, room: Room, look: Styles) -> list[Line]:
     rule = Piece(f" {look.glyphs.down} ", look.line, None, True)
     out: list[Line] = []
     for old, new in zip_longest(part.old, part.new):

@@ -10,13 +10,13 @@ from rich.style import Style
 from octavo.documents import changes as model
 from octavo.documents.blocks import Block, Column, Run
 from octavo.documents.setting_diff import changed_runs, shortened
-from octavo.tui.page.change_words import gutter, in_place, marked, notes, settings, unseen
-from octavo.tui.page.inline import inline_parts
-from octavo.tui.page.lines import Line, Piece, fit, off_side, panned
-from octavo.tui.page.look import Look
-from octavo.tui.page.setting import Setting
-from octavo.tui.page.side_by_side import Part, Room
-from octavo.tui.page.tables import Grid, cell_pieces, fitted, row_lines, telling
+from octavo.tui.render.diff_sides import Part, Room
+from octavo.tui.render.diff_words import gutter, in_place, marked, notes, settings, unseen
+from octavo.tui.render.inline import inline_parts
+from octavo.tui.render.layout_context import LayoutContext
+from octavo.tui.render.styled_lines import Line, Piece, fit, off_side, panned
+from octavo.tui.render.styles import Styles
+from octavo.tui.render.tables import Grid, cell_pieces, fitted, row_lines, telling
 
 _MOST_COLUMNS = 40
 _NO_COLUMN = Column()
@@ -38,7 +38,7 @@ class _Row:
 
 
 def changed_table(
-    setting: Setting, old: Block, new: Block, table: model.Table, room: Room, part: int = 0
+    setting: LayoutContext, old: Block, new: Block, table: model.Table, room: Room, part: int = 0
 ) -> list[Part]:
     """The rows of a table that changed, below its head, or of its slice `part`; rows between them are counted."""
     look, inner = setting.look, room.words
@@ -100,7 +100,7 @@ def changed_table(
 
 
 def _rows(
-    table: model.Table, pairs: Sequence[model.ColumnPair], look: Look
+    table: model.Table, pairs: Sequence[model.ColumnPair], look: Styles
 ) -> tuple[list[_Row | int], list[model.Setting]]:
     """The rows that changed, how many unchanged ones are between them, and which links in them lead elsewhere."""
     rows: list[_Row | int] = []
@@ -155,11 +155,11 @@ def _title_of(column: Column | None) -> tuple[Run, ...]:
     return column.title if column is not None else ()
 
 
-def _plain(runs: Iterable[Run], look: Look, base: Style | None = None) -> list[Piece]:
+def _plain(runs: Iterable[Run], look: Styles, base: Style | None = None) -> list[Piece]:
     return [piece for part in inline_parts(runs, look, base) for piece in part]
 
 
-def _row(row: Block, places: Sequence[int | None], pairs: Sequence[model.ColumnPair], look: Look) -> Cells:
+def _row(row: Block, places: Sequence[int | None], pairs: Sequence[model.ColumnPair], look: Styles) -> Cells:
     out = []
     for place, pair in zip(places, pairs, strict=True):
         cell = row.children[place] if place is not None and place < len(row.children) else None
@@ -167,7 +167,7 @@ def _row(row: Block, places: Sequence[int | None], pairs: Sequence[model.ColumnP
     return out
 
 
-def _cell(cell: model.Cell, pair: model.ColumnPair, op: str, look: Look) -> list[Piece]:
+def _cell(cell: model.Cell, pair: model.ColumnPair, op: str, look: Styles) -> list[Piece]:
     side, column = (cell.old, pair.old) if op == "delete" else (cell.new, pair.new)
     if side is None:
         return []

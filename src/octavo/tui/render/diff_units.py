@@ -9,8 +9,8 @@ from typing import NamedTuple, TypeVar
 
 from octavo.documents.blocks import Block, Run
 from octavo.documents.changes import Added, Changed, Entry, Line, Lines, Moved, Removed, Setting, Table, Word, Words
-from octavo.tui.page.slices import MOST, is_long, kept_slices, slices, texts, weight
-from octavo.tui.page.threads import ThreadLine
+from octavo.tui.render.block_slices import MOST, is_long, kept_slices, slices, texts, weight
+from octavo.tui.render.thread_lines import ThreadLine
 
 T = TypeVar("T")
 _ROWS, _LINE = 60, 90

@@ -9,11 +9,11 @@ from rich.style import Style
 from octavo.documents import changes as model
 from octavo.documents.blocks import Block, Run
 from octavo.documents.setting_diff import changed_runs, in_words
-from octavo.tui.page.inline import inline_parts
-from octavo.tui.page.lines import Line, Piece, cells, indented, on, padded
-from octavo.tui.page.look import PLAIN, Look
-from octavo.tui.page.side_by_side import GUTTER, Part, Room
-from octavo.tui.page.wrap import wrap
+from octavo.tui.render.diff_sides import GUTTER, Part, Room
+from octavo.tui.render.inline import inline_parts
+from octavo.tui.render.styled_lines import Line, Piece, cells, indented, on, padded
+from octavo.tui.render.styles import PLAIN, Styles
+from octavo.tui.render.wrap import wrap
 
 _IN_ASCII = str.maketrans({"→": "->", "–": "-", "·": "-", "…": "~", "“": '"', "”": '"', "×": "x"})
 _LONGEST_VALUE, _PART, _BEFORE = 200, 40, 10
@@ -28,12 +28,12 @@ _NAMES = {
 """Attributes that readers call otherwise."""
 
 
-def gutter(lines: Iterable[Line], sign: str, number: int | None, look: Look, width: int) -> list[Line]:
+def gutter(lines: Iterable[Line], sign: str, number: int | None, look: Styles, width: int) -> list[Line]:
     """Lines behind a number and a sign, on the ground of the sign, which is as wide as the side."""
     return behind(lines, sign, number, look, width, ground_of(sign, look))
 
 
-def behind(lines: Iterable[Line], sign: str, number: int | None, look: Look, width: int, ground: Style) -> list[Line]:
+def behind(lines: Iterable[Line], sign: str, number: int | None, look: Styles, width: int, ground: Style) -> list[Line]:
     """Lines behind a number and a sign, on a ground as wide as the side. Signs are + and -, ~ for what is changed in
     place, > for what moved, and a blank. The ground wins over those of boxes and of every other row of a table."""
     shown = {"-": look.glyphs.minus, " ": look.glyphs.down, ">": look.glyphs.into}.get(sign, sign)
@@ -53,16 +53,16 @@ def behind(lines: Iterable[Line], sign: str, number: int | None, look: Look, wid
     return out
 
 
-def _is_box(piece: Piece, look: Look) -> bool:
+def _is_box(piece: Piece, look: Styles) -> bool:
     return piece.style.bgcolor is not None and piece.style.bgcolor == look.surface.bgcolor
 
 
-def ground_of(sign: str, look: Look) -> Style:
+def ground_of(sign: str, look: Styles) -> Style:
     """The ground of what stands behind a sign."""
     return {"+": look.add_line, "-": look.remove_line}.get(sign, PLAIN)
 
 
-def note(text: str, look: Look, width: int, sign: str = "~") -> list[Line]:
+def note(text: str, look: Styles, width: int, sign: str = "~") -> list[Line]:
     """A sentence about a change."""
     lines = [
         Line(part) for part in wrap([Piece(signs_of(look, text), look.muted + Style(italic=True))], width - GUTTER - 1)
@@ -70,14 +70,14 @@ def note(text: str, look: Look, width: int, sign: str = "~") -> list[Line]:
     return gutter(lines, sign, None, look, width)
 
 
-def signs_of(look: Look, text: str) -> str:
+def signs_of(look: Styles, text: str) -> str:
     """What is said about a change, in the signs that may be drawn."""
     return text.translate(_IN_ASCII) if look.ascii else text
 
 
 def notes(
     texts: Iterable[str],
-    look: Look,
+    look: Styles,
     room: Room,
     block: Block | None = None,
     sign: str = "~",
@@ -91,7 +91,7 @@ def notes(
     return [Part(old=lines) if was else Part(new=lines)]
 
 
-def settings(changed: Iterable[model.Setting], kind: str, look: Look, room: Room, block: Block | None) -> list[Part]:
+def settings(changed: Iterable[model.Setting], kind: str, look: Styles, room: Room, block: Block | None) -> list[Part]:
     """What became of attributes: in a line each, those of code in as few as they fit, or when that is too short, as it was and
     as it is."""
     out: list[Part] = []
@@ -144,7 +144,7 @@ def about(lines: list[Line], block: Block | None) -> list[Line]:
 
 
 def words(
-    look: Look, old: Block, new: Block, parts: model.Words, room: Room, leads: tuple[str, str] = ("", "")
+    look: Styles, old: Block, new: Block, parts: model.Words, room: Room, leads: tuple[str, str] = ("", "")
 ) -> list[Part]:
     """The old text and the new one, or where they look the same only that, and what else differs. `leads` stand before
     their first lines."""
@@ -184,13 +184,13 @@ def unseen(words: Iterable[model.Word]) -> model.Setting:
     return model.Setting("what does not show", *(in_words(text) if not text.strip() else text for text in (gone, come)))
 
 
-def in_place(look: Look) -> dict[str, Style]:
+def in_place(look: Styles) -> dict[str, Style]:
     """The marks of words that stayed, and look otherwise or lead elsewhere now."""
     style = Style(reverse=True) if look.mono else look.cursor
     return {"format": style, "link": style}
 
 
-def hanging(lines: list[Line], lead: str, look: Look) -> list[Line]:
+def hanging(lines: list[Line], lead: str, look: Styles) -> list[Line]:
     """`lines` behind what stands before the first of them."""
     if not lead:
         return lines
@@ -198,7 +198,7 @@ def hanging(lines: list[Line], lead: str, look: Look) -> list[Line]:
 
 
 def marked(
-    words: Sequence[model.Word], runs: Sequence[Run], look: Look, base: Style | None, styles: dict[str, Style]
+    words: Sequence[model.Word], runs: Sequence[Run], look: Styles, base: Style | None, styles: dict[str, Style]
 ) -> list[Piece]:
     """Runs in the style their words' fate asks for."""
     out: list[Piece] = []

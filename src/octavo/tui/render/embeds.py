@@ -9,13 +9,13 @@ from rich.style import Style
 
 from octavo.api.safety import line as safe_line
 from octavo.documents.blocks import Block
-from octavo.tui.ages import in_a_line
-from octavo.tui.page.addresses import Leads, leads
-from octavo.tui.page.lines import Line, Piece, Spot, box, cells, indented, on, padded, steady, width_of
-from octavo.tui.page.look import PLAIN, Look
-from octavo.tui.page.setting import Setting
-from octavo.tui.page.slices import begins, ends
-from octavo.tui.page.wrap import headed, wrap
+from octavo.tui.render.block_slices import begins, ends
+from octavo.tui.render.layout_context import LayoutContext
+from octavo.tui.render.link_addresses import Leads, leads
+from octavo.tui.render.styled_lines import Line, Piece, Spot, box, cells, indented, on, padded, steady, width_of
+from octavo.tui.render.styles import PLAIN, Styles
+from octavo.tui.render.wrap import headed, wrap
+from octavo.tui.widgets.wording import in_a_line
 
 
 def file_name(address: str) -> str:
@@ -42,7 +42,7 @@ def _rest_of(address: str) -> str:
     return "" if rest == "/" else rest
 
 
-def bar(setting: Setting, left: Sequence[Piece], right: Sequence[Piece], width: int) -> list[Line]:
+def bar(setting: LayoutContext, left: Sequence[Piece], right: Sequence[Piece], width: int) -> list[Line]:
     """What it is, behind its sign, and at the right where from, on a ground of its own. What has no room goes on below."""
     look, room = setting.look, width - 2
     left, right = ([piece._replace(text=steady(piece.text)) for piece in side] for side in (left, right))
@@ -58,14 +58,14 @@ def bar(setting: Setting, left: Sequence[Piece], right: Sequence[Piece], width: 
     return [Line(padded(on(look.surface, edge + row), width, look.surface)) for row in rows]
 
 
-def captioned(setting: Setting, block: Block, lines: list[Line], width: int) -> list[Line]:
+def captioned(setting: LayoutContext, block: Block, lines: list[Line], width: int) -> list[Line]:
     """Lines, and below them the caption of their block."""
     style = setting.look.muted + Style(italic=True)
     caption = wrap(setting.inline(block.runs, style), width - 3) if block.runs else []
     return [*lines, *(Line([Piece("   ", PLAIN, None, True), *pieces]) for pieces in caption if pieces)]
 
 
-def file(setting: Setting, block: Block, width: int) -> list[Line]:
+def file(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """A file to download: its name, kind and size."""
     look, src = setting.look, str(block.attrs.get("src") or "")
     named = setting.targets.named(src) if setting.targets is not None else None
@@ -80,7 +80,7 @@ def file(setting: Setting, block: Block, width: int) -> list[Line]:
     return captioned(setting, block, bar(setting, left, right, width), width)
 
 
-def _gone(setting: Setting, words: str, trouble: str, width: int) -> list[Line]:
+def _gone(setting: LayoutContext, words: str, trouble: str, width: int) -> list[Line]:
     """What stands in the place of something that leads nowhere, and why."""
     look, why = setting.look, in_a_line(trouble)
     left = [Piece(f"{look.glyphs.no} ", look.error, None, True), Piece(words, look.error)]
@@ -89,7 +89,7 @@ def _gone(setting: Setting, words: str, trouble: str, width: int) -> list[Line]:
     return bar(setting, left, [Piece(why, look.muted, None, True)], width)
 
 
-def embed(setting: Setting, block: Block, width: int) -> list[Line]:
+def embed(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """Something that another site shows: its host and address, without the host and at last without what is asked of it
     where there is no room for all of it. Of the platform's own pages: their titles."""
     look, url = setting.look, str(block.attrs.get("url") or "")
@@ -114,7 +114,7 @@ def embed(setting: Setting, block: Block, width: int) -> list[Line]:
     return captioned(setting, block, bar(setting, left, right, width), width)
 
 
-def content_ref(setting: Setting, block: Block, width: int) -> list[Line]:
+def content_ref(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """A link on a line of its own: the title of what it leads to, with its path or space."""
     look, glyphs, url = setting.look, setting.look.glyphs, str(block.attrs.get("url") or "")
     words = ref_words(block)
@@ -146,7 +146,7 @@ def ref_words(block: Block) -> str:
     return words or file_name(str(block.attrs.get("url") or ""))
 
 
-def include(setting: Setting, block: Block, width: int) -> list[Line]:
+def include(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """Words that several pages share, below the file they are kept in; or where they stand when the server did not put
     them in."""
     look, target = setting.look, str(block.attrs.get("target") or "")
@@ -164,7 +164,7 @@ def include(setting: Setting, block: Block, width: int) -> list[Line]:
     return indented([*head, *body] if begins(block) else body, rail, rail)
 
 
-def integration(setting: Setting, block: Block, width: int) -> list[Line]:
+def integration(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """A block that an integration draws: its name, and what was given to it."""
     look, name = setting.look, str(block.attrs.get("name") or "integration")
     if not begins(block) and not block.text:
@@ -186,7 +186,7 @@ def integration(setting: Setting, block: Block, width: int) -> list[Line]:
     return out + setting.flow(block.children, width)
 
 
-def unknown(setting: Setting, block: Block, width: int) -> list[Line]:
+def unknown(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """A block nobody knows: its name, what it was given, and all it holds."""
     look = setting.look
     name = str(block.attrs.get("name") or block.kind)
@@ -206,7 +206,7 @@ def unknown(setting: Setting, block: Block, width: int) -> list[Line]:
     )
 
 
-def _arguments(arguments: dict[str, object], look: Look, width: int) -> list[Line]:
+def _arguments(arguments: dict[str, object], look: Styles, width: int) -> list[Line]:
     out = []
     for key, value in arguments.items():
         if key in ("url", "src", "href", "content"):

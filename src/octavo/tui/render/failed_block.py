@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from octavo.documents.blocks import Block
-from octavo.tui.page.lines import Line, Piece, box, steady
-from octavo.tui.page.look import Look
-from octavo.tui.page.slices import whole_of
-from octavo.tui.page.wrap import wrap
+from octavo.tui.render.block_slices import whole_of
+from octavo.tui.render.styled_lines import Line, Piece, box, steady
+from octavo.tui.render.styles import Styles
+from octavo.tui.render.wrap import wrap
 
 T = TypeVar("T")
 _MOST = 60
@@ -42,7 +42,7 @@ def written_in(source: str, block: Block) -> str:
     return written(source, block) if source else ""
 
 
-def unset(block: Block, written: Callable[[Block], str], look: Look, width: int) -> list[Line]:
+def unset(block: Block, written: Callable[[Block], str], look: Styles, width: int) -> list[Line]:
     """The box: what kind of block it is, and how it is written, or else the words in it. Of a slice of one the same."""
     text = guarded(lambda: written(block) or block.plain(), lambda: "")[:_LONGEST]
     rows = steady(text).expandtabs(4).split("\n")

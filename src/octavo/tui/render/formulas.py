@@ -10,10 +10,10 @@ from unicodedata import normalize
 
 from pylatexenc.latex2text import fmt_math_text_style
 
-from octavo.tui.page import boxes
-from octavo.tui.page.boxes import NOTHING, Box, beside
-from octavo.tui.page.latex import LONGEST, Command, Environment, Group, Part, Parts, read, sign_of
-from octavo.tui.page.scripts import SUBSCRIPTS, SUPERSCRIPTS, scripted
+from octavo.tui.render import formula_boxes
+from octavo.tui.render.formula_boxes import NOTHING, Box, beside
+from octavo.tui.render.latex import LONGEST, Command, Environment, Group, Part, Parts, read, sign_of
+from octavo.tui.render.superscripts import SUBSCRIPTS, SUPERSCRIPTS, scripted
 
 _FRACTIONS = frozenset({"frac", "dfrac", "tfrac", "cfrac"})
 _BINOMIALS = frozenset({"binom", "dbinom", "tbinom"})
@@ -139,7 +139,7 @@ class _Setter:
         if not self._stacked:
             text = "; ".join((" " if apart else "").join(box.text for box in row).strip() for row in cells)
             return Box((f"{left}{text}{right}",))
-        return boxes.fenced(left, boxes.aligned(cells, "  " if apart else "", pairs=not apart), right)
+        return formula_boxes.fenced(left, formula_boxes.aligned(cells, "  " if apart else "", pairs=not apart), right)
 
     def row(self, items: _Parts, until: str = "", *, below: bool = False) -> Box:
         """What comes, one after the other, up to the command `until`. `below`: the group is divided, and this is what
@@ -201,7 +201,7 @@ class _Setter:
                 degree = self._group(given[0]).text.translate(SUPERSCRIPTS) if len(given) > 1 else ""
                 is_short = not inside.is_tall and _held(inside.text) == inside.text
                 if self._stacked and not is_short:
-                    return boxes.root(degree, inside)
+                    return formula_boxes.root(degree, inside)
                 return Box((f"{degree}√{_held(inside.text)}",))
             case "mathbb":
                 return Box((fmt_math_text_style(inside.text, "doublestruck"),))
@@ -210,7 +210,11 @@ class _Setter:
             case "overset" | "stackrel" | "underset":
                 small = self._group(given[0])
                 if self._stacked:
-                    return boxes.stack([inside, small], 0) if name == "underset" else boxes.stack([small, inside], 1)
+                    return (
+                        formula_boxes.stack([inside, small], 0)
+                        if name == "underset"
+                        else formula_boxes.stack([small, inside], 1)
+                    )
                 return Box((f"{inside.text}{'_' if name == 'underset' else '^'}({small.text})",))
             case "xrightarrow":
                 return Box((f" ─{inside.text}→ ",))
@@ -222,10 +226,12 @@ class _Setter:
                 return inside
         if name in _ACCENTS:
             if self._stacked and name == "overline" and inside.width > 1:
-                return boxes.overlined(inside)
+                return formula_boxes.overlined(inside)
             one = not inside.is_tall and len(inside.text) == 1
             return (
-                Box((normalize("NFC", inside.text + _ACCENTS[name]),)) if one else boxes.fenced(f"{name}(", inside, ")")
+                Box((normalize("NFC", inside.text + _ACCENTS[name]),))
+                if one
+                else formula_boxes.fenced(f"{name}(", inside, ")")
             )
         return inside
 
@@ -242,7 +248,7 @@ class _Setter:
         """A sign or a word with its limits, below and above where it is stacked."""
         if "brace" in name:
             core = self._group(given[-1]) if given else NOTHING
-            core = boxes.braced(core, over=name == "overbrace") if self._stacked and core.width else core
+            core = formula_boxes.braced(core, over=name == "overbrace") if self._stacked and core.width else core
         elif name == "operatorname*":
             core = Box((_words(given[-1]) if given else "",))
         else:
@@ -254,7 +260,7 @@ class _Setter:
             if not self._stacked or aside:
                 return self._raised(core, under, over)
             parts = [each for each in (over, core, under) if each is not None]
-            return beside([boxes.stack(parts, 0 if over is None else 1), Box((" ",))])
+            return beside([formula_boxes.stack(parts, 0 if over is None else 1), Box((" ",))])
         return core if "brace" in name else beside([core, Box((" ",))])
 
     def _fenced(self, items: _Parts) -> Box:
@@ -263,7 +269,7 @@ class _Setter:
         inside = self.row(items, until="right")
         if items:
             items.take()
-        return boxes.fenced(left, inside, self._delimiter(items))
+        return formula_boxes.fenced(left, inside, self._delimiter(items))
 
     def _delimiter(self, items: _Parts) -> str:
         items.skip()
@@ -288,7 +294,7 @@ class _Setter:
 
     def _raised(self, base: Box, under: Box | None, over: Box | None) -> Box:
         if self._stacked:
-            return boxes.raised(base, under, over)
+            return formula_boxes.raised(base, under, over)
         text = base.text.rstrip() if base.text.strip() else base.text
         for sign, script, table in (("_", under, SUBSCRIPTS), ("^", over, SUPERSCRIPTS)):
             if script is not None:
@@ -300,8 +306,8 @@ class _Setter:
     def _divided(self, over: Box, under: Box, name: str, items: _Parts | None = None) -> Box:
         over, under = over.strip(), under.strip()
         if self._stacked:
-            parts = boxes.divided(over, under, line=name in ("frac", "over"))
-            return boxes.fenced("(", parts, ")") if name == "choose" else parts
+            parts = formula_boxes.divided(over, under, line=name in ("frac", "over"))
+            return formula_boxes.fenced("(", parts, ")") if name == "choose" else parts
         if name == "choose":
             return Box((f"C({over.text}, {under.text})",))
         following = items.next if items is not None else ""

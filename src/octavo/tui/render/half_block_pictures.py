@@ -11,8 +11,8 @@ from rich.color import Color
 from rich.style import Style
 
 from octavo.documents.blocks import Block, Run, words
-from octavo.tui.page.lines import Piece
-from octavo.tui.small_pictures import Small
+from octavo.tui.render.styled_lines import Piece
+from octavo.tui.terminal.scaled_picture import Small
 
 if TYPE_CHECKING:
     from octavo.api.places import ContentRef

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from octavo.documents.emoji import character
-from octavo.tui.ascii import TWINS
+from octavo.tui.terminal.ascii_twins import TWINS
 
 _BY_SIGN = {
     "✓": "check square-check list-check clipboard-check clipboard-list-check ballot-check badge-check thumbs-up check-double tasks vote-yea",

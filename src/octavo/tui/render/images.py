@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from rich.style import Style
 
 from octavo.documents.blocks import Block, Run, words
-from octavo.tui.ages import in_a_line
-from octavo.tui.page.addresses import Leads, leads
-from octavo.tui.page.lines import Line, Piece, Spot, box, cells, padded, steady, width_of
-from octavo.tui.page.look import PLAIN
-from octavo.tui.page.media import file_name, host_of
-from octavo.tui.page.setting import Setting
-from octavo.tui.page.slices import begins, whole_of
-from octavo.tui.page.wrap import wrap
+from octavo.tui.render.block_slices import begins, whole_of
+from octavo.tui.render.embeds import file_name, host_of
+from octavo.tui.render.layout_context import LayoutContext
+from octavo.tui.render.link_addresses import Leads, leads
+from octavo.tui.render.styled_lines import Line, Piece, Spot, box, cells, padded, steady, width_of
+from octavo.tui.render.styles import PLAIN
+from octavo.tui.render.wrap import wrap
+from octavo.tui.widgets.wording import in_a_line
 
 WIDEST, NARROWEST, BESIDE = 64, 24, 28
 """Cells of a frame: at most, at least where its page says how wide it is, and at least where it has others beside it."""
@@ -30,7 +30,7 @@ _ONLY_WORDS = re.compile(r"[\W_]+")
 _LENGTH = re.compile(r"\s*(\d{1,5})(?:\.\d*)?\s*(px|%)?\s*")
 
 
-def figure(setting: Setting, block: Block, width: int) -> list[Line]:
+def figure(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """Images in their frames."""
     pictures = [child for child in block.children if child.kind == "image"]
     beside = min(len(whole_of(block).children), 3, (width + GAP) // (BESIDE + GAP))
@@ -52,7 +52,7 @@ def figure(setting: Setting, block: Block, width: int) -> list[Line]:
     return out
 
 
-def image(setting: Setting, block: Block, width: int) -> list[Line]:
+def image(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """The frame of an image: its alternative text, its name and what is known of its file, its caption."""
     hint = _LENGTH.fullmatch(str(block.attrs.get("width") or ""))
     wide = min(width, WIDEST)
@@ -62,7 +62,7 @@ def image(setting: Setting, block: Block, width: int) -> list[Line]:
     return _framed(setting, block, wide)
 
 
-def _framed(setting: Setting, block: Block, wide: int, least: int = 0) -> list[Line]:
+def _framed(setting: LayoutContext, block: Block, wide: int, least: int = 0) -> list[Line]:
     """A frame of `wide` cells with at least so many lines in it, and the caption below."""
     look, glyphs = setting.look, setting.look.glyphs
     src = str(block.attrs.get("src") or "")
@@ -78,7 +78,7 @@ def _framed(setting: Setting, block: Block, wide: int, least: int = 0) -> list[L
     return out + [Line([Piece("  ", PLAIN, None, True), *line]) for line in caption if line]
 
 
-def _caption(setting: Setting, block: Block) -> list[Piece]:
+def _caption(setting: LayoutContext, block: Block) -> list[Piece]:
     return setting.inline(block.runs, setting.look.muted + Style(italic=True))
 
 
@@ -101,7 +101,7 @@ def _name(src: str, wide: int) -> str:
     return name if cells(name) <= wide - 8 else ""
 
 
-def _inside(setting: Setting, block: Block, wide: int, spot: Spot | None) -> list[Line]:
+def _inside(setting: LayoutContext, block: Block, wide: int, spot: Spot | None) -> list[Line]:
     """What stands in a frame: the image where it is wanted small, its alternative text or caption, why it is not there. That
     both are missing is said quietly, or the name that has no room in the border: on many pages all are. And an image that is
     a link says where to in words."""
@@ -123,7 +123,7 @@ def _inside(setting: Setting, block: Block, wide: int, spot: Spot | None) -> lis
     return _small(setting, src, wide - 4) + [Line(pieces) for pieces in rows]
 
 
-def _known(setting: Setting, src: str) -> tuple[str, str]:
+def _known(setting: LayoutContext, src: str) -> tuple[str, str]:
     """Why an image is not there, if that is so, and what is known of its file: where it is from, its kind and size."""
     where = leads(src)
     if where is Leads.OUTSIDE:
@@ -134,13 +134,13 @@ def _known(setting: Setting, src: str) -> tuple[str, str]:
     return ("what it leads to was deleted" if where is Leads.BROKEN and src else ""), ""
 
 
-def _small(setting: Setting, src: str, columns: int) -> list[Line]:
+def _small(setting: LayoutContext, src: str, columns: int) -> list[Line]:
     """The image itself, small, where that is wanted and it is here."""
     late = setting.sources.thumbnails if setting.sources is not None else None
     targets = setting.targets
     if late is None or targets is None or setting.look.mono or setting.look.ascii or leads(src) is Leads.BROKEN:
         return []
-    from octavo.tui.page.pictures import Thumb, half_blocks  # only where somebody wants them
+    from octavo.tui.render.half_block_pictures import Thumb, half_blocks  # only where somebody wants them
 
     small = late.get(Thumb(targets.ground.at, targets.target(src), columns, TALLEST))
     if small is None or not small.pixels:

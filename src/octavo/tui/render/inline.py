@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from rich.style import Style
 
 from octavo.documents.blocks import Run
-from octavo.tui.page.addresses import Leads, leads
-from octavo.tui.page.icons import icon, in_words
-from octavo.tui.page.lines import Piece, Spot, steady
-from octavo.tui.page.look import Look
+from octavo.tui.render.icons import icon, in_words
+from octavo.tui.render.link_addresses import Leads, leads
+from octavo.tui.render.styled_lines import Piece, Spot, steady
+from octavo.tui.render.styles import Styles
 
 if TYPE_CHECKING:
-    from octavo.tui.page.targets import Targets
+    from octavo.tui.render.link_targets import Targets
 
 _SMALL = 3
 """More letters than these are not set above or below the line."""
@@ -28,7 +28,7 @@ _MARKS = {
 }
 
 
-def icon_beside(name: str, said: str, look: Look) -> str:
+def icon_beside(name: str, said: str, look: Styles) -> str:
     """The sign for an icon, or its name in words and brackets; nothing where those words are `said` beside it."""
     if sign := icon(name, ascii=look.ascii):
         return sign
@@ -38,20 +38,20 @@ def icon_beside(name: str, said: str, look: Look) -> str:
     return "" if words.replace(" ", "") in _SPACE.sub("", said.lower()) else unbroken(f"[{words}]", look)
 
 
-def labelled(name: object, label: str, look: Look) -> str:
+def labelled(name: object, label: str, look: Styles) -> str:
     """A label behind the icon called `name`, if it has one."""
     sign = icon_beside(str(name), label, look) if name else ""
     return f"{sign} {steady(label)}" if sign else steady(label)
 
 
-def inline(runs: Iterable[Run], look: Look, base: Style | None = None, targets: Targets | None = None) -> list[Piece]:
+def inline(runs: Iterable[Run], look: Styles, base: Style | None = None, targets: Targets | None = None) -> list[Piece]:
     """The pieces of `runs`, on text of style `base`. A break is a line feed in a piece. `targets` says what links lead
     to and what that is called."""
     return [piece for part in inline_parts(runs, look, base, targets) for piece in part]
 
 
 def inline_parts(
-    runs: Iterable[Run], look: Look, base: Style | None = None, targets: Targets | None = None
+    runs: Iterable[Run], look: Styles, base: Style | None = None, targets: Targets | None = None
 ) -> list[list[Piece]]:
     """The pieces of `runs`, those of each run by themselves."""
     ground = look.text if base is None else base
@@ -88,7 +88,7 @@ def _spot(address: str) -> Spot | None:
 
 
 def _pieces(
-    run: Run, look: Look, ground: Style, spot: Spot | None, ends: tuple[bool, bool], targets: Targets | None
+    run: Run, look: Styles, ground: Style, spot: Spot | None, ends: tuple[bool, bool], targets: Targets | None
 ) -> list[Piece]:
     """The pieces of one run. `ends` says whether a link begins and ends with it."""
     attrs, glyphs, text = run.attrs, look.glyphs, steady(run.text.replace("\t", " "))
@@ -111,7 +111,7 @@ def _pieces(
         case "icon":
             return [Piece(text, ground + look.accent, spot)] if text else []
         case "math":
-            from octavo.tui.page.maths import in_one_line  # few pages have any
+            from octavo.tui.render.formulas import in_one_line  # few pages have any
 
             return [Piece(in_one_line(text, ascii=look.ascii), ground + Style(italic=True), spot)]
         case "expression":
@@ -152,7 +152,9 @@ def _pieces(
     return _linked(where, text, style, look, spot, ends)
 
 
-def _button(run: Run, label: str, look: Look, ground: Style, spot: Spot | None, targets: Targets | None) -> list[Piece]:
+def _button(
+    run: Run, label: str, look: Styles, ground: Style, spot: Spot | None, targets: Targets | None
+) -> list[Piece]:
     """A button. One that leads nowhere looks as if it did nothing, and says why when it is pressed."""
     attrs = run.attrs
     style = look.button if attrs.get("style") == "primary" else look.chip
@@ -167,13 +169,13 @@ def _button(run: Run, label: str, look: Look, ground: Style, spot: Spot | None, 
     return [Piece(unbroken(f" {label} ", look), style, spot), *broken, Piece(" ", ground, None, True)]
 
 
-def unbroken(text: str, look: Look) -> str:
+def unbroken(text: str, look: Styles) -> str:
     """`text` with blanks at which no line ends, so that a button or a key stays in one piece."""
     return text if look.ascii or len(text) > 40 else text.replace(" ", "\u00a0")
 
 
 def _linked(
-    where: Leads, text: str, style: Style, look: Look, spot: Spot | None, ends: tuple[bool, bool]
+    where: Leads, text: str, style: Style, look: Styles, spot: Spot | None, ends: tuple[bool, bool]
 ) -> list[Piece]:
     """The words of a link. Blanks at its ends are none of them: a link of blanks alone shows nothing, as in a browser."""
     first, last = ends
@@ -204,13 +206,13 @@ def _linked(
 
 def raised(text: str) -> str:
     """`text` in superscript signs where there are some for all of it, else behind `^`."""
-    from octavo.tui.page.scripts import SUPERSCRIPTS
+    from octavo.tui.render.superscripts import SUPERSCRIPTS
 
     return text.translate(SUPERSCRIPTS) if all(ord(c) in SUPERSCRIPTS for c in text) else f"^{text}"
 
 
 def lowered(text: str) -> str:
     """`text` in subscript signs where there are some for all of it, else behind `_`."""
-    from octavo.tui.page.scripts import SUBSCRIPTS
+    from octavo.tui.render.superscripts import SUBSCRIPTS
 
     return text.translate(SUBSCRIPTS) if all(ord(c) in SUBSCRIPTS for c in text) else f"_{text}"

@@ -7,42 +7,37 @@ from functools import partial
 from typing import NamedTuple
 
 from octavo.documents.blocks import Block
-from octavo.tui.page import (
-    cards,
-    code,
-    figures,
-    groups,
-    media,
-    prose,
-    tables,
-)
-from octavo.tui.page.faults import guarded, unset, written_in
-from octavo.tui.page.lines import Hot, Line, hots_of, segments, squeezed
-from octavo.tui.page.look import PLAIN, Look
-from octavo.tui.page.page_parts import too_big
-from octavo.tui.page.setting import NARROWEST, Folds, Setting, gap
-from octavo.tui.page.slices import begins, cut_of, ends, is_diagram, slices
+from octavo.tui.render import cards, code, containers, embeds, images, prose, tables
+from octavo.tui.render.block_slices import begins, cut_of, ends, is_diagram, slices
+from octavo.tui.render.failed_block import guarded, unset, written_in
+from octavo.tui.render.layout_context import NARROWEST, Folds, LayoutContext, gap
+from octavo.tui.render.page_parts import too_big
+from octavo.tui.render.styled_lines import Hot, Line, hots_of, segments, squeezed
+from octavo.tui.render.styles import PLAIN, Styles
 
 
-def _interface(setting: Setting, block: Block, width: int) -> list[Line]:
-    from octavo.tui.page import openapi, operations  # what they need takes 10 ms to load, and few pages have any
+def _interface(setting: LayoutContext, block: Block, width: int) -> list[Line]:
+    from octavo.tui.render import (
+        openapi,  # what they need takes 10 ms to load, and few pages have any
+        page_operations,
+    )
 
-    return (openapi.openapi if block.kind == "openapi" else operations.api_method)(setting, block, width)
+    return (openapi.openapi if block.kind == "openapi" else page_operations.api_method)(setting, block, width)
 
 
-def _diagram(setting: Setting, block: Block, width: int) -> list[Line]:
-    from octavo.tui.page import diagrams  # few pages have any
+def _diagram(setting: LayoutContext, block: Block, width: int) -> list[Line]:
+    from octavo.tui.render import diagrams  # few pages have any
 
     return diagrams.diagram(setting, block, width)
 
 
-def _record(setting: Setting, block: Block, width: int) -> list[Line]:
-    from octavo.tui.page import records
+def _record(setting: LayoutContext, block: Block, width: int) -> list[Line]:
+    from octavo.tui.render import table_records
 
-    return records.record(setting, block, width)
+    return table_records.record(setting, block, width)
 
 
-_SETTERS: dict[str, Callable[[Setting, Block, int], list[Line]]] = {
+_SETTERS: dict[str, Callable[[LayoutContext, Block, int], list[Line]]] = {
     "page-title": prose.page_title,
     "source": prose.source,
     "heading": prose.heading,
@@ -60,19 +55,19 @@ _SETTERS: dict[str, Callable[[Setting, Block, int], list[Line]]] = {
     "table": tables.table,
     "cards": cards.cards,
     "record": _record,
-    "hint": groups.hint,
-    "tabs": groups.tabs,
-    "stepper": groups.stepper,
-    "columns": groups.columns,
-    "expandable": groups.expandable,
-    "updates": groups.updates,
-    "figure": figures.figure,
-    "image": figures.image,
-    "file": media.file,
-    "embed": media.embed,
-    "content-ref": media.content_ref,
-    "include": media.include,
-    "integration": media.integration,
+    "hint": containers.hint,
+    "tabs": containers.tabs,
+    "stepper": containers.stepper,
+    "columns": containers.columns,
+    "expandable": containers.expandable,
+    "updates": containers.updates,
+    "figure": images.figure,
+    "image": images.image,
+    "file": embeds.file,
+    "embed": embeds.embed,
+    "content-ref": embeds.content_ref,
+    "include": embeds.include,
+    "integration": embeds.integration,
     "openapi": _interface,
     "api-method": _interface,
 }
@@ -106,7 +101,7 @@ class Layout(NamedTuple):
     """First line, last line and block, for each block that can be commented on."""
 
 
-def set_block(setting: Setting, block: Block, width: int) -> list[Line]:
+def set_block(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """The lines of one block; of a kind nobody knows, all that it holds in a box with its name."""
     within = setting.within
 
@@ -117,11 +112,11 @@ def set_block(setting: Setting, block: Block, width: int) -> list[Line]:
     return guarded(lambda: _set(setting, block, width), instead)
 
 
-def _set(setting: Setting, block: Block, width: int) -> list[Line]:
+def _set(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     setter = _diagram if begins(block) and is_diagram(block) else _SETTERS.get(block.kind)
     if setter is None:
         is_box = block.kind == "unknown" or not (block.children or block.kind == "api-section")
-        setter = media.unknown if is_box else _children
+        setter = embeds.unknown if is_box else _children
     width = max(width, NARROWEST)
     lines = setter(setting, block, width)
     if width < _TIGHT:
@@ -136,7 +131,7 @@ def _set(setting: Setting, block: Block, width: int) -> list[Line]:
     return lines
 
 
-def _children(setting: Setting, block: Block, width: int) -> list[Line]:
+def _children(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     return setting.flow(block.children, width)
 
 
@@ -165,7 +160,7 @@ def _cut(block: Block, before: Block | None) -> Iterator[Unit]:
         space = 0
 
 
-def set_unit(setting: Setting, unit: Unit, width: int) -> list[Line]:
+def set_unit(setting: LayoutContext, unit: Unit, width: int) -> list[Line]:
     """The lines of a unit with the blank ones above it."""
     setting.above = unit.above
     lines = set_block(setting, unit.part or unit.block, width)
@@ -194,7 +189,7 @@ def _size(block: Block, *, is_whole: bool) -> tuple[int, int]:
     return max(1, last.lines[1] - block.lines[0]), 0
 
 
-def _set_and_tried(setting: Setting, unit: Unit, width: int) -> list[Line]:
+def _set_and_tried(setting: LayoutContext, unit: Unit, width: int) -> list[Line]:
     lines = set_unit(setting, unit, width)
     for line in lines:
         segments(line.pieces, PLAIN)
@@ -222,12 +217,12 @@ def stops(lines: Sequence[Line], first: int = 0) -> list[tuple[int, int, Block]]
 
 
 def lay_out(
-    blocks: Iterable[Block], width: int, look: Look, folds: Folds | None = None, *, room: int = 0, source: str = ""
+    blocks: Iterable[Block], width: int, look: Styles, folds: Folds | None = None, *, room: int = 0, source: str = ""
 ) -> Layout:
     """All of `blocks` in `width` cells; wide tables and code at the top level may take `room`. `source`: where they stand.
     Others paint the lines, so it is seen here whether that can be done."""
     written = partial(written_in, source)
-    setting = Setting(look, folds or Folds(), set_block, room=room, written=written)
+    setting = LayoutContext(look, folds or Folds(), set_block, room=room, written=written)
     lines: list[Line] = []
     for unit in units(blocks):
         instead = partial(unset, unit.block, written, look, max(width, NARROWEST))

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rich.style import Style
 
 from octavo.documents.blocks import Block, Run
-from octavo.tui.page.inline import inline
-from octavo.tui.page.lines import Line, Piece
-from octavo.tui.page.look import Look
-from octavo.tui.page.slices import cut_of
-from octavo.tui.page.wrap import wrap
+from octavo.tui.render.block_slices import cut_of
+from octavo.tui.render.inline import inline
+from octavo.tui.render.styled_lines import Line, Piece
+from octavo.tui.render.styles import Styles
+from octavo.tui.render.wrap import wrap
 
 if TYPE_CHECKING:
-    from octavo.tui.page.sources import Sources
-    from octavo.tui.page.targets import Targets
+    from octavo.tui.render.link_targets import Targets
+    from octavo.tui.render.sources import Sources
 
 T = TypeVar("T")
 
@@ -127,12 +127,12 @@ def tab_slug(tab: Block) -> str:
 
 
 @dataclass
-class Setting:
+class LayoutContext:
     """The look, the folds and the room for the blocks of one page."""
 
-    look: Look
+    look: Styles
     folds: Folds
-    set_block: Callable[[Setting, Block, int], list[Line]]
+    set_block: Callable[[LayoutContext, Block, int], list[Line]]
     """Sets one block in a width."""
     room: int = 0
     """Cells a wide block at the top of the page may take; deeper ones keep to the width they are given."""

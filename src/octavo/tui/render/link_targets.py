@@ -10,9 +10,9 @@ from urllib.parse import unquote
 
 from octavo.documents.blocks import Run
 from octavo.documents.emoji import emoji
-from octavo.tui.ages import in_a_line
-from octavo.tui.page.addresses import Leads
-from octavo.tui.page.late import Late
+from octavo.tui.render.async_cache import AsyncCache
+from octavo.tui.render.link_addresses import Leads
+from octavo.tui.widgets.wording import in_a_line
 
 if TYPE_CHECKING:
     from octavo.api.content import Page, PageTree
@@ -92,7 +92,7 @@ class Targets:
         self,
         ground: Ground,
         page_id: str,
-        titles: Late[Asked, Named] | None = None,
+        titles: AsyncCache[Asked, Named] | None = None,
         space_of: Callable[[str], Named | None] = lambda space: None,
     ) -> None:
         """`space_of` names the spaces that are known."""

@@ -8,17 +8,17 @@ from collections.abc import Iterable
 from rich.style import Style
 
 from octavo.documents.blocks import Block
+from octavo.documents.cooperative import breathe
 from octavo.documents.openapi import Body, Operation, Response, Specification
-from octavo.documents.pauses import breathe
 from octavo.documents.schemas import Field
-from octavo.tui.page.found_late import Laid, Wanted
-from octavo.tui.page.lines import Line, Piece, Spot, indented, on, padded, width_of
-from octavo.tui.page.look import PLAIN, Look
-from octavo.tui.page.media import file_name
-from octavo.tui.page.setting import Setting
-from octavo.tui.page.slices import begins
-from octavo.tui.page.sources import Sources
-from octavo.tui.page.wrap import wrap
+from octavo.tui.render.block_slices import begins
+from octavo.tui.render.embeds import file_name
+from octavo.tui.render.layout_context import LayoutContext
+from octavo.tui.render.source_values import Laid, Wanted
+from octavo.tui.render.sources import Sources
+from octavo.tui.render.styled_lines import Line, Piece, Spot, indented, on, padded, width_of
+from octavo.tui.render.styles import PLAIN, Styles
+from octavo.tui.render.wrap import wrap
 
 _PLACES = {"path": "in the path", "query": "in the query", "header": "in headers", "cookie": "in cookies"}
 _MOST_LISTED = 400
@@ -26,7 +26,7 @@ _MOST_LINES = 1200
 """Operations of a whole specification, and lines of one operation, that are shown."""
 
 
-def method_style(method: str, look: Look) -> Style:
+def method_style(method: str, look: Styles) -> Style:
     """What a method does, as a colour: reading, making, changing, taking away."""
     style = {
         "POST": look.success,
@@ -37,7 +37,7 @@ def method_style(method: str, look: Look) -> Style:
     return style + Style(bold=True)
 
 
-def openapi(setting: Setting, block: Block, width: int) -> list[Line]:
+def openapi(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """A part of a specification: its summary in a line, all of it when that is opened; else why there is no more."""
     if not begins(block):
         return setting.flow_in(block, width)
@@ -88,7 +88,7 @@ def operation_of(wanted: Wanted) -> Operation | None:
     return wanted.specification.operation(wanted.method or "get", wanted.path) if wanted.path else None
 
 
-def details_of(setting: Setting, wanted: Wanted, operation: Operation | None, width: int) -> list[Line]:
+def details_of(setting: LayoutContext, wanted: Wanted, operation: Operation | None, width: int) -> list[Line]:
     """All that an opened block shows, as far as it is not too much."""
     if wanted.variant == "schemas":
         lines = _schemas(setting, wanted.specification, wanted.schemas, width)
@@ -115,7 +115,7 @@ def _known_operation(sources: Sources | None, wanted: Wanted | None) -> tuple[Op
     return found.operation if found is not None else None, found is not None
 
 
-def _details(setting: Setting, wanted: Wanted, operation: Operation | None, width: int) -> list[Line]:
+def _details(setting: LayoutContext, wanted: Wanted, operation: Operation | None, width: int) -> list[Line]:
     """What an opened block shows, as far as it is known by now."""
     late = setting.sources.details if setting.sources is not None else None
     if late is None:
@@ -149,7 +149,7 @@ def _read(sources: Sources | None, block: Block) -> tuple[Specification | None, 
     return (None, specification.trouble) if specification.trouble else (specification, "")
 
 
-def _head(block: Block, operation: Operation | None, look: Look, spot: Spot | None) -> tuple[list[Piece], Piece, str]:
+def _head(block: Block, operation: Operation | None, look: Styles, spot: Spot | None) -> tuple[list[Piece], Piece, str]:
     """What is shown: its sort or method, what it is called or its path, and its summary."""
     attrs = block.attrs
     variant = str(attrs.get("variant") or "operation")
@@ -169,7 +169,7 @@ def _head(block: Block, operation: Operation | None, look: Look, spot: Spot | No
     )
 
 
-def _bar(setting: Setting, left: list[Piece], address: Piece, summary: str, right: str, width: int) -> list[Line]:
+def _bar(setting: LayoutContext, left: list[Piece], address: Piece, summary: str, right: str, width: int) -> list[Line]:
     """A line on a ground of its own, with what it is `from` at the right where that has room. No address is ever cut: one
     that is too long goes on below, and so does the summary."""
     look, room = setting.look, width - 1
@@ -202,7 +202,7 @@ def hanging(left: list[Piece], address: Piece, width: int) -> list[list[Piece]]:
     return rows
 
 
-def _operation(setting: Setting, operation: Operation, width: int) -> list[Line]:
+def _operation(setting: LayoutContext, operation: Operation, width: int) -> list[Line]:
     look = setting.look
     out: list[Line] = []
     if operation.deprecated:
@@ -236,7 +236,7 @@ def _operation(setting: Setting, operation: Operation, width: int) -> list[Line]
     return out
 
 
-def _schemas(setting: Setting, specification: Specification, names: Iterable[str], width: int) -> list[Line]:
+def _schemas(setting: LayoutContext, specification: Specification, names: Iterable[str], width: int) -> list[Line]:
     out: list[Line] = []
     for name in names:
         schema = specification.schema(name)
@@ -249,7 +249,7 @@ def _schemas(setting: Setting, specification: Specification, names: Iterable[str
     return out
 
 
-def _every(setting: Setting, specification: Specification, width: int) -> list[Line]:
+def _every(setting: LayoutContext, specification: Specification, width: int) -> list[Line]:
     look, out = setting.look, []
     every = list(specification.every())
     for method, path in every[:_MOST_LISTED]:
@@ -260,14 +260,14 @@ def _every(setting: Setting, specification: Specification, width: int) -> list[L
     return out
 
 
-def _group(words: str, look: Look, above: list[Line], beside: str = "") -> list[Line]:
+def _group(words: str, look: Styles, above: list[Line], beside: str = "") -> list[Line]:
     head = [Piece(words.upper(), look.muted + Style(bold=True), None, True)]
     if beside:
         head += [Piece("  ", PLAIN, None, True), Piece(beside, look.muted, None, True)]
     return [*([Line([])] if above else []), Line(head)]
 
 
-def _response(setting: Setting, response: Response, width: int, shown: set[Field]) -> list[Line]:
+def _response(setting: LayoutContext, response: Response, width: int, shown: set[Field]) -> list[Line]:
     """An answer. What several are made of is said once."""
     look = setting.look
     good = response.status.startswith(("1", "2", "3"))
@@ -285,7 +285,7 @@ def _response(setting: Setting, response: Response, width: int, shown: set[Field
     return out
 
 
-def _body(setting: Setting, body: Body, width: int) -> list[Line]:
+def _body(setting: LayoutContext, body: Body, width: int) -> list[Line]:
     look = setting.look
     schema = body.schema
     head = [Piece(body.media, look.muted)]
@@ -296,7 +296,7 @@ def _body(setting: Setting, body: Body, width: int) -> list[Line]:
     return out + (_described(setting, schema, width) if schema is not None else [])
 
 
-def _described(setting: Setting, schema: Field, width: int) -> list[Line]:
+def _described(setting: LayoutContext, schema: Field, width: int) -> list[Line]:
     """What is in a schema, without its name."""
     look = setting.look
     out = _description(setting, schema.description, width)
@@ -307,7 +307,7 @@ def _described(setting: Setting, schema: Field, width: int) -> list[Line]:
     return out + (_words(f"{look.glyphs.more} {schema.more}", look.muted, width) if schema.more else [])
 
 
-def _field(setting: Setting, each: Field, width: int) -> list[Line]:
+def _field(setting: LayoutContext, each: Field, width: int) -> list[Line]:
     breathe()
     look, width = setting.look, max(width, 12)
     head = (
@@ -332,7 +332,7 @@ def _field(setting: Setting, each: Field, width: int) -> list[Line]:
     return [*out, *indented(inner, [Piece("    ")], [Piece("    ")]), *indented(within, [Piece("  ")], [Piece("  ")])]
 
 
-def _description(setting: Setting, markdown: str, width: int, *, gap: bool = False) -> list[Line]:
+def _description(setting: LayoutContext, markdown: str, width: int, *, gap: bool = False) -> list[Line]:
     if not markdown:
         return []
     from octavo.documents.parse import parse  # the parser takes long to load, and only what is opened needs it

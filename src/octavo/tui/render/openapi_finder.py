@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from octavo.tui.page.found_late import Laid, Read, Wanted
+from octavo.tui.render.source_values import Laid, Read, Wanted
 
 if TYPE_CHECKING:
-    from octavo.tui.page.lines import Line
+    from octavo.tui.render.styled_lines import Line
 
 T = TypeVar("T")
 _SLICE, _BETWEEN = 0.006, 0.002
@@ -20,22 +20,22 @@ _MOST_CODE = 40
 
 async def find_operation(wanted: Wanted) -> Read:
     """The operation or webhook a block shows."""
-    from octavo.tui.page.openapi import operation_of  # what descriptions of interfaces need takes 10 ms to load
+    from octavo.tui.render.openapi import operation_of  # what descriptions of interfaces need takes 10 ms to load
 
     return Read(await a_while_at_a_time(lambda: operation_of(wanted)))
 
 
 async def find_lines(laid: Laid) -> list[Line]:
     """All that an opened block shows."""
-    from octavo.tui.page import highlight
-    from octavo.tui.page.late import Late
-    from octavo.tui.page.layout import set_block
-    from octavo.tui.page.openapi import details_of, operation_of
-    from octavo.tui.page.setting import Folds, Setting
-    from octavo.tui.page.sources import Sources
+    from octavo.tui.render import highlight
+    from octavo.tui.render.async_cache import AsyncCache
+    from octavo.tui.render.layout import set_block
+    from octavo.tui.render.layout_context import Folds, LayoutContext
+    from octavo.tui.render.openapi import details_of, operation_of
+    from octavo.tui.render.sources import Sources
 
-    tokens: Late[highlight.Code, highlight.Tokens] = Late(highlight.find)
-    setting = Setting(laid.look, Folds(), set_block, sources=Sources(tokens=tokens))
+    tokens: AsyncCache[highlight.Code, highlight.Tokens] = AsyncCache(highlight.find)
+    setting = LayoutContext(laid.look, Folds(), set_block, sources=Sources(tokens=tokens))
 
     def lines() -> list[Line]:
         return details_of(setting, laid.wanted, operation_of(laid.wanted), laid.width)
@@ -52,7 +52,7 @@ async def find_lines(laid: Laid) -> list[Line]:
 
 async def a_while_at_a_time(make: Callable[[], T]) -> T:
     """What work makes that breathes, done between keys."""
-    from octavo.documents.pauses import Pausing  # few pages describe interfaces
+    from octavo.documents.cooperative import Pausing  # few pages describe interfaces
 
     made: list[T] = []
     work = Pausing(lambda: made.append(make()))

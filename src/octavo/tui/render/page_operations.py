@@ -5,15 +5,15 @@ from __future__ import annotations
 from rich.style import Style
 
 from octavo.documents.blocks import Block
-from octavo.tui.page.lines import Line, Piece, box, indented, steady
-from octavo.tui.page.look import PLAIN
-from octavo.tui.page.openapi import method_style
-from octavo.tui.page.setting import Setting
-from octavo.tui.page.slices import begins, cut_of, ends
-from octavo.tui.page.wrap import headed, wrap
+from octavo.tui.render.block_slices import begins, cut_of, ends
+from octavo.tui.render.layout_context import LayoutContext
+from octavo.tui.render.openapi import method_style
+from octavo.tui.render.styled_lines import Line, Piece, box, indented, steady
+from octavo.tui.render.styles import PLAIN
+from octavo.tui.render.wrap import headed, wrap
 
 
-def api_method(setting: Setting, block: Block, width: int) -> list[Line]:
+def api_method(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """An operation written out: its address, what it takes, what it answers."""
     look, attrs = setting.look, block.attrs
     method = str(attrs.get("method") or "get").upper()
@@ -29,7 +29,7 @@ def api_method(setting: Setting, block: Block, width: int) -> list[Line]:
     return box(rows, width, look, title=head, edges=(begins(block), ends(block)))
 
 
-def parts(setting: Setting, block: Block, width: int, named: str = "") -> list[Line]:
+def parts(setting: LayoutContext, block: Block, width: int, named: str = "") -> list[Line]:
     """Sections, parameters and answers, each group below its name, but for the one that is `named` above."""
     look, cut = setting.look, cut_of(block)
     out: list[Line] = []
@@ -72,7 +72,7 @@ def _label(child: Block) -> str:
     return ""
 
 
-def _parameter(setting: Setting, block: Block, width: int) -> list[Line]:
+def _parameter(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     look, attrs = setting.look, block.attrs
     head = [Piece(str(attrs.get("name") or ""), look.strong)]
     if attrs.get("required"):
@@ -82,7 +82,7 @@ def _parameter(setting: Setting, block: Block, width: int) -> list[Line]:
     return _entry(setting, head, block, width)
 
 
-def _response(setting: Setting, block: Block, width: int) -> list[Line]:
+def _response(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     look, attrs = setting.look, block.attrs
     status = str(attrs.get("status") or "")
     good = status.startswith(("1", "2", "3"))
@@ -95,7 +95,7 @@ def _response(setting: Setting, block: Block, width: int) -> list[Line]:
     return _entry(setting, head, block, width)
 
 
-def _entry(setting: Setting, head: list[Piece], block: Block, width: int) -> list[Line]:
+def _entry(setting: LayoutContext, head: list[Piece], block: Block, width: int) -> list[Line]:
     body = setting.flow_in(block, width - 4)
     lines = [Line(line) for line in wrap(head, width - 4)] if begins(block) else []
     blank = [Piece("  ", PLAIN, None, True)]

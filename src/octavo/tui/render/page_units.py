@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from octavo.documents.blocks import Block
-from octavo.tui.page.layout import Unit, units
+from octavo.tui.render.layout import Unit, units
 
 
 class Cutting:

@@ -11,9 +11,9 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from octavo.tui.page.faults import guarded
-from octavo.tui.page.lines import Line, cells, segments
-from octavo.tui.scrolling import let_go
+from octavo.tui.render.failed_block import guarded
+from octavo.tui.render.styled_lines import Line, cells, segments
+from octavo.tui.widgets.scrolling import let_go
 
 
 def painted(line: Line, margin: int, width: int, base: Style) -> Strip:

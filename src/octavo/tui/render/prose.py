@@ -7,20 +7,20 @@ import re
 from rich.style import Style
 
 from octavo.documents.blocks import Block
-from octavo.tui.direction import FROM_RIGHT
-from octavo.tui.page.inline import raised
-from octavo.tui.page.lines import Line, Piece, indented, padded, rule
-from octavo.tui.page.look import PLAIN, Look
-from octavo.tui.page.setting import Setting
-from octavo.tui.page.slices import begins, cut_of, ends, whole_of
-from octavo.tui.page.wrap import wrap
+from octavo.tui.render.block_slices import begins, cut_of, ends, whole_of
+from octavo.tui.render.inline import raised
+from octavo.tui.render.layout_context import LayoutContext
+from octavo.tui.render.styled_lines import Line, Piece, indented, padded, rule
+from octavo.tui.render.styles import PLAIN, Styles
+from octavo.tui.render.wrap import wrap
+from octavo.tui.terminal.text_direction import FROM_RIGHT
 
 _A_FEW = 40
 """Items of a list that say on which side its bullets stand."""
 _STRONG = re.compile(r"[^\W\d_]")
 
 
-def page_title(setting: Setting, block: Block, width: int) -> list[Line]:
+def page_title(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """The title of the page above a rule of its length, and its description."""
     look = setting.look
     lines = _aligned(setting.words(block.runs, width, look.strong), block, width)
@@ -33,7 +33,7 @@ def page_title(setting: Setting, block: Block, width: int) -> list[Line]:
     return lines
 
 
-def source(setting: Setting, block: Block, width: int) -> list[Line]:
+def source(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """Lines of source as they are written, with their numbers."""
     look = setting.look
     out: list[Line] = []
@@ -44,7 +44,7 @@ def source(setting: Setting, block: Block, width: int) -> list[Line]:
     return out
 
 
-def heading(setting: Setting, block: Block, width: int) -> list[Line]:
+def heading(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """A heading, with a rule below the first two levels: across the page for the second, else as long as the words."""
     look, level = setting.look, int(block.attrs.get("level", 2))
     lines = _aligned(setting.words(block.runs, width, look.heading(level)), block, width)
@@ -54,7 +54,7 @@ def heading(setting: Setting, block: Block, width: int) -> list[Line]:
     return lines
 
 
-def paragraph(setting: Setting, block: Block, width: int) -> list[Line]:
+def paragraph(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """A paragraph, at the right when its first letter is written from right to left. Its letters stay in the order in
     which they are read: the terminal turns them round, or `right_to_left.py` when it does not."""
     return _aligned(setting.words(block.runs, width), block, width)
@@ -76,7 +76,7 @@ def _aligned(lines: list[Line], block: Block, width: int) -> list[Line]:
     return lines
 
 
-def list_of(setting: Setting, block: Block, width: int) -> list[Line]:
+def list_of(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """A list, hanging from its bullets or numbers."""
     look = setting.look
     cut, whole = cut_of(block), whole_of(block)
@@ -116,7 +116,7 @@ def list_of(setting: Setting, block: Block, width: int) -> list[Line]:
     return out
 
 
-def mark_of(block: Block, at: int, level: int, look: Look) -> str:
+def mark_of(block: Block, at: int, level: int, look: Styles) -> str:
     """The bullet, number or box of the item `at` of a list that stands in so many others."""
     glyphs, item = look.glyphs, block.children[at]
     if item.kind == "task":
@@ -146,13 +146,13 @@ def is_loose(block: Block) -> bool:
     )
 
 
-def quote(setting: Setting, block: Block, width: int) -> list[Line]:
+def quote(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """A quotation behind a bar."""
     bar = [Piece(setting.look.glyphs.down + " ", setting.look.muted, None, True)]
     return indented(setting.flow_in(block, width - 2), bar, bar)
 
 
-def divider(setting: Setting, block: Block, width: int) -> list[Line]:
+def divider(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """A line across the measure, with air at both ends."""
     third = width // 3
     line = rule(width - 2 * third, setting.look)
@@ -160,10 +160,10 @@ def divider(setting: Setting, block: Block, width: int) -> list[Line]:
     return [line]
 
 
-def math(setting: Setting, block: Block, width: int) -> list[Line]:
+def math(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """A formula on lines of its own: stacked where it has fractions and the like and room for them, else a line for each
     row of its source that ends."""
-    from octavo.tui.page.maths import formula, in_one_line  # few pages have any
+    from octavo.tui.render.formulas import formula, in_one_line  # few pages have any
 
     look = setting.look
     stacked = None if look.ascii or cut_of(block) is not None else formula(block.text, width - 4)
@@ -178,7 +178,7 @@ def math(setting: Setting, block: Block, width: int) -> list[Line]:
     return out
 
 
-def footnotes(setting: Setting, block: Block, width: int) -> list[Line]:
+def footnotes(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """The notes at the end of a page."""
     look = setting.look
     cut = cut_of(block)
@@ -192,7 +192,7 @@ def footnotes(setting: Setting, block: Block, width: int) -> list[Line]:
     return out
 
 
-def conflict(setting: Setting, block: Block, width: int) -> list[Line]:
+def conflict(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """Both sides of a passage that two people changed, each behind its name."""
     look, glyphs = setting.look, setting.look.glyphs
     bar = [Piece(glyphs.bar + " ", look.error, None, True)]
@@ -207,7 +207,7 @@ def conflict(setting: Setting, block: Block, width: int) -> list[Line]:
     return indented(out, bar, bar)
 
 
-def condition(setting: Setting, block: Block, width: int) -> list[Line]:
+def condition(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """Blocks that only some readers see, below the condition."""
     look = setting.look
     rail = [Piece(look.glyphs.rail + " ", look.muted, None, True)]

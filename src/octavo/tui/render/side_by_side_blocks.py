@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from octavo.documents.blocks import Block
-from octavo.tui.page.lines import Line, Piece, width_of
+from octavo.tui.render.styled_lines import Line, Piece, width_of
 
 
 class Part(NamedTuple):

@@ -4,34 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from octavo.tui.page.late import Late
-from octavo.tui.page.sources import Sources
+from octavo.tui.render.async_cache import AsyncCache
+from octavo.tui.render.sources import Sources
 
 if TYPE_CHECKING:
-    from octavo.tui.page.found_late import Diagram, Drawn, Laid, Read, Wanted
-    from octavo.tui.page.lines import Line
+    from octavo.tui.render.source_values import Diagram, Drawn, Laid, Read, Wanted
+    from octavo.tui.render.styled_lines import Line
 
 
 def sources(*, diagrams: bool = True) -> Sources:
     """Sources that find diagrams, where they are wanted, and what specifications describe."""
     return Sources(
-        diagrams=Late(_drawn) if diagrams else None, operations=Late(_described), details=Late(_laid, keep=20)
+        diagrams=AsyncCache(_drawn) if diagrams else None,
+        operations=AsyncCache(_described),
+        details=AsyncCache(_laid, keep=20),
     )
 
 
 async def _drawn(diagram: Diagram) -> Drawn:
-    from octavo.tui.page import diagrams  # few pages have any
+    from octavo.tui.render import diagrams  # few pages have any
 
     return await diagrams.find(diagram)
 
 
 async def _described(wanted: Wanted) -> Read:
-    from octavo.tui.page import describing  # as few
+    from octavo.tui.render import openapi_finder  # as few
 
-    return await describing.find_operation(wanted)
+    return await openapi_finder.find_operation(wanted)
 
 
 async def _laid(laid: Laid) -> list[Line]:
-    from octavo.tui.page import describing  # as few
+    from octavo.tui.render import openapi_finder  # as few
 
-    return await describing.find_lines(laid)
+    return await openapi_finder.find_lines(laid)

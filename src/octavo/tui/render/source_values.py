@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from octavo.tui.page.look import Look
+from octavo.tui.render.styles import Styles
 
 if TYPE_CHECKING:
     from octavo.documents.openapi import Operation, Specification
@@ -52,4 +52,4 @@ class Laid:
 
     wanted: Wanted
     width: int
-    look: Look
+    look: Styles

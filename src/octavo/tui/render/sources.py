@@ -6,47 +6,49 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from octavo.tui.page import highlight
-from octavo.tui.page.late import Late
+from octavo.tui.render import highlight
+from octavo.tui.render.async_cache import AsyncCache
 
 if TYPE_CHECKING:
     from octavo.documents import links
     from octavo.documents.openapi import Specification
-    from octavo.tui.page.found_late import Diagram, Drawn, Laid, Read, Wanted
-    from octavo.tui.page.lines import Line
-    from octavo.tui.page.pictures import Thumb
-    from octavo.tui.page.targets import Asked, Named, Targets
-    from octavo.tui.small_pictures import Small
+    from octavo.tui.render.half_block_pictures import Thumb
+    from octavo.tui.render.link_targets import Asked, Named, Targets
+    from octavo.tui.render.source_values import Diagram, Drawn, Laid, Read, Wanted
+    from octavo.tui.render.styled_lines import Line
+    from octavo.tui.terminal.scaled_picture import Small
 
 
 @dataclass
 class Sources:
     """What is found after the first paint, by what it is. What is None is never asked for."""
 
-    tokens: Late[highlight.Code, highlight.Tokens] | None = field(default_factory=lambda: Late(highlight.find))
+    tokens: AsyncCache[highlight.Code, highlight.Tokens] | None = field(
+        default_factory=lambda: AsyncCache(highlight.find)
+    )
     """Code in the colours of its language."""
-    diagrams: Late[Diagram, Drawn] | None = None
+    diagrams: AsyncCache[Diagram, Drawn] | None = None
     """Diagrams as text."""
 
-    thumbnails: Late[Thumb, Small] | None = None
+    thumbnails: AsyncCache[Thumb, Small] | None = None
     """Pictures of the page, small, where they are wanted within it."""
-    specifications: Late[str | links.Target, Specification] | None = None
+    specifications: AsyncCache[str | links.Target, Specification] | None = None
     """Descriptions of interfaces, by the name they are filed under or what their address leads to."""
-    operations: Late[Wanted, Read] | None = None
+    operations: AsyncCache[Wanted, Read] | None = None
     """What blocks show of those descriptions."""
-    details: Late[Laid, list[Line]] | None = None
+    details: AsyncCache[Laid, list[Line]] | None = None
     """The same set into lines, where it is opened."""
     specifications_of: str | None = None
     """The organization they are filed in."""
-    titles: Late[Asked, Named] | None = None
+    titles: AsyncCache[Asked, Named] | None = None
     """What links lead to that leave the space, and files."""
     targets: Targets | None = None
     """Where the links of the page on show lead. Its pages it knows at once, for all else it has `titles`."""
 
-    def __iter__(self) -> Iterator[Late[Any, Any]]:
-        return (late for late in vars(self).values() if isinstance(late, Late))
+    def __iter__(self) -> Iterator[AsyncCache[Any, Any]]:
+        return (late for late in vars(self).values() if isinstance(late, AsyncCache))
 
-    def take_missed(self) -> list[tuple[Late[Any, Any], Any]]:
+    def take_missed(self) -> list[tuple[AsyncCache[Any, Any], Any]]:
         """What was asked since the last time and is not known: who was asked, and for what."""
         taken = [(late, key) for late in self for key in late.missed]
         for late in self:

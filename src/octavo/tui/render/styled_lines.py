@@ -13,7 +13,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block
-from octavo.tui.page.look import PLAIN, Glyphs, Look
+from octavo.tui.render.styles import PLAIN, Glyphs, Styles
 
 _UNSTEADY = re.compile("[\ufe0e\ufe0f\u20e3\u200d\U0001f3fb-\U0001f3ff]")
 _JOINER, _LAST_LETTER = "\u200d", "\u218f"
@@ -204,7 +204,7 @@ def squeezed(line: Line, width: int) -> Line:
 def box(
     lines: Iterable[Line],
     width: int,
-    look: Look,
+    look: Styles,
     *,
     title: Sequence[Piece] = (),
     right: Sequence[Piece] = (),
@@ -254,7 +254,7 @@ def off_side(left: int, right: int, glyphs: Glyphs) -> str:
     return f"{glyphs.left} {left} hidden {glyphs.between} {right} more {glyphs.right}"
 
 
-def rule(width: int, look: Look, sign: str | None = None, style: Style | None = None) -> Line:
+def rule(width: int, look: Styles, sign: str | None = None, style: Style | None = None) -> Line:
     """A line across."""
     return Line([Piece((sign or look.glyphs.across) * width, look.line if style is None else style, None, True)])
 

@@ -131,7 +131,7 @@ class _Styles(NamedTuple):
     glyphs: Glyphs = UNICODE
 
 
-class Look(_Styles):
+class Styles(_Styles):
     """The styles of a page by what they mean. Those named after a ground set only the background, the others only
     what stands on it, so that any two can be added."""
 
@@ -141,12 +141,12 @@ class Look(_Styles):
         return self.glyphs is ASCII
 
     @classmethod
-    def plain(cls, *, ascii: bool = False) -> Look:
+    def plain(cls, *, ascii: bool = False) -> Styles:
         """A look of bold, underline and reverse only."""
         return cls(accent=Style(bold=True), mono=True, error=Style(bold=True), glyphs=ASCII if ascii else UNICODE)
 
     @classmethod
-    def of(cls, variables: Mapping[str, str], *, ascii: bool = False, mono: bool = False) -> Look:
+    def of(cls, variables: Mapping[str, str], *, ascii: bool = False, mono: bool = False) -> Styles:
         """The look that the variables of a theme give."""
         if mono:
             return cls.plain(ascii=ascii)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import zip_longest
 
 from octavo.documents.blocks import Block, Column, Document, Run, words
-from octavo.tui.page.lines import Line, Piece, cells
-from octavo.tui.page.look import PLAIN
-from octavo.tui.page.placing import placed
-from octavo.tui.page.setting import Setting
-from octavo.tui.page.slices import cut_of
-from octavo.tui.page.tables import cell_pieces, select_labels
-from octavo.tui.page.wrap import wrap, wrap_items
+from octavo.tui.render.block_slices import cut_of
+from octavo.tui.render.layout_context import LayoutContext
+from octavo.tui.render.merged_cells import placed
+from octavo.tui.render.styled_lines import Line, Piece, cells
+from octavo.tui.render.styles import PLAIN
+from octavo.tui.render.tables import cell_pieces, select_labels
+from octavo.tui.render.wrap import wrap, wrap_items
 
 _LABEL = 24
 """Cells that the names of fields take at most beside the values; where there is no room for both they stand above."""
@@ -35,7 +35,7 @@ def record_of(table: Block, row: Block) -> Document:
     return Document("", (block,), "")
 
 
-def record(setting: Setting, block: Block, width: int) -> list[Line]:
+def record(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """The fields of a row: their names, and beside or below them their values."""
     look = setting.look
     cut, columns = cut_of(block), block.attrs["columns"]

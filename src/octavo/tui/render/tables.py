@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 from rich.style import Style
 
 from octavo.documents.blocks import Block, Column, words
-from octavo.tui.page.inline import inline, unbroken
-from octavo.tui.page.lines import Line, Piece, Spot, cells, fit, off_side, on, padded, panned, steady
-from octavo.tui.page.look import PLAIN, Look
-from octavo.tui.page.placing import MOST_COLUMNS, is_merged, placed
-from octavo.tui.page.setting import Setting
-from octavo.tui.page.slices import cut_of, leveled, shortened, weight, whole_of
-from octavo.tui.page.wrap import wrap_items
+from octavo.tui.render.block_slices import cut_of, leveled, shortened, weight, whole_of
+from octavo.tui.render.inline import inline, unbroken
+from octavo.tui.render.layout_context import LayoutContext
+from octavo.tui.render.merged_cells import MOST_COLUMNS, is_merged, placed
+from octavo.tui.render.styled_lines import Line, Piece, Spot, cells, fit, off_side, on, padded, panned, steady
+from octavo.tui.render.styles import PLAIN, Styles
+from octavo.tui.render.wrap import wrap_items
 
 if TYPE_CHECKING:
-    from octavo.tui.page.targets import Targets
+    from octavo.tui.render.link_targets import Targets
 
 GAP = 3
 NARROW, MOST_CELLS = 10, 20_000
@@ -83,7 +83,7 @@ def columns_of(block: Block) -> list[tuple[int, Column]]:
 
 
 def cell_pieces(
-    cell: Block | None, column: Column, look: Look, base: Style | None = None, targets: Targets | None = None
+    cell: Block | None, column: Column, look: Styles, base: Style | None = None, targets: Targets | None = None
 ) -> list[Piece]:
     """What stands in a cell, by the type of its column."""
     if cell is None:
@@ -116,7 +116,7 @@ def select_labels(cell: Block, column: Column) -> list[str]:
 
 
 def read(
-    block: Block, columns: Sequence[tuple[int, Column]], look: Look, targets: Targets | None = None
+    block: Block, columns: Sequence[tuple[int, Column]], look: Styles, targets: Targets | None = None
 ) -> Callable[[int], Grid]:
     """What sets these columns of a table for so many cells; it is wider only when they cannot be narrowed that far."""
     rows = block.children[: max(1, MOST_CELLS // max(1, len(columns)))]
@@ -244,7 +244,7 @@ def _shared(natural: Sequence[int], least: Sequence[int], held: Sequence[int], r
     return widths
 
 
-def table(setting: Setting, block: Block, width: int) -> list[Line]:
+def table(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     """A table."""
     look, glyphs = setting.look, setting.look.glyphs
     cut_at, whole = cut_of(block), whole_of(block)
@@ -294,7 +294,7 @@ def table(setting: Setting, block: Block, width: int) -> list[Line]:
 
 
 def _shaped(
-    setting: Setting, block: Block, columns: Sequence[tuple[int, Column]], width: int, room: int
+    setting: LayoutContext, block: Block, columns: Sequence[tuple[int, Column]], width: int, room: int
 ) -> tuple[Grid, bool]:
     """The table in the room it gains from, and whether any of its rows takes several lines."""
     grid = read(block, columns, setting.look, setting.targets)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from octavo.documents.blocks import Block, Run, words
-from octavo.tui.page.lines import Line, cells
-from octavo.tui.page.slices import begins
+from octavo.tui.render.block_slices import begins
+from octavo.tui.render.styled_lines import Line, cells
 
 _NAMES = ("title", "description", "path", "name", "date", "summary", "url", "alt")
 _MOST = 10_000

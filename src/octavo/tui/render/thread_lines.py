@@ -9,12 +9,12 @@ from functools import lru_cache
 from rich.style import Style
 
 from octavo.documents.blocks import Block
-from octavo.tui.page.inline import inline
-from octavo.tui.page.layout import lay_out
-from octavo.tui.page.lines import Line, Piece, fit, width_of
-from octavo.tui.page.look import PLAIN, Look
-from octavo.tui.page.wrap import wrap
-from octavo.tui.quoting import lines_kept
+from octavo.tui.render.inline import inline
+from octavo.tui.render.layout import lay_out
+from octavo.tui.render.quotes import lines_kept
+from octavo.tui.render.styled_lines import Line, Piece, fit, width_of
+from octavo.tui.render.styles import PLAIN, Styles
+from octavo.tui.render.wrap import wrap
 
 _MOST_LINES, _MOST_TEXT = 8, 4_000
 
@@ -59,7 +59,7 @@ class ThreadLine:
         return became + (", outdated" if self.outdated else "")
 
 
-def thread_lines(threads: Sequence[tuple[ThreadLine, str]], look: Look, width: int, indent: int) -> list[Line]:
+def thread_lines(threads: Sequence[tuple[ThreadLine, str]], look: Styles, width: int, indent: int) -> list[Line]:
     """Threads with their places, such as `thread 1/2`, behind a rail at `indent`. Each is a block of the kind `thread`,
     whose key is its id."""
     glyphs = look.glyphs
@@ -101,7 +101,7 @@ def thread_lines(threads: Sequence[tuple[ThreadLine, str]], look: Look, width: i
     return out
 
 
-def _said(name: list[Piece], text: str, look: Look, width: int) -> list[list[Piece]]:
+def _said(name: list[Piece], text: str, look: Styles, width: int) -> list[list[Piece]]:
     """The first lines of what somebody said, as it was meant to look, behind a name."""
     blocks = _blocks(text[:_MOST_TEXT])
     lines: list[list[Piece]] = []

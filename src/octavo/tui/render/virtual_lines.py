@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from octavo.tui.page.lines import Line
+from octavo.tui.render.styled_lines import Line
 
 U = TypeVar("U")
 _TOGETHER = 256
@@ -25,7 +25,7 @@ class Anchor(NamedTuple):
     width: int = 0
 
 
-class Galley(Generic[U]):
+class VirtualLines(Generic[U]):
     """Units one below the other. Setting one corrects its height, and so what lies below it moves; what lies above
     never does."""
 

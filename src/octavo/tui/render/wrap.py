@@ -11,8 +11,8 @@ from itertools import accumulate
 
 from rich.cells import split_graphemes
 
-from octavo.tui.page.lines import Line, Piece, cells, cut, steady, width_of
-from octavo.tui.page.look import PLAIN
+from octavo.tui.render.styled_lines import Line, Piece, cells, cut, steady, width_of
+from octavo.tui.render.styles import PLAIN
 
 _CJK = (
     "\u1100-\u115f\u2e80-\u3029\u3030-\u30ff\u3105-\u4dbf\u4e00-\ua4cf\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6"

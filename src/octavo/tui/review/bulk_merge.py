@@ -16,12 +16,12 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef
 from octavo.data.deciding import merge
 from octavo.data.live import Live
-from octavo.data.once import Sleep
-from octavo.tui import ages
-from octavo.tui.review.checks import Checks, check, forecast
-from octavo.tui.review.merging import READ_SECONDS, became, blocked, typed_why
-from octavo.tui.screens.confirm import Confirm
-from octavo.tui.widgets.facts import Fact, Mark
+from octavo.data.send_once import Sleep
+from octavo.tui.review.merge_checks import Checks, check, forecast
+from octavo.tui.review.merge_dialog import READ_SECONDS, became, blocked, typed_why
+from octavo.tui.widgets import wording
+from octavo.tui.widgets.confirm import Confirm
+from octavo.tui.widgets.fact_list import Fact, Mark
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -82,7 +82,7 @@ async def look(live: Live, one: One, before: Sequence[tuple[One, Checks]] = ()) 
     care += [f"look at: {', '.join(labels)}"] if (labels := _care(checks)) else []
     mark: Mark = "care" if care else "ok"
     pages = len({change.page.id for change in checks.changes if change.page is not None})
-    return Stand(one.fact(mark, " · ".join([ages.plural(pages, "page"), *care])), checks=checks)
+    return Stand(one.fact(mark, " · ".join([wording.plural(pages, "page"), *care])), checks=checks)
 
 
 def _care(checks: Checks) -> list[str]:
@@ -190,7 +190,7 @@ class MergeSeveralDialog(Confirm):
         spaces = tuple(dict.fromkeys(one.space for one in several))
         of = f"of {spaces[0]}" if len(spaces) == 1 else f"of {len(spaces)} spaces"
         super().__init__(
-            f"Merge {ages.plural(len(several), 'change request')} {of}, one after the other?",
+            f"Merge {wording.plural(len(several), 'change request')} {of}, one after the other?",
             verb=f"Merge {len(several)}",
             intro=_INTRO,
             blocked=_ASKING,
@@ -206,7 +206,7 @@ class MergeSeveralDialog(Confirm):
         self._fine = 0
         """How many are merged before the first that is not fine."""
         self._is_known = False
-        self._landed = ages.clock()
+        self._landed = wording.clock()
         self._is_merging = self._is_over = False
         self._wanted = True
 
@@ -231,7 +231,7 @@ class MergeSeveralDialog(Confirm):
                 before.append((one, stand.checks))
             self._tell(number, stand.fact)
         self._is_known = True
-        self._landed = ages.clock()
+        self._landed = wording.clock()
         self._judge()
 
     def _judge(self) -> None:
@@ -302,7 +302,7 @@ class MergeSeveralDialog(Confirm):
     def action_yes(self) -> None:
         if self._answered or self._is_merging or self._is_over:
             return
-        if 0 <= (ages.clock() - self._landed).total_seconds() < READ_SECONDS:
+        if 0 <= (wording.clock() - self._landed).total_seconds() < READ_SECONDS:
             self._octavo.explain("The checks came in just now. Read them, then press y again.")
             return
         self._is_merging = True

@@ -23,19 +23,19 @@ from octavo.api.places import Discussion, SpaceRef
 from octavo.api.reviews import RequestedReviewer
 from octavo.data.entry import Entry
 from octavo.data.live import Snapshot
-from octavo.tui.ages import plural
-from octavo.tui.allowing import UNDECIDED
-from octavo.tui.page.diff_view import DiffView
-from octavo.tui.review import standing
+from octavo.tui.comments.held_comments import page_of
+from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.review import status_summary
 from octavo.tui.review.changed_pages import WHOLE, ChangedPage, Marks, discussed, nodes, open_on, order, unchanged
-from octavo.tui.review.comparisons import AHEAD
-from octavo.tui.review.holding import page_of
-from octavo.tui.review.proposing import Proposing
-from octavo.tui.review.viewed import Viewed
-from octavo.tui.widgets.lines import Lines
-from octavo.tui.widgets.said import Said
+from octavo.tui.review.diff_cache import AHEAD
+from octavo.tui.review.request_actions import Proposing
+from octavo.tui.review.reverting import TakingBack
+from octavo.tui.review.viewed_pages import Viewed
+from octavo.tui.shell.permissions import UNDECIDED
+from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.tree import Tree
-from octavo.tui.writing.taking_back import TakingBack
+from octavo.tui.widgets.wording import plural
 
 DRAW_AGAIN = 0.15
 """Seconds in which the sizes that arrive are drawn at once."""
@@ -84,16 +84,16 @@ class ChangeRequestScreen(TakingBack, Proposing):
         self._keeping: Timer | None = None
 
     def body(self) -> Iterable[Widget]:
-        yield Said("", id="head")
+        yield ChangingText("", id="head")
         with Horizontal():
             with Vertical(id="left", classes="hairline"):
-                yield Said("PAGES", classes="pane-title", id="changes-title")
+                yield ChangingText("PAGES", classes="pane-title", id="changes-title")
                 yield Tree(
                     empty="Nothing is changed yet.", hint="Edit its pages, then r.", folds_all=False, id="changes"
                 )
-                yield Said("", id="standing")
-            yield DiffView(ascii=self.octavo.settings.ascii, id="diff")
-            yield Said("", id="words")
+                yield ChangingText("", id="standing")
+            yield DiffView(ascii=self.shell.settings.ascii, id="diff")
+            yield ChangingText("", id="words")
 
     @property
     def page_tree(self) -> Tree:
@@ -106,7 +106,7 @@ class ChangeRequestScreen(TakingBack, Proposing):
     @cached_property
     def marks(self) -> Viewed:
         """Which pages one looked at, and which last."""
-        return Viewed(self.octavo.session.state, self._change_request.id)
+        return Viewed(self.shell.session.state, self._change_request.id)
 
     def on_mount(self) -> None:
         self.page_tree.wait_for("what it changes")
@@ -115,8 +115,8 @@ class ChangeRequestScreen(TakingBack, Proposing):
         self.follow_whole("threads", threads, self._show_threads)
         self.follow_whole("requested", reviews.ListRequested(at=self.at, limit=100), self._show_requested)
         self.follow_whole("contributors", change_requests.ListContributors(at=self.at), self._show_contributors)
-        self.octavo.known.spaces_changed.subscribe(self, lambda _: self.refresh_bindings())
-        self.octavo.known.frame_changed.subscribe(self, lambda _: self._show_held_ones())
+        self.shell.workspace.spaces_changed.subscribe(self, lambda _: self.refresh_bindings())
+        self.shell.workspace.frame_changed.subscribe(self, lambda _: self._show_held_ones())
         self._take_up_marks()
         self.view.places = self.marks.places
         self._draw_head()
@@ -206,7 +206,7 @@ class ChangeRequestScreen(TakingBack, Proposing):
     def _show_threads(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
         if snapshot.value is not None:
             self._threads = snapshot.value.items
-            self.octavo.known.heard(self._change_request.id, snapshot.value)
+            self.shell.workspace.heard(self._change_request.id, snapshot.value)
             self.show_changed()
             self.draw_threads()
             self._draw_head()
@@ -233,16 +233,16 @@ class ChangeRequestScreen(TakingBack, Proposing):
     def _draw_head(self) -> None:
         if not self.is_mounted:
             return
-        about, space = self._change_request, self.octavo.known.space(self._space.space_id)
+        about, space = self._change_request, self.shell.workspace.space(self._space.space_id)
         still_open = sum(thread.is_open_thread for thread in self._posted)
         width = max(20, self.size.width)
         conflicts = len(self.conflicting), len(self.comparisons.undecided) if about.status in UNDECIDED else 0
         self._held = self.held_comments
         place = space.title if space else "", self.reviews, still_open, width
-        head = standing.head(about, *place, *conflicts, len(self._held))
-        self.query_one("#head", Said).update(head)
-        said = standing.reviewers(about, self.reviews, self._requested, self._contributors, self._newer)
-        self.query_one("#standing", Said).update(said)
+        head = status_summary.head(about, *place, *conflicts, len(self._held))
+        self.query_one("#head", ChangingText).update(head)
+        said = status_summary.reviewers(about, self.reviews, self._requested, self._contributors, self._newer)
+        self.query_one("#standing", ChangingText).update(said)
         self.say_where()
 
     def _draw_title(self) -> None:
@@ -257,7 +257,7 @@ class ChangeRequestScreen(TakingBack, Proposing):
             lines.append(Content.styled(f"{plural(self.left_out, 'change')} not listed by the server", "$warning"))
         if self.sides is not None and self.sides.name:
             lines.append(Content.styled(f"against {self.sides.name}", "$primary"))
-        self.query_one("#changes-title", Said).update(Content("\n").join(lines))
+        self.query_one("#changes-title", ChangingText).update(Content("\n").join(lines))
 
     def say_where(self) -> None:
         about = self._change_request
@@ -265,7 +265,7 @@ class ChangeRequestScreen(TakingBack, Proposing):
         here = str(self.page_tree.key)
         place = f"page {keys.index(here) + 1} of {len(keys)}" if here in self._entries else ""
         against = f"against {self.sides.name}" if self.sides is not None and self.sides.name else ""
-        space = self.octavo.known.space(self._space.space_id)
+        space = self.shell.workspace.space(self._space.space_id)
         where = f"{space.title} › " if space is not None else ""
         self.status(
             f"Changes › {where}#{about.number} {about.title}",
@@ -386,7 +386,7 @@ class ChangeRequestScreen(TakingBack, Proposing):
         if following is not None:
             self.page_tree.reveal(following)
         else:
-            self.octavo.say(f"You looked at all of #{self._change_request.number}. a approves, A asks for changes.")
+            self.shell.say(f"You looked at all of #{self._change_request.number}. a approves, A asks for changes.")
 
     def action_read_on(self, step: int) -> None:
         keys = [str(key) for key in self.page_tree.keys] if self.page_tree.words else list(self._stops)
@@ -402,13 +402,13 @@ class ChangeRequestScreen(TakingBack, Proposing):
         self.show_changed()
 
     def action_export(self) -> None:
-        from octavo.tui.exporting import choose
+        from octavo.tui.shell.exporting import choose
 
         change = self.change_on_show
         page = change.page if change is not None and change.is_document and change.is_there_after else None
         about = self._change_request
         choose(
-            self.octavo, self.at, f"#{about.number} {about.title}", (page.id, change.title) if page and change else None
+            self.shell, self.at, f"#{about.number} {about.title}", (page.id, change.title) if page and change else None
         )
 
     def go_up(self) -> bool:

@@ -18,18 +18,18 @@ from octavo.api.operation import ListPage
 from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.data.live import Snapshot
-from octavo.tui.ages import plural, short_age
-from octavo.tui.allowing import NEVER_DELETED, UNDECIDED, in_no_space
-from octavo.tui.panes import TwoPanes
-from octavo.tui.review import listing, standing
-from octavo.tui.review.listing import Only
-from octavo.tui.review.proposing import Proposing
-from octavo.tui.review.standings import Standings
+from octavo.tui.review import list_filters, status_summary
+from octavo.tui.review.list_filters import Only
+from octavo.tui.review.request_actions import Proposing
+from octavo.tui.review.request_summary import ASK_AFTER, Summary
+from octavo.tui.review.status_loader import Standings
+from octavo.tui.shell.permissions import NEVER_DELETED, UNDECIDED, in_no_space
 from octavo.tui.shell.routes import ToChangeRequest
-from octavo.tui.widgets.lines import Lines
-from octavo.tui.widgets.rows import Heading, Row, Rows
-from octavo.tui.widgets.sections import Section, Sections
-from octavo.tui.widgets.summary import ASK_AFTER, Summary
+from octavo.tui.shell.two_panes import TwoPanes
+from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.row_list import Heading, Row, Rows
+from octavo.tui.widgets.section_tabs import Section, Sections
+from octavo.tui.widgets.wording import plural, short_age
 
 NOTHING, NEXT = "No change request is in this state.", "] next state   ctrl+n new change request"
 NAMES: dict[str, str] = {"open": "Open", "draft": "Drafts", "merged": "Merged", "archived": "Archived"}
@@ -66,7 +66,7 @@ class ChangesScreen(TwoPanes, Proposing):
         "[ and ] go through the states. "
         "F shows only some, S orders them, space reads on beside the list, p and P hide or move that."
     )
-    CSS_PATH = "changes.tcss"
+    CSS_PATH = "change_requests.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left_square_bracket", "section(-1)", "State before", key_display="[", show=False, tooltip="Those in the state before", id="list.previous_section"),
         Binding("right_square_bracket", "section(1)", "Next state", key_display="]", tooltip="Show those in the next state", id="list.next_section"),
@@ -125,13 +125,13 @@ class ChangesScreen(TwoPanes, Proposing):
         return self.query_one(Sections)
 
     def on_mount(self) -> None:
-        self.octavo.known.organization_changed.subscribe(self, self._enter)
-        self.octavo.known.spaces_changed.subscribe(self, lambda _: self._spaces_changed())
-        if self.octavo.known.organization is not None:
-            self._enter(self.octavo.known.organization)
+        self.shell.workspace.organization_changed.subscribe(self, self._enter)
+        self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._spaces_changed())
+        if self.shell.workspace.organization is not None:
+            self._enter(self.shell.workspace.organization)
         self._spaces_changed()
-        order = self.octavo.session.state.recall("order of change requests")
-        self._order = order if order in listing.ORDERS else "space"
+        order = self.shell.session.state.recall("order of change requests")
+        self._order = order if order in list_filters.ORDERS else "space"
         self.watch(self.rows, "scroll_y", self._look_soon, init=False)
         self.rows.focus()
 
@@ -169,11 +169,11 @@ class ChangesScreen(TwoPanes, Proposing):
         if snapshot.value is not None:
             items = [each for each in snapshot.value.items if not self._only_mine or self._is_mine(each)]
             here = len(items) if all(each.needs is None for each in self._only) else self._reach
-            untold = listing.untold(items[:here], self._only, self.standings.of)
+            untold = list_filters.untold(items[:here], self._only, self.standings.of)
             self._looks_on = here < len(items)
             looked = f"first {here if self._looks_on else len(snapshot.value.items)}"
-            items = sorted(listing.narrowed(items, self._only, self.standings.of), key=self._space_title)
-            items.sort(key=lambda each: listing.ORDERS[self._order][1](each, self.standings.of(each)))
+            items = sorted(list_filters.narrowed(items, self._only, self.standings.of), key=self._space_title)
+            items.sort(key=lambda each: list_filters.ORDERS[self._order][1](each, self.standings.of(each)))
             some = bool(self._only or self._only_mine)
             self.rows.empty = "No change request in this state is among those." if some else NOTHING
             partly = some and (self._looks_on or snapshot.value.next is not None)
@@ -197,7 +197,7 @@ class ChangesScreen(TwoPanes, Proposing):
         self._say_where()
 
     def _say_where(self) -> None:
-        organization = self.octavo.known.organization.title if self.octavo.known.organization else ""
+        organization = self.shell.workspace.organization.title if self.shell.workspace.organization else ""
         mine = " · only mine" if self._only_mine else ""
         mine += "".join(f" · {each.name}" for each in self._only)
         ticked = f" · {len(self.ticked)} ticked" if self.ticked else ""
@@ -205,11 +205,11 @@ class ChangesScreen(TwoPanes, Proposing):
         self.status(where, self.rows.loaded + self._told_so_far)
 
     def _is_mine(self, change_request: ChangeRequest) -> bool:
-        me, author = self.octavo.known.me, change_request.created_by
+        me, author = self.shell.workspace.me, change_request.created_by
         return me is not None and author is not None and me.id == author.id
 
     def _space_title(self, change_request: ChangeRequest) -> str:
-        space = self.octavo.known.space(change_request.space) if change_request.space else None
+        space = self.shell.workspace.space(change_request.space) if change_request.space else None
         return space.title if space else ""
 
     def _draw(self, each: ChangeRequest) -> Row:
@@ -217,7 +217,7 @@ class ChangesScreen(TwoPanes, Proposing):
         author = each.created_by.name if each.created_by else ""
         where = "" if self._order == "space" else self._space_title(each)
         room = self.rows.scrollable_content_region.width - _AROUND
-        below = standing.line(self.standings.of(each), [fact for fact in (where, author) if fact], room)
+        below = status_summary.line(self.standings.of(each), [fact for fact in (where, author) if fact], room)
         return Row(
             text=Content.assemble((f"#{each.number}  ", "$octavo-muted"), (each.title, "bold")),
             right=Content.styled(short_age(each.updated_at), "$octavo-muted"),
@@ -309,21 +309,21 @@ class ChangesScreen(TwoPanes, Proposing):
         )
 
     def _space_of(self, each: ChangeRequest) -> str:
-        space = self.octavo.known.space(each.space or "")
+        space = self.shell.workspace.space(each.space or "")
         return space.title if space is not None else "its space"
 
     def action_merge(self) -> None:
         if len(self.ticked) < 2:
             super().action_merge()
             return
-        from octavo.tui.review.merging_several import MergeSeveralDialog, One
+        from octavo.tui.review.bulk_merge import MergeSeveralDialog, One
 
         several = [
             One(each.ref(SpaceRef(space_id=each.space)), each, self._space_of(each))
             for each in self.ticked
             if each.space
         ]
-        self.app.push_screen(MergeSeveralDialog(self.octavo, several))
+        self.app.push_screen(MergeSeveralDialog(self.shell, several))
 
     @property
     def at_hand_together(self) -> Sequence[ChangeRequest]:
@@ -371,9 +371,9 @@ class ChangesScreen(TwoPanes, Proposing):
     def _open(self) -> None:
         space = self.space_ref
         if self.change_request is not None and space is not None:
-            self.octavo.go(ToChangeRequest(self.change_request.ref(space), self.change_request))
+            self.shell.go(ToChangeRequest(self.change_request.ref(space), self.change_request))
         elif self.change_request is not None:
-            self.octavo.explain(in_no_space(self.change_request))
+            self.shell.explain(in_no_space(self.change_request))
 
     def action_refresh(self) -> None:
         self.standings.ask_again()
@@ -398,15 +398,15 @@ class ChangesScreen(TwoPanes, Proposing):
         self._narrow(())
 
     def action_narrow(self) -> None:
-        from octavo.tui.screens.chooser import Choice
-        from octavo.tui.screens.picker import Picker
+        from octavo.tui.widgets.chooser import Choice
+        from octavo.tui.widgets.picker import Picker
 
         snapshot, now = self._lists.get(self.sections.current, Snapshot()), self._only
         items = list(snapshot.value.items) if snapshot.value is not None else []
         choices = [Choice(each, each.name, right="takes it off", group="SHOWN NOW ARE ONLY THOSE") for each in now]
         choices += [
             Choice(each, each.name, right=f"{left} so far" if untold else str(left), group=each.kind.upper())
-            for each, left, untold in listing.offered(items, now, self._space_title, self.standings.of)
+            for each, left, untold in list_filters.offered(items, now, self._space_title, self.standings.of)
         ]
 
         def chosen(one: Only | None) -> None:
@@ -422,17 +422,18 @@ class ChangesScreen(TwoPanes, Proposing):
         self._draw_list()
 
     def action_order(self) -> None:
-        from octavo.tui.screens.chooser import Choice
-        from octavo.tui.screens.picker import Picker
+        from octavo.tui.widgets.chooser import Choice
+        from octavo.tui.widgets.picker import Picker
 
         choices = [
-            Choice(key, name, right="now" if key == self._order else "") for key, (name, _) in listing.ORDERS.items()
+            Choice(key, name, right="now" if key == self._order else "")
+            for key, (name, _) in list_filters.ORDERS.items()
         ]
 
         def chosen(key: str | None) -> None:
             if key is not None:
                 self._order = key
-                self.octavo.session.state.remember("order of change requests", key)
+                self.shell.session.state.remember("order of change requests", key)
                 self._draw_list()
 
         self.app.push_screen(Picker("Order of change requests", choices, now=self._order), chosen)

@@ -12,8 +12,8 @@ from textual.content import Content
 from octavo.api.comments import Comment
 from octavo.api.content import Change, Page, PageReference
 from octavo.documents.changes import Setting, Size
-from octavo.tui.reading import open_counts
-from octavo.tui.review.checks import name
+from octavo.tui.review.merge_checks import name
+from octavo.tui.shell.tree_rows import open_counts
 from octavo.tui.widgets.tree import Node
 
 WHOLE = "whole"

@@ -14,11 +14,11 @@ from octavo.data.writing_content import EditOutcome, edit, texts
 from octavo.documents.conflicts import markers
 from octavo.documents.merging.conflict import Conflict
 from octavo.documents.merging.resolution import Choice, Side, chosen
-from octavo.tui.ages import plural
-from octavo.tui.editing import About, NotEdited, edit_text, forget, read_back
-from octavo.tui.kept import Kept
-from octavo.tui.review.settling import Unsettled
-from octavo.tui.writing import into_requests
+from octavo.tui.review.conflict_finder import Unsettled
+from octavo.tui.shell.dialog_draft import DialogDraft
+from octavo.tui.terminal.external_editor import About, NotEdited, edit_text, forget, read_back
+from octavo.tui.widgets.wording import plural
+from octavo.tui.writing import target_request
 from octavo.tui.writing.page_drafts import folder
 
 if TYPE_CHECKING:
@@ -52,9 +52,9 @@ class Choices:
         """All that is chosen."""
         return {name: Choice(side, self.own(name).text if side == "own" else "") for name, side in self._sides.items()}
 
-    def own(self, name: str) -> Kept:
+    def own(self, name: str) -> DialogDraft:
         """What was written for a conflict."""
-        return Kept(self._app, f"conflict {self._id} {name}")
+        return DialogDraft(self._app, f"conflict {self._id} {name}")
 
     def choose(self, name: str, side: Side | None, text: str = "") -> None:
         """Choose a side, or the `text` that was written; None leaves it open again. What was written stays kept."""
@@ -153,7 +153,7 @@ async def send(
             return
         sent, expected, over = sent + len(lot), outcome.revision, over or outcome.over is not None
     app.notices.close(number)
-    into_requests.remember(app, at.space, change_request)
+    target_request.remember(app, at.space, change_request)
     app.writes.is_final("To take a resolved conflict back, edit the page, or decide again from its history.")
     count = len(unsettled.names) - unsettled.left(decided)
     choices.settle(unsettled, decided)

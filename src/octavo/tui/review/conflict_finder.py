@@ -21,8 +21,8 @@ from octavo.documents.merging.conflict import Conflict, Part, Undecided
 from octavo.documents.merging.resolution import Choice, names, parts_of_marked, resolved
 from octavo.documents.merging.three_way import parts
 from octavo.documents.trees import leading_heading
-from octavo.tui.page.contested import FIELDS
-from octavo.tui.review.shapes import Shape, shapes
+from octavo.tui.render.conflict_page import FIELDS
+from octavo.tui.review.tree_conflicts import Shape, shapes
 
 MOST_PAGES = 300
 """More changed pages than this are not read; it is said how many were left out."""

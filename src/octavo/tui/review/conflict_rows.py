@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from textual.content import Content
 
 from octavo.documents.merging.resolution import Choice
-from octavo.tui.review.settling import Contested
-from octavo.tui.review.shapes import Shape
-from octavo.tui.widgets.content import safe
-from octavo.tui.widgets.rows import Row
+from octavo.tui.review.conflict_finder import Contested
+from octavo.tui.review.tree_conflicts import Shape
+from octavo.tui.widgets.row_list import Row
+from octavo.tui.widgets.safe_text import safe
 
 _SIGNS = {"deleted": "−", "moved": "→", "order": "→"}
 

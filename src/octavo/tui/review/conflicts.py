@@ -20,22 +20,22 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.data.writing_content import NO_OPERATION
 from octavo.documents.merging.resolution import Side
-from octavo.tui.ages import plural
-from octavo.tui.page.contested import prepare
-from octavo.tui.page.reader import Reader
-from octavo.tui.page.three_way import ThreeWay
-from octavo.tui.review import resolving
-from octavo.tui.review.comparing import Comparing
-from octavo.tui.review.contest_rows import row_of, words_of
-from octavo.tui.review.resolving import Choices
-from octavo.tui.review.settling import Contested, Unsettled, look, remembered, where_met
-from octavo.tui.review.shapes import Shape
-from octavo.tui.screen import View
+from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.reader.three_way_view import ThreeWay
+from octavo.tui.render.conflict_page import prepare
+from octavo.tui.review import conflict_choices
+from octavo.tui.review.conflict_choices import Choices
+from octavo.tui.review.conflict_finder import Contested, Unsettled, look, remembered, where_met
+from octavo.tui.review.conflict_rows import row_of, words_of
+from octavo.tui.review.page_diff import Comparing
+from octavo.tui.review.tree_conflicts import Shape
 from octavo.tui.shell.outside import open_outside
 from octavo.tui.shell.routes import ToChangeRequest
-from octavo.tui.widgets.lines import Lines
-from octavo.tui.widgets.rows import Heading, Row, Rows
-from octavo.tui.widgets.said import Said
+from octavo.tui.shell.view import View
+from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.row_list import Heading, Row, Rows
+from octavo.tui.widgets.wording import plural
 
 _OTHERS = Heading("ALSO", "")
 _PAGES = Heading("PAGES", "")
@@ -93,14 +93,14 @@ class ConflictsScreen(View):
             hint="esc goes back",
             id="conflicts",
         )
-        yield Said("", id="head")
+        yield ChangingText("", id="head")
         with Horizontal():
             with Vertical(id="left", classes="hairline"):
                 yield rows
-                yield Said("", id="foot")
-            yield ThreeWay(ascii=self.octavo.settings.ascii, id="three-way")
+                yield ChangingText("", id="foot")
+            yield ThreeWay(ascii=self.shell.settings.ascii, id="three-way")
             with VerticalScroll(id="words"):
-                yield Said("", id="said")
+                yield ChangingText("", id="said")
 
     @property
     def rows(self) -> Rows[Contested | Shape]:
@@ -144,13 +144,13 @@ class ConflictsScreen(View):
 
     def choices_made(self) -> Choices:
         """What was chosen before."""
-        return Choices(self.octavo, self._change_request.id)
+        return Choices(self.shell, self._change_request.id)
 
     async def found(self) -> Unsettled:
         """What is in conflict. Raises ApiError."""
         live, space = self.live, self.at.space_id
         self._change_request = await live.fetch(change_requests.Get(at=self.at))
-        state = self.octavo.session.state
+        state = self.shell.session.state
         resolves = state.recall(f"resolves {self._change_request.id}")
         if self._of is None and isinstance(resolves, str):
             of = ChangeRequestRef(space_id=space, change_request_id=resolves)
@@ -223,7 +223,7 @@ class ConflictsScreen(View):
 
     def _draw_head(self) -> None:
         about, found = self._change_request, self._unsettled
-        space = self.octavo.known.space(self._space.space_id)
+        space = self.shell.workspace.space(self._space.space_id)
         title = Content.assemble((f" #{about.number} ", "bold"), (about.title, "bold"))
         if space is not None:
             title = title + Content.styled(f"  {space.title}", "$octavo-muted")
@@ -249,12 +249,12 @@ class ConflictsScreen(View):
     @property
     def _answered_conflicts(self) -> bool:
         """Whether the update that made what is there now was answered with conflicts."""
-        kept = self.octavo.session.state.recall(f"update {self._change_request.id}")
+        kept = self.shell.session.state.recall(f"update {self._change_request.id}")
         made = kept.get("conflicts") if isinstance(kept, dict) else None
         return made is not None and made == self._change_request.revision
 
     def _say_where(self) -> None:
-        about, space = self._change_request, self.octavo.known.space(self._space.space_id)
+        about, space = self._change_request, self.shell.workspace.space(self._space.space_id)
         where = f"{space.title} › " if space is not None else ""
         facts = self.view.facts if not self.has_class("-words") else ""
         self.status(f"Changes › {where}#{about.number} {about.title} › Conflicts", facts)
@@ -336,7 +336,7 @@ class ConflictsScreen(View):
         name, item = self._conflict, self._item
         if name is None or not isinstance(item, Contested):
             return
-        if resolving.write(self.octavo, self._choices, name, dict(item.conflicts)[name]):
+        if conflict_choices.write(self.shell, self._choices, name, dict(item.conflicts)[name]):
             self._chose()
             self._show(again=True)
 
@@ -345,7 +345,7 @@ class ConflictsScreen(View):
         return page.text(self._choices.all, f"#{self._change_request.number}")
 
     def action_preview(self) -> None:
-        from octavo.tui.screens.outcome import OutcomeScreen  # few look at it
+        from octavo.tui.review.merge_outcome import OutcomeScreen  # few look at it
 
         page = self._item
         if not isinstance(page, Contested):
@@ -375,7 +375,7 @@ class ConflictsScreen(View):
         self.rows.action_move(step)
 
     def action_open_outside(self) -> None:
-        open_outside(self.octavo, self._change_request.urls.app or "", words=self._change_request.title)
+        open_outside(self.shell, self._change_request.urls.app or "", words=self._change_request.title)
 
     # Sending
 
@@ -389,7 +389,7 @@ class ConflictsScreen(View):
     async def send(self, found: Unsettled) -> None:
         """Send what is decided of what was found."""
         try:
-            await resolving.send(self.octavo, self.at, self._change_request, found, self._choices, self._written)
+            await conflict_choices.send(self.shell, self.at, self._change_request, found, self._choices, self._written)
         finally:
             self._is_sending = False
         if self.is_mounted and self in self.app.screen_stack:
@@ -410,7 +410,7 @@ class ConflictsScreen(View):
             if pages and below.go_to_change_of(pages[0]):
                 below.view.focus()
         else:
-            self.octavo.go(ToChangeRequest(self._change_request.ref(self._space), self._change_request))
+            self.shell.go(ToChangeRequest(self._change_request.ref(self._space), self._change_request))
 
     def go_up(self) -> bool:
         return self.climb(self.rows, when=self._beside.has_focus)

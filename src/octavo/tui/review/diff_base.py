@@ -18,11 +18,11 @@ from octavo.api.places import ContentRef, RevisionRef, SpaceRef
 from octavo.api.reviews import Review
 from octavo.data.live import Live, Snapshot
 from octavo.documents.revision_changes import between, names_texts
-from octavo.tui.ages import short_age
 from octavo.tui.review.changed_pages import ChangedPage, changed_pages
-from octavo.tui.review.checks import forecast
-from octavo.tui.review.comparing import Comparing
-from octavo.tui.review.comparisons import Sides
+from octavo.tui.review.diff_cache import Sides
+from octavo.tui.review.merge_checks import forecast
+from octavo.tui.review.page_diff import Comparing
+from octavo.tui.widgets.wording import short_age
 
 Base = Literal["base", "review", "main"]
 FIRST, MOST = 100, 1000
@@ -235,7 +235,7 @@ class ComparingWith(Comparing):
                 self.could_not_compare(str(error))
             else:
                 self._base = "base"
-                self.octavo.say(f"#{self._change_request.number} is compared with its base. {error}", tone="failed")
+                self.shell.say(f"#{self._change_request.number} is compared with its base. {error}", tone="failed")
                 self.find_changes()
             return
         found = changed_pages(await asyncio.to_thread(between, before, after))
@@ -279,13 +279,13 @@ class ComparingWith(Comparing):
     @property
     def my_review(self) -> Review | None:
         """One's last review that says of which revision it is."""
-        me = self.octavo.known.me
+        me = self.shell.workspace.me
         mine = (each for each in self._reviews if me is not None and each.reviewer.id == me.id and each.revision)
         return next(mine, None)
 
     def action_compare_with(self) -> None:
-        from octavo.tui.screens.chooser import Choice
-        from octavo.tui.screens.picker import Picker
+        from octavo.tui.widgets.chooser import Choice
+        from octavo.tui.widgets.picker import Picker
 
         about, review = self._change_request, self.my_review
         off = ""

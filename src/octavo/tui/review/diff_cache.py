@@ -12,9 +12,9 @@ from octavo.api.places import ContentRef, RevisionRef
 from octavo.data.live import Live
 from octavo.documents.changes import Size
 from octavo.documents.conflicts import markers
-from octavo.tui.page.compared import Compared, compare
-from octavo.tui.pages import page_as_written, page_there, text_of
+from octavo.tui.render.comparison import Compared, compare
 from octavo.tui.review.changed_pages import ChangedPage
+from octavo.tui.shell.page_queries import page_as_written, page_there, text_of
 
 AT_ONCE = 2
 """Pages that are read and compared at once, besides the one that is wanted."""

@@ -14,12 +14,12 @@ from textual.widgets import Static
 
 from octavo.api.places import ChangeRequestRef
 from octavo.data.entry import Entry
-from octavo.tui.ages import plural, short_age
-from octavo.tui.review import holding
-from octavo.tui.screens.dialog import STYLES, Dialog, Frame
-from octavo.tui.widgets.content import safe
-from octavo.tui.widgets.lines import Lines
-from octavo.tui.widgets.rows import Column, Row, Rows
+from octavo.tui.comments import held_comments
+from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
+from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.row_list import Column, Row, Rows
+from octavo.tui.widgets.safe_text import safe
+from octavo.tui.widgets.wording import plural, short_age
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 class HeldScreen(Dialog[Entry | None]):
     """What is held, in the order it is sent. The answer is the one that is to be shown where it hangs."""
 
-    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss", STYLES / "held.tcss"]
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
+        STYLES / "dialog.tcss",
+        PurePath(__file__).with_name("held.tcss"),
+    ]
     CONTEXT: ClassVar[str] = "held comments"
     HELP: ClassVar[str] = (
         "What you hold for your review, in the order it is sent: with the verdict (a or A), or with ctrl+s without one."
@@ -47,7 +50,7 @@ class HeldScreen(Dialog[Entry | None]):
         self._at, self._of, self._titles = at, name, titles
 
     @property
-    def octavo(self) -> Shell:
+    def shell(self) -> Shell:
         return cast("Shell", self.app)
 
     def compose(self) -> ComposeResult:
@@ -68,21 +71,21 @@ class HeldScreen(Dialog[Entry | None]):
         return self.query_one("#held", Rows)
 
     def on_mount(self) -> None:
-        self.octavo.known.frame_changed.subscribe(self, lambda _: self._show())
+        self.shell.workspace.frame_changed.subscribe(self, lambda _: self._show())
         self._show()
         self.rows.focus()
 
     def _show(self) -> None:
-        if not self.octavo.has_session:
+        if not self.shell.has_session:
             return  # it ended meanwhile
-        held = self.octavo.session.outbox.gathered(self._at)
+        held = self.shell.session.outbox.gathered(self._at)
         self.query_one(Frame).name_it(f"{plural(len(held), 'comment')} held for your review of {self._of}")
         self.rows.show(held)
         self._show_words()
 
     def _draw(self, entry: Entry) -> Row:
         words = " ".join(entry.words.split())
-        return Row(cells=(holding.named(entry, self._titles), words, short_age(entry.created_at)))
+        return Row(cells=(held_comments.named(entry, self._titles), words, short_age(entry.created_at)))
 
     @on(Lines.Highlighted)
     def _show_words(self) -> None:
@@ -102,16 +105,16 @@ class HeldScreen(Dialog[Entry | None]):
 
     def action_edit(self) -> None:
         if (entry := self.rows.item) is not None:
-            holding.edit_held(self.octavo, entry)
+            held_comments.edit_held(self.shell, entry)
 
     def action_drop(self) -> None:
         if (entry := self.rows.item) is not None:
-            holding.drop_held(self.octavo, entry)
+            held_comments.drop_held(self.shell, entry)
 
     def action_send(self) -> None:
         if self.rows.item is not None:
             self.dismiss(None)
-            holding.send_held(self.octavo, self._at, self._of)
+            held_comments.send_held(self.shell, self._at, self._of)
 
     def action_close(self) -> None:
         self.dismiss(None)

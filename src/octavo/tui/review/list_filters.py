@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TypeAlias
 
 from octavo.api.change_requests import ChangeRequest
-from octavo.tui.review.standing import Fact, Standing
+from octavo.tui.review.status_summary import Fact, Standing
 
 Stands: TypeAlias = Callable[[ChangeRequest], Standing]
 

@@ -18,10 +18,10 @@ from octavo.api.reviews import Review
 from octavo.api.sites import Site
 from octavo.api.spaces import Space
 from octavo.data.live import Live
-from octavo.tui import ages
-from octavo.tui.pages import page_as_written, page_there, text_of
 from octavo.tui.review import merge_effects, merge_rules
-from octavo.tui.widgets.facts import Fact
+from octavo.tui.shell.page_queries import page_as_written, page_there, text_of
+from octavo.tui.widgets import wording
+from octavo.tui.widgets.fact_list import Fact
 
 if TYPE_CHECKING:
     from octavo.documents.merging.forecast import Foreseen, Namesake
@@ -62,7 +62,7 @@ class Checks:
 
 async def check(live: Live, at: ChangeRequestRef) -> Checks:
     """Ask for everything a merge depends on. Raises ApiError when the facts cannot be had."""
-    checked_at = ages.clock()
+    checked_at = wording.clock()
     change_request, space, changed, given, said = await asyncio.gather(
         live.fetch(change_requests.Get(at=at)),
         live.fetch(spaces.Get(at=at.space)),
@@ -159,7 +159,7 @@ async def _effects(
         said = f"{', '.join(titles[:3])} still {'has' if len(titles) == 1 else 'have'} both sides of a conflict"
         facts.insert(0, Fact("bad", "marks", f"{said} · close this and press R to resolve it"))
     elif marked.unread:
-        said = f"{ages.plural(marked.unread, 'page')} not looked at for the marks of conflicts"
+        said = f"{wording.plural(marked.unread, 'page')} not looked at for the marks of conflicts"
         facts.insert(0, Fact("care", "marks", said))
     beside = () if change_request.outdated else await asyncio.to_thread(_beside, both)
     return _Effects(on, tuple(facts), titles, beside)
@@ -298,7 +298,7 @@ def conflict_fact(change_request: ChangeRequest, foreseen: Forecast) -> Fact:
         kept = "; ".join(dict.fromkeys(_KEPT[each.kind] for each in foreseen.conflicts))
         return Fact("bad", "conflicts", f"may conflict: {said} · {kept}")
     if foreseen.unread:
-        return Fact("care", "conflicts", f"none seen; {ages.plural(foreseen.unread, 'page')} not read")
+        return Fact("care", "conflicts", f"none seen; {wording.plural(foreseen.unread, 'page')} not read")
     if change_request.outdated:
         return Fact("ok", "conflicts", "none foreseen: what changed there and here does not meet")
     return Fact("ok", "conflicts", "none")
@@ -333,7 +333,7 @@ def _approvals(change_request: ChangeRequest, given: tuple[Review, ...]) -> list
 def _threads(said: ListPage[Comment]) -> Fact:
     if number := sum(each.is_open_thread for each in said.items):
         more = "at least " if said.next is not None else ""
-        return Fact("care", "threads", f"{more}{ages.plural(number, 'thread is', 'threads are')} open")
+        return Fact("care", "threads", f"{more}{wording.plural(number, 'thread is', 'threads are')} open")
     if said.next is not None:
         return Fact("care", "threads", "some comments were not looked at")
     return Fact("ok", "threads", "none open")

@@ -9,11 +9,11 @@ from octavo.api.change_requests import ChangeRequest, MergeResult
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef
 from octavo.data.deciding import merge
-from octavo.data.once import Sent
-from octavo.tui import ages
-from octavo.tui.review.checks import Checks, check, goes_out
-from octavo.tui.screens.confirm import Confirm, Confirmed
-from octavo.tui.widgets.facts import Fact
+from octavo.data.send_once import Sent
+from octavo.tui.review.merge_checks import Checks, check, goes_out
+from octavo.tui.widgets import wording
+from octavo.tui.widgets.confirm import Confirm, Confirmed
+from octavo.tui.widgets.fact_list import Fact
 from octavo.tui.widgets.notices import Tone
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class MergeDialog(Confirm):
     """Asks the server, says what would go live, names conflicts, and is confirmed by `y`: another key than opened it."""
 
     def __init__(self, app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> None:
-        space = app.known.space(at.space_id)
+        space = app.workspace.space(at.space_id)
         self._space_title = space.title if space else "this space"
         super().__init__(
             f"Merge #{change_request.number} into {self._space_title}?",
@@ -64,7 +64,7 @@ class MergeDialog(Confirm):
                 foot="not checked · r check again",
             )
             return
-        checks, self._landed = self._checks, ages.clock()
+        checks, self._landed = self._checks, wording.clock()
         after = [
             f"What goes out   {goes_out(checks.changes) or 'nothing is changed'}",
             f"If it goes wrong   Undo merge (Z, or in the palette) starts a change request that puts {_these(checks)} back",
@@ -85,7 +85,7 @@ class MergeDialog(Confirm):
 
     def _say_age(self) -> None:
         if self._checks is not None:
-            seconds = int((ages.clock() - self._checks.checked_at).total_seconds())
+            seconds = int((wording.clock() - self._checks.checked_at).total_seconds())
             self.update(foot=f"checked {seconds} s ago · r check again")
 
     def action_yes(self) -> None:
@@ -94,14 +94,14 @@ class MergeDialog(Confirm):
         if not self._typed and self._just_landed():
             self._octavo.explain("The checks came in just now. Read them, then press y again.")
             return
-        if (ages.clock() - self._checks.checked_at).total_seconds() > FRESH_SECONDS:
+        if (wording.clock() - self._checks.checked_at).total_seconds() > FRESH_SECONDS:
             # What was shown may not hold any more: look again, and go on only if it is still the same.
             self.run_worker(self._confirm_fresh(), exclusive=True, group="checks")
             return
         self._go()
 
     def _just_landed(self) -> bool:
-        return self._landed is not None and 0 <= (ages.clock() - self._landed).total_seconds() < READ_SECONDS
+        return self._landed is not None and 0 <= (wording.clock() - self._landed).total_seconds() < READ_SECONDS
 
     def action_no(self) -> None:
         self.workers.cancel_group(self, "checks")
@@ -154,7 +154,7 @@ def typed_why(checks: Checks) -> str:
     if checks.marked:
         return "Both sides of a conflict would go live as they are marked"
     if checks.deleted:
-        return f"It deletes {ages.plural(len(checks.deleted), 'page')}"
+        return f"It deletes {wording.plural(len(checks.deleted), 'page')}"
     return ""
 
 

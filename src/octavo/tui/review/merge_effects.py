@@ -21,10 +21,10 @@ from octavo.api.safety import line as safe_line
 from octavo.api.sites import Site
 from octavo.api.spaces import Space
 from octavo.data.live import Live
-from octavo.tui import ages
-from octavo.tui.page.targets import Ground, Targets
-from octavo.tui.pages import page_as_written, page_there, text_of
-from octavo.tui.widgets.facts import Fact
+from octavo.tui.render.link_targets import Ground, Targets
+from octavo.tui.shell.page_queries import page_as_written, page_there, text_of
+from octavo.tui.widgets import wording
+from octavo.tui.widgets.fact_list import Fact
 
 T = TypeVar("T")
 
@@ -95,10 +95,10 @@ async def _links_read(live: Live, both: Both, changed: Sequence[str]) -> tuple[F
     texts = await asyncio.gather(*(page_there(live, page_as_written(both.after, page)) for page in read))
     ground = Ground(both.tree_after, both.after)
     said = await asyncio.to_thread(_dead, ground, {page.id: text_of(page) for page in texts if page is not None})
-    unread = f"; {ages.plural(len(wanted) - len(read), 'page')} not read" if len(wanted) > len(read) else ""
+    unread = f"; {wording.plural(len(wanted) - len(read), 'page')} not read" if len(wanted) > len(read) else ""
     gone = sum(page.id not in there for page in both.tree_before.walk())
     if gone:
-        unread += f"; not checked what links to the {ages.plural(gone, 'page')} it deletes"
+        unread += f"; not checked what links to the {wording.plural(gone, 'page')} it deletes"
     if said:
         return (Fact("care", "links", f"{len(said)} lead nowhere: {_some(said)}{unread}"),)
     return (Fact("care" if unread else "ok", "links", f"none of its pages links to what is not there{unread}"),)
@@ -178,7 +178,7 @@ async def puts_back(
     said = [titles[page] for page, count in zip(read, counts, strict=True) if count]
     if not said:
         return ()
-    lines = ages.plural(sum(counts), "line")
+    lines = wording.plural(sum(counts), "line")
     return (Fact("care", "puts back", f"{lines} that main changed since it was started: {_some(said)}"),)
 
 
@@ -280,7 +280,7 @@ async def addresses(live: Live, both: Both, space: Space, on: Sequence[Site] | N
     gone = addresses_gone(both.tree_before, both.tree_after)
     if not gone:
         return (Fact("ok", "redirects", "no page leaves its address"),)
-    counted = ages.plural(len(gone), "page") + (" leaves its address" if len(gone) == 1 else " leave their address")
+    counted = wording.plural(len(gone), "page") + (" leaves its address" if len(gone) == 1 else " leave their address")
     if on is None:
         return (Fact("care", "redirects", f"{counted}; not checked: its sites cannot be seen"),)
     if not on:
@@ -289,13 +289,13 @@ async def addresses(live: Live, both: Both, space: Space, on: Sequence[Site] | N
     unread = len(on) - sum(each is not None for each in lists)
     sources = {source for each in lists if each is not None for source in each}
     bare = [each for each in gone if not _leads_on(each.path, sources)]
-    not_checked = f"; {ages.plural(unread, 'site')} not checked" if unread else ""
+    not_checked = f"; {wording.plural(unread, 'site')} not checked" if unread else ""
     if not bare:
         return (
             Fact("care" if unread else "ok", "redirects", f"{counted}; a redirect leads on from there{not_checked}"),
         )
     said = [f"{each.title} /{each.path}" + (" is deleted" if each.now is None else f" → /{each.now}") for each in bare]
-    return (Fact("care", "redirects", f"{ages.plural(len(bare), 'page')} without one: {_some(said)}{not_checked}"),)
+    return (Fact("care", "redirects", f"{wording.plural(len(bare), 'page')} without one: {_some(said)}{not_checked}"),)
 
 
 async def _redirects(live: Live, space: Space, site: Site) -> list[str] | None:

@@ -13,10 +13,10 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from octavo.api.safety import text as safe_text
-from octavo.tui.page.compared import Compared, compare
-from octavo.tui.page.diff_view import DiffView
-from octavo.tui.screen import View
-from octavo.tui.widgets.states import nothing
+from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.render.comparison import Compared, compare
+from octavo.tui.shell.view import View
+from octavo.tui.widgets.empty_states import nothing
 
 
 class OutcomeView(DiffView):
@@ -40,7 +40,7 @@ class OutcomeScreen(View):
         "The whole page as it will be, against main: what is sent is this text, letter for letter. Conflicts that are not "
         "decided stand between marks. esc or p goes back to the conflict."
     )
-    CSS_PATH = "outcome.tcss"
+    CSS_PATH = "merge_outcome.tcss"
     KEYBAR: ClassVar[tuple[str, ...]] = ("outcome.close", "outcome.send")
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,p", "close", "Back", tooltip="Back to the conflict", id="outcome.close"),
@@ -66,7 +66,7 @@ class OutcomeScreen(View):
 
     def body(self) -> Iterable[Widget]:
         yield Static("", id="banner")
-        yield OutcomeView(ascii=self.octavo.settings.ascii, id="outcome")
+        yield OutcomeView(ascii=self.shell.settings.ascii, id="outcome")
 
     @property
     def view(self) -> OutcomeView:

@@ -16,7 +16,7 @@ from octavo.data.putting_back import FIELDS, NEVER_NONE
 from octavo.data.writing_content import texts
 from octavo.documents.merging import text as three_way
 from octavo.documents.revision_changes import between, names_texts
-from octavo.tui.review.checks import name
+from octavo.tui.review.merge_checks import name
 
 _OTHER = {"file": "file", "reusable_content": "reusable content", "variables": "variables"}
 

@@ -14,7 +14,7 @@ from octavo.api.organizations import Organization
 from octavo.api.reviews import Review
 from octavo.api.safety import line
 from octavo.api.spaces import Space
-from octavo.tui.widgets.facts import Fact
+from octavo.tui.widgets.fact_list import Fact
 
 _UNDECIDED = {
     "custom": "an expression, which only the server can work out",

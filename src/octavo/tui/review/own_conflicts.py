@@ -15,14 +15,14 @@ from octavo.data.writing_content import texts
 from octavo.documents.merging.conflict import Part
 from octavo.documents.merging.resolution import Choice, names, parts_of_marked, resolved
 from octavo.documents.merging.three_way import parts
-from octavo.tui.kept import Kept
-from octavo.tui.review.resolving import Choices
-from octavo.tui.review.settling import Contested, Unsettled
-from octavo.tui.screens.conflicts import ConflictsScreen
-from octavo.tui.writing.into_requests import Into
+from octavo.tui.review.conflict_choices import Choices
+from octavo.tui.review.conflict_finder import Contested, Unsettled
+from octavo.tui.review.conflicts import ConflictsScreen
+from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.writing.page_drafts import PagePlace, base_of
 from octavo.tui.writing.routes import Sends
-from octavo.tui.writing.writing_pages import MINE
+from octavo.tui.writing.target_request import Into
+from octavo.tui.writing.write_page import MINE
 
 
 class OwnConflictsScreen(ConflictsScreen):
@@ -44,7 +44,7 @@ class OwnConflictsScreen(ConflictsScreen):
         self._edit, self._place, self._into = edit, place, into
 
     def choices_made(self) -> Choices:
-        return Choices(self.octavo, self._place.name)
+        return Choices(self.shell, self._place.name)
 
     @property
     def sides(self) -> tuple[str, str]:
@@ -56,8 +56,8 @@ class OwnConflictsScreen(ConflictsScreen):
 
     async def found(self) -> Unsettled:
         """What is between marks in the draft. What both come from is read, and goes missing without a connection."""
-        marked = Kept(self.octavo, self._place.name).text
-        base = base_of(self.octavo, self._place)
+        marked = DialogDraft(self.shell, self._place.name).text
+        base = base_of(self.shell, self._place)
         try:
             before, theirs = [
                 await texts(self.live, place, self._place.page) if place is not None else None
@@ -78,10 +78,10 @@ class OwnConflictsScreen(ConflictsScreen):
         decided = self._choices.all
         text = self.text_of(page)
         try:
-            await Kept(self.octavo, self._place.name).save(text)
+            await DialogDraft(self.shell, self._place.name).save(text)
         except NotSaved as error:
             self._is_sending = False
-            self.octavo.say(f"Not sent: {error}", tone="failed")
+            self.shell.say(f"Not sent: {error}", tone="failed")
             return
         self._choices.settle(found, decided)
         if self.app.screen is self:

@@ -24,20 +24,20 @@ from octavo.documents import links
 from octavo.documents.blocks import Block, Document
 from octavo.documents.changes import Diff
 from octavo.documents.suggesting import suggestions, written
-from octavo.tui import following_links
-from octavo.tui.allowing import not_allowed_in
-from octavo.tui.hanging import BothSides
-from octavo.tui.page.compared import Compared
-from octavo.tui.page.diff_view import DiffView
-from octavo.tui.page.page_parts import LinkFollowed
-from octavo.tui.page.pictures import Pictured
-from octavo.tui.page.targets import Ground, Targets, origins
-from octavo.tui.rail import Railed
-from octavo.tui.reading import under
+from octavo.tui.comments.diff_threads import Railed
+from octavo.tui.comments.thread_anchoring import BothSides
+from octavo.tui.reader import link_following
+from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.render.comparison import Compared
+from octavo.tui.render.half_block_pictures import Pictured
+from octavo.tui.render.link_targets import Ground, Targets, origins
+from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.review import thread_walk
 from octavo.tui.review.changed_pages import SIGN_STYLES, WHOLE, ChangedPage, in_words
-from octavo.tui.review.comparisons import Comparisons, Sides
+from octavo.tui.review.diff_cache import Comparisons, Sides
+from octavo.tui.shell.permissions import not_allowed_in
 from octavo.tui.shell.routes import ToPage
+from octavo.tui.shell.tree_rows import under
 
 _NO_BASE = "The server does not say which revision of the primary content this change request started from."
 LINGERS = 0.3
@@ -214,30 +214,30 @@ class Comparing(Railed):
             return
         if tree is None:
             trouble = self._tree.error or "its pages are still loading, so try again in a moment."
-            self.octavo.say(f"It is not known yet where this link leads: {trouble}", tone="care")
+            self.shell.say(f"It is not known yet where this link leads: {trouble}", tone="care")
             return
         targets = Targets(Ground(tree, self.at, origins(next(tree.walk(), None))), change.page.id)
         if message.kind == "image" and not message.outside:
-            from octavo.tui.screens.picture import PictureScreen  # few pictures are looked at so closely
+            from octavo.tui.reader.picture import PictureScreen  # few pictures are looked at so closely
 
             self.app.push_screen(PictureScreen((Pictured(message.href),), targets))
             return
         match targets.target(message.href):
             case links.ToPage(page=page_id, anchor=anchor) if page_id != change.page.id:
                 if not self.go_to_change_of(page_id):
-                    self.octavo.go(ToPage(self._space.space_id, page_id, anchor or ""))
+                    self.shell.go(ToPage(self._space.space_id, page_id, anchor or ""))
             case links.ToPage(anchor=anchor) | links.ToAnchor(anchor=anchor) if anchor and self.view.go_to_anchor(
                 anchor
             ):
                 pass
             case links.ToPage() | links.ToAnchor() if not change.is_there_before:
-                self.octavo.say(
+                self.shell.say(
                     f"This link leads to another place on {change.title}, which is not live yet.", tone="care"
                 )
             case links.ToPage(anchor=anchor) | links.ToAnchor(anchor=anchor):
-                self.octavo.go(ToPage(self._space.space_id, change.page.id, anchor or ""))
+                self.shell.go(ToPage(self._space.space_id, change.page.id, anchor or ""))
             case target:
-                following_links.leave(self.octavo, target, href=message.href, words=message.words, at=self.at)
+                link_following.leave(self.shell, target, href=message.href, words=message.words, at=self.at)
 
     # The threads in it
 
@@ -246,11 +246,11 @@ class Comparing(Railed):
         return [each for each in self._page_threads() if each.is_open and suggestions(each.body.text)]
 
     def action_apply_suggestions(self) -> None:
-        from octavo.tui.writing.suggesting import apply_all  # few threads suggest any
+        from octavo.tui.writing.suggestions import apply_all  # few threads suggest any
 
         page = self.page_on_show
         if page is not None:
-            apply_all(self.octavo, self.at, page[1], self._suggesting())
+            apply_all(self.shell, self.at, page[1], self._suggesting())
 
     def draw_threads(self) -> None:
         """Show the threads as they are now between the lines of the diff."""
@@ -271,7 +271,7 @@ class Comparing(Railed):
         key = thread_walk.following(self.entries, change.key if change else "", message.step, self._threads)
         if key is None:
             number = self._change_request.number
-            self.octavo.explain(thread_walk.at_its_end(number, message.step, self._threads))
+            self.shell.explain(thread_walk.at_its_end(number, message.step, self._threads))
             return
         self.go_to_change_of(key)
         self._arriving = key, message.step
@@ -305,7 +305,7 @@ class Comparing(Railed):
     @property
     def _posted(self) -> list[Comment]:
         """The threads others see too: none that are held for a review."""
-        return [thread for thread in self._threads if self.octavo.known.held(thread.id) is None]
+        return [thread for thread in self._threads if self.shell.workspace.held(thread.id) is None]
 
     def _page_threads(self) -> tuple[Comment, ...]:
         change = self.change_on_show
@@ -358,7 +358,7 @@ class Comparing(Railed):
         if action == "apply_suggestions":
             if not self._suggesting():
                 return "No open thread of this page suggests another wording."
-            return not_allowed_in(self.octavo, self.at.space_id, "edit")
+            return not_allowed_in(self.shell, self.at.space_id, "edit")
         if action == "comment" and change is not None:
             if self.is_comparing:
                 return f"{change.title} is still loading."

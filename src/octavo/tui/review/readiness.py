@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.places import SpaceRef
-from octavo.tui.ages import plural
-from octavo.tui.allowing import in_no_space
+from octavo.tui.shell.permissions import in_no_space
+from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.data.once import Sent
-    from octavo.tui.allowing import Allowing
-    from octavo.tui.screens.confirm import Confirmed
+    from octavo.data.send_once import Sent
+    from octavo.tui.shell.permissions import KnowsPermissions
     from octavo.tui.shell.shell import Shell
-    from octavo.tui.writes import Back
+    from octavo.tui.shell.write_queue import Back
+    from octavo.tui.widgets.confirm import Confirmed
 
 _INSTEAD = {"archived": "reopen it first", "merged": "a merge is final"}
 
 
-def why_not(view: Allowing, several: Sequence[ChangeRequest]) -> str | None:
+def why_not(view: KnowsPermissions, several: Sequence[ChangeRequest]) -> str | None:
     """Why these cannot be marked ready, or drafts, together: a sentence."""
     if not several:
         return "There is no change request here."
@@ -33,7 +33,7 @@ def why_not(view: Allowing, several: Sequence[ChangeRequest]) -> str | None:
             return in_no_space(each)
         if why := view.not_allowed_in(SpaceRef(space_id=each.space), "edit"):
             return why
-    if view.octavo.has_session and not view.live.marks_drafts:
+    if view.shell.has_session and not view.live.marks_drafts:
         from octavo.data.deciding import NO_DRAFTS
 
         return NO_DRAFTS
@@ -52,7 +52,7 @@ def offer(app: Shell, about: ChangeRequest) -> None:
     """Offer to mark a draft ready of which a review is asked: those who are asked look among what is ready."""
     if about.status != "draft" or not app.session.live.marks_drafts:
         return
-    from octavo.tui.screens.confirm import Confirm
+    from octavo.tui.widgets.confirm import Confirm
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
@@ -81,13 +81,13 @@ def _words(app: Shell, several: Sequence[ChangeRequest]) -> tuple[str, str]:
 
 
 def _name(app: Shell, about: ChangeRequest) -> str:
-    space = app.known.space(about.space or "")
+    space = app.workspace.space(about.space or "")
     return f"#{about.number} in {space.title}" if space is not None else f"#{about.number}"
 
 
 async def _mark(app: Shell, several: Sequence[ChangeRequest]) -> Sent[tuple[ChangeRequest, ...]]:
     from octavo.data.deciding import set_ready
-    from octavo.data.once import Sent
+    from octavo.data.send_once import Sent
 
     done: list[ChangeRequest] = []
     left: list[str] = []
@@ -106,7 +106,7 @@ async def _mark(app: Shell, several: Sequence[ChangeRequest]) -> Sent[tuple[Chan
 
 
 def _back(app: Shell, done: tuple[ChangeRequest, ...]) -> Back:
-    from octavo.tui.writes import Back
+    from octavo.tui.shell.write_queue import Back
 
     doing, said = _words(app, done)
     return Back(doing, lambda: _mark(app, done), said)

@@ -11,18 +11,19 @@ from octavo.api import change_requests
 from octavo.api.bodies import is_plain, paragraphs
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.tui import kept, talking
-from octavo.tui.addressed import Addressed
-from octavo.tui.allowing import UNDECIDED
-from octavo.tui.kept import Kept
-from octavo.tui.review.requesting import Requesting
-from octavo.tui.review.reviewing import Reviewing
-from octavo.tui.review.undoing_merge import UndoingMerge
+from octavo.tui.comments import thread_actions
+from octavo.tui.review.review_requests import Requesting
+from octavo.tui.review.undo_merge import UndoingMerge
 from octavo.tui.review.updating import Updating
+from octavo.tui.review.verdicts import Reviewing
+from octavo.tui.shell import dialog_draft
+from octavo.tui.shell.addressed_view import Addressed
+from octavo.tui.shell.dialog_draft import DialogDraft
+from octavo.tui.shell.permissions import UNDECIDED
 from octavo.tui.shell.routes import ToChangeRequest
 
 if TYPE_CHECKING:
-    from octavo.tui.screens.confirm import Confirmed
+    from octavo.tui.widgets.confirm import Confirmed
 
 _REQUIRED = "A subject of 1 to 100 characters, please."
 _TOO_LONG = "A subject has at most 100 characters; this one has {}."
@@ -54,23 +55,23 @@ class Proposing(Addressed, Updating, Reviewing, Requesting, UndoingMerge):
     def _target_space(self) -> SpaceRef | None:
         if self.space_ref is not None:
             return self.space_ref
-        last = self.octavo.session.state.recall("space")
-        space = self.octavo.known.space(str(last)) if last else None
+        last = self.shell.session.state.recall("space")
+        space = self.shell.workspace.space(str(last)) if last else None
         return space.ref if space else None
 
     # Merging
 
     def action_merge(self) -> None:
-        from octavo.tui.review.merging import MergeDialog
+        from octavo.tui.review.merge_dialog import MergeDialog
 
         if self.change_request is not None and self.space_ref is not None:
             at = self.change_request.ref(self.space_ref)
-            self.app.push_screen(MergeDialog(self.octavo, at, self.change_request))
+            self.app.push_screen(MergeDialog(self.shell, at, self.change_request))
 
     # What it is about
 
     def action_archive(self) -> None:
-        from octavo.tui.screens.confirm import Confirm
+        from octavo.tui.widgets.confirm import Confirm
 
         change_request, space = self.change_request, self.space_ref
         if change_request is None or space is None:
@@ -81,7 +82,7 @@ class Proposing(Addressed, Updating, Reviewing, Requesting, UndoingMerge):
 
         def decided(answer: Confirmed | None) -> None:
             if answer is not None:
-                self.octavo.write(
+                self.shell.write(
                     f"{verb.lower()} #{change_request.number}", op, said=f"{done} #{change_request.number}"
                 )
 
@@ -95,22 +96,22 @@ class Proposing(Addressed, Updating, Reviewing, Requesting, UndoingMerge):
         )
 
     def action_edit_meta(self) -> None:
-        from octavo.tui.screens.confirm import Confirm, Field
+        from octavo.tui.widgets.confirm import Confirm, Field
 
         change_request, space = self.change_request, self.space_ref
         if change_request is None or space is None:
             return
         at = change_request.ref(space)
         place = f"{at.space_id} {at.change_request_id}"
-        subject = Kept(self.octavo, f"subject {place}", change_request.subject)
-        description = Kept(self.octavo, f"description {place}", change_request.about)
+        subject = DialogDraft(self.shell, f"subject {place}", change_request.subject)
+        description = DialogDraft(self.shell, f"description {place}", change_request.about)
         plain = is_plain(change_request.description)
 
         def decided(answer: Confirmed | None) -> None:
             if answer is None:
                 return
             if len(answer.text) > 100:
-                self.octavo.say(_TOO_LONG.format(len(answer.text)), tone="care")
+                self.shell.say(_TOO_LONG.format(len(answer.text)), tone="care")
                 self.action_edit_meta()
                 return
             given: dict[str, Any] = {}
@@ -140,44 +141,46 @@ class Proposing(Addressed, Updating, Reviewing, Requesting, UndoingMerge):
         )
         self.app.push_screen(dialog, decided)
 
-    def _describe(self, at: ChangeRequestRef, number: int, given: dict[str, Any], drafts: tuple[Kept, ...]) -> None:
+    def _describe(
+        self, at: ChangeRequestRef, number: int, given: dict[str, Any], drafts: tuple[DialogDraft, ...]
+    ) -> None:
         def drop(_: object) -> None:
             for draft in drafts:
                 draft.drop()
 
-        self.octavo.write(
+        self.shell.write(
             f"save the description of #{number}" if "description" in given else f"rename #{number}",
             change_requests.Update(at=at, **given),
             (change_requests.Get(at=at), lambda known: known.model_copy(update=given)),
             said="Saved" if "description" in given else "Renamed",
             then=drop,
-            otherwise=kept.SAID,
+            otherwise=dialog_draft.SAID,
         )
 
     def action_new_change_request(self) -> None:
         if (space := self._target_space()) is None:
             return
-        known = self.octavo.known.space(space.space_id)
-        draft = Kept(self.octavo, f"subject {space.space_id}")
+        known = self.shell.workspace.space(space.space_id)
+        draft = DialogDraft(self.shell, f"subject {space.space_id}")
 
         def made(change_request: ChangeRequest) -> None:
-            from octavo.tui.writing.into_requests import remember  # it is started to be written to
+            from octavo.tui.writing.target_request import remember  # it is started to be written to
 
             draft.drop()
-            remember(self.octavo, space, change_request)
-            self.octavo.say(f"Started #{change_request.number} {change_request.title}")
-            self.octavo.go(ToChangeRequest(change_request.ref(space), change_request))
+            remember(self.shell, space, change_request)
+            self.shell.say(f"Started #{change_request.number} {change_request.title}")
+            self.shell.go(ToChangeRequest(change_request.ref(space), change_request))
 
         def start(subject: str) -> None:
             from octavo.data.deciding import create
 
-            starting = create(self.octavo.session.live, space, subject)
-            self.octavo.writes.send_once("start a change request", starting, then=made, otherwise=kept.SAID)
+            starting = create(self.shell.session.live, space, subject)
+            self.shell.writes.send_once("start a change request", starting, then=made, otherwise=dialog_draft.SAID)
 
         self._ask_subject(f"New change request in {known.title if known else 'this space'}", "Start", draft, start)
 
-    def _ask_subject(self, title: str, verb: str, draft: Kept, use: Callable[[str], None]) -> None:
-        from octavo.tui.screens.confirm import Confirm, Field
+    def _ask_subject(self, title: str, verb: str, draft: DialogDraft, use: Callable[[str], None]) -> None:
+        from octavo.tui.widgets.confirm import Confirm, Field
 
         field = Field("Subject", draft.text, required=_REQUIRED, keep=draft.keep, keep_now=draft.keep_now)
 
@@ -185,7 +188,7 @@ class Proposing(Addressed, Updating, Reviewing, Requesting, UndoingMerge):
             if answer is None:
                 return
             if len(answer.text) > 100:
-                self.octavo.say(_TOO_LONG.format(len(answer.text)), tone="care")
+                self.shell.say(_TOO_LONG.format(len(answer.text)), tone="care")
                 self._ask_subject(title, verb, draft, use)
             else:
                 use(answer.text)
@@ -196,8 +199,8 @@ class Proposing(Addressed, Updating, Reviewing, Requesting, UndoingMerge):
         change_request, space = self.change_request, self.space_ref
         if change_request is not None and space is not None:
             at = change_request.ref(space)
-            talking.start_thread(
-                self.octavo, at, page=None, node=None, title=f"#{change_request.number}", excerpt=change_request.title
+            thread_actions.start_thread(
+                self.shell, at, page=None, node=None, title=f"#{change_request.number}", excerpt=change_request.title
             )
 
 

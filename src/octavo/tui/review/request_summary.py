@@ -16,14 +16,14 @@ from octavo.api.operation import ListPage
 from octavo.api.places import SpaceRef
 from octavo.api.reviews import RequestedReviewer, Review
 from octavo.data.live import Snapshot
-from octavo.tui.ages import long_age, plural
-from octavo.tui.review.checks import name, sign
-from octavo.tui.review.standing import Fact, Standing
-from octavo.tui.triage import words_of
-from octavo.tui.widgets.said import Said
+from octavo.tui.comments.filters import words_of
+from octavo.tui.review.merge_checks import name, sign
+from octavo.tui.review.status_summary import Fact, Standing
+from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.wording import long_age, plural
 
 if TYPE_CHECKING:
-    from octavo.tui.screen import View
+    from octavo.tui.shell.view import View
 
 MOST_PAGES = 60
 _NAMES: dict[Fact, str] = {"reviews": "reviews", "requested": "who is asked is", "conflicts": "conflicts"}
@@ -53,7 +53,7 @@ class Summary(VerticalScroll, can_focus=False):
         self._timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        yield Said()
+        yield ChangingText()
 
     @property
     def view(self) -> View:
@@ -112,7 +112,7 @@ class Summary(VerticalScroll, can_focus=False):
         return True
 
     def _draw(self) -> None:
-        self.query_one(Said).update(self._content())
+        self.query_one(ChangingText).update(self._content())
 
     def _content(self) -> Content:
         about = self._about
@@ -178,7 +178,7 @@ class Summary(VerticalScroll, can_focus=False):
             )
             if review.comment is not None and (words := words_of(review.comment.body.text)):
                 lines.append(Content.styled(words, "$octavo-muted"))
-        me = self.view.octavo.known.me
+        me = self.view.shell.workspace.me
         for each in asked:
             if each.user is not None:
                 who = (

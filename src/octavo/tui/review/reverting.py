@@ -15,18 +15,18 @@ from octavo.data.putting_back import put_back
 from octavo.data.writing_content import texts
 from octavo.documents.blocks import Block
 from octavo.documents.reverting import UnknownBlock, reverted
-from octavo.tui import talking
-from octavo.tui.ages import plural
-from octavo.tui.allowing import NEVER_DELETED, not_allowed_with
-from octavo.tui.meanwhile import meanwhile
-from octavo.tui.review.comparing_with import ComparingWith
-from octavo.tui.writing import into_requests
+from octavo.tui.comments import thread_actions
+from octavo.tui.review.diff_base import ComparingWith
+from octavo.tui.shell.permissions import NEVER_DELETED, not_allowed_with
+from octavo.tui.shell.progress import meanwhile
+from octavo.tui.widgets.wording import plural
+from octavo.tui.writing import target_request
 from octavo.tui.writing.authoring import Authoring
 
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
     from octavo.tui.review.changed_pages import ChangedPage
-    from octavo.tui.screens.confirm import Confirmed
+    from octavo.tui.widgets.confirm import Confirmed
 
 _EXCERPT = 200
 
@@ -68,7 +68,7 @@ class TakingBack(ComparingWith, Authoring):
             return self._why_not_taken_back(change)
         if action == "delete_page" and change is not None:
             if (thread := self._thread_to_delete()) is not None:
-                return not_allowed_with(self.octavo, self.at, "delete", thread)
+                return not_allowed_with(self.shell, self.at, "delete", thread)
             if change.page is None:
                 return f"{change.title} is no page. {NEVER_DELETED}"
             if not change.is_there_after:
@@ -92,7 +92,7 @@ class TakingBack(ComparingWith, Authoring):
 
     def action_delete_page(self) -> None:
         if (thread := self._thread_to_delete()) is not None:
-            talking.delete(self.octavo, self.at, thread, thread)
+            thread_actions.delete(self.shell, self.at, thread, thread)
         else:
             super().action_delete_page()
 
@@ -105,7 +105,7 @@ class TakingBack(ComparingWith, Authoring):
         if block is None or not change.is_there_after:
             self._ask_page(back, change)
         else:
-            self.octavo.background(self._ask_block(back, block))
+            self.shell.background(self._ask_block(back, block))
 
     async def _ask_block(self, back: Back, block: Block) -> None:
         try:
@@ -116,20 +116,20 @@ class TakingBack(ComparingWith, Authoring):
                 )
             )
         except ApiError as error:
-            self.octavo.say(f"{back.title} is not read: {error}", tone="failed")
+            self.shell.say(f"{back.title} is not read: {error}", tone="failed")
             return
         if now is None:
-            self.octavo.say(f"{back.title} has no text that can be edited.", tone="care")
+            self.shell.say(f"{back.title} has no text that can be edited.", tone="care")
             return
         keys = {each.key for each in block.walk()}
         before = then.text if then is not None else ""
         try:
             after = await asyncio.to_thread(reverted, before, now.text, keys)
         except UnknownBlock:
-            self.octavo.say("Go to a block of the page first: ( and ) do, and \\ leaves the source.", tone="care")
+            self.shell.say("Go to a block of the page first: ( and ) do, and \\ leaves the source.", tone="care")
             return
         if after == now.text:
-            self.octavo.say("This block is as it was before.")
+            self.shell.say("This block is as it was before.")
             return
         change = UpdatePage(page=back.page, document=DocumentBody(markdown=after))
         said = " ".join(block.plain().split())
@@ -155,19 +155,19 @@ class TakingBack(ComparingWith, Authoring):
         self._ask(f"Put {back.title} back?", said, "", back, RevertPage(page=back.page, revision=back.base))
 
     def _ask(self, title: str, intro: str, after: str, back: Back, change: ContentEdit) -> None:
-        from octavo.tui.screens.confirm import Confirm
+        from octavo.tui.widgets.confirm import Confirm
 
         def decided(answer: Confirmed | None) -> None:
             if answer is not None:
-                self.octavo.background(self._put_back(back, change))
+                self.shell.background(self._put_back(back, change))
 
         self.app.push_screen(Confirm(title, verb="Put back", intro=intro, after=after), decided)
 
     async def _put_back(self, back: Back, change: ContentEdit) -> None:
-        with meanwhile(self.octavo, f"Putting back {back.title}…"):
+        with meanwhile(self.shell, f"Putting back {back.title}…"):
             outcome = await put_back(self.live, self.at, back.head, (change,))
         if outcome.kind != "sent":
-            self.octavo.say(f"{back.title} is not put back: {outcome.sentence}", tone="failed")
+            self.shell.say(f"{back.title} is not put back: {outcome.sentence}", tone="failed")
             return
-        into_requests.wrote(self.octavo, self._space, self._change_request)
-        self.octavo.say(f"Put back: {back.title}.")
+        target_request.wrote(self.shell, self._space, self._change_request)
+        self.shell.say(f"Put back: {back.title}.")

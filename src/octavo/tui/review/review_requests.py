@@ -16,17 +16,17 @@ from octavo.api.reviews import RequestedReviewer, Review
 from octavo.api.spaces import Space
 from octavo.api.users import User
 from octavo.data.live import Live
-from octavo.tui import ages
-from octavo.tui.allowing import UNDECIDED, Allowing
 from octavo.tui.review import readiness
+from octavo.tui.shell.permissions import UNDECIDED, KnowsPermissions
+from octavo.tui.widgets import wording
 
 if TYPE_CHECKING:
-    from octavo.tui.screens.chooser import Choice
+    from octavo.tui.widgets.chooser import Choice
 
 _MAY_REVIEW = ("review", "edit", "create", "admin")
 
 
-class Requesting(Allowing):
+class Requesting(KnowsPermissions):
     """A view with a change request in it that people can be asked to review."""
 
     CONTEXT: ClassVar[str] = "change requests"
@@ -53,7 +53,7 @@ class Requesting(Allowing):
         return [self.change_request] if self.change_request is not None else []
 
     def action_mark_ready(self) -> None:
-        readiness.mark(self.octavo, self.at_hand_together)
+        readiness.mark(self.shell, self.at_hand_together)
 
     def action_request_review(self) -> None:
         if self.change_request is not None and self.space_ref is not None:
@@ -61,17 +61,17 @@ class Requesting(Allowing):
             self.run_worker(self._choose_reviewers(at, self.change_request), exclusive=True, group="reviewers")
 
     async def _choose_reviewers(self, at: ChangeRequestRef, about: ChangeRequest) -> None:
-        from octavo.tui.screens.reviewers import ReviewersScreen
+        from octavo.tui.review.reviewers import ReviewersScreen
 
-        live = self.octavo.session.live
+        live = self.shell.session.live
         try:
             people, requested, given = await asyncio.gather(
-                _people(live, at, self.octavo.known.space(at.space_id)),
+                _people(live, at, self.shell.workspace.space(at.space_id)),
                 live.fetch(reviews.ListRequested(at=at, limit=1000)),
                 live.fetch(reviews.List(at=at, format="markdown", outdated=False, limit=1000)),
             )
         except ApiError as error:
-            self.octavo.say(f"Who can be asked is not known: {error}", tone="failed")
+            self.shell.say(f"Who can be asked is not known: {error}", tone="failed")
             return
         if self.app.screen is not self:
             return  # the person went on meanwhile
@@ -94,17 +94,17 @@ class Requesting(Allowing):
         def asked(_: object) -> None:
             self.action_refresh()
             if self.app.screen is self:  # who went elsewhere meanwhile is not asked there
-                readiness.offer(self.octavo, about)
+                readiness.offer(self.shell, about)
 
-        self.octavo.writes.send_once(
+        self.shell.writes.send_once(
             f"ask for a review of #{about.number}",
-            request_reviews(self.octavo.session.live, at, people),
+            request_reviews(self.shell.session.live, at, people),
             said=f"Asked {' and '.join(names)} to review #{about.number}",
             then=asked,
         )
 
     def _withdraw(self, at: ChangeRequestRef, user_id: str, name: str) -> None:
-        self.octavo.write(
+        self.shell.write(
             f"take back the request to {name}",
             reviews.Withdraw(at=at, user_id=user_id),
             said=f"{name} is not asked any more",
@@ -132,7 +132,7 @@ def choices_of(
     about: ChangeRequest,
 ) -> list[Choice[str]]:
     """Everybody who could be asked: those asked first, and what is known of each."""
-    from octavo.tui.screens.chooser import Choice
+    from octavo.tui.widgets.chooser import Choice
 
     said = {review.reviewer.id: review for review in given}
     known = {user.id for user, _ in people}
@@ -141,7 +141,7 @@ def choices_of(
     for user, role in [*strangers, *people]:
         off, right = "", ""
         if user.id in asked:
-            right = f"asked {ages.short_age(asked[user.id].created_at)}".strip()
+            right = f"asked {wording.short_age(asked[user.id].created_at)}".strip()
         elif review := said.get(user.id):
             right = "approved" if review.status == "approved" else "asks for changes"
         if role is not None and role not in _MAY_REVIEW and user.id not in asked:

@@ -8,9 +8,9 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from octavo.tui.screens.chooser import Choice, Chooser, Found
-from octavo.tui.widgets.match import Match
-from octavo.tui.widgets.rows import Row
+from octavo.tui.widgets.chooser import Choice, Chooser, Found
+from octavo.tui.widgets.fuzzy_match import Match
+from octavo.tui.widgets.row_list import Row
 
 
 class ReviewersScreen(Chooser[frozenset[str] | None, str]):

@@ -17,11 +17,11 @@ from octavo.api.operation import Listing, ListPage
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.reviews import RequestedReviewer, Review
 from octavo.data.live import Snapshot
-from octavo.tui.allowing import UNDECIDED
-from octavo.tui.review.standing import Fact, Standing, standing
+from octavo.tui.review.status_summary import Fact, Standing, standing
+from octavo.tui.shell.permissions import UNDECIDED
 
 if TYPE_CHECKING:
-    from octavo.tui.screen import View
+    from octavo.tui.shell.view import View
 
 FOLLOWED = 60
 """As many are kept up to date, those on show among them. What was found of others is shown until they are seen again."""
@@ -63,7 +63,7 @@ class Standings:
 
     def of(self, about: ChangeRequest) -> Standing:
         """How one stands, as far as that is known. Asks nobody."""
-        known, found = self._view.octavo.known, self._found.get(about.id) or _Found()
+        known, found = self._view.shell.workspace, self._found.get(about.id) or _Found()
         me, threads = known.me.id if known.me is not None else "", known.open_threads(about)
         if about.status not in UNDECIDED:
             return standing(about, threads, (), (), (), me)
@@ -144,7 +144,7 @@ class Standings:
 
     def _show_threads(self, name: str, snapshot: Snapshot[ListPage[Comment]]) -> None:
         if snapshot.value is not None and name in self._followed:
-            self._view.octavo.known.heard(name, snapshot.value, self._followed[name].comments)
+            self._view.shell.workspace.heard(name, snapshot.value, self._followed[name].comments)
             self._changed(name)
 
     def _taken(
@@ -159,7 +159,7 @@ class Standings:
     # Conflicts
 
     def _sides(self, about: ChangeRequest) -> tuple[str | None, ...]:
-        space = self._view.octavo.known.space(about.space or "")
+        space = self._view.shell.workspace.space(about.space or "")
         return about.base, about.revision, space.revision if space is not None and about.outdated else None
 
     def _is_unforeseen(self, about: ChangeRequest) -> bool:
@@ -171,7 +171,7 @@ class Standings:
             await self._foresee(about)
 
     async def _foresee(self, about: ChangeRequest) -> None:
-        from octavo.tui.review.checks import conflicting  # brings what is known of merges with it
+        from octavo.tui.review.merge_checks import conflicting  # brings what is known of merges with it
 
         async with self._one_by_one:
             if not self._is_unforeseen(about):

@@ -12,8 +12,8 @@ from textual.content import Content
 from octavo.api.change_requests import ChangeRequest, Contributor
 from octavo.api.reviews import RequestedReviewer, Review
 from octavo.api.safety import line as line_of
-from octavo.tui.ages import plural, short_age
-from octavo.tui.allowing import UNDECIDED
+from octavo.tui.shell.permissions import UNDECIDED
+from octavo.tui.widgets.wording import plural, short_age
 
 Fact = Literal["reviews", "requested", "conflicts"]
 """What of it the server is asked for by itself."""

@@ -10,14 +10,14 @@ from octavo.api import change_requests
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.tui import ages
-from octavo.tui.allowing import Allowing
-from octavo.tui.screens.confirm import Confirm, Confirmed
+from octavo.tui.shell.permissions import KnowsPermissions
 from octavo.tui.shell.routes import ToChangeRequest
-from octavo.tui.widgets.facts import Fact
+from octavo.tui.widgets import wording
+from octavo.tui.widgets.confirm import Confirm, Confirmed
+from octavo.tui.widgets.fact_list import Fact
 
 if TYPE_CHECKING:
-    from octavo.tui.review.undoing import Plan
+    from octavo.tui.review.merge_reversal import Plan
     from octavo.tui.shell.shell import Shell
 
 _NO_BEFORE = "The server does not say what stood there before this merge, so it cannot be put back from here."
@@ -26,7 +26,7 @@ MOST = 50
 """Changes of one edit."""
 
 
-class UndoingMerge(Allowing):
+class UndoingMerge(KnowsPermissions):
     """A view with a change request in it whose merge can be undone."""
 
     CONTEXT: ClassVar[str] = "change requests"
@@ -41,14 +41,14 @@ class UndoingMerge(Allowing):
                 return f"#{about.number} is not merged, so there is nothing to undo."
             if about is not None and about.revision_merged is None:
                 return _NO_BEFORE
-            if self.octavo.session.live.edits_content is False:
+            if self.shell.session.live.edits_content is False:
                 return "This server has no operation to edit content, so nothing can be put back from here."
             return self.not_allowed("edit")
         return super().why_not(action, parameters)
 
     def action_undo_merge(self) -> None:
         if self.change_request is not None and self.space_ref is not None:
-            self.app.push_screen(UndoDialog(self.octavo, self.space_ref, self.change_request))
+            self.app.push_screen(UndoDialog(self.shell, self.space_ref, self.change_request))
 
 
 class UndoDialog(Confirm):
@@ -74,13 +74,15 @@ class UndoDialog(Confirm):
         self.run_worker(self._ask(), exclusive=True, group="checks")
 
     async def _ask(self) -> None:
-        from octavo.tui.review import undoing
+        from octavo.tui.review import merge_reversal
 
         live = self._octavo.session.live
         try:
             self._of = await live.fetch(change_requests.Get(at=self._of.ref(self._space)))
-            three = await undoing.sides(live, self._space, self._of, None)
-            planned = undoing.plan(three, await undoing.changes_of(live, self._space, three)) if three else None
+            three = await merge_reversal.sides(live, self._space, self._of, None)
+            planned = (
+                merge_reversal.plan(three, await merge_reversal.changes_of(live, self._space, three)) if three else None
+            )
         except ApiError as error:
             self.update(facts=(Fact("bad", "puts back", str(error)),), blocked="That is not known. r asks again.")
             return
@@ -141,17 +143,17 @@ async def undo(app: Shell, space: SpaceRef, of: ChangeRequest) -> None:
 async def _undone(app: Shell, space: SpaceRef, of: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
     """What is said of it, and which change request it is if it was made. Raises ApiError."""
     from octavo.data.putting_back import put_back
-    from octavo.tui.review import undoing
+    from octavo.tui.review import merge_reversal
 
     live = app.session.live
     draft, sentence = await _draft(app, space, f"Undo #{of.number} {of.subject}".strip()[:100])
     if draft is None:
         return sentence, None
-    three = await undoing.sides(live, space, of, draft.revision)
+    three = await merge_reversal.sides(live, space, of, draft.revision)
     if three is None:
         return _NO_BEFORE, None
-    planned = undoing.plan(three, await undoing.changes_of(live, space, three))
-    made = await undoing.edits_of(live, space, three, planned, f"#{draft.number}")
+    planned = merge_reversal.plan(three, await merge_reversal.changes_of(live, space, three))
+    made = await merge_reversal.edits_of(live, space, three, planned, f"#{draft.number}")
     at, head = draft.ref(space), draft.revision
     for start in range(0, len(made.edits), MOST):
         outcome = await put_back(live, at, head, made.edits[start : start + MOST])
@@ -160,7 +162,7 @@ async def _undone(app: Shell, space: SpaceRef, of: ChangeRequest) -> tuple[str, 
         head = outcome.revision
     await live.write(change_requests.Update(at=at, status="open"))
     if made.contested:
-        pages = ages.plural(len(made.contested), "page")
+        pages = wording.plural(len(made.contested), "page")
         return f"#{draft.number} is open for review. {pages} changed since: both sides are marked in the text.", at
     return f"#{draft.number} puts back what #{of.number} changed. It is open for review.", at
 
@@ -169,7 +171,7 @@ async def _draft(app: Shell, space: SpaceRef, subject: str) -> tuple[ChangeReque
     """A draft of mine with this subject, made if there is none. Raises ApiError."""
     from octavo.data.deciding import create
 
-    live, me = app.session.live, app.known.me
+    live, me = app.session.live, app.workspace.me
     mine = {"creator": me.id} if me is not None else {}
     drafts = await live.fetch(change_requests.List(at=space, status="draft", limit=100, **mine))
     found = next((each for each in drafts.items if each.subject == subject), None)

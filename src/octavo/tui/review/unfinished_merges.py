@@ -11,12 +11,12 @@ from octavo.api import change_requests
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef
-from octavo.data.once import POLL_FOR, POLL_SECONDS, STALE_SECONDS, Sleep, release, under_way
+from octavo.data.send_once import POLL_FOR, POLL_SECONDS, STALE_SECONDS, Sleep, release, under_way
 from octavo.data.state import NotSaved
-from octavo.tui.ages import short_age
+from octavo.tui.widgets.wording import short_age
 
 if TYPE_CHECKING:
-    from octavo.tui.session import Session
+    from octavo.tui.shell.session import Session
     from octavo.tui.shell.shell import Shell
 
 

@@ -13,10 +13,10 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.data.deciding import update
-from octavo.tui import ages
-from octavo.tui.review import checks
-from octavo.tui.screens.confirm import Confirm, Confirmed
-from octavo.tui.widgets.facts import Fact
+from octavo.tui.review import merge_checks
+from octavo.tui.widgets import wording
+from octavo.tui.widgets.confirm import Confirm, Confirmed
+from octavo.tui.widgets.fact_list import Fact
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
@@ -34,32 +34,32 @@ class Foreseen:
     main: str | None
     """The primary revision that would come in."""
     comes: tuple[content.Change, ...]
-    foreseen: checks.Forecast
+    foreseen: merge_checks.Forecast
     checked_at: datetime
 
     @property
     def facts(self) -> tuple[Fact, ...]:
         """What is shown of it."""
         facts = [
-            checks.currency(self.change_request),
-            checks.conflict_fact(self.change_request, self.foreseen),
-            *checks.names_fact(self.change_request, self.foreseen.namesakes),
+            merge_checks.currency(self.change_request),
+            merge_checks.conflict_fact(self.change_request, self.foreseen),
+            *merge_checks.names_fact(self.change_request, self.foreseen.namesakes),
         ]
         if self.comes:
-            facts.insert(1, Fact("note", "comes in", checks.goes_out(self.comes)))
+            facts.insert(1, Fact("note", "comes in", merge_checks.goes_out(self.comes)))
         return tuple(facts)
 
 
 async def foresee(live: Live, at: ChangeRequestRef) -> Foreseen:
     """What an update of a change request would bring. Raises ApiError when the facts cannot be had."""
-    checked_at = ages.clock()
+    checked_at = wording.clock()
     change_request, space, changed = await asyncio.gather(
         live.fetch(change_requests.Get(at=at)),
         live.fetch(spaces.Get(at=at.space)),
         live.fetch(content.ListChanges(at=at, limit=1000)),
     )
     foreseen, comes = await asyncio.gather(
-        checks.forecast(live, at, change_request, changed), _comes(live, at, change_request, space.revision)
+        merge_checks.forecast(live, at, change_request, changed), _comes(live, at, change_request, space.revision)
     )
     return Foreseen(change_request, space.revision, comes, foreseen, checked_at)
 
@@ -125,7 +125,7 @@ class UpdateDialog(Confirm):
         seen = self._seen
         if self._answered or seen is None:
             return
-        if (ages.clock() - seen.checked_at).total_seconds() > FRESH_SECONDS:
+        if (wording.clock() - seen.checked_at).total_seconds() > FRESH_SECONDS:
             # What was shown may not hold any more: look again, and go on only if it is still the same.
             self.run_worker(self._confirm_fresh(seen), exclusive=True, group="checks")
             return

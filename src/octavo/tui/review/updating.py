@@ -10,13 +10,13 @@ from octavo.api import change_requests, content
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError, NotFound
 from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
-from octavo.tui.allowing import UNDECIDED, Allowing
+from octavo.tui.shell.permissions import UNDECIDED, KnowsPermissions
 
 if TYPE_CHECKING:
-    from octavo.tui.screens.confirm import Confirmed
+    from octavo.tui.widgets.confirm import Confirmed
 
 
-class Updating(Allowing):
+class Updating(KnowsPermissions):
     """A view with a change request in it that can be updated from the primary content, and its conflicts resolved."""
 
     CONTEXT: ClassVar[str] = "change requests"
@@ -39,9 +39,9 @@ class Updating(Allowing):
         if change_request is None or space is None:
             return
         if not change_request.outdated:
-            self.octavo.say(f"#{change_request.number} is up to date with the primary content.")
+            self.shell.say(f"#{change_request.number} is up to date with the primary content.")
             return
-        app, on_show = self.octavo, self
+        app, on_show = self.shell, self
 
         def resolve() -> None:
             if app.screen is on_show:  # who went elsewhere meanwhile is not taken away from there: R resolves
@@ -60,19 +60,19 @@ class Updating(Allowing):
 
     def open_conflicts(self, change_request: ChangeRequest, of: ChangeRequest | None = None) -> None:
         """Show what is in conflict in `change_request`, which may be there to settle the conflicts `of` a merged one."""
-        from octavo.tui.screens.conflicts import ConflictsScreen
+        from octavo.tui.review.conflicts import ConflictsScreen
 
         if (space := self.space_ref) is not None:
             self.app.push_screen(ConflictsScreen(change_request, space, of=of))
 
     async def _resolve_merged(self, merged: ChangeRequest) -> None:
         """Start a change request for the conflicts a merge left in the primary content, if it left any."""
-        from octavo.tui.review.settling import look
-        from octavo.tui.screens.confirm import Confirm
+        from octavo.tui.review.conflict_finder import look
+        from octavo.tui.widgets.confirm import Confirm
 
         space, live = self.space_ref, self.live
         if space is None or merged.revision_merged is None:
-            self.octavo.say(f"The server does not say what the merge of #{merged.number} made.", tone="care")
+            self.shell.say(f"The server does not say what the merge of #{merged.number} made.", tone="care")
             return
         made = RevisionRef(space_id=space.space_id, revision_id=merged.revision_merged)
         try:
@@ -82,10 +82,10 @@ class Updating(Allowing):
             changed = await live.known(content.ListChanges(at=made, limit=1000))
             found = await look(live, space, None, changed, None)
         except ApiError as error:
-            self.octavo.say(f"Couldn't look for conflicts of #{merged.number}: {error}", tone="failed")
+            self.shell.say(f"Couldn't look for conflicts of #{merged.number}: {error}", tone="failed")
             return
         if not found.pages:
-            self.octavo.say(f"#{merged.number} left no conflict on a page of the primary content.")
+            self.shell.say(f"#{merged.number} left no conflict on a page of the primary content.")
             return
         subject = f"Resolve the conflicts of #{merged.number}"
         pages = ", ".join(page.title for page in found.pages[:3])
@@ -100,7 +100,7 @@ class Updating(Allowing):
 
     async def _begun(self, merged: ChangeRequest, space: SpaceRef) -> ChangeRequest | None:
         """The change request that was started here for the conflicts of a merged one, while it is worked on."""
-        name = self.octavo.session.state.recall(f"resolved in {merged.id}")
+        name = self.shell.session.state.recall(f"resolved in {merged.id}")
         if not isinstance(name, str):
             return None
         at = ChangeRequestRef(space_id=space.space_id, change_request_id=name)
@@ -118,11 +118,11 @@ class Updating(Allowing):
             return
         sent = await create(self.live, space, subject)
         if sent.kind != "done" or sent.answer is None:
-            self.octavo.say(sent.sentence, tone="failed")
+            self.shell.say(sent.sentence, tone="failed")
             return
-        state = self.octavo.session.state
+        state = self.shell.session.state
         state.remember(f"resolved in {merged.id}", sent.answer.id)
         state.remember(f"resolves {sent.answer.id}", merged.id)
-        self.octavo.say(f"Started #{sent.answer.number} {sent.answer.title}")
+        self.shell.say(f"Started #{sent.answer.number} {sent.answer.title}")
         if self.app.screen is self:
             self.open_conflicts(sent.answer, merged)

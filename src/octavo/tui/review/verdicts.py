@@ -9,20 +9,20 @@ from textual.binding import Binding, BindingType
 
 from octavo.api.errors import ApiError
 from octavo.data.entry import is_reviewing
-from octavo.tui import kept
-from octavo.tui.ages import plural
-from octavo.tui.allowing import UNDECIDED, Allowing
-from octavo.tui.kept import Kept
+from octavo.tui.shell import dialog_draft
+from octavo.tui.shell.dialog_draft import DialogDraft
+from octavo.tui.shell.permissions import UNDECIDED, KnowsPermissions
 from octavo.tui.shell.routes import ToChangeRequest
+from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.api.reviews import Review
     from octavo.data.deciding import Verdict
     from octavo.data.entry import Entry
-    from octavo.tui.screens.confirm import Confirmed
+    from octavo.tui.widgets.confirm import Confirmed
 
 
-class Reviewing(Allowing):
+class Reviewing(KnowsPermissions):
     """A view with a change request in it that can be reviewed."""
 
     CONTEXT: ClassVar[str] = "change requests"
@@ -38,7 +38,7 @@ class Reviewing(Allowing):
             if (why := self.not_allowed("review", *UNDECIDED)) is not None:
                 return why
             change_request, space = self.change_request, self.space_ref
-            if change_request and space and is_reviewing(self.octavo.session.outbox.entries, change_request.ref(space)):
+            if change_request and space and is_reviewing(self.shell.session.outbox.entries, change_request.ref(space)):
                 return f"Your review of #{change_request.number} is on its way already, after its comments."
         if action == "held" and not self.held_comments:
             return "You hold no comment for this review. In a comment ctrl+t holds it."
@@ -65,16 +65,16 @@ class Reviewing(Allowing):
         return None
 
     def _mine(self, given: Sequence[Review]) -> Review | None:
-        me = self.octavo.known.me
+        me = self.shell.workspace.me
         return next((each for each in given if me and each.reviewer.id == me.id and not each.outdated), None)
 
     @property
     def held_comments(self) -> tuple[Entry, ...]:
         """What is held for the review, in the order written."""
         change_request, space = self.change_request, self.space_ref
-        if change_request is None or space is None or not self.octavo.has_session:
+        if change_request is None or space is None or not self.shell.has_session:
             return ()
-        return self.octavo.session.outbox.gathered(change_request.ref(space))
+        return self.shell.session.outbox.gathered(change_request.ref(space))
 
     @property
     def page_titles(self) -> Mapping[str, str]:
@@ -85,10 +85,10 @@ class Reviewing(Allowing):
         """Show where a held comment hangs."""
         change_request, space = self.change_request, self.space_ref
         if change_request is not None and space is not None:
-            self.octavo.go(ToChangeRequest(change_request.ref(space), change_request))
+            self.shell.go(ToChangeRequest(change_request.ref(space), change_request))
 
     def action_held(self) -> None:
-        from octavo.tui.screens.held import HeldScreen  # few hold any
+        from octavo.tui.review.held import HeldScreen  # few hold any
 
         change_request, space = self.change_request, self.space_ref
         if change_request is None or space is None:
@@ -102,12 +102,12 @@ class Reviewing(Allowing):
         self.app.push_screen(HeldScreen(at, f"#{change_request.number}", self.page_titles), chosen)
 
     def action_withdraw(self) -> None:
-        self.octavo.background(self._ask_to_withdraw())
+        self.shell.background(self._ask_to_withdraw())
 
     async def _ask_to_withdraw(self) -> None:
         from octavo.api import reviews
         from octavo.data.deciding import withdraw_review
-        from octavo.tui.screens.confirm import Confirm
+        from octavo.tui.widgets.confirm import Confirm
 
         change_request, space = self.change_request, self.space_ref
         if change_request is None or space is None:
@@ -116,15 +116,15 @@ class Reviewing(Allowing):
         try:
             given = (await self.live.fetch(reviews.List(at=at, format="markdown", limit=100))).items
         except ApiError as error:
-            self.octavo.say(f"It is not known what you said of {name}: {error}", tone="failed")
+            self.shell.say(f"It is not known what you said of {name}: {error}", tone="failed")
             return
         if (mine := self._mine(given)) is None:
-            self.octavo.say(f"You have given no review of {name} that counts.", tone="care")
+            self.shell.say(f"You have given no review of {name} that counts.", tone="care")
             return
 
         def decided(answer: Confirmed | None) -> None:
             if answer is not None:
-                self.octavo.writes.send_once(
+                self.shell.writes.send_once(
                     f"withdraw your review of {name}",
                     withdraw_review(self.live, at, mine),
                     said=f"Your review of {name} counts no more",
@@ -144,15 +144,15 @@ class Reviewing(Allowing):
         self._review("changes-requested")
 
     def _review(self, status: Verdict) -> None:
-        from octavo.tui.review.holding import told
-        from octavo.tui.screens.confirm import Confirm, Field
+        from octavo.tui.comments.held_comments import told
+        from octavo.tui.widgets.confirm import Confirm, Field
 
         change_request, space = self.change_request, self.space_ref
         if change_request is None or space is None:
             return
         approves, held = status == "approved", self.held_comments
         at, name = change_request.ref(space), f"#{change_request.number}"
-        draft = Kept(self.octavo, f"review {at.space_id} {at.change_request_id} {status}")
+        draft = DialogDraft(self.shell, f"review {at.space_id} {at.change_request_id} {status}")
         field = Field(
             "Comment" if approves else "What has to change?",
             draft.text,
@@ -182,20 +182,20 @@ class Reviewing(Allowing):
 
             doing = f"approve {name}" if approves else f"ask for changes in {name}"
             said = f"Approved {name}" if approves else f"Asked for changes in {name}"
-            if self.octavo.session.outbox.gathered(at):
-                held_ones = plural(len(self.octavo.session.outbox.gathered(at)), "comment")
+            if self.shell.session.outbox.gathered(at):
+                held_ones = plural(len(self.shell.session.outbox.gathered(at)), "comment")
                 place = f"review {at.space_id} {at.change_request_id} {status}"
                 sending = review_with_gathered(
                     self.live, at, status, change_request.revision, answer.text, doing=doing, place=place
                 )
-                self.octavo.writes.review(doing, sending, said=f"{said}, with {held_ones}")
+                self.shell.writes.review(doing, sending, said=f"{said}, with {held_ones}")
                 return
-            self.octavo.writes.send_once(
+            self.shell.writes.send_once(
                 doing,
                 review(self.live, at, status, change_request.revision, answer.text),
                 said=said,
                 then=submitted,
-                otherwise=kept.SAID if answer.text else "",
+                otherwise=dialog_draft.SAID if answer.text else "",
             )
 
         self.app.push_screen(dialog, decided)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from octavo.data.state import State
-from octavo.tui.page.whereabouts import kept
+from octavo.tui.render.reading_position import kept
 
 MOST_PLACES = 200
 """In how many pages of a change request one comes back to where one was."""

@@ -1,1 +1,1 @@
-"""What a view may ask of the app, without knowing the app or any other screen."""
+"""What a view may ask of the app, and what all views are made of. It knows no screen."""

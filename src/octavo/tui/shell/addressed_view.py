@@ -10,8 +10,8 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.operation import Model
 from octavo.api.organizations import Organization
 from octavo.api.spaces import Space
-from octavo.tui import clipboard
-from octavo.tui.screen import View
+from octavo.tui.shell.view import View
+from octavo.tui.terminal import clipboard
 
 Named = Organization | Space | ChangeRequest
 
@@ -36,26 +36,26 @@ class Addressed(View):
             thing = self._named
             if thing is None:
                 return "The cursor is on nothing that has a name."
-            if action != "copy_name" and (not thing.urls.app or self.octavo.session.is_here):
+            if action != "copy_name" and (not thing.urls.app or self.shell.session.is_here):
                 from octavo.tui.shell.outside import said_without_address
 
-                return said_without_address(self.octavo, _kind(thing))
+                return said_without_address(self.shell, _kind(thing))
         return super().why_not(action, parameters)
 
     def action_copy_name(self) -> None:
         if (thing := self._named) is not None:
             number = f"#{thing.number} " if isinstance(thing, ChangeRequest) else ""
-            clipboard.copy(self.octavo, f"{number}{thing.title}", f"Copied the name of the {_kind(thing)}.")
+            clipboard.copy(self.shell, f"{number}{thing.title}", f"Copied the name of the {_kind(thing)}.")
 
     def action_copy_address(self) -> None:
         if (thing := self._named) is not None:
-            clipboard.copy(self.octavo, thing.urls.app or "", f"Copied the address of the {_kind(thing)}.")
+            clipboard.copy(self.shell, thing.urls.app or "", f"Copied the address of the {_kind(thing)}.")
 
     def action_open_outside(self) -> None:
         from octavo.tui.shell.outside import open_outside
 
         if (thing := self._named) is not None:
-            open_outside(self.octavo, thing.urls.app or "")
+            open_outside(self.shell, thing.urls.app or "")
 
 
 def _kind(thing: Named) -> str:

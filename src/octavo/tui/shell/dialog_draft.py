@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 SAID = "What you wrote is kept: it is there when you open this again."
 
 
-class Kept:
+class DialogDraft:
     """The draft of one place. `begin` is what stands there when nothing is kept, and is no draft."""
 
     def __init__(self, app: Shell, place: str, begin: str = "") -> None:

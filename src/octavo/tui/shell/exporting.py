@@ -18,12 +18,12 @@ from octavo.api.content import File, Page
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, ContentRef, SpaceRef
 from octavo.data.saving import IsThere, NotSaved, destination, safe_name, save, save_folder
-from octavo.tui.ages import plural
-from octavo.tui.file_facts import size_in_words
-from octavo.tui.pages import page_as_written, text_of
-from octavo.tui.screens.chooser import Choice
-from octavo.tui.screens.confirm import Confirm, Confirmed, Field
-from octavo.tui.screens.picker import Picker
+from octavo.tui.shell.file_facts import size_in_words
+from octavo.tui.shell.page_queries import page_as_written, text_of
+from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
+from octavo.tui.widgets.picker import Picker
+from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell

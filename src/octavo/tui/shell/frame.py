@@ -38,15 +38,15 @@ class TopBar(Widget):
         self._shown = Content("")
 
     @property
-    def octavo(self) -> Shell:
+    def shell(self) -> Shell:
         return cast("Shell", self.app)
 
     def on_mount(self) -> None:
-        self.octavo.known.frame_changed.subscribe(self, lambda _: self._changed())
+        self.shell.workspace.frame_changed.subscribe(self, lambda _: self._changed())
         self.set_interval(5, self._look_again)
 
     def _look_again(self) -> None:
-        self.octavo.known.look_at_link()
+        self.shell.workspace.look_at_link()
         self._changed()
 
     def _changed(self) -> None:
@@ -61,14 +61,14 @@ class TopBar(Widget):
         width = self.content_size.width
         wide, middle = width >= 96, width >= 72
         left = Content.assemble(" ", ("◆", "$primary"), " ")
-        title = self.octavo.known.organization.title if self.octavo.known.organization else "Octavo"
+        title = self.shell.workspace.organization.title if self.shell.workspace.organization else "Octavo"
         self._spans = []
         most = 24 if wide else 14 if width >= 48 else 8
         left = self._add(left, Content.assemble((_cut(title, most), "bold $foreground"), " ▾"), "organization")
         left += Content("  ")
         for key, view, name in VIEWS:
             label = Content.assemble((key, "$primary"), f" {name}" if middle or view == self._view else "")
-            if (count := self.octavo.known.counts.get(view)) and middle:
+            if (count := self.shell.workspace.counts.get(view)) and middle:
                 label = label + Content(f" {count}")
             label = Content.assemble(" ", label, " ")
             if view == self._view:
@@ -85,11 +85,11 @@ class TopBar(Widget):
         return line + piece
 
     def _right(self, wide: bool) -> Content:
-        link, style = self.octavo.known.link
+        link, style = self.shell.workspace.link
         pieces: list[Piece | Content] = [(link, style), " "]
-        if wide and self.octavo.has_session:
-            label = self.octavo.session.label
-            pieces += [" ", (label, "bold $warning" if self.octavo.session.kind == "demo" else "$octavo-muted"), " "]
+        if wide and self.shell.has_session:
+            label = self.shell.session.label
+            pieces += [" ", (label, "bold $warning" if self.shell.session.kind == "demo" else "$octavo-muted"), " "]
         return Content.assemble(*pieces)
 
     def on_click(self, event: Click) -> None:
@@ -110,11 +110,11 @@ class StatusBar(Widget):
     _shown = Content("")
 
     @property
-    def octavo(self) -> Shell:
+    def shell(self) -> Shell:
         return cast("Shell", self.app)
 
     def on_mount(self) -> None:
-        self.octavo.known.frame_changed.subscribe(self, lambda _: self._changed())
+        self.shell.workspace.frame_changed.subscribe(self, lambda _: self._changed())
 
     def _changed(self) -> None:
         if not self._line().is_same(self._shown):
@@ -127,7 +127,7 @@ class StatusBar(Widget):
     def _line(self) -> Content:
         width = self.content_size.width
         facts = self.facts
-        waiting = self.octavo.known.waiting
+        waiting = self.shell.workspace.waiting
         right = Content.assemble(
             facts, "  " if facts and waiting else "", (waiting, "$warning"), " " if facts or waiting else ""
         )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
     from textual.signal import Signal
 
-    from octavo.tui.session import Doors, Session
+    from octavo.tui.shell.session import Doors, Session
     from octavo.tui.widgets.notices import NoticeBoard, Tone
 
 

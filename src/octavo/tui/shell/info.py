@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 from textual.screen import Screen
 
 from octavo.api.operation import Model
-from octavo.tui.commands import active_commands
-from octavo.tui.knowing import ADDRESSES, facts_of
-from octavo.tui.screens.chooser import Choice, Chooser
+from octavo.tui.shell.info_facts import ADDRESSES, facts_of
+from octavo.tui.widgets.chooser import Choice, Chooser
+from octavo.tui.widgets.commands import active_commands
 
 
 class InfoScreen(Chooser[str | None, str]):

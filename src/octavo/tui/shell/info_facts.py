@@ -11,7 +11,7 @@ from octavo.api.content import Page
 from octavo.api.operation import Model
 from octavo.api.organizations import Organization
 from octavo.api.spaces import Space
-from octavo.tui.ages import long_age
+from octavo.tui.widgets.wording import long_age
 
 ADDRESSES = ("address", "published")
 """The facts that are addresses."""

@@ -34,7 +34,7 @@ class Step(NamedTuple):
     """Something was opened there; else one went elsewhere by oneself."""
 
 
-class Trail:
+class NavigationHistory:
     """The stops behind and ahead. Screens of stops are not taken down: they are shown again as they were left."""
 
     def __init__(self, app: Host) -> None:

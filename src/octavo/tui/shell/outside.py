@@ -14,9 +14,9 @@ from octavo.documents import links
 
 if TYPE_CHECKING:
     from octavo.api.content import Page
-    from octavo.tui.browser import Browser
-    from octavo.tui.screens.confirm import Confirmed
     from octavo.tui.shell.shell import Shell
+    from octavo.tui.terminal.browser import Browser
+    from octavo.tui.widgets.confirm import Confirmed
 
 SOON = 10.0
 """Seconds in which a program that cannot open an address says so by ending."""
@@ -27,8 +27,8 @@ def open_outside(app: Shell, url: str, *, words: str = "", trouble: str = "") ->
 
     `words` are those of the link. `trouble` says why it could not be opened: then it can only be copied.
     """
-    from octavo.tui import browser, clipboard
-    from octavo.tui.screens.confirm import Confirm
+    from octavo.tui.terminal import browser, clipboard
+    from octavo.tui.widgets.confirm import Confirm
 
     target = links.outside(url)
     if not isinstance(target, links.ToUrl):

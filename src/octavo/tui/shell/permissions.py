@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from octavo.api.operation import Model
 from octavo.api.places import SpaceRef
-from octavo.tui.screen import View
+from octavo.tui.shell.view import View
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
@@ -28,7 +28,7 @@ OF_A_THREAD = ("reply", "resolve", "reply_resolve", "react", "edit", "delete")
 
 def not_allowed_in(app: Shell, space_id: str, right: str) -> str | None:
     """Why what takes this right in a space cannot be done, in a sentence."""
-    space = app.known.space(space_id)
+    space = app.workspace.space(space_id)
     if space is not None and not getattr(space.permissions, right):
         return f"Your role in {space.title} does not let you {right}. Ask an administrator of the space."
     return None
@@ -45,7 +45,7 @@ def not_allowed_with(
     """Why a `deed` cannot be done where people talk, in a sentence: `comment`, or one of `OF_A_THREAD` with a thread.
     `message` is the one of the thread that is meant, where it is not the first."""
     message = message or thread
-    if message is not None and app.known.held(message.id) is not None:
+    if message is not None and app.workspace.held(message.id) is not None:
         held = "This is held for your review, and others do not see it yet: e changes it, X drops it, H shows all."
         return None if deed in ("edit", "delete") else held
     if why := (thread and _not_there_yet(app, thread.id)) or (message and _not_there_yet(app, message.id)):
@@ -55,12 +55,12 @@ def not_allowed_with(
     if deed in ("reply", "reply_resolve") and thread is not None and _is_denied(thread, "reply"):
         return "The server lets you read this thread and not answer it. Ask an administrator of the space."
     if deed in ("resolve", "reply_resolve") and thread is not None:
-        space = app.known.space(at.space_id)
+        space = app.workspace.space(at.space_id)
         if not thread.permissions.edit and not (space and space.permissions.edit):
             verb = "resolve" if thread.is_open else "reopen"
             return f"Only the author of a thread or an editor of the space can {verb} it."
     if deed == "edit" and message is not None:
-        is_mine = app.known.me is None or app.known.me.id == message.posted_by.id
+        is_mine = app.workspace.me is None or app.workspace.me.id == message.posted_by.id
         if not message.permissions.edit or not is_mine:
             return f"Only {message.posted_by.name} can edit this."
     if deed == "delete" and message is not None and not message.permissions.delete:
@@ -75,16 +75,16 @@ def _is_denied(message: Comment | Reply, right: str) -> bool:
 
 def _not_there_yet(app: Shell, message_id: str) -> str | None:
     """Why nothing can be done with a message the server does not have, in a sentence."""
-    if app.known.on_its_way(message_id) == "not sent":
+    if app.workspace.on_its_way(message_id) == "not sent":
         return "This was not sent. ! says why, sends it again or discards it."
-    if app.known.on_its_way(message_id) == "in doubt":
+    if app.workspace.on_its_way(message_id) == "in doubt":
         return "Nobody can tell whether this was sent. ! says why, sends it again or discards it."
     if message_id.startswith("pending-"):
         return "This is on its way to the server. u takes it back while it waits."
     return None
 
 
-class Allowing(View):
+class KnowsPermissions(View):
     """A view with a change request in it. A subclass says which one, and in which space."""
 
     @property
@@ -99,7 +99,7 @@ class Allowing(View):
 
     @property
     def things_at_hand(self) -> Sequence[Model]:
-        space = self.octavo.known.space(self.space_ref.space_id) if self.space_ref is not None else None
+        space = self.shell.workspace.space(self.space_ref.space_id) if self.space_ref is not None else None
         return [each for each in (self.change_request, space) if each is not None]
 
     def not_allowed(self, right: str, *states: str) -> str | None:
@@ -116,4 +116,4 @@ class Allowing(View):
 
     def not_allowed_in(self, ref: SpaceRef, right: str) -> str | None:
         """Why what takes this right in a space cannot be done: a sentence."""
-        return not_allowed_in(self.octavo, ref.space_id, right)
+        return not_allowed_in(self.shell, ref.space_id, right)

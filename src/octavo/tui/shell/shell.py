@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from octavo.api.comments import Comment, Reply
     from octavo.api.operation import Operation
     from octavo.api.places import Discussion
-    from octavo.tui.known import Known
-    from octavo.tui.trail import Trail
-    from octavo.tui.writes import Queued, Writes
+    from octavo.tui.shell.navigation_history import NavigationHistory
+    from octavo.tui.shell.workspace import Workspace
+    from octavo.tui.shell.write_queue import Queued, WriteQueue
 
 
 class Suggestions(Protocol):
@@ -29,9 +29,9 @@ class Suggestions(Protocol):
 class Shell(Host, Protocol):
     """The app, as those below it know it: what all views share, and what is written."""
 
-    known: Known
-    writes: Writes
-    trail: Trail
+    workspace: Workspace
+    writes: WriteQueue
+    trail: NavigationHistory
 
     @property
     def suggestions(self) -> Suggestions:

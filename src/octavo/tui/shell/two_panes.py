@@ -7,7 +7,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
-from octavo.tui.screen import View
+from octavo.tui.shell.view import View
 
 
 class TwoPanes(View):

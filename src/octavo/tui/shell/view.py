@@ -18,15 +18,15 @@ from textual.widget import Widget
 
 from octavo.api.operation import Listing, ListPage, Model, Operation
 from octavo.data.live import Live, Snapshot
-from octavo.tui.commands import Explained
-from octavo.tui.frame import StatusBar, TopBar
-from octavo.tui.widgets.keybar import KeyBar
-from octavo.tui.widgets.lines import Lines
+from octavo.tui.shell.frame import StatusBar, TopBar
+from octavo.tui.widgets.commands import Explained
+from octavo.tui.widgets.key_bar import KeyBar
+from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.notices import Notices
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
-    from octavo.tui.widgets.rows import Rows
+    from octavo.tui.widgets.row_list import Rows
     from octavo.tui.widgets.tree import Tree
 
 T = TypeVar("T")
@@ -66,7 +66,7 @@ class Following:
     def _shown(self, show: Callable[[Snapshot[T]], None], snapshot: Snapshot[T]) -> None:
         if self._octavo.ending or self._shower._closing:
             return  # there is nothing left to show it in
-        self._octavo.known.look_at_link()
+        self._octavo.workspace.look_at_link()
         show(snapshot)
 
     @property
@@ -149,7 +149,7 @@ class View(Explained, Screen[None]):
         yield from self.body()
         yield StatusBar()
         yield KeyBar()
-        yield Notices(self.octavo.notices)
+        yield Notices(self.shell.notices)
 
     def body(self) -> Iterable[Widget]:
         """The widgets between the frame's lines."""
@@ -166,31 +166,31 @@ class View(Explained, Screen[None]):
         return super().why_not(action, parameters)
 
     def action_info(self) -> None:
-        from octavo.tui import clipboard
-        from octavo.tui.screens.info import InfoScreen
+        from octavo.tui.shell.info import InfoScreen
+        from octavo.tui.terminal import clipboard
 
         def chosen(value: str | None) -> None:
             if value:
-                clipboard.copy(self.octavo, value, "Copied.")
+                clipboard.copy(self.shell, value, "Copied.")
 
-        self.app.push_screen(InfoScreen(self.things_at_hand, self, addresses=not self.octavo.session.is_here), chosen)
+        self.app.push_screen(InfoScreen(self.things_at_hand, self, addresses=not self.shell.session.is_here), chosen)
 
     @property
-    def octavo(self) -> Shell:
+    def shell(self) -> Shell:
         return cast("Shell", self.app)
 
     @property
     def live(self) -> Live:
-        return self.octavo.session.live
+        return self.shell.session.live
 
     def _update_focus_styles(self, focused: Widget | None = None, blurred: Widget | None = None) -> None:
         # While the first screen is made, as in `HeldBack`.
-        if not self.octavo.opening:
+        if not self.shell.opening:
             super()._update_focus_styles(focused, blurred)
 
     def _compositor_refresh(self) -> None:
         # Textual renders screens that are held back too, and drops the picture. At the start that is time lost.
-        if not self.octavo.opening and not self._is_resuming:
+        if not self.shell.opening and not self._is_resuming:
             super()._compositor_refresh()
 
     async def _dispatch_message(self, message: Message) -> None:
@@ -224,7 +224,7 @@ class View(Explained, Screen[None]):
 
     def follow(self, slot: str, op: Operation[T] | None, show: Callable[[Snapshot[T]], None] | None = None) -> None:
         """Show the answer to `op` now and whenever it changes, instead of what `slot` followed before."""
-        if op is not None and not self.octavo.has_session:
+        if op is not None and not self.shell.has_session:
             return  # a session that has ended is asked nothing, whatever was about to be
         self.following.follow(slot, op, show)
 
@@ -255,15 +255,15 @@ class View(Explained, Screen[None]):
 
     def action_up(self) -> None:
         if not self.go_up():
-            self.octavo.trail.leave_screen()
+            self.shell.trail.leave_screen()
 
     def show_nowhere(self, rows: Rows[Any] | Tree, what: str) -> bool:
         """Say in a list why there is no organization to show anything of, or that it is asked for. False: there is one."""
-        if self.octavo.known.organization is not None:
+        if self.shell.workspace.organization is not None:
             return False
         if rows.keys:
             rows.show(())
-        if (why := self.octavo.known.nowhere) is not None:
+        if (why := self.shell.workspace.nowhere) is not None:
             rows.fail(*why)
         else:
             rows.wait_for(what)
@@ -271,7 +271,7 @@ class View(Explained, Screen[None]):
 
     def action_refresh(self) -> None:
         """Ask again for everything on show. What is shown stays until the answers are here."""
-        for op in dict.fromkeys((*self.octavo.known.ops, *self.following.ops())):
+        for op in dict.fromkeys((*self.shell.workspace.ops, *self.following.ops())):
             self.background(self.live.refresh(op))
 
     def status(self, crumbs: str, facts: str = "") -> None:
@@ -281,12 +281,12 @@ class View(Explained, Screen[None]):
 
     def background(self, work: Coroutine[Any, Any, Any]) -> None:
         """Run `work` in the app: leaving this screen must not cancel it (C7)."""
-        self.octavo.background(work)
+        self.shell.background(work)
 
     @on(Notices.UndoWanted)
     def _undo(self) -> None:
-        self.octavo.action_undo()
+        self.shell.action_undo()
 
     @on(TopBar.ViewWanted)
     def _switch(self, message: TopBar.ViewWanted) -> None:
-        self.octavo.action_view(message.view)
+        self.shell.action_view(message.view)

@@ -16,10 +16,10 @@ from octavo.api.spaces import List as ListSpaces
 from octavo.api.spaces import Space
 from octavo.api.users import Me, User
 from octavo.data.live import Snapshot
-from octavo.tui.ages import plural, short_age
-from octavo.tui.session import Session
 from octavo.tui.shell.host import Host
-from octavo.tui.trail import Trail
+from octavo.tui.shell.navigation_history import NavigationHistory
+from octavo.tui.shell.session import Session
+from octavo.tui.widgets.wording import plural, short_age
 
 if TYPE_CHECKING:
     from textual.signal import Signal
@@ -35,10 +35,10 @@ LONG = 5.0
 """Seconds without an answer after which the frame says that one is waited for."""
 
 
-class Known:
+class Workspace:
     """Follows what belongs to no view. Views read it and listen to its signals."""
 
-    def __init__(self, app: Host, trail: Trail) -> None:
+    def __init__(self, app: Host, trail: NavigationHistory) -> None:
         self.me: User | None = None
         self.organization: Organization | None = None
         self.organizations: Snapshot[ListPage[Organization]] = Snapshot()

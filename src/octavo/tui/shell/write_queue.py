@@ -12,13 +12,13 @@ from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.outbox import Queued as Queued
 from octavo.data.state import NotSaved
-from octavo.tui.ages import plural
 from octavo.tui.shell.host import Host
 from octavo.tui.shell.routes import ToThread
+from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.data.entry import Entry
-    from octavo.data.once import Sent
+    from octavo.data.send_once import Sent
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ class Back:
     said: str
 
 
-class Writes:
+class WriteQueue:
     """The writes of the app. What is begun together is taken back together."""
 
     def __init__(self, app: Host) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from octavo.tui.children import for_children
+from octavo.tui.terminal.child_programs import for_children
 
 SCHEMES = ("https://", "http://")
 

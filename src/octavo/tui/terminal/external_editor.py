@@ -21,8 +21,8 @@ from textual.app import SuspendNotSupported
 
 from octavo.data.state import NotSaved
 from octavo.settings import Settings
-from octavo.tui.children import for_children
-from octavo.tui.editor_lines import at_line
+from octavo.tui.terminal.child_programs import for_children
+from octavo.tui.terminal.editor_commands import at_line
 
 LARGEST = 1024 * 1024
 """Bytes: a longer file is not read back."""

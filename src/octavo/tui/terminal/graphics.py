@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from textual.widget import Widget
 
-    from octavo.tui.small_pictures import Small
+    from octavo.tui.terminal.scaled_picture import Small
 
 CELL = 10, 20
 """Pixels of a cell: what a picture is made small for."""

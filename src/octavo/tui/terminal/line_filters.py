@@ -12,10 +12,10 @@ from octavo.settings import Settings
 def filters(settings: Settings) -> Iterator[LineFilter]:
     """Those a person chose, in the order in which a line goes through them."""
     if settings.ascii:
-        from octavo.tui.ascii import AsciiTwins
+        from octavo.tui.terminal.ascii_twins import AsciiTwins
 
         yield AsciiTwins()
     if settings.turns_words:
-        from octavo.tui.right_to_left import RightToLeft  # needs a library that not everybody has
+        from octavo.tui.terminal.right_to_left import RightToLeft  # needs a library that not everybody has
 
         yield RightToLeft()

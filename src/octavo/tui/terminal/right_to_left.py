@@ -13,7 +13,7 @@ from rich.style import Style
 from textual.color import Color
 from textual.filter import LineFilter
 
-from octavo.tui.direction import FROM_RIGHT
+from octavo.tui.terminal.text_direction import FROM_RIGHT
 
 _FURNITURE = re.compile(r"[\s•◦▪‣☐☑▸▾↳▌●○]*|\s*\d{1,4}\.\s*")
 _BORDER = re.compile(r"[\u2500-\u259f]|\s{2,}")

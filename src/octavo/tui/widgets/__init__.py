@@ -1,1 +1,1 @@
-"""Widgets that more than one screen uses."""
+"""Widgets of no subject: lists, trees, forms, dialogs, keys and themes. They know nothing of the interface."""

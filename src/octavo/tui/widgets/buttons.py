@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from octavo.tui.widgets.content import safe
+from octavo.tui.widgets.safe_text import safe
 
 
 class TextButton(Widget, can_focus=True):

@@ -8,7 +8,7 @@ from textual.visual import VisualType
 from textual.widgets import Static
 
 
-class Said(Static):
+class ChangingText(Static):
     """Says the same until it is told something else. Only what takes other room has all around it laid out anew."""
 
     def update(self, content: VisualType = "", *, layout: bool = True) -> None:

@@ -16,12 +16,12 @@ from textual.content import Content
 from textual.screen import ScreenResultType
 from textual.widgets import Input, Static
 
-from octavo.tui.screens.dialog import STYLES, Dialog, Frame
-from octavo.tui.widgets.content import Words, fit, safe
-from octavo.tui.widgets.filter import FilterInput
-from octavo.tui.widgets.match import Match, match
-from octavo.tui.widgets.rows import Heading, Row, Rows
-from octavo.tui.widgets.said import Said
+from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
+from octavo.tui.widgets.filter_input import FilterInput
+from octavo.tui.widgets.fuzzy_match import Match, match
+from octavo.tui.widgets.row_list import Heading, Row, Rows
+from octavo.tui.widgets.safe_text import Words, fit, safe
 
 T = TypeVar("T")
 
@@ -90,10 +90,10 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
             with Horizontal(classes="chooser--line"):
                 yield Static(Content("❯"), classes="chooser--sign")
                 yield FilterInput(placeholder=self.PLACEHOLDER)
-                yield Said(classes="chooser--count")
+                yield ChangingText(classes="chooser--count")
             yield self.rows_widget()
             if self.EXPLAINS:
-                yield Said(classes="chooser--whole")
+                yield ChangingText(classes="chooser--whole")
 
     def choices(self) -> Sequence[Choice[T]]:
         """What there is to choose."""

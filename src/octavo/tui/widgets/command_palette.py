@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 from textual.screen import Screen
 
-from octavo.tui.commands import Command, most_wanted_first
-from octavo.tui.screens.chooser import Choice, Chooser
-from octavo.tui.trying_on import TryingOn
+from octavo.tui.widgets.chooser import Choice, Chooser
+from octavo.tui.widgets.commands import Command, most_wanted_first
+from octavo.tui.widgets.theme_picker import ThemePicker
 
 _NOT_HERE = ("app.palette",)
 
@@ -22,7 +22,7 @@ class PaletteScreen(Chooser[None, Command | str]):
     FOOT: ClassVar[str] = "enter runs it"
     EXPLAINS: ClassVar[bool] = True
 
-    def __init__(self, below: Screen[Any], themes: TryingOn) -> None:
+    def __init__(self, below: Screen[Any], themes: ThemePicker) -> None:
         super().__init__("Commands")
         self._below, self._themes = below, themes
 

@@ -16,13 +16,13 @@ from textual.events import Key
 from textual.timer import Timer
 from textual.widgets import Input, Static, TextArea
 
-from octavo.tui.screens.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.buttons import TextButton
-from octavo.tui.widgets.content import Words, safe, safe_lines
+from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.draft_clock import DraftClock, KeepsAtEnd
-from octavo.tui.widgets.facts import Fact, Facts
-from octavo.tui.widgets.said import Said
-from octavo.tui.widgets.writing import Line, Writing
+from octavo.tui.widgets.fact_list import Fact, Facts
+from octavo.tui.widgets.safe_text import Words, safe, safe_lines
+from octavo.tui.widgets.text_inputs import Line, Writing
 
 _MORE = Binding.Group("read on")
 
@@ -110,9 +110,9 @@ class Confirm(Dialog[Confirmed | None]):
         with Frame() as frame:
             frame.name_it(self._title, self._foot)
             with VerticalScroll(classes="confirm--body", can_focus=False):
-                yield Said(safe_lines(self._intro), classes="confirm--intro")
+                yield ChangingText(safe_lines(self._intro), classes="confirm--intro")
                 yield Facts(self._facts)
-                yield Said(safe_lines(self._after), classes="confirm--after")
+                yield ChangingText(safe_lines(self._after), classes="confirm--after")
             for name, field in self._fields.items():
                 yield Static(safe(field.label), classes="confirm--label")
                 if field.lines > 1:
@@ -121,7 +121,7 @@ class Confirm(Dialog[Confirmed | None]):
                     yield writing
                 else:
                     yield Line(field.value, placeholder=field.placeholder, id=name)
-            yield Said(classes="confirm--why")
+            yield ChangingText(classes="confirm--why")
             yield Line(id="typed")
             with Horizontal(classes="confirm--buttons"):
                 yield TextButton(self._cancel, id="no")

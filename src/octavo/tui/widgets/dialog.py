@@ -9,10 +9,10 @@ from textual import on
 from textual.containers import Vertical
 from textual.screen import ModalScreen, ScreenResultType
 
-from octavo.tui.commands import Explained
-from octavo.tui.widgets.content import Words, safe
-from octavo.tui.widgets.keybar import KeyBar
+from octavo.tui.widgets.commands import Explained
+from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.notices import NoticeBoard, Notices
+from octavo.tui.widgets.safe_text import Words, safe
 
 STYLES = PurePath(__file__).parent
 """Where the styles of dialogs are: a path relative to a class is looked for beside its subclasses."""

@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
 
-from octavo.tui.widgets.content import safe
+from octavo.tui.widgets.safe_text import safe
 
 SKELETON_AFTER = 0.15
 WORDS_AFTER = 1.0

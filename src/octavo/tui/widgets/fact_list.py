@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
 
-from octavo.tui.widgets.content import Words, safe, safe_lines
+from octavo.tui.widgets.safe_text import Words, safe, safe_lines
 
 Mark = Literal["ok", "care", "bad", "asking", "note"]
 

@@ -14,8 +14,8 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from octavo.tui.widgets.said import Said
-from octavo.tui.widgets.writing import Line
+from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.text_inputs import Line
 
 
 class FilterInput(Line):
@@ -83,7 +83,7 @@ class FilterLine(Widget):
     def compose(self) -> ComposeResult:
         yield Static(Content("/"), classes="filter--sign")
         yield self._input
-        yield Said(classes="filter--count")
+        yield ChangingText(classes="filter--count")
 
     def open(self, focus: bool = True) -> None:
         """Show the line, to type in it."""
@@ -116,7 +116,7 @@ class FilterLine(Widget):
         room = self.size.width - 3 - cell_len(self._input.value) - 1 - 2
         short = self._matches.removesuffix(" match")
         said = next((each for each in (self._matches, short, short.replace(" of ", "/")) if len(each) <= room), "")
-        for count in self.query(".filter--count").results(Said):
+        for count in self.query(".filter--count").results(ChangingText):
             count.update(Content(said))
             count.display = bool(said)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
 
-from octavo.tui.widgets.content import Words
+from octavo.tui.widgets.safe_text import Words
 
 
 @dataclass(slots=True, eq=False)

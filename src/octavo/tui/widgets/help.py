@@ -9,10 +9,10 @@ from textual.content import Content
 from textual.dom import DOMNode
 from textual.screen import Screen
 
-from octavo.tui.commands import Command, context_of, most_wanted_first
-from octavo.tui.screens.chooser import Choice, Chooser, Found
-from octavo.tui.widgets.content import fit, safe
-from octavo.tui.widgets.rows import Row
+from octavo.tui.widgets.chooser import Choice, Chooser, Found
+from octavo.tui.widgets.commands import Command, context_of, most_wanted_first
+from octavo.tui.widgets.row_list import Row
+from octavo.tui.widgets.safe_text import fit, safe
 
 _KEYS_WIDTH = 13
 _TALL = 30

@@ -9,8 +9,8 @@ from textual.content import Content
 from textual.events import Click
 from textual.widget import Widget
 
-from octavo.tui.commands import Command, key_bar
-from octavo.tui.widgets.content import safe
+from octavo.tui.widgets.commands import Command, key_bar
+from octavo.tui.widgets.safe_text import safe
 
 _HELP = "app.help"
 _MOST = 8

@@ -13,14 +13,14 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.widget import Widget
 
-from octavo.tui.commands import Explained
-from octavo.tui.widgets.surface import Surface
+from octavo.tui.widgets.commands import Explained
+from octavo.tui.widgets.virtual_list import VirtualList
 
 if TYPE_CHECKING:
-    from octavo.tui.widgets.filter import FilterLine
+    from octavo.tui.widgets.filter_input import FilterLine
 
 
-class Lines(Explained, Surface, can_focus=True):
+class Lines(Explained, VirtualList, can_focus=True):
     """Items with a cursor that stays on its key, a filter, and messages about both.
 
     A subclass says where each item stands (`lay_out`) and how one is drawn (`draw_item`).
@@ -335,7 +335,7 @@ class Lines(Explained, Surface, can_focus=True):
     async def action_filter(self) -> None:
         """Open the filter line, which stands above the list: the list has to be in a column."""
         if self._filter_line is None and isinstance(self.parent, Widget):
-            from octavo.tui.widgets.filter import FilterLine  # a list is shown without it
+            from octavo.tui.widgets.filter_input import FilterLine  # a list is shown without it
 
             self._filter_line = FilterLine(self.set_filter, self._filter_left)
             await self.parent.mount(self._filter_line, before=self)

@@ -16,7 +16,7 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widget import Widget
 
-from octavo.tui.widgets.content import fit, safe, safe_lines
+from octavo.tui.widgets.safe_text import fit, safe, safe_lines
 
 Tone = Literal["done", "care", "failed"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from octavo.tui.screens.chooser import Choice, Chooser
+from octavo.tui.widgets.chooser import Choice, Chooser
 
 T = TypeVar("T")
 

@@ -10,8 +10,8 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 
-from octavo.tui.widgets.content import Words, fit, marked, safe, spread
-from octavo.tui.widgets.lines import Lines
+from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.safe_text import Words, fit, marked, safe, spread
 
 T = TypeVar("T")
 

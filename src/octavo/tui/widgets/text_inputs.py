@@ -8,7 +8,7 @@ from textual.widgets import Input, TextArea
 
 from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
-from octavo.tui.scrolling import GrowsWithin
+from octavo.tui.widgets.scrolling import GrowsWithin
 
 
 class Line(Input, GrowsWithin):

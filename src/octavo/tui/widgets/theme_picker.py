@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from octavo.tui.themes import WHAT_FOR, palettes
+from octavo.tui.widgets.themes import WHAT_FOR, palettes
 
 if TYPE_CHECKING:
     from textual.app import App
 
 
-class TryingOn:
+class ThemePicker:
     """Shows an app in other colours until it is in those before again, or those of one theme are kept."""
 
     def __init__(self, app: App[Any], remember: Callable[[str], None] = lambda name: None) -> None:
@@ -36,8 +36,8 @@ class TryingOn:
 
     def choose(self) -> None:
         """Ask which theme is to be kept: the one under the cursor is tried on."""
-        from octavo.tui.screens.chooser import Choice
-        from octavo.tui.screens.picker import Picker
+        from octavo.tui.widgets.chooser import Choice
+        from octavo.tui.widgets.picker import Picker
 
         choices = [
             Choice(

@@ -10,9 +10,9 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 
-from octavo.tui.widgets.content import marked, safe, spread
-from octavo.tui.widgets.lines import Lines
-from octavo.tui.widgets.outline import Node, Outline, holds
+from octavo.tui.widgets.flat_tree import Node, Outline, holds
+from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.safe_text import marked, safe, spread
 
 __all__ = ["Node", "Tree"]
 

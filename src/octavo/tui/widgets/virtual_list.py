@@ -14,10 +14,10 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.style import Style
 
-from octavo.tui.ages import plural
-from octavo.tui.scrolling import Scrolling, let_go
-from octavo.tui.widgets.content import fit, spread
-from octavo.tui.widgets.states import Waiting, failed, filtered_out, nothing, partial, shortened, wrapped
+from octavo.tui.widgets.empty_states import Waiting, failed, filtered_out, nothing, partial, shortened, wrapped
+from octavo.tui.widgets.safe_text import fit, spread
+from octavo.tui.widgets.scrolling import Scrolling, let_go
+from octavo.tui.widgets.wording import plural
 
 _MOST_SAID = 3
 """Lines that say what could not be refreshed: the list is more."""
@@ -25,7 +25,7 @@ _KEPT_ITEMS = 2000
 _MORE = "loaded, more on the server"
 
 
-class Surface(Scrolling, inherit_bindings=False):
+class VirtualList(Scrolling, inherit_bindings=False):
     """Draws items of one or two lines, with other lines between them, and a bar where the cursor is.
 
     A subclass says where each item stands (`set_items`) and how one is drawn (`draw_item`).
@@ -43,7 +43,7 @@ class Surface(Scrolling, inherit_bindings=False):
         "line--hit",
     }
     DEFAULT_CSS = """
-    Surface {
+    VirtualList {
         background: $background;
         color: $foreground;
         overflow-x: hidden;

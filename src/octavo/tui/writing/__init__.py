@@ -1,1 +1,1 @@
-"""Pages written in change requests: in the person's editor, in the tree, and put back as they were."""
+"""Pages written in change requests: in the editor of the person, and in the tree."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding, BindingType
 
-from octavo.tui.allowing import UNDECIDED, Allowing
+from octavo.tui.shell.permissions import UNDECIDED, KnowsPermissions
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _WRITES = ("edit_page", "arrange_page", "delete_page", "insert_page")
 
 
-class Authoring(Allowing):
+class Authoring(KnowsPermissions):
     """A view of pages that can be written: into the change request on show, or into one the person is asked for. A
     subclass says which page."""
 
@@ -56,7 +56,7 @@ class Authoring(Allowing):
         """Why nothing can be written here, in a sentence."""
         if self.space_ref is None:
             return "Open a space first: enter opens the one the cursor is on."
-        if self.octavo.has_session and not self.live.edits_content:
+        if self.shell.has_session and not self.live.edits_content:
             from octavo.data.writing_content import NO_OPERATION
 
             return NO_OPERATION
@@ -77,20 +77,20 @@ class Authoring(Allowing):
     def action_edit_page(self) -> None:
         page, space = self.page_to_write, self.space_ref
         if page is not None and space is not None and not self._opening:
-            from octavo.tui.writing.editing_pages import PageEdit
+            from octavo.tui.writing.page_edit import PageEdit
 
             self._opening = True
             edit = PageEdit(
-                self.octavo, space, page[0], page[1], self.change_request, self._editing_ended, self.block_to_write
+                self.shell, space, page[0], page[1], self.change_request, self._editing_ended, self.block_to_write
             )
-            self.octavo.background(self._open(edit.start()))
+            self.shell.background(self._open(edit.start()))
 
     async def _open(self, opening: Coroutine[Any, Any, None]) -> None:
         try:
             await opening
         finally:
             self._opening = False
-            if not self.octavo.ending:
+            if not self.shell.ending:
                 self.look_for_unsent()
 
     def _editing_ended(self, change_request: ChangeRequest | None) -> None:
@@ -105,7 +105,7 @@ class Authoring(Allowing):
 
     def action_delete_page(self) -> None:
         if (edit := self._tree_edit()) is not None:
-            self.octavo.background(edit.delete())
+            self.shell.background(edit.delete())
 
     def _tree_edit(self) -> TreeEdit | None:
         from octavo.tui.writing.tree_edits import TreeEdit
@@ -114,4 +114,4 @@ class Authoring(Allowing):
         if space is None:
             return None
         about = (page[0], page[1]) if page is not None else ("", "")
-        return TreeEdit(self.octavo, space, *about, self.change_request, self.page_is_written)
+        return TreeEdit(self.shell, space, *about, self.change_request, self.page_is_written)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from octavo.documents.blocks import Block
-from octavo.tui.hanging import Hanging
+from octavo.tui.comments.thread_anchoring import ThreadAnchors
 
 
 def line_of(text: str, block: Block) -> int:
@@ -13,7 +13,7 @@ def line_of(text: str, block: Block) -> int:
 
     document = parse(text)
     found = document.find(block.key) if block.key else None
-    if found is None and (like := Hanging(document).like(block.plain())):
+    if found is None and (like := ThreadAnchors(document).like(block.plain())):
         found = document.find(like)
     first = found.lines[0] if found is not None else block.lines[0]
     return min(first, text.count("\n")) + 1

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.api.text import Raw
-from octavo.tui.kept import Kept
+from octavo.tui.shell.dialog_draft import DialogDraft
 
 if TYPE_CHECKING:
     from octavo.data.drafts import Drafts
-    from octavo.tui.session import Session
+    from octavo.tui.shell.session import Session
     from octavo.tui.shell.shell import Shell
 
 _NONE = "-"
@@ -116,14 +116,19 @@ def unsent_pages(app: Shell, space: str, pages: Iterable[str]) -> frozenset[str]
 
 async def take_over(app: Shell, space: str, page: str) -> None:
     """Make drafts of what editors left behind that nobody waits for any more. Raises NotSaved."""
-    from octavo.tui.editing import Edited, about_of, forget, read_back  # to know whether there is any takes less
+    from octavo.tui.terminal.external_editor import (  # to know whether there is any takes less
+        Edited,
+        about_of,
+        forget,
+        read_back,
+    )
 
     known = {draft.place for draft in page_drafts(app.session.drafts, space, page)}  # what it began with is taken over
     for path, place in _left(app, space, page):
         left, about = read_back(path), about_of(path)
         if isinstance(left, Edited) and not (about and about.why):  # what was not taken then, ! opens again
             if left.text.strip() and (place in known or not await _is_as_it_was(app, place, left.text)):
-                await Kept(app, place.name).save(left.text)
+                await DialogDraft(app, place.name).save(left.text)
             forget(path)
 
 

@@ -16,14 +16,13 @@ from octavo.api.text import Raw
 from octavo.data.state import NotSaved
 from octavo.data.writing_content import texts
 from octavo.documents.conflicts import markers
-from octavo.tui.ages import long_age, plural
-from octavo.tui.allowing import UNDECIDED
-from octavo.tui.editing import About, NotEdited, edit_text
-from octavo.tui.kept import Kept
-from octavo.tui.line_of_block import line_of
-from octavo.tui.meanwhile import meanwhile
-from octavo.tui.writing import into_requests
-from octavo.tui.writing.into_requests import Into
+from octavo.tui.shell.dialog_draft import DialogDraft
+from octavo.tui.shell.permissions import UNDECIDED
+from octavo.tui.shell.progress import meanwhile
+from octavo.tui.terminal.external_editor import About, NotEdited, edit_text
+from octavo.tui.widgets.wording import long_age, plural
+from octavo.tui.writing import target_request
+from octavo.tui.writing.line_of_block import line_of
 from octavo.tui.writing.page_drafts import (
     PageDraft,
     PagePlace,
@@ -35,12 +34,13 @@ from octavo.tui.writing.page_drafts import (
     with_own_end,
 )
 from octavo.tui.writing.routes import ToConflicts
-from octavo.tui.writing.writing_pages import PageOutcome, write_page
+from octavo.tui.writing.target_request import Into
+from octavo.tui.writing.write_page import PageOutcome, write_page
 
 if TYPE_CHECKING:
     from octavo.documents.blocks import Block
-    from octavo.tui.screens.confirm import Confirmed
     from octavo.tui.shell.shell import Shell
+    from octavo.tui.widgets.confirm import Confirmed
 
 KEPT = "What you wrote is kept: e on the page goes on with it."
 
@@ -85,14 +85,14 @@ class PageEdit:
         if self.change_request is not None:
             await self._read(Into(self.space, change_request=self.change_request))
         else:
-            await into_requests.choose(self.app, self.space, f"Edit {self.title}", self._read)
+            await target_request.choose(self.app, self.space, f"Edit {self.title}", self._read)
 
     # What was written before
 
     def _offer(self, drafts: tuple[PageDraft, ...], named: list[str]) -> None:
         """Ask what becomes of texts that are not sent."""
-        from octavo.tui.screens.chooser import Choice
-        from octavo.tui.screens.picker import Picker
+        from octavo.tui.widgets.chooser import Choice
+        from octavo.tui.widgets.picker import Picker
 
         choices: list[Choice[Callable[[], Coroutine[Any, Any, None]]]] = []
         for draft, name in zip(drafts, named, strict=True):
@@ -136,10 +136,10 @@ class PageEdit:
             self._settle_first(draft.place, into, draft.text)
 
     async def _drop(self, draft: PageDraft) -> None:
-        from octavo.tui.screens.confirm import Confirm
+        from octavo.tui.widgets.confirm import Confirm
 
         async def drop() -> None:
-            await Kept(self.app, draft.place.name).save("")
+            await DialogDraft(self.app, draft.place.name).save("")
             self.ended(None)
 
         def decided(answer: Confirmed | None) -> None:
@@ -153,7 +153,7 @@ class PageEdit:
 
     async def _into(self, place: PagePlace) -> Into | None:
         """Where a text goes that was written before. None when that cannot be asked, which was said."""
-        new = into_requests.new(self.space, f"Edit {self.title}")
+        new = target_request.new(self.space, f"Edit {self.title}")
         if not place.change_request:
             return new
         try:
@@ -198,7 +198,7 @@ class PageEdit:
 
     async def _edit(self, place: PagePlace, into: Into, text: Raw) -> None:
         line = await asyncio.to_thread(line_of, text.text, self.block) if self.block is not None else 1
-        kept = Kept(self.app, place.name)
+        kept = DialogDraft(self.app, place.name)
 
         def keep(written: str) -> None:
             written = with_own_end(text.text, written)
@@ -226,7 +226,7 @@ class PageEdit:
 
     def _settle_first(self, place: PagePlace, into: Into, mine: Raw) -> None:
         """Send it. Where conflicts are still marked in it, ask before."""
-        from octavo.tui.screens.confirm import Confirm
+        from octavo.tui.widgets.confirm import Confirm
 
         number = len(markers(mine.text))
         if not number:
@@ -259,7 +259,7 @@ class PageEdit:
     async def _written(self, place: PagePlace, into: Into, mine: Raw) -> ChangeRequest | None:
         """The change request, when it has `mine`. What became of it was said."""
         app, on_show = self.app, self.app.screen
-        change_request = await into_requests.started(app, into)
+        change_request = await target_request.started(app, into)
         if change_request is None:
             return None
         try:
@@ -272,8 +272,8 @@ class PageEdit:
             return None
         named = f"#{change_request.number} {change_request.title}"
         if outcome.kind in ("sent", "merged", "same"):
-            Kept(app, place.name).drop()
-            into_requests.wrote(app, self.space, change_request)
+            DialogDraft(app, place.name).drop()
+            target_request.wrote(app, self.space, change_request)
             app.say(await self._said(named, place, outcome))
             return change_request
         if outcome.kind == "conflict":
@@ -290,10 +290,10 @@ class PageEdit:
     async def _keep_both(self, place: PagePlace, both: Raw, revision: str) -> PagePlace:
         """Let the draft be what is to be settled, on top of what others wrote. Raises NotSaved."""
         after = replace(place, revision=revision)
-        await Kept(self.app, after.name).save(both.text)
+        await DialogDraft(self.app, after.name).save(both.text)
         if after != place:
             keep_base(self.app, after, place.revision)
-            await Kept(self.app, place.name).save("")
+            await DialogDraft(self.app, place.name).save("")
         return after
 
     def _settle_conflicts(self, place: PagePlace, into: Into) -> None:
@@ -308,8 +308,8 @@ class PageEdit:
         """Let the draft be one for the change request that was started: the next time no other is. Raises NotSaved."""
         settled = replace(place, change_request=change_request.id)
         if settled != place:
-            await Kept(self.app, settled.name).save(mine.text)
-            await Kept(self.app, place.name).save("")
+            await DialogDraft(self.app, settled.name).save(mine.text)
+            await DialogDraft(self.app, place.name).save("")
         return settled
 
     async def _said(self, named: str, place: PagePlace, outcome: PageOutcome) -> str:

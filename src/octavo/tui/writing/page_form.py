@@ -11,13 +11,13 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Input, Static, TextArea
 
-from octavo.tui.screens.confirm import Confirm, Confirmed, Field
-from octavo.tui.screens.dialog import STYLES, Frame
 from octavo.tui.widgets.buttons import TextButton
-from octavo.tui.widgets.content import safe, safe_lines
-from octavo.tui.widgets.facts import Facts
-from octavo.tui.widgets.said import Said
-from octavo.tui.widgets.writing import Line, Writing
+from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
+from octavo.tui.widgets.dialog import STYLES, Frame
+from octavo.tui.widgets.fact_list import Facts
+from octavo.tui.widgets.safe_text import safe, safe_lines
+from octavo.tui.widgets.text_inputs import Line, Writing
 from octavo.tui.writing.page_settings import NAMES, Values
 
 _HINTS = {
@@ -37,7 +37,7 @@ class PageForm(Confirm):
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
         STYLES / "confirm.tcss",
-        STYLES / "page_form.tcss",
+        PurePath(__file__).with_name("page_form.tcss"),
     ]
     HELP: ClassVar[str] = (
         "tab goes to the next field, enter and ctrl+s send it, and esc leaves: what is written is there the next time. On "
@@ -74,7 +74,7 @@ class PageForm(Confirm):
             with VerticalScroll(classes="confirm--body", can_focus=False):
                 yield Static(safe_lines(self._intro), classes="confirm--intro")
                 yield Facts(())
-                yield Said("", classes="confirm--after")
+                yield ChangingText("", classes="confirm--after")
             for name, field in self._fields.items():
                 with Horizontal(classes="form--row"):
                     yield Static(safe(field.label), classes="form--label")
@@ -84,8 +84,8 @@ class PageForm(Confirm):
                         yield Writing(field.value, placeholder=field.placeholder, id=name)
                     else:
                         yield Line(field.value, placeholder=field.placeholder, id=name)
-                yield Said("", classes="form--wrong", id=f"wrong-{name}")
-            yield Said(classes="confirm--why")
+                yield ChangingText("", classes="form--wrong", id=f"wrong-{name}")
+            yield ChangingText(classes="confirm--why")
             yield Line(id="typed")
             with Horizontal(classes="confirm--buttons"):
                 yield TextButton(self._cancel, id="no")

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
     from octavo.api.places import SpaceRef
     from octavo.api.text import Raw
-    from octavo.tui.writing.into_requests import Into
     from octavo.tui.writing.page_drafts import PagePlace
+    from octavo.tui.writing.target_request import Into
 
 
 class Sends(Protocol):

@@ -9,16 +9,16 @@ from octavo.api import change_requests
 from octavo.api.comments import Comment, Reply
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, Discussion
-from octavo.data.once import Sent
+from octavo.data.send_once import Sent
 from octavo.documents.suggesting import beside, suggestions
-from octavo.tui.ages import plural
-from octavo.tui.allowing import not_allowed_in
-from octavo.tui.writes import Back
-from octavo.tui.writing.applying import Outcome, Wording, apply, take_back
+from octavo.tui.shell.permissions import not_allowed_in
+from octavo.tui.shell.write_queue import Back
+from octavo.tui.widgets.wording import plural
+from octavo.tui.writing.applying_suggestions import Outcome, Wording, apply, take_back
 
 if TYPE_CHECKING:
-    from octavo.tui.screens.confirm import Confirmed
     from octavo.tui.shell.shell import Shell
+    from octavo.tui.widgets.confirm import Confirmed
 
 Sending = Callable[[], Coroutine[Any, Any, Sent[Outcome]]]
 
@@ -52,7 +52,7 @@ def why_not_apply(app: Shell, at: Discussion | None, thread: Comment, message: C
     found = suggestions(message.body.text)
     if not found:
         return "This message suggests no other wording."
-    if app.known.on_its_way(message.id) or app.known.on_its_way(thread.id):
+    if app.workspace.on_its_way(message.id) or app.workspace.on_its_way(thread.id):
         return "This is not sent yet: the server says what it is about once it has it."
     if len(found) > 1:
         return "This message suggests several wordings of one block: choose one, and e edits the page."
@@ -92,7 +92,7 @@ def apply_one(app: Shell, at: Discussion, thread: Comment, message: Comment | Re
 
 def apply_all(app: Shell, at: ChangeRequestRef, title: str, threads: Sequence[Comment]) -> None:
     """Put in what open threads of a page suggest, once the person said yes."""
-    from octavo.tui.screens.confirm import Confirm
+    from octavo.tui.widgets.confirm import Confirm
 
     found = [(thread, each) for thread in threads for each in wordings(thread, thread)]
 
@@ -146,10 +146,10 @@ def _send(app: Shell, at: ChangeRequestRef, sending: Sending, doing: str, said: 
 
 
 def _offer_editor(app: Shell, at: ChangeRequestRef, title: str, wording: Wording) -> None:
-    from octavo.tui.screens.confirm import Confirm
+    from octavo.tui.widgets.confirm import Confirm
 
     async def open_it() -> None:
-        from octavo.tui.writing.editing_pages import PageEdit
+        from octavo.tui.writing.page_edit import PageEdit
 
         try:
             about = await app.session.live.fetch(change_requests.Get(at=at))

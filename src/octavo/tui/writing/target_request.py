@@ -12,9 +12,9 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.deciding import create
-from octavo.tui.ages import long_age
-from octavo.tui.allowing import UNDECIDED
-from octavo.tui.meanwhile import meanwhile
+from octavo.tui.shell.permissions import UNDECIDED
+from octavo.tui.shell.progress import meanwhile
+from octavo.tui.widgets.wording import long_age
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -51,8 +51,8 @@ async def choose(app: Shell, space: SpaceRef, subject: str, then: Callable[[Into
     """Ask which change request it goes into. First comes the one that was written to last, while it is worked on, then a
     new one: what has nothing to do with it is no default. Without any it is a new one. Returns when `then` is done, or a
     dialog is open."""
-    from octavo.tui.screens.chooser import Choice
-    from octavo.tui.screens.picker import Picker
+    from octavo.tui.widgets.chooser import Choice
+    from octavo.tui.widgets.picker import Picker
 
     fresh = new(space, subject)
     try:
@@ -96,7 +96,7 @@ async def _last(app: Shell, space: SpaceRef) -> ChangeRequest | None:
 
 async def _mine(app: Shell, space: SpaceRef) -> list[ChangeRequest]:
     """One's own change requests of a space that are worked on, those touched last first."""
-    me = app.known.me
+    me = app.workspace.me
     if me is None:
         return []
     lists = [change_requests.List(at=space, status=status, creator=me.id, limit=100) for status in UNDECIDED]
@@ -105,7 +105,7 @@ async def _mine(app: Shell, space: SpaceRef) -> list[ChangeRequest]:
 
 
 def _standing(app: Shell, change_request: ChangeRequest) -> str:
-    age, me, author = long_age(change_request.updated_at), app.known.me, change_request.created_by
+    age, me, author = long_age(change_request.updated_at), app.workspace.me, change_request.created_by
     whose = f"by {author.name}" if author is not None and (me is None or author.id != me.id) else ""
     outdated = "outdated" if change_request.outdated else ""
     return " · ".join(each for each in (whose, change_request.status, age, outdated) if each)

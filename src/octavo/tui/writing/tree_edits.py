@@ -14,16 +14,16 @@ from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage
 from octavo.api.errors import ApiError
 from octavo.api.places import ContentRef, SpaceRef
 from octavo.data.writing_content import edit
-from octavo.tui.ages import plural
-from octavo.tui.kept import SAID, Kept
-from octavo.tui.meanwhile import meanwhile
-from octavo.tui.screens.chooser import Choice
-from octavo.tui.writing import into_requests, page_settings
-from octavo.tui.writing.into_requests import Into
+from octavo.tui.shell.dialog_draft import SAID, DialogDraft
+from octavo.tui.shell.progress import meanwhile
+from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.wording import plural
+from octavo.tui.writing import page_settings, target_request
+from octavo.tui.writing.target_request import Into
 
 if TYPE_CHECKING:
-    from octavo.tui.screens.confirm import Confirmed
     from octavo.tui.shell.shell import Shell
+    from octavo.tui.widgets.confirm import Confirmed
 
 Step = Callable[[], Coroutine[Any, Any, None]]
 
@@ -62,7 +62,7 @@ class TreeEdit:
 
     def menu(self) -> None:
         """Ask what to do with the page."""
-        from octavo.tui.screens.picker import Picker
+        from octavo.tui.widgets.picker import Picker
 
         choices: list[Choice[Step]] = [
             Choice(self.rename, "Rename", "its title"),
@@ -102,7 +102,7 @@ class TreeEdit:
         if self.change_request is not None:
             await self._held(then, Into(self.space, change_request=self.change_request))
         else:
-            await into_requests.choose(self.app, self.space, subject, partial(self._held, then))
+            await target_request.choose(self.app, self.space, subject, partial(self._held, then))
 
     async def _held(self, then: Callable[[Held], None], into: Into) -> None:
         live = self.app.session.live
@@ -123,7 +123,7 @@ class TreeEdit:
     def _rename(self, held: Held) -> None:
         page = held.tree.find(self.page)
         before = page.title if page is not None else self.title
-        draft = Kept(self.app, f"title {self.space.space_id} {self.page}", before)
+        draft = DialogDraft(self.app, f"title {self.space.space_id} {self.page}", before)
 
         def renamed(title: str) -> None:
             if title == before:
@@ -137,12 +137,12 @@ class TreeEdit:
 
     def _details(self, held: Held, refused: Mapping[str, str] = MappingProxyType({})) -> None:
         """`refused`: what the server said of what was written, by field."""
-        from octavo.tui.screens.page_form import PageForm
+        from octavo.tui.writing.page_form import PageForm
 
         page = held.tree.find(self.page)
         if page is None:
             return
-        draft = Kept(self.app, f"details {self.space.space_id} {self.page}")
+        draft = DialogDraft(self.app, f"details {self.space.space_id} {self.page}")
         form = PageForm(
             f"Details of {page.title or 'Untitled'}",
             page_settings.from_draft(page, draft.text),
@@ -178,7 +178,7 @@ class TreeEdit:
         self.app.push_screen(form, decided)
 
     def _insert(self, held: Held) -> None:
-        draft = Kept(self.app, f"title {self.space.space_id}")
+        draft = DialogDraft(self.app, f"title {self.space.space_id}")
 
         def placed(place: Place | None) -> None:
             if place is not None:
@@ -186,7 +186,7 @@ class TreeEdit:
 
         def made(place: Place, title: str) -> None:
             where = {"into": place.into} if place.at is None else {"into": place.into, "at": place.at}
-            into = held.into if held.head is not None else into_requests.new(self.space, f"Add {title}")
+            into = held.into if held.head is not None else target_request.new(self.space, f"Add {title}")
             change = InsertPage(title=title, document=DocumentBody(markdown=""), **where)
             self._write(replace(held, into=into), change, "add it", f"{title} is a page", draft, "e writes its text.")
 
@@ -207,7 +207,7 @@ class TreeEdit:
                 change = UpdatePage(page=self.page, into=place.into, at=place.at)
                 self._write(held, change, "move it", f"{self.title} is moved")
 
-        from octavo.tui.screens.picker import Picker
+        from octavo.tui.widgets.picker import Picker
 
         page = held.tree.find(self.page)
         if page is not None and page.type == "group":
@@ -218,7 +218,7 @@ class TreeEdit:
             self.app.push_screen(Picker(f"Move {self.title} below", parents_for(held.tree, self.page), now=now), below)
 
     def _delete(self, held: Held) -> None:
-        from octavo.tui.screens.confirm import Confirm
+        from octavo.tui.widgets.confirm import Confirm
 
         page = held.tree.find(self.page)
         below = sum(1 for _ in page.walk()) - 1 if page is not None else 0
@@ -242,12 +242,12 @@ class TreeEdit:
         )
 
     def _ask_place(self, title: str, places: list[Choice[Place]], then: Callable[[Place | None], None]) -> None:
-        from octavo.tui.screens.picker import Picker
+        from octavo.tui.widgets.picker import Picker
 
         self.app.push_screen(Picker(title, places), then)
 
-    def _ask_title(self, title: str, verb: str, draft: Kept, use: Callable[[str], None]) -> None:
-        from octavo.tui.screens.confirm import Confirm, Field
+    def _ask_title(self, title: str, verb: str, draft: DialogDraft, use: Callable[[str], None]) -> None:
+        from octavo.tui.widgets.confirm import Confirm, Field
 
         required = "A title, please."
         field = Field("Title", draft.text, required=required, keep=draft.keep, keep_now=draft.keep_now)
@@ -266,7 +266,7 @@ class TreeEdit:
         change: ContentEdit,
         doing: str,
         said: str,
-        draft: Kept | None = None,
+        draft: DialogDraft | None = None,
         then: str = "",
         refused: Callable[[str, ChangeRequest], bool] | None = None,
     ) -> None:
@@ -279,12 +279,12 @@ class TreeEdit:
         change: ContentEdit,
         doing: str,
         said: str,
-        draft: Kept | None,
+        draft: DialogDraft | None,
         then: str,
         refused: Callable[[str, ChangeRequest], bool] | None,
     ) -> None:
         with meanwhile(self.app, f"Writing to {held.into.title}…"):
-            change_request = await into_requests.started(self.app, held.into)
+            change_request = await target_request.started(self.app, held.into)
             if change_request is None:
                 return
             head = held.head or change_request.revision
@@ -298,7 +298,7 @@ class TreeEdit:
             return
         if draft is not None:
             draft.drop()
-        into_requests.wrote(self.app, self.space, change_request)
+        target_request.wrote(self.app, self.space, change_request)
         self.app.say(f"{said} in {named}. {then}".rstrip())
         if self.written is not None:
             self.written(change_request)

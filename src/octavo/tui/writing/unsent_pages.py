@@ -10,7 +10,7 @@ from octavo.api.places import SpaceRef
 from octavo.tui.writing.page_drafts import folder, unsent_pages
 
 if TYPE_CHECKING:
-    from octavo.tui.session import Session
+    from octavo.tui.shell.session import Session
     from octavo.tui.shell.shell import Shell
 
 SECONDS = 15.0
@@ -34,7 +34,7 @@ async def tell(app: Shell, session: Session) -> None:
         titles = {page.id: page.title or "Untitled" for page in tree.walk()}
         unsent = unsent_pages(app, space, [*titles, *(page for at, page in kept if at == space)])
         number += len(unsent)
-        known = app.known.space(space)
+        known = app.workspace.space(space)
         where = f" in {known.title}" if known is not None else ""
         named += [f"{titles[page]}{where}" for page in titles if page in unsent]
     if number == 1:

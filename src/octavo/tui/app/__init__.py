@@ -1,0 +1,1 @@
+"""The app: one session on show, and the one table of where to go."""

@@ -1,0 +1,1 @@
+"""Threads: shown, written, and found where they hang."""
