@@ -58,17 +58,31 @@ def emoji(name: str | None) -> str:
 def character(name: str) -> str | None:
     """The character called `name` by the platform's editor, by Unicode or by what else writers use."""
     name = name.replace("-", "_")
-    codes = _codes()
-    for looks, other in _OTHERS:
-        if name not in codes and re.fullmatch(looks, name):
-            name = re.sub(looks, other, name)
-    code = codes.get(name) or _put_together(name)
+    code = _code(name) or _by_another_name(name) or _put_together(name)
     if code is None:
         return None
     found = "".join(chr(int(point, 16)) for point in code.split("-"))
     if found[-1] == _KEY:
         return f"{found[0]}{_IN_COLOUR}{_KEY}"
     return found + _IN_COLOUR if len(found) == 1 and _is_drawn_as_text(found) else found
+
+
+def _code(name: str) -> str | None:
+    """The code points of what most writers name: by the one table that has it, without making that of all names."""
+    from pymdownx.twemoji_db import aliases, emoji  # few pages name any
+
+    named = f":{name}:"
+    known = emoji.get(aliases.get(named, named), {})
+    code: str | None = known.get("unicode_alt") or known.get("unicode")
+    return code
+
+
+def _by_another_name(name: str) -> str | None:
+    codes = _codes()
+    for looks, other in _OTHERS:
+        if name not in codes and re.fullmatch(looks, name):
+            name = re.sub(looks, other, name)
+    return codes.get(name)
 
 
 def _put_together(name: str) -> str | None:
