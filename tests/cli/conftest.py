@@ -34,7 +34,7 @@ Octavo = Callable[..., Ran]
 
 
 @pytest.fixture
-def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Octavo:
+def octavo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Octavo:
     """Run a command with folders of its own, and no account."""
     for name in ("CONFIG", "DATA", "STATE", "CACHE"):
         monkeypatch.setenv(f"OCTAVO_{name}_DIR", str(tmp_path / name.lower()))

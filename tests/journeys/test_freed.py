@@ -121,7 +121,8 @@ def screens() -> set[str]:
     for each in found:
         found += [below for below in each.__subclasses__() if below not in found]
     ours = [each for each in found if each.__module__.startswith("octavo.tui.")]
-    shown = [each for each in ours if not each.__subclasses__() or each.__name__ in SHOWN_ITSELF]
+    made_from = {below for each in ours for below in each.__mro__[1:]}
+    shown = [each for each in ours if each not in made_from or each.__name__ in SHOWN_ITSELF]
     return {each.__name__ for each in shown} - PARTS
 
 

@@ -340,12 +340,19 @@ class Chunks:
             return tokens
         kept: list[Token] = []
         begun: list[list[Token]] = []
+        within: list[str] = []
         for token in tokens:
             if token.type == "footnote_reference_open":
+                within.append(token.meta["label"])
+                if within[-1] in within[:-1]:
+                    continue  # its words are more of the same
                 begun.append([])
+            elif token.type == "footnote_reference_close":
+                if within.pop() in within:
+                    continue
+                self._notes += [*begun.pop(), token]
+                continue
             (begun[-1] if begun else kept).append(token)
-            if token.type == "footnote_reference_close":
-                self._notes += begun.pop()
         return kept
 
 
