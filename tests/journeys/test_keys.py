@@ -16,7 +16,7 @@ from octavo.tui.app.octavo import Octavo
 from octavo.tui.review.own_conflicts import OwnConflictsScreen
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.chooser import Chooser
-from octavo.tui.widgets.commands import faults, own_bindings
+from octavo.tui.widgets.commands import faults, markdown_table, own_bindings
 from octavo.tui.widgets.dialog import Dialog, Frame
 from octavo.tui.widgets.filter_input import FilterInput
 from octavo.tui.widgets.secret_input import SecretInput
@@ -64,6 +64,11 @@ def test_every_place_with_keys_is_in_the_key_map_and_the_readme() -> None:
     }
     # The conflicts of one's own edit are those of a change request, whose sides have other names.
     assert places - of_lines_to_write_in - {OwnConflictsScreen} <= set(ALL)
+
+
+def test_the_readme_tells_of_every_key() -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    assert markdown_table([Octavo, *PLACES]) in readme
 
 
 async def test_keys_can_be_given_to_other_commands(stage: Stage) -> None:

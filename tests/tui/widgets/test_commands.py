@@ -1,7 +1,9 @@
 from __future__ import annotations
 
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
+import pytest
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
@@ -9,6 +11,8 @@ from octavo.tui.comments.composer import Composer
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.chooser import Chooser
 from octavo.tui.widgets.commands import (
+    Command,
+    Commands,
     Explained,
     active_commands,
     apply_keymap,
@@ -211,3 +215,113 @@ def test_the_readme_shows_keys_by_place() -> None:
     )
     assert "### Anywhere\n" in table or "### App\n" in table
     assert "| `?` | Help for what has focus | " in table
+
+
+# Commands as values
+
+
+@dataclass
+class Thread:
+    may_edit: bool = True
+    is_spam: bool = False
+    done: list[str] = field(default_factory=list)
+
+
+async def _answer(app: Any, thread: Thread) -> None:
+    thread.done.append("reply")
+
+
+THREAD: Commands[Thread] = Commands(
+    "thread",
+    (
+        Command(
+            "resolve",
+            "d",
+            "Done",
+            "Resolve the thread",
+            run=lambda app, thread: thread.done.append("resolve"),
+            why_not=lambda app, thread: None if thread.may_edit else "Your role does not let you resolve it.",
+            called=lambda app, thread: "Reopen" if thread.done else None,
+        ),
+        Command("reply", "c", "Reply", "Answer in the thread", run=_answer),
+        Command(
+            "spam",
+            "s",
+            "Spam",
+            "Hide it",
+            run=lambda app, thread: thread.done.append("spam"),
+            there=lambda app, thread: thread.is_spam,
+        ),
+    ),
+    context="threads",
+    nothing="No thread is under the cursor.",
+)
+
+
+class ThreadList(Explained, Widget, can_focus=True):
+    CONTEXT = "thread list"
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (THREAD.about(lambda view: view.thread),)
+
+    def __init__(self, thread: Thread | None = None) -> None:
+        super().__init__()
+        self.thread = thread
+
+
+class ThreadPage(ThreadList):
+    COMMAND_GROUPS = (
+        THREAD.only("resolve").but("resolve", keys="x", id="page.resolve").about(lambda view: view.thread),
+    )
+
+
+async def test_a_command_is_about_the_thing_its_place_has() -> None:
+    view = ThreadList(Thread())
+    async with Scratch(view).run_test() as pilot:
+        view.focus()
+        await pilot.press("d", "c")
+        assert view.thread is not None
+        assert view.thread.done == ["resolve", "reply"]
+
+
+async def test_a_command_with_nothing_to_be_about_says_so() -> None:
+    view = ThreadList()
+    async with Scratch(view).run_test() as pilot:
+        view.focus()
+        await pilot.press("d")
+        await pilot.pause()
+        reasons = {command.id: command.reason for command in active_commands(pilot.app.screen)}
+        assert reasons["thread.resolve"] == "No thread is under the cursor."
+
+
+async def test_a_command_says_why_it_cannot_be_done_and_what_it_is_called_now() -> None:
+    view = ThreadList(Thread(may_edit=False))
+    async with Scratch(view).run_test() as pilot:
+        view.focus()
+        await pilot.press("d")
+        assert view.thread is not None
+        assert view.thread.done == []
+        view.thread = Thread(done=["resolve"])
+        commands = {command.id: command for command in active_commands(pilot.app.screen)}
+        assert commands["thread.resolve"].title == "Reopen"
+        assert "thread.spam" not in commands
+        view.thread.is_spam = True
+        assert "thread.spam" in {command.id for command in active_commands(pilot.app.screen)}
+
+
+async def test_a_place_may_have_a_command_under_another_key() -> None:
+    view = ThreadPage(Thread())
+    async with Scratch(view).run_test() as pilot:
+        view.focus()
+        await pilot.press("x", "c")
+        assert view.thread is not None
+        assert view.thread.done == ["resolve", "reply"]
+
+
+def test_a_group_is_told_by_its_own_name() -> None:
+    table = markdown_table([ThreadList])
+    assert table.startswith("### Threads\n")
+    assert "| `d` | Resolve the thread | thread.resolve |" in table
+
+
+def test_only_a_command_there_is_can_be_changed() -> None:
+    with pytest.raises(KeyError, match="thread has no command merge"):
+        THREAD.but("merge", keys="m")

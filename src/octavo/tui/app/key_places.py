@@ -43,7 +43,6 @@ from octavo.tui.review.reviewers import ReviewersScreen
 from octavo.tui.review.undo_merge import UndoingMerge
 from octavo.tui.review.updating import Updating
 from octavo.tui.review.verdicts import Reviewing
-from octavo.tui.shell.addressed_view import Addressed
 from octavo.tui.shell.two_panes import TwoPanes
 from octavo.tui.widgets.confirm import Confirm
 from octavo.tui.widgets.line_list import Lines
@@ -57,7 +56,6 @@ PLACES: tuple[type[DOMNode], ...] = (
     Tree,
     Rowed,
     TwoPanes,
-    Addressed,
     HomeScreen,
     ContentScreen,
     SpaceViews,

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import on
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.events import Resize
@@ -24,10 +23,12 @@ from octavo.api.spaces import List as ListSpaces
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.documents.emoji import emoji
-from octavo.tui.shell.addressed_view import Addressed
+from octavo.tui.shell.addresses import ADDRESS
 from octavo.tui.shell.permissions import in_no_space
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
+from octavo.tui.shell.view import View
 from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.row_list import Column, Row, Rows
 from octavo.tui.widgets.wording import short_age
@@ -74,7 +75,20 @@ class Seat:
         return " · ".join(each for each in said if each)
 
 
-class HomeScreen(Addressed):
+HOME: Commands[HomeScreen] = Commands(
+    "home",
+    (
+        Command("organizations", "h,left", "Organizations", "Go to the organizations", run=lambda _, home: home.organizations.focus(), shown=False),
+        Command("spaces", "l,right", "Spaces", "Go to the spaces", run=lambda _, home: home.spaces.focus(), shown=False),
+        Command("previous_list", "left_square_bracket", "List before", "Go to the list before", key_display="[", shown=False,
+                run=lambda _, home: home.go_to_list(-1)),
+        Command("next_list", "right_square_bracket", "Next list", "Go to the next of the three lists", run=lambda _, home: home.go_to_list(1), key_display="]"),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+
+
+class HomeScreen(View):
     """All organizations of the account on the left, the spaces of the one under the cursor on the right."""
 
     VIEW = "home"
@@ -83,12 +97,7 @@ class HomeScreen(Addressed):
         "its spaces and open change requests are on the right, and Enter opens what is under the cursor."
     )
     CSS_PATH = "home.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("h,left", "pane('organizations')", "Organizations", show=False, tooltip="Go to the organizations", id="home.organizations"),
-        Binding("l,right", "pane('spaces')", "Spaces", show=False, tooltip="Go to the spaces", id="home.spaces"),
-        Binding("left_square_bracket", "list(-1)", "List before", key_display="[", show=False, tooltip="Go to the list before", id="home.previous_list"),
-        Binding("right_square_bracket", "list(1)", "Next list", key_display="]", tooltip="Go to the next of the three lists", id="home.next_list"),
-    ]  # fmt: skip
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ADDRESS, HOME)
 
     def __init__(self) -> None:
         super().__init__()
@@ -336,13 +345,11 @@ class HomeScreen(Addressed):
             self.shell.workspace.choose(seat.organization)
             self.shell.go(ToChangeRequest(change_request.ref(SpaceRef(space_id=change_request.space)), change_request))
 
-    def action_list(self, step: int) -> None:
+    def go_to_list(self, step: int) -> None:
+        """Go to one of the lists after the one with the keys."""
         lists = list(self.query(Rows))
         at = next((index for index, rows in enumerate(lists) if rows.has_focus), -step)
         lists[(at + step) % len(lists)].focus()
-
-    def action_pane(self, pane: str) -> None:
-        self.query_one(f"#{pane}").focus()
 
 
 def _count(number: int, what: str) -> str:

@@ -17,10 +17,11 @@ from octavo.tui.review.undo_merge import UndoingMerge
 from octavo.tui.review.updating import Updating
 from octavo.tui.review.verdicts import Reviewing
 from octavo.tui.shell import dialog_draft
-from octavo.tui.shell.addressed_view import Addressed
+from octavo.tui.shell.addresses import ADDRESS
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import UNDECIDED
 from octavo.tui.shell.routes import ToChangeRequest
+from octavo.tui.widgets.commands import Commands
 
 if TYPE_CHECKING:
     from octavo.tui.widgets.confirm import Confirmed
@@ -29,10 +30,11 @@ _REQUIRED = "A subject of 1 to 100 characters, please."
 _TOO_LONG = "A subject has at most 100 characters; this one has {}."
 
 
-class Proposing(Addressed, Updating, Reviewing, Requesting, UndoingMerge):
+class Proposing(Updating, Reviewing, Requesting, UndoingMerge):
     """A view with a change request in it, and all that can be done with it."""
 
     CONTEXT: ClassVar[str] = "change requests"
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ADDRESS,)
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("m", "merge", "Merge", tooltip="See what would go live, then merge", id="change.merge"),
         Binding("L", "archive", "Archive", show=False, tooltip="Archive the change request, or reopen it", id="change.archive"),

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 from textual.screen import Screen
 
 from octavo.tui.widgets.chooser import Choice, Chooser
-from octavo.tui.widgets.commands import Command, most_wanted_first
+from octavo.tui.widgets.commands import ActiveCommand, most_wanted_first
 from octavo.tui.widgets.theme_picker import ThemePicker
 
 _NOT_HERE = ("app.palette",)
 
 
-class PaletteScreen(Chooser[None, Command | str]):
+class PaletteScreen(Chooser[None, ActiveCommand | str]):
     """Lists the commands of the screen below, then the themes by name. Enter closes it and runs a command there, or keeps
     the theme: one that the cursor is on is tried on."""
 
@@ -26,8 +26,8 @@ class PaletteScreen(Chooser[None, Command | str]):
         super().__init__("Commands")
         self._below, self._themes = below, themes
 
-    def choices(self) -> Sequence[Choice[Command | str]]:
-        commands: list[Choice[Command | str]] = [
+    def choices(self) -> Sequence[Choice[ActiveCommand | str]]:
+        commands: list[Choice[ActiveCommand | str]] = [
             Choice(
                 command,
                 command.title,
@@ -40,19 +40,19 @@ class PaletteScreen(Chooser[None, Command | str]):
             if command.id not in _NOT_HERE
         ]
         now = self._themes.before
-        themes: list[Choice[Command | str]] = [
+        themes: list[Choice[ActiveCommand | str]] = [
             Choice(name, f"Theme {name}", right="now" if name == now else "", group="THEMES")
             for name in self._themes.names
         ]
         return [*commands, *themes]
 
-    def looked_at(self, choice: Choice[Command | str]) -> None:
+    def looked_at(self, choice: Choice[ActiveCommand | str]) -> None:
         self._themes.try_on(choice.value if isinstance(choice.value, str) else None)
 
-    def take(self, choice: Choice[Command | str]) -> None:
+    def take(self, choice: Choice[ActiveCommand | str]) -> None:
         self._themes.keep(choice.value if isinstance(choice.value, str) else None)
         self.dismiss(None)
-        if isinstance(choice.value, Command):
+        if isinstance(choice.value, ActiveCommand):
             self.app.call_later(choice.value.run)
 
     def action_close(self) -> None:

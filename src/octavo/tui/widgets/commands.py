@@ -1,21 +1,27 @@
-"""Everything a key can do, read off the bindings: what is active, what it is called, and why it cannot act now.
+"""Commands as values: what a key does, what it is called and why it cannot act now, in one place; and all that is active.
 
-A command is declared once, as a `Binding` with an id (by which people rebind it), a description (its name in the key
-bar and the palette) and a tooltip (the sentence that explains it in the help). A place that has keys may also have:
+A `Command` is declared once, in a group for the kind of thing it is about, and serves every view that has such a thing:
 
-- `CONTEXT`: what the help and the README call it, such as "page tree";
+    THREAD = Commands("comments", Command("resolve", "d", "Done", "Resolve the thread", run=resolve, why_not=may_not), ...)
+
+    class CommentsScreen(View):
+        COMMAND_GROUPS = (THREAD.about(lambda view: view.thread),)
+
+A view names its groups, each with the way from it to the thing. Textual's bindings are made of them; key bar, help, palette,
+key map and the README's tables are read off the bindings. A place that has keys may also have:
+
+- `CONTEXT`: what the help calls it, such as "page tree";
 - `HELP`: a sentence or two on what one does there;
 - `more_help`: what is to be said of what it shows now, wherever the focus is;
-- `KEYBAR`: ids of the bindings its key bar begins with;
-- `why_not` and `called`, through `Explained`: why a key is dim, and what it is called now if that depends on where one is.
+- `KEYBAR`: ids of the commands its key bar begins with.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast, runtime_checkable
 
 from textual import actions
 from textual.app import App, ReturnType
@@ -23,6 +29,7 @@ from textual.binding import ActiveBinding, Binding
 from textual.dom import DOMNode
 from textual.keys import format_key
 from textual.screen import Screen
+from textual.widget import Widget
 
 MOVING = "MOVING ABOUT"
 """What steps stand under where all commands are listed."""
@@ -51,20 +58,155 @@ class Explains(Protocol):
         """The sentence to show, or None when it can be done."""
 
 
+T = TypeVar("T")
+
+
+def _can_be_done(app: Any, about: Any) -> str | None:
+    return None
+
+
+def _is_called(app: Any, about: Any) -> str | None:
+    return None
+
+
+def _is_there(app: Any, about: Any) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Command(Generic[T]):
+    """Something that can be done with a thing of one kind. Its functions get the app and that thing."""
+
+    name: str
+    """Its id is this behind the name of its group: `comments.resolve`."""
+    keys: str
+    title: str
+    """Its name in the key bar and the palette."""
+    help: str
+    """The sentence that explains it."""
+    run: Callable[[Any, T], object]
+    why_not: Callable[[Any, T], str | None] = _can_be_done
+    """The sentence to show, or None when it can be done."""
+    called: Callable[[Any, T], str | None] = _is_called
+    """What it is called now, where that depends on the thing. None: its title."""
+    there: Callable[[Any, T], bool] = _is_there
+    """Whether the key is there at all."""
+    shown: bool = True
+    """Whether the key bar may show it."""
+    key_display: str | None = None
+    together: Binding.Group | None = None
+    """The commands it stands beside under one name in the key bar."""
+    id: str = ""
+    """Where it is not that of its group and name."""
+
+
+@dataclass(frozen=True)
+class Commands(Generic[T]):
+    """What can be done with one kind of thing. A view has it by `about`, with the way to that thing."""
+
+    name: str
+    """The first half of the ids."""
+    commands: tuple[Command[T], ...]
+    context: str = ""
+    """What the README and the key map call the place. Empty: as the place calls itself."""
+    nothing: str = "There is nothing here to do that with."
+    """Why none of it can be done where there is no such thing."""
+    find: Callable[[Any], T | None] = lambda place: None
+
+    def about(self, find: Callable[[Any], T | None]) -> Commands[T]:
+        """These, about what `find` gives for the place they are of."""
+        return replace(self, find=find)
+
+    def only(self, *names: str) -> Commands[T]:
+        """Those of these names."""
+        return replace(self, commands=tuple(each for each in self.commands if each.name in names))
+
+    def without(self, *names: str) -> Commands[T]:
+        """Those of other names."""
+        return replace(self, commands=tuple(each for each in self.commands if each.name not in names))
+
+    def but(self, name: str, **changes: Any) -> Commands[T]:
+        """These, with the one of this name changed: another key, sentence or id where it stands in another place."""
+        if name not in (each.name for each in self.commands):
+            raise KeyError(f"{self.name} has no command {name}.")
+        return replace(
+            self, commands=tuple(replace(each, **changes) if each.name == name else each for each in self.commands)
+        )
+
+    def id_of(self, command: Command[T]) -> str:
+        """By which people give it another key."""
+        return command.id or f"{self.name}.{command.name}"
+
+    def bindings(self) -> Iterator[Binding]:
+        """What Textual is told."""
+        for each in self.commands:
+            id = self.id_of(each)
+            yield Binding(
+                each.keys,
+                f"command({id!r})",
+                each.title,
+                show=each.shown,
+                key_display=each.key_display,
+                tooltip=each.help,
+                id=id,
+                group=each.together,
+            )
+
+
 class Explained:
-    """Put before a widget or screen: its keys are dim when `why_not` answers, and say why when they are pressed."""
+    """Put before a widget, screen or app: its keys are its `COMMAND_GROUPS`. What cannot act is dim, and says why when it is pressed."""
+
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = ()
+    """The groups of what can be done in this place. What the classes it is made of have is there as well."""
+    _commands_by_id: ClassVar[dict[str, tuple[Commands[Any], Command[Any]]]] = {}
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        own: tuple[Commands[Any], ...] = cls.__dict__.get("COMMAND_GROUPS", ())
+        if own:
+            bindings = [binding for group in own for binding in group.bindings()]
+            cls.BINDINGS = [*bindings, *cls.__dict__.get("BINDINGS", ())]  # type: ignore[attr-defined]  # of what it is put before
+        inherited = [base.__dict__.get("_commands_by_id", {}) for base in reversed(cls.__mro__[1:])]
+        cls._commands_by_id = {id: command for commands in inherited for id, command in commands.items()}
+        cls._commands_by_id |= {group.id_of(each): (group, each) for group in own for each in group.commands}
+        super().__init_subclass__(**keywords)
+
+    def _command_now(self, id: object) -> tuple[Any, Commands[Any], Command[Any], Any]:
+        """The app, the group and command of an id, and what it is about now."""
+        group, command = self._commands_by_id[str(id)]
+        place = cast("DOMNode", self)
+        return place.app, group, command, group.find(place)
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         """The sentence to show, or None when `action` can be done."""
-        return None
+        if action != "command" or not _is_whole(self):
+            return None
+        app, group, command, about = self._command_now(*parameters)
+        return group.nothing if about is None else command.why_not(app, about)
 
     def called(self, action: str, parameters: tuple[object, ...]) -> str | None:
         """What `action` is called now, where that depends on what is on show. None: what its binding says."""
-        return None
+        if action != "command" or not _is_whole(self):
+            return None
+        app, _, command, about = self._command_now(*parameters)
+        return None if about is None else command.called(app, about)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """True: can be done. None: dim, with a reason. A subclass answers False for a key that is not there at all."""
+        """True: can be done. None: dim, with a reason. False: the key is not there at all."""
+        if action == "command" and _is_whole(self):
+            app, _, command, about = self._command_now(*parameters)
+            if about is not None and not command.there(app, about):
+                return False
         return True if self.why_not(action, parameters) is None else None
+
+    def action_command(self, id: str) -> object:
+        """Do what a key is bound to. What it gives back is waited for, where that is to be."""
+        app, _, command, about = self._command_now(id)
+        return None if about is None else command.run(app, about)
+
+
+def _is_whole(place: object) -> bool:
+    """Whether a place can be asked: one that is being made has not all its parts yet."""
+    return not isinstance(place, Widget) or place.is_mounted
 
 
 class Explaining(App[ReturnType]):
@@ -97,7 +239,7 @@ def why_not(app: App[Any], action: str | tuple[str, str, tuple[Any, ...]], node:
 
 
 @dataclass(frozen=True)
-class Command:
+class ActiveCommand:
     """One thing that can be done from where the focus is."""
 
     id: str
@@ -128,7 +270,7 @@ class Command:
         return why_not(self.node.app, self.action, self.node) or "That is not possible now."
 
 
-def active_commands(screen: Screen[Any]) -> list[Command]:
+def active_commands(screen: Screen[Any]) -> list[ActiveCommand]:
     """What can be done on `screen` from what has focus there: nearest place first, in the order of the bindings."""
     return [_command(screen.app, active, keys) for active, keys in _active(screen)]
 
@@ -146,9 +288,9 @@ def _active(screen: Screen[Any]) -> list[tuple[ActiveBinding, list[str]]]:
     return list(found.values())
 
 
-def _command(app: App[Any], active: ActiveBinding, keys: list[str]) -> Command:
+def _command(app: App[Any], active: ActiveBinding, keys: list[str]) -> ActiveCommand:
     node, binding, enabled, tooltip = active
-    return Command(
+    return ActiveCommand(
         id=binding.id or "",
         keys=tuple(keys),
         title=_called(node, binding) or binding.description,
@@ -168,7 +310,7 @@ def _called(node: DOMNode, binding: Binding) -> str | None:
     return node.called(name, parameters) if isinstance(node, Explained) and not destination else None
 
 
-def key_bar(screen: Screen[Any]) -> list[Command]:
+def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
     """The commands for one line of keys, most likely first.
 
     The ids in the `KEYBAR` of the screen and of what has focus come first. Then the first key of what has focus, the
@@ -179,7 +321,7 @@ def key_bar(screen: Screen[Any]) -> list[Command]:
     named: frozenset[str] = getattr(screen, "keys_named", frozenset())
     focused: DOMNode | None = screen.focused
     wanted: list[str] = [*getattr(focused, "KEYBAR", ()), *getattr(screen, "KEYBAR", ())]
-    once: dict[tuple[int, str], Command] = {}
+    once: dict[tuple[int, str], ActiveCommand] = {}
     for active, keys in _active(screen):
         node, binding = active.node, active.binding
         if (binding.show or binding.id in wanted) and named.isdisjoint(keys) and (id(node), binding.action) not in once:
@@ -188,7 +330,7 @@ def key_bar(screen: Screen[Any]) -> list[Command]:
     first = next((command.id for command in shown if command.node is focused), None)
     around = focused.ancestors if focused is not None else [screen]
 
-    def rank(command: Command) -> tuple[int, int]:
+    def rank(command: ActiveCommand) -> tuple[int, int]:
         if command.id in wanted:
             return (0, wanted.index(command.id))
         if command.id == first:
@@ -202,20 +344,20 @@ def key_bar(screen: Screen[Any]) -> list[Command]:
     return sorted(shown, key=rank)
 
 
-def most_wanted_first(screen: Screen[Any]) -> list[tuple[str, Command]]:
+def most_wanted_first(screen: Screen[Any]) -> list[tuple[str, ActiveCommand]]:
     """The commands, each with what it stands under: nearest place first, there first what the key bar shows; steps last."""
     commands = active_commands(screen)
     ids = {command.id for command in commands}
     shown = [command.id for command in key_bar(screen)]
 
-    def heading(command: Command) -> str:
+    def heading(command: ActiveCommand) -> str:
         place, _, name = command.id.rpartition(".")
         # An `up` without a `down` is a way back.
         return MOVING if name in _STEPS and f"{place}.down" in ids else command.context.upper()
 
     order = [*dict.fromkeys(command.context.upper() for command in commands), MOVING]
 
-    def rank(command: Command) -> tuple[int, int]:
+    def rank(command: ActiveCommand) -> tuple[int, int]:
         at = shown.index(command.id) if command.id in shown else len(shown)
         return (order.index(heading(command)), at)
 
@@ -230,9 +372,11 @@ def key_name(key: str) -> str:
     return "+".join([*modifiers, format_key(last)])
 
 
-def context_of(place: type[DOMNode]) -> str:
-    """What a place with keys is called."""
-    context: str = getattr(place, "CONTEXT", "")
+def context_of(place: type[DOMNode], id: str | None = None) -> str:
+    """What a place with keys is called: for the command of an `id`, as its group calls it."""
+    commands: Mapping[str | None, tuple[Commands[Any], Command[Any]]] = getattr(place, "_commands_by_id", {})
+    own: str = getattr(place, "CONTEXT", "")
+    context = (commands[id][0].context or own) if id in commands else own
     return context or ("anywhere" if issubclass(place, App) else place.__name__.removesuffix("Screen").lower())
 
 
@@ -264,7 +408,7 @@ def faults(places: Iterable[type[DOMNode]]) -> list[str]:
 
 def clashes(screen: Screen[Any]) -> list[str]:
     """Keys that mean two things in one place from where the focus is now, one sentence each."""
-    taken: dict[tuple[str, str], Command] = {}
+    taken: dict[tuple[str, str], ActiveCommand] = {}
     said: list[str] = []
     for command in active_commands(screen):
         for key in command.keys:
@@ -278,7 +422,8 @@ def apply_keymap(app: App[Any], keymap: Mapping[str, str], places: Iterable[type
     said: list[str] = []
     declared: dict[str, list[Binding]] = {}
     for place in places:
-        declared.setdefault(context_of(place), []).extend(own_bindings(place))
+        for binding in own_bindings(place):
+            declared.setdefault(context_of(place, binding.id), []).append(binding)
     known = {binding.id for bindings in declared.values() for binding in bindings}
     for command_id in sorted(set(keymap) - known):
         said.append(f"The key map names {command_id}, which is no command of this version.")
@@ -304,16 +449,14 @@ def markdown_table(places: Iterable[type[DOMNode]]) -> str:
     """The keys of `places` for the README: a table for each context, in the order they come."""
     rows: dict[str, dict[str, tuple[list[str], Binding]]] = {}
     for place in places:
-        context = rows.setdefault(context_of(place), {})
         for binding in own_bindings(place):
+            context = rows.setdefault(context_of(place, binding.id), {})
             entry = context.setdefault(binding.id or binding.action, ([], binding))
             name = key_name(binding.key)
             if name not in entry[0]:
                 entry[0].append(name)
     tables: list[str] = []
     for title, commands in rows.items():
-        if not commands:
-            continue
         lines = [f"### {title[:1].upper()}{title[1:]}", "", "| Keys | Does | Id |", "| --- | --- | --- |"]
         for keys, binding in commands.values():
             shown = " ".join(f"`{key}`" if key != "|" else "`\\|`" for key in keys)

@@ -10,7 +10,7 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 
 from octavo.tui.widgets.chooser import Choice, Chooser, Found
-from octavo.tui.widgets.commands import Command, context_of, most_wanted_first
+from octavo.tui.widgets.commands import ActiveCommand, context_of, most_wanted_first
 from octavo.tui.widgets.row_list import Row
 from octavo.tui.widgets.safe_text import fit, safe
 
@@ -19,7 +19,7 @@ _TALL = 30
 """Rows from which on the help says all there is to say of where one is."""
 
 
-class HelpScreen(Chooser[None, Command]):
+class HelpScreen(Chooser[None, ActiveCommand]):
     """Explains the screen below. Enter closes it and does what the row says."""
 
     PLACEHOLDER: ClassVar[str] = "Find a key"
@@ -30,7 +30,7 @@ class HelpScreen(Chooser[None, Command]):
         super().__init__("Help")
         self._below = below
 
-    def choices(self) -> Sequence[Choice[Command]]:
+    def choices(self) -> Sequence[Choice[ActiveCommand]]:
         below, focused = self._below, self._below.focused
         self._title = f"Help: {context_of(type(focused)) if focused else context_of(type(below))}"
         return [
@@ -54,7 +54,7 @@ class HelpScreen(Chooser[None, Command]):
         shown += dict.fromkeys(text for place in below.query("*") if (text := getattr(place, "more_help", "")))
         return Content("\n").join(safe(text) for text in shown if isinstance(text, str)) if shown else None
 
-    def draw(self, found: Found[Command]) -> Row:
+    def draw(self, found: Found[ActiveCommand]) -> Row:
         choice = found.choice
         keys = Content.styled(choice.right, "$octavo-muted" if choice.off else "$primary")
         detail = (choice.off or choice.detail) if self.tells_in_rows else ""
@@ -67,6 +67,6 @@ class HelpScreen(Chooser[None, Command]):
         )
         return Row(text=text, dim=bool(choice.off))
 
-    def take(self, choice: Choice[Command]) -> None:
+    def take(self, choice: Choice[ActiveCommand]) -> None:
         self.dismiss(None)
         self.app.call_later(choice.value.run)

@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.events import Click
 from textual.widget import Widget
 
-from octavo.tui.widgets.commands import Command, key_bar
+from octavo.tui.widgets.commands import ActiveCommand, key_bar
 from octavo.tui.widgets.safe_text import safe
 
 _HELP = "app.help"
@@ -34,8 +34,8 @@ class KeyBar(Widget):
 
     def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(name=name, id=id, classes=classes)
-        self._places: list[tuple[int, int, Command]] = []
-        self._shown: list[Command] = []
+        self._places: list[tuple[int, int, ActiveCommand]] = []
+        self._shown: list[ActiveCommand] = []
         self._is_told = False
         """That keys may be others since they were shown."""
 
@@ -71,12 +71,12 @@ class KeyBar(Widget):
             line = self._add(line, ending, help_key)
         return line
 
-    def _add(self, line: Content, label: Content, command: Command) -> Content:
+    def _add(self, line: Content, label: Content, command: ActiveCommand) -> Content:
         start = line.cell_length
         self._places.append((start, start + label.cell_length, command))
         return line + label + Content("  ")
 
-    def _label(self, together: list[Command]) -> Content:
+    def _label(self, together: list[ActiveCommand]) -> Content:
         first = together[0]
         keys = "/".join(command.key for command in together)
         title = first.group.description if first.group and first.group.description else first.title
@@ -92,9 +92,9 @@ class KeyBar(Widget):
                 await command.run()
 
 
-def _grouped(commands: list[Command]) -> list[list[Command]]:
+def _grouped(commands: list[ActiveCommand]) -> list[list[ActiveCommand]]:
     """The commands, those of one binding group that stand side by side put together: `n/N change`."""
-    groups: list[list[Command]] = []
+    groups: list[list[ActiveCommand]] = []
     for command in commands:
         if groups and command.group is not None and groups[-1][0].group == command.group:
             groups[-1].append(command)

@@ -1,0 +1,60 @@
+"""Copying what a thing is called and where it is, and opening it in the browser: of the thing the keys are about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.operation import Model
+from octavo.api.organizations import Organization
+from octavo.api.spaces import Space
+from octavo.tui.shell.shell import Shell
+from octavo.tui.terminal import clipboard
+from octavo.tui.widgets.commands import Command, Commands
+
+Named = Organization | Space | ChangeRequest
+
+
+def _named(things_at_hand: Sequence[Model]) -> Named | None:
+    """What copying and opening are about: the first of what is at hand, where that has a name and an address."""
+    first = next(iter(things_at_hand), None)
+    return first if isinstance(first, Named) else None
+
+
+def _kind(thing: Named) -> str:
+    return {ChangeRequest: "change request", Space: "space", Organization: "organization"}[type(thing)]
+
+
+def _copy_name(app: Shell, thing: Named) -> None:
+    number = f"#{thing.number} " if isinstance(thing, ChangeRequest) else ""
+    clipboard.copy(app, f"{number}{thing.title}", f"Copied the name of the {_kind(thing)}.")
+
+
+def _copy_address(app: Shell, thing: Named) -> None:
+    clipboard.copy(app, thing.urls.app or "", f"Copied the address of the {_kind(thing)}.")
+
+
+def _open(app: Shell, thing: Named) -> None:
+    from octavo.tui.shell.outside import open_outside
+
+    open_outside(app, thing.urls.app or "")
+
+
+def _why_no_address(app: Shell, thing: Named) -> str | None:
+    from octavo.tui.shell.outside import said_without_address
+
+    return said_without_address(app, _kind(thing)) if not thing.urls.app or app.session.is_here else None
+
+
+ADDRESS: Commands[Named] = Commands(
+    "thing",
+    (
+        Command("yank", "y", "Copy", "Copy the number and subject of the change request, or the title", run=_copy_name, shown=False),
+        Command("yank_url", "Y", "Copy address", "Copy the address of what the cursor is on", run=_copy_address, why_not=_why_no_address, shown=False),
+        Command("open_browser", "o", "In the browser", "Open what the cursor is on in the browser", run=_open, why_not=_why_no_address, shown=False),
+    ),
+    context="what the cursor is on",
+    nothing="The cursor is on nothing that has a name.",
+    find=lambda view: _named(view.things_at_hand),
+)  # fmt: skip
+"""What can be done in a view with the first of the things at hand, where it has a name and an address."""
