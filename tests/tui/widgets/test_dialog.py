@@ -24,7 +24,7 @@ class Telling(Scratch):
         self.notices = NoticeBoard(lambda: 100.0)
         self.undone = 0
 
-    def action_undo(self) -> None:
+    def undo(self) -> None:
         self.undone += 1
 
 

@@ -8,7 +8,6 @@ import signal
 from collections.abc import Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.signal import Signal
 
@@ -20,7 +19,6 @@ from octavo.tui.app.covered_screens import Covering
 from octavo.tui.app.first_screen import HeldBack, OnceParsed
 from octavo.tui.app.preloading import AFTER, warm_up
 from octavo.tui.app.teardown import TakingDown
-from octavo.tui.app.theme_choice import ThemeChoice
 from octavo.tui.shell.navigation_history import NavigationHistory
 from octavo.tui.shell.routes import Route, ToSearch
 from octavo.tui.shell.session import Doors, Session
@@ -30,8 +28,9 @@ from octavo.tui.shell.write_queue import Queued, WriteQueue
 from octavo.tui.terminal.clipboard import fits
 from octavo.tui.terminal.crash_report import report_crash
 from octavo.tui.terminal.line_filters import filters
-from octavo.tui.widgets.commands import Explaining
+from octavo.tui.widgets.commands import Command, Commands, Explained, Explaining
 from octavo.tui.widgets.notices import NoticeBoard, Tone
+from octavo.tui.widgets.themes import adopted, palettes, themes
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
@@ -42,11 +41,71 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Suggestions
 
 
-_OF_A_SESSION = frozenset(("palette", "search", "view", "undo", "activity", "refresh_all", "travel"))
-"""What there is nothing to do with before one is signed in."""
+def _has_session(app: Octavo, _: object) -> bool:
+    """What there is nothing to do with before one is signed in is not there."""
+    return app.has_session
 
 
-class Octavo(ThemeChoice, HeldBack[int], TakingDown[int], Covering[int], Explaining[int]):
+def _view(app: Octavo) -> View | None:
+    """The view on show, also below a dialog."""
+    return next((screen for screen in reversed(app.screen_stack) if isinstance(screen, View)), None)
+
+
+def _why_no_info(app: Octavo, _: object) -> str | None:
+    view = _view(app)
+    return None if view is not None and view.things_at_hand else "There is nothing here to tell of."
+
+
+def _show_info(app: Octavo, _: object) -> None:
+    if (view := _view(app)) is not None:
+        view.show_info()
+
+
+def _refresh(app: Octavo, _: object) -> None:
+    if (view := _view(app)) is not None:
+        view.ask_again()
+
+
+ANYWHERE: Commands[Octavo] = Commands(
+    "app",
+    (
+        Command("help", "question_mark", "Help", "Help for what has focus", run=lambda app, _: app.show_help(), key_display="?"),
+        Command("palette", "colon,ctrl+p", "Commands", "Every command, with its key",
+                run=lambda app, _: app.show_palette(), there=_has_session, key_display=":", shown=False),
+        Command("search", "s,ctrl+k", "Search", "Search pages, change requests and spaces", run=lambda app, _: app.search(), there=_has_session),
+        Command("home", "1", "Home", "Organizations, and what waits in them",
+                run=lambda app, _: app.show_view("home"), there=_has_session, id="view.home", shown=False),
+        Command("content", "2", "Content", "Spaces and their pages",
+                run=lambda app, _: app.show_view("content"), there=_has_session, id="view.content", shown=False),
+        Command("changes", "3", "Changes", "Change requests", run=lambda app, _: app.show_view("changes"), there=_has_session, id="view.changes", shown=False),
+        Command("comments", "4", "Comments", "Comment threads", run=lambda app, _: app.show_view("comments"), there=_has_session, id="view.comments", shown=False),
+        Command("next", "tab", "Next pane", "Go to the next pane", run=lambda app, _: app.action_focus_next(), id="pane.next", shown=False),
+        Command("previous", "shift+tab", "Previous pane", "Go to the pane before", run=lambda app, _: app.action_focus_previous(), id="pane.previous", shown=False),
+        Command("refresh", "r", "Refresh", "Ask the server again for what is on show",
+                run=_refresh, there=_has_session, id="view.refresh", shown=False),
+        Command("refresh_all", "R", "Refresh all", "Ask the server again for what is on show in any view",
+                run=lambda app, _: app.ask_again_everywhere(), there=_has_session, id="view.refresh_all", shown=False),
+        Command("info", "i", "Info", "Ids, people, dates and rights of what the cursor is on, and why keys are dim",
+                run=_show_info, why_not=_why_no_info, there=_has_session, id="view.info", shown=False),
+        Command("undo", "u", "Undo", "Take back the last write, or stop it while it waits",
+                run=lambda app, _: app.undo(), there=_has_session, id="write.undo", shown=False),
+        Command("theme", "f2", "Theme", "Choose the colours; what the cursor is on is tried on", run=lambda app, _: app.choose_theme(), shown=False),
+        Command("activity", "exclamation_mark", "Activity", "Requests, errors and writes that wait",
+                run=lambda app, _: app.show_activity(), there=_has_session, key_display="!", shown=False),
+        Command("go_back", "backspace,less_than_sign", "Back", "Back to where I was, over all views", run=lambda app, _: app.trail.travel(-1),
+                why_not=lambda app, _: app.trail.why_not(-1), there=_has_session, id="view.back", key_display="<", shown=False),
+        Command("forward", "greater_than_sign", "Forward", "Forward again", run=lambda app, _: app.trail.travel(1),
+                why_not=lambda app, _: app.trail.why_not(1), there=_has_session, id="view.forward", key_display=">", shown=False),
+        Command("back", "q", "Back or quit", "Go back to the list one came from; at the top of a view: quit", run=lambda app, _: app.go_up_or_quit(), shown=False),
+        Command("quit", "ctrl+q", "Quit", "Quit from anywhere", run=lambda app, _: app.action_quit(), shown=False, priority=True),
+        Command("suspend", "ctrl+z", "Suspend", "Suspend to the shell", run=lambda app, _: app.action_suspend_process(), shown=False),
+    ),
+    find=lambda app: app,
+)  # fmt: skip
+"""The keys that work everywhere but in dialogs."""
+
+
+class Octavo(Explained, HeldBack[int], TakingDown[int], Covering[int], Explaining[int]):
     """Shows one session at a time. Without one it starts at the sign-in screen."""
 
     CSS_PATH = "app.tcss"
@@ -60,28 +119,7 @@ class Octavo(ThemeChoice, HeldBack[int], TakingDown[int], Covering[int], Explain
         (150, "-huge"),
     ]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (24, "-tall")]  # noqa: RUF012  # as above
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("question_mark", "help", "Help", key_display="?", tooltip="Help for what has focus", id="app.help"),
-        Binding("colon,ctrl+p", "palette", "Commands", key_display=":", tooltip="Every command, with its key", id="app.palette", show=False),
-        Binding("s,ctrl+k", "search", "Search", tooltip="Search pages, change requests and spaces", id="app.search"),
-        Binding("1", "view('home')", "Home", tooltip="Organizations, and what waits in them", id="view.home", show=False),
-        Binding("2", "view('content')", "Content", tooltip="Spaces and their pages", id="view.content", show=False),
-        Binding("3", "view('changes')", "Changes", tooltip="Change requests", id="view.changes", show=False),
-        Binding("4", "view('comments')", "Comments", tooltip="Comment threads", id="view.comments", show=False),
-        Binding("tab", "app.focus_next", "Next pane", tooltip="Go to the next pane", id="pane.next", show=False),
-        Binding("shift+tab", "app.focus_previous", "Previous pane", tooltip="Go to the pane before", id="pane.previous", show=False),
-        Binding("r", "screen.refresh", "Refresh", tooltip="Ask the server again for what is on show", id="view.refresh", show=False),
-        Binding("R", "refresh_all", "Refresh all", tooltip="Ask the server again for what is on show in any view", id="view.refresh_all", show=False),
-        Binding("i", "screen.info", "Info", tooltip="Ids, people, dates and rights of what the cursor is on, and why keys are dim", id="view.info", show=False),
-        Binding("u", "undo", "Undo", tooltip="Take back the last write, or stop it while it waits", id="write.undo", show=False),
-        Binding("f2", "theme", "Theme", tooltip="Choose the colours; what the cursor is on is tried on", id="app.theme", show=False),
-        Binding("exclamation_mark", "activity", "Activity", key_display="!", tooltip="Requests, errors and writes that wait", id="app.activity", show=False),
-        Binding("backspace,less_than_sign", "travel(-1)", "Back", key_display="<", show=False, tooltip="Back to where I was, over all views", id="view.back"),
-        Binding("greater_than_sign", "travel(1)", "Forward", key_display=">", show=False, tooltip="Forward again", id="view.forward"),
-        Binding("q", "quit_or_up", "Back or quit", tooltip="Go back to the list one came from; at the top of a view: quit", id="app.back", show=False),
-        Binding("ctrl+q", "quit", "Quit", tooltip="Quit from anywhere", id="app.quit", show=False, priority=True),
-        Binding("ctrl+z", "suspend_process", "Suspend", tooltip="Suspend to the shell", id="app.suspend", show=False),
-    ]  # fmt: skip
+    COMMAND_GROUPS = (ANYWHERE,)
 
     def __init__(
         self,
@@ -111,7 +149,7 @@ class Octavo(ThemeChoice, HeldBack[int], TakingDown[int], Covering[int], Explain
         self.picture = picture
         self.picturing: KeptPicture | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
-        self.wear_first(settings, session)
+        self._wear_first(settings, session)
         self.stylesheet = OnceParsed(variables=self.get_css_variables())
 
     def get_driver_class(self) -> type[Driver]:
@@ -300,16 +338,12 @@ class Octavo(ThemeChoice, HeldBack[int], TakingDown[int], Covering[int], Explain
     def explain(self, sentence: str) -> None:
         self.say(sentence, tone="care")
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action in _OF_A_SESSION and self._session is None:
-            return False
-        return None if self.why_not(action, parameters) else super().check_action(action, parameters)
-
-    def action_undo(self) -> None:
+    def undo(self) -> None:
+        """Take back the last write, or stop it while it waits."""
         if self._session is not None:
             self.writes.undo()
 
-    def action_refresh_all(self) -> None:
+    def ask_again_everywhere(self) -> None:
         if self._session is None:
             return
         following = [each.following for each in self.screens if isinstance(each, View)]
@@ -318,7 +352,8 @@ class Octavo(ThemeChoice, HeldBack[int], TakingDown[int], Covering[int], Explain
             self.background(self._session.live.refresh(op))
         self.say(f"Asked again for everything that is on show in any view: {plural(len(ops), 'question')}.")
 
-    def action_view(self, view: str) -> None:
+    def show_view(self, view: str) -> None:
+        """Show another view; the one on show as it is at its top."""
         if self._session is None:
             return
         view = "home" if view == "organization" else view
@@ -329,21 +364,21 @@ class Octavo(ThemeChoice, HeldBack[int], TakingDown[int], Covering[int], Explain
             return
         self.switch_mode(view)
 
-    def action_help(self) -> None:
+    def show_help(self) -> None:
         from octavo.tui.widgets.help import HelpScreen
 
         self.push_screen(HelpScreen(self.screen))
 
-    def action_palette(self) -> None:
+    def show_palette(self) -> None:
         from octavo.tui.widgets.command_palette import PaletteScreen
         from octavo.tui.widgets.theme_picker import ThemePicker
 
         self.push_screen(PaletteScreen(self.screen, ThemePicker(self, self.remember_theme)))
 
-    def action_search(self) -> None:
+    def search(self) -> None:
         self.workspace.with_organization(lambda _: self.go(ToSearch()))
 
-    def action_activity(self) -> None:
+    def show_activity(self) -> None:
         from octavo.tui.app.activity import ActivityScreen
 
         if self._session is not None:
@@ -351,6 +386,33 @@ class Octavo(ThemeChoice, HeldBack[int], TakingDown[int], Covering[int], Explain
 
     def action_screenshot(self, filename: str | None = None, path: str | None = None) -> None:
         """Off: it would write a file wherever a caller says (T5)."""
+
+    # Themes
+
+    def _wear_first(self, settings: Settings, session: Session | None) -> None:
+        """Wear the theme of the settings, else the one chosen last, else what the terminal says of its ground."""
+        for theme in themes():
+            self.register_theme(theme)
+        last = session.state.recall("theme") if session else None
+        wanted = (settings.theme, str(last or ""))
+        ground = "light" if settings.light_ground else "dark"
+        self.theme = next((name for name in wanted if name in self.available_themes), ground)
+
+    def validate_theme(self, name: str) -> str:
+        """Give a theme of others our tokens before it is worn: without them no style could be read."""
+        if name not in palettes():
+            self.register_theme(adopted(self.available_themes[name]))
+        return name
+
+    def choose_theme(self) -> None:
+        from octavo.tui.widgets.theme_picker import ThemePicker
+
+        ThemePicker(self, self.remember_theme).choose()
+
+    def remember_theme(self, name: str) -> None:
+        """Wear it at the next start too."""
+        if self._session is not None:
+            self._session.state.remember("theme", name)
 
     # Endings
 
@@ -362,13 +424,7 @@ class Octavo(ThemeChoice, HeldBack[int], TakingDown[int], Covering[int], Explain
     def is_screen_installed(self, screen: Screen[Any] | str) -> bool:
         return super().is_screen_installed(screen) or (isinstance(screen, Screen) and self.trail.holds(screen))
 
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        return self.trail.why_not(parameters[0]) if action == "travel" else None
-
-    def action_travel(self, step: int) -> None:
-        self.trail.travel(step)
-
-    def action_quit_or_up(self) -> None:
+    def go_up_or_quit(self) -> None:
         from octavo.tui.app.quitting import quit_or_up
 
         quit_or_up(self)

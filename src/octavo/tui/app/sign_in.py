@@ -87,7 +87,7 @@ class SignInScreen(Screen[None]):
         return super().check_action(action, parameters)
 
     async def action_help(self) -> None:
-        await self.run_action("app.help")
+        await self.run_action("app.command('app.help')")
 
     def on_mount(self) -> None:
         self.run_worker(self._say_where_kept())

@@ -377,10 +377,10 @@ class CommentsScreen(TwoPanes, BesideThread):
     def _thread_changed(self) -> None:
         self.refresh_bindings()
 
-    def action_refresh(self) -> None:
+    def ask_again(self) -> None:
         # Places that did not load come one by one again.
         self._complete = all(snapshot.value for snapshot in self._found.values())
-        super().action_refresh()
+        super().ask_again()
         self.thread.ask_again()
 
     def action_section(self, step: int) -> None:

@@ -39,8 +39,17 @@ class ThreadSheet(Dialog[None]):
         Binding("T", "go(-1)", "Before", show=False, tooltip="Thread before", id="thread.previous"),
         Binding("escape,q", "close", "Close", tooltip="Back to the page", id="thread.close"),
         Binding("r", "refresh", "Refresh", show=False, tooltip="Ask the server again", id="thread.refresh"),
-        Binding("u", "app.undo", "Undo", show=False, tooltip="Take back the last write", id="thread.undo"),
-        Binding("question_mark", "app.help", "Help", show=False, tooltip="Help for this thread", id="thread.help"),
+        Binding(
+            "u", "app.command('write.undo')", "Undo", show=False, tooltip="Take back the last write", id="thread.undo"
+        ),
+        Binding(
+            "question_mark",
+            "app.command('app.help')",
+            "Help",
+            show=False,
+            tooltip="Help for this thread",
+            id="thread.help",
+        ),
     ]
 
     def __init__(

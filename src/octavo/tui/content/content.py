@@ -384,8 +384,8 @@ class ContentScreen(CursorTarget, ReadingHistory, CopiesLater):  # the first say
 
     # Actions
 
-    def action_refresh(self) -> None:
-        super().action_refresh()
+    def ask_again(self) -> None:
+        super().ask_again()
         name_again(self)
 
     def go_up(self) -> bool:

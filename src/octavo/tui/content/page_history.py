@@ -311,8 +311,8 @@ class PageHistoryScreen(Discussing):
         if self._walk is not None and not self._walking:
             self.run_worker(self._look(self._walk), exclusive=True, group="walk")
 
-    def action_refresh(self) -> None:
-        super().action_refresh()
+    def ask_again(self) -> None:
+        super().ask_again()
         if not self._walking:
             self._walk = Walk(self.live, self.space, self.page_id)
             self.action_more()

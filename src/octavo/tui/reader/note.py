@@ -44,7 +44,9 @@ class NoteSheet(Dialog[LinkFollowed | None]):
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "close", "Close", tooltip="Back to the page", id="note.close"),
-        Binding("question_mark", "app.help", "Help", show=False, tooltip="Help for this note", id="note.help"),
+        Binding(
+            "question_mark", "app.command('app.help')", "Help", show=False, tooltip="Help for this note", id="note.help"
+        ),
     ]
 
     def __init__(self, note: Block, sources: Sources, name: str = "") -> None:

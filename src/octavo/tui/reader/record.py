@@ -74,7 +74,9 @@ class RecordSheet(Dialog[Leaving]):
         Binding("J", "go(1)", "Next row", tooltip="The next row of the table", id="row.next"),
         Binding("K", "go(-1)", "Row before", show=False, tooltip="The row before", id="row.previous"),
         Binding("escape,q", "close", "Close", tooltip="Back to the page", id="row.close"),
-        Binding("question_mark", "app.help", "Help", show=False, tooltip="Help for this row", id="row.help"),
+        Binding(
+            "question_mark", "app.command('app.help')", "Help", show=False, tooltip="Help for this row", id="row.help"
+        ),
     ]
 
     def __init__(self, table: Block, row: Block, view: RecordView) -> None:

@@ -375,9 +375,9 @@ class ChangesScreen(TwoPanes, Proposing):
         elif self.change_request is not None:
             self.shell.explain(in_no_space(self.change_request))
 
-    def action_refresh(self) -> None:
+    def ask_again(self) -> None:
         self.standings.ask_again()
-        super().action_refresh()
+        super().ask_again()
         self._draw_list()
 
     def action_section(self, step: int) -> None:

@@ -124,9 +124,9 @@ class ConflictsScreen(View):
         self.rows.wait_for("what is in conflict")
         self.rows.focus()
         self._draw_head()
-        self.action_refresh()
+        self.ask_again()
 
-    def action_refresh(self) -> None:
+    def ask_again(self) -> None:
         self.run_worker(self._look(), exclusive=True, group="look")
 
     async def _look(self) -> None:
@@ -393,7 +393,7 @@ class ConflictsScreen(View):
         finally:
             self._is_sending = False
         if self.is_mounted and self in self.app.screen_stack:
-            self.action_refresh()
+            self.ask_again()
 
     def _written(self, pages: tuple[str, ...]) -> None:
         """Back to the change request when nothing is left to decide, at the diff of the first page that was written."""
@@ -406,7 +406,7 @@ class ConflictsScreen(View):
         self.app.pop_screen()
         below = self.app.screen
         if isinstance(below, Comparing) and below.at == self.at:
-            below.action_refresh()
+            below.ask_again()
             if pages and below.go_to_change_of(pages[0]):
                 below.view.focus()
         else:

@@ -92,7 +92,7 @@ class Requesting(KnowsPermissions):
         from octavo.data.deciding import request_reviews
 
         def asked(_: object) -> None:
-            self.action_refresh()
+            self.ask_again()
             if self.app.screen is self:  # who went elsewhere meanwhile is not asked there
                 readiness.offer(self.shell, about)
 
@@ -108,7 +108,7 @@ class Requesting(KnowsPermissions):
             f"take back the request to {name}",
             reviews.Withdraw(at=at, user_id=user_id),
             said=f"{name} is not asked any more",
-            then=lambda _: self.action_refresh(),
+            then=lambda _: self.ask_again(),
         )
 
 

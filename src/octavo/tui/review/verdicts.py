@@ -128,7 +128,7 @@ class Reviewing(KnowsPermissions):
                     f"withdraw your review of {name}",
                     withdraw_review(self.live, at, mine),
                     said=f"Your review of {name} counts no more",
-                    then=lambda _: self.action_refresh(),
+                    then=lambda _: self.ask_again(),
                 )
 
         verdict = "approved it" if mine.status == "approved" else "asked for changes"
@@ -173,7 +173,7 @@ class Reviewing(KnowsPermissions):
 
         def submitted(_: object) -> None:
             draft.drop()
-            self.action_refresh()
+            self.ask_again()
 
         def decided(answer: Confirmed | None) -> None:
             if answer is None:

@@ -52,8 +52,11 @@ class Shell(Host, Protocol):
     ) -> None:
         """Send a write now, with its `edits` shown at once and taken back with a sentence when it is refused."""
 
-    def action_undo(self) -> None:
+    def undo(self) -> None:
         """Take back the last write, or stop it while it waits."""
 
-    def action_view(self, view: str) -> None:
+    def show_view(self, view: str) -> None:
         """Show another view."""
+
+    def show_help(self) -> None:
+        """Show what can be done where the focus is, over it."""

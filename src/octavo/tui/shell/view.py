@@ -160,12 +160,8 @@ class View(Explained, Screen[None]):
         """What the keys are about: the thing under the cursor, then what it is in."""
         return ()
 
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action == "info" and not self.things_at_hand:
-            return "There is nothing here to tell of."
-        return super().why_not(action, parameters)
-
-    def action_info(self) -> None:
+    def show_info(self) -> None:
+        """Tell of the things at hand, over this view."""
         from octavo.tui.shell.info import InfoScreen
         from octavo.tui.terminal import clipboard
 
@@ -269,7 +265,7 @@ class View(Explained, Screen[None]):
             rows.wait_for(what)
         return True
 
-    def action_refresh(self) -> None:
+    def ask_again(self) -> None:
         """Ask again for everything on show. What is shown stays until the answers are here."""
         for op in dict.fromkeys((*self.shell.workspace.ops, *self.following.ops())):
             self.background(self.live.refresh(op))
@@ -285,8 +281,8 @@ class View(Explained, Screen[None]):
 
     @on(Notices.UndoWanted)
     def _undo(self) -> None:
-        self.shell.action_undo()
+        self.shell.undo()
 
     @on(TopBar.ViewWanted)
     def _switch(self, message: TopBar.ViewWanted) -> None:
-        self.shell.action_view(message.view)
+        self.shell.show_view(message.view)

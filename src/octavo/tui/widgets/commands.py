@@ -96,6 +96,8 @@ class Command(Generic[T]):
     key_display: str | None = None
     together: Binding.Group | None = None
     """The commands it stands beside under one name in the key bar."""
+    priority: bool = False
+    """Whether its key is taken before what has focus gets it."""
     id: str = ""
     """Where it is not that of its group and name."""
 
@@ -150,6 +152,7 @@ class Commands(Generic[T]):
                 tooltip=each.help,
                 id=id,
                 group=each.together,
+                priority=each.priority,
             )
 
 
@@ -192,16 +195,24 @@ class Explained:
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """True: can be done. None: dim, with a reason. False: the key is not there at all."""
-        if action == "command" and _is_whole(self):
+        if action == "command":
+            if not _is_whole(self):
+                return True
             app, _, command, about = self._command_now(*parameters)
-            if about is not None and not command.there(app, about):
-                return False
+            return about is None or command.there(app, about)
         return True if self.why_not(action, parameters) is None else None
 
     def action_command(self, id: str) -> object:
-        """Do what a key is bound to. What it gives back is waited for, where that is to be."""
+        """Do what a key is bound to, or say why that cannot be. What it gives back is waited for, where that is to be."""
         app, _, command, about = self._command_now(id)
-        return None if about is None else command.run(app, about)
+        if (reason := Explained.why_not(self, "command", (id,))) is not None:
+            app.explain(reason)
+            return None
+        return command.run(app, about)
+
+    async def do(self, id: str) -> None:
+        """Do what a key does, from elsewhere: a button, a message."""
+        await cast("Widget", self).run_action(f"command({id!r})")
 
 
 def _is_whole(place: object) -> bool:
@@ -267,6 +278,8 @@ class ActiveCommand:
         """Why it is not enabled, if it is not. Found out when it is asked: the key bar, made anew with every step, never does."""
         if self.enabled:
             return None
+        if isinstance(self.node, Explained) and self.id in self.node._commands_by_id:
+            return Explained.why_not(self.node, "command", (self.id,))
         return why_not(self.node.app, self.action, self.node) or "That is not possible now."
 
 
@@ -297,7 +310,7 @@ def _command(app: App[Any], active: ActiveBinding, keys: list[str]) -> ActiveCom
         help=tooltip or binding.description,
         context=context_of(type(node)),
         action=binding.action,
-        enabled=enabled,
+        enabled=enabled and (not isinstance(node, Explained) or _refused(node, binding) is None),
         shown=binding.show,
         group=binding.group,
         node=node,
@@ -308,6 +321,16 @@ def _command(app: App[Any], active: ActiveBinding, keys: list[str]) -> ActiveCom
 def _called(node: DOMNode, binding: Binding) -> str | None:
     destination, name, parameters = actions.parse(binding.action)
     return node.called(name, parameters) if isinstance(node, Explained) and not destination else None
+
+
+def _refused(node: Explained, binding: Binding) -> str | None:
+    return Explained.why_not(node, "command", (binding.id,)) if binding.id in node._commands_by_id else None
+
+
+def _deed(node: DOMNode, binding: Binding) -> object:
+    """What a key does: it is the same for two keys of one place that run the same."""
+    commands: Mapping[str | None, tuple[Commands[Any], Command[Any]]] = getattr(node, "_commands_by_id", {})
+    return commands[binding.id][1].run if binding.id in commands else binding.action
 
 
 def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
@@ -321,11 +344,15 @@ def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
     named: frozenset[str] = getattr(screen, "keys_named", frozenset())
     focused: DOMNode | None = screen.focused
     wanted: list[str] = [*getattr(focused, "KEYBAR", ()), *getattr(screen, "KEYBAR", ())]
-    once: dict[tuple[int, str], ActiveCommand] = {}
+    once: dict[tuple[int, object], ActiveCommand] = {}
     for active, keys in _active(screen):
         node, binding = active.node, active.binding
-        if (binding.show or binding.id in wanted) and named.isdisjoint(keys) and (id(node), binding.action) not in once:
-            once[id(node), binding.action] = _command(screen.app, active, keys)
+        if (
+            (binding.show or binding.id in wanted)
+            and named.isdisjoint(keys)
+            and (id(node), _deed(node, binding)) not in once
+        ):
+            once[id(node), _deed(node, binding)] = _command(screen.app, active, keys)
     shown = list(once.values())
     first = next((command.id for command in shown if command.node is focused), None)
     around = focused.ancestors if focused is not None else [screen]

@@ -24,6 +24,9 @@ class SaysThings(Protocol):
 
     notices: NoticeBoard
 
+    def undo(self) -> None:
+        """Take back the last write."""
+
 
 class Frame(Vertical):
     """The box of a dialog. `title` stands in its upper border, `foot` in its lower one."""
@@ -68,5 +71,6 @@ class Dialog(Explained, ModalScreen[ScreenResultType]):
         return frozenset([*(each[0] for each in words), *also]) - {"esc"}
 
     @on(Notices.UndoWanted)
-    async def _undo(self) -> None:
-        await self.run_action("app.undo")
+    def _undo(self) -> None:
+        if isinstance(self.app, SaysThings):
+            self.app.undo()
