@@ -38,11 +38,7 @@ from octavo.tui.review.merge_outcome import OutcomeScreen
 from octavo.tui.review.page_diff import Comparing
 from octavo.tui.review.request_actions import Proposing
 from octavo.tui.review.reverting import TakingBack
-from octavo.tui.review.review_requests import Requesting
 from octavo.tui.review.reviewers import ReviewersScreen
-from octavo.tui.review.undo_merge import UndoingMerge
-from octavo.tui.review.updating import Updating
-from octavo.tui.review.verdicts import Reviewing
 from octavo.tui.shell.two_panes import TwoPanes
 from octavo.tui.widgets.confirm import Confirm
 from octavo.tui.widgets.line_list import Lines
@@ -74,10 +70,6 @@ PLACES: tuple[type[DOMNode], ...] = (
     BesideThread,
     CommentsScreen,
     ChangesScreen,
-    Reviewing,
-    Requesting,
-    Updating,
-    UndoingMerge,
     Proposing,
     MergeSeveralDialog,
     ChangeRequestScreen,

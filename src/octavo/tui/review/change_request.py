@@ -28,8 +28,10 @@ from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.review import status_summary
 from octavo.tui.review.changed_pages import WHOLE, ChangedPage, Marks, discussed, nodes, open_on, order, unchanged
 from octavo.tui.review.diff_cache import AHEAD
-from octavo.tui.review.request_actions import Proposing
+from octavo.tui.review.request_actions import Proposing, comment_on_whole, may_not_comment_on_whole
+from octavo.tui.review.request_at_hand import RequestAtHand
 from octavo.tui.review.reverting import TakingBack
+from octavo.tui.review.verdicts import held_for
 from octavo.tui.review.viewed_pages import Viewed
 from octavo.tui.shell.permissions import UNDECIDED
 from octavo.tui.widgets.changing_text import ChangingText
@@ -322,11 +324,28 @@ class ChangeRequestScreen(TakingBack, Proposing):
 
     # What Proposing asks
 
-    def show_held(self, entry: Entry) -> None:
+    def _show_where_held(self, entry: Entry) -> None:
         page = page_of(entry)
         if page in self._readable or (not page and WHOLE in self._readable):
             self.page_tree.reveal(page or WHOLE)
         self.open_thread(entry.pending_id)
+
+    @property
+    def request_at_hand(self) -> RequestAtHand:
+        """What the keys of change requests are about."""
+        return RequestAtHand(
+            self._change_request,
+            self._space,
+            self,
+            reviews=self.reviews,
+            titles=lambda: self.page_titles,
+            shows_held=self._show_where_held,
+        )
+
+    @property
+    def held_comments(self) -> tuple[Entry, ...]:
+        """What is held for the review, in the order written."""
+        return held_for(self.shell, self.request_at_hand)
 
     @property
     def change_request(self) -> ChangeRequest | None:
@@ -338,7 +357,7 @@ class ChangeRequestScreen(TakingBack, Proposing):
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         if action == "comment_page" and self.is_mounted and self._comments_on_whole:
-            return super().why_not("comment_whole", parameters)
+            return may_not_comment_on_whole(self.shell, self.request_at_hand)
         if action == "viewed" and self.is_mounted and str(self.page_tree.key) not in self._entries:
             return "Nothing changes here." if self.page_tree.keys else "There is no page here."
         if action == "whole_tree" and not self.after:
@@ -355,7 +374,7 @@ class ChangeRequestScreen(TakingBack, Proposing):
 
     def action_comment_page(self) -> None:
         if self._comments_on_whole:
-            self.action_comment_whole()
+            comment_on_whole(self.shell, self.request_at_hand)
         else:
             super().action_comment_page()
 

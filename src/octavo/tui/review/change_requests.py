@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import ClassVar, get_args
+from typing import Any, ClassVar, get_args
 
 from textual import on
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
 
 from octavo.api.change_requests import ChangeRequest, ListOfOrganization, Status
-from octavo.api.operation import ListPage
+from octavo.api.operation import ListPage, Model
 from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.data.live import Snapshot
 from octavo.tui.review import list_filters, status_summary
 from octavo.tui.review.list_filters import Only
 from octavo.tui.review.request_actions import Proposing
+from octavo.tui.review.request_at_hand import RequestAtHand
 from octavo.tui.review.request_summary import ASK_AFTER, Summary
 from octavo.tui.review.status_loader import Standings
-from octavo.tui.shell.permissions import NEVER_DELETED, UNDECIDED, in_no_space
+from octavo.tui.shell.permissions import NEVER_DELETED, in_no_space
 from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.shell.two_panes import TwoPanes
+from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.row_list import Heading, Row, Rows
 from octavo.tui.widgets.section_tabs import Section, Sections
@@ -36,8 +37,6 @@ NAMES: dict[str, str] = {"open": "Open", "draft": "Drafts", "merged": "Merged", 
 LOOKED_AT = 200
 """Change requests that are looked at to tell whether they are among those that are wanted, and as many more when one comes
 to the end of the list: each is a question of its own."""
-MOST_TOGETHER = 20
-"""Change requests that are merged in one go."""
 _AROUND = 6
 """Cells of a row beside its second line."""
 SIGNS = {
@@ -47,11 +46,31 @@ SIGNS = {
     "archived": ("✗", "$octavo-muted"),
 }
 
-_OF_ONE = (
-    *("merge", "archive", "edit_meta", "comment_whole", "request_review", "approve", "ask_changes"),
-    *("held", "withdraw", "undo_merge", "update_main", "resolve", "copy_name", "copy_address", "open_outside"),
-)
-"""What is done to the change request under the cursor, and not to several."""
+CHANGES: Commands[ChangesScreen] = Commands(
+    "changes",
+    (
+        Command("previous_section", "left_square_bracket", "State before", "Those in the state before", key_display="[", shown=False, id="list.previous_section",
+                run=lambda _, view: view.sections.go(-1)),
+        Command("next_section", "right_square_bracket", "Next state", "Show those in the next state", key_display="]", id="list.next_section",
+                run=lambda _, view: view.sections.go(1)),
+        Command("read_on", "space", "Read on", "Read on in what is beside the list; at its end go to the next", shown=False,
+                run=lambda _, view: view.read_on(1)),
+        Command("read_back", "b", "Read back", "Back in what is beside the list; at its start go to the one before", shown=False,
+                run=lambda _, view: view.read_on(-1)),
+        Command("next", "J", "Next", "Next change request", run=lambda _, view: view.rows.action_move(1), shown=False),
+        Command("previous", "K", "Before", "Change request before", run=lambda _, view: view.rows.action_move(-1), shown=False),
+        Command("narrow", "F", "Only some", "Only those that stand so: review asked, approved, stale, conflicts, threads", shown=False,
+                run=lambda _, view: view.choose_only()),
+        Command("order", "S", "Order", "Order them: by space, by when they changed, most open threads, author", shown=False,
+                run=lambda _, view: view.choose_order()),
+        Command("all", "escape", "All", "Show all again", run=lambda _, view: view.narrow(()), shown=False),
+        Command("delete", "X", "Delete", "A change request cannot be deleted: this names the key that archives it", shown=False,
+                run=lambda app, _: app.explain(NEVER_DELETED), why_not=lambda *_: NEVER_DELETED),
+        Command("mine", "at", "Only mine", "Only those I made, or all", key_display="@", shown=False, id="list.mine",
+                run=lambda _, view: view.only_mine()),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
 
 
 class ChangesScreen(TwoPanes, Proposing):
@@ -67,19 +86,7 @@ class ChangesScreen(TwoPanes, Proposing):
         "F shows only some, S orders them, space reads on beside the list, p and P hide or move that."
     )
     CSS_PATH = "change_requests.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left_square_bracket", "section(-1)", "State before", key_display="[", show=False, tooltip="Those in the state before", id="list.previous_section"),
-        Binding("right_square_bracket", "section(1)", "Next state", key_display="]", tooltip="Show those in the next state", id="list.next_section"),
-        Binding("space", "read_on(1)", "Read on", show=False, tooltip="Read on in what is beside the list; at its end go to the next", id="changes.read_on"),
-        Binding("b", "read_on(-1)", "Read back", show=False, tooltip="Back in what is beside the list; at its start go to the one before", id="changes.read_back"),
-        Binding("J", "next(1)", "Next", show=False, tooltip="Next change request", id="changes.next"),
-        Binding("K", "next(-1)", "Before", show=False, tooltip="Change request before", id="changes.previous"),
-        Binding("F", "narrow", "Only some", show=False, tooltip="Only those that stand so: review asked, approved, stale, conflicts, threads", id="changes.narrow"),
-        Binding("S", "order", "Order", show=False, tooltip="Order them: by space, by when they changed, most open threads, author", id="changes.order"),
-        Binding("escape", "show_all", "All", show=False, tooltip="Show all again", id="changes.all"),
-        Binding("X", "delete", "Delete", show=False, tooltip="A change request cannot be deleted: this names the key that archives it", id="changes.delete"),
-        Binding("at", "mine", "Only mine", key_display="@", show=False, tooltip="Only those I made, or all", id="list.mine"),
-    ]  # fmt: skip
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHANGES,)
 
     def __init__(self) -> None:
         super().__init__()
@@ -286,59 +293,17 @@ class ChangesScreen(TwoPanes, Proposing):
         self._say_where()
         self.refresh_bindings()
 
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action == "delete":
-            return NEVER_DELETED
-        ticked = [each.id for each in self.ticked]
-        if action in _OF_ONE and ticked not in ([], [self.rows.key]) and (action != "merge" or len(ticked) == 1):
-            are = "change request is" if len(ticked) == 1 else "change requests are"
-            return f"{len(ticked)} {are} ticked, and this is for the one under the cursor. m and ~ are for several, esc unticks."
-        if action != "merge" or len(self.ticked) < 2:
-            return super().why_not(action, parameters)
-        for each in self.ticked:
-            if each.space is None:
-                return in_no_space(each)
-            name = f"#{each.number} in {self._space_of(each)}"
-            if each.status not in UNDECIDED:
-                return f"{name} is {each.status}: this is for those that are {' or '.join(UNDECIDED)}. x unticks it."
-            if why := self.not_allowed_in(SpaceRef(space_id=each.space), "merge"):
-                return f"{name} stands in the way: {why} x unticks it."
-        count = len(self.ticked)
-        return (
-            f"At most {MOST_TOGETHER} are merged in one go, and {count} are ticked." if count > MOST_TOGETHER else None
-        )
-
-    def _space_of(self, each: ChangeRequest) -> str:
-        space = self.shell.workspace.space(each.space or "")
-        return space.title if space is not None else "its space"
-
-    def action_merge(self) -> None:
-        if len(self.ticked) < 2:
-            super().action_merge()
-            return
-        from octavo.tui.review.bulk_merge import MergeSeveralDialog, One
-
-        several = [
-            One(each.ref(SpaceRef(space_id=each.space)), each, self._space_of(each))
-            for each in self.ticked
-            if each.space
-        ]
-        self.app.push_screen(MergeSeveralDialog(self.shell, several))
-
     @property
-    def at_hand_together(self) -> Sequence[ChangeRequest]:
-        return self.ticked or super().at_hand_together
-
-    # What Proposing asks
-
-    @property
-    def change_request(self) -> ChangeRequest | None:
-        return self.rows.item
-
-    @property
-    def space_ref(self) -> SpaceRef | None:
+    def request_at_hand(self) -> RequestAtHand | None:
+        """The one under the cursor, and those that are ticked."""
         item = self.rows.item
-        return SpaceRef(space_id=item.space) if item and item.space else None
+        return RequestAtHand(item, _space_of(item), self, tuple(self.ticked)) if item is not None else None
+
+    @property
+    def things_at_hand(self) -> Sequence[Model]:
+        item = self.rows.item
+        space = self.shell.workspace.space(item.space) if item is not None and item.space is not None else None
+        return [each for each in (item, space) if each is not None]
 
     @on(Sections.Chosen)
     def _other_section(self) -> None:
@@ -346,10 +311,11 @@ class ChangesScreen(TwoPanes, Proposing):
 
     @on(Lines.Highlighted, "#change-requests")
     def _other_change_request(self) -> None:
-        space = self.space_ref
-        if self.change_request is not None and space is not None:
-            self.query_one(Summary).show(self.change_request, space)
-        elif self.change_request is None:
+        item = self.rows.item
+        space = _space_of(item) if item is not None else None
+        if item is not None and space is not None:
+            self.query_one(Summary).show(item, space)
+        elif item is None:
             self.query_one(Summary).clear()
         self.refresh_bindings()
 
@@ -369,35 +335,30 @@ class ChangesScreen(TwoPanes, Proposing):
 
     @on(Lines.Chosen, "#change-requests")
     def _open(self) -> None:
-        space = self.space_ref
-        if self.change_request is not None and space is not None:
-            self.shell.go(ToChangeRequest(self.change_request.ref(space), self.change_request))
-        elif self.change_request is not None:
-            self.shell.explain(in_no_space(self.change_request))
+        item = self.rows.item
+        space = _space_of(item) if item is not None else None
+        if item is not None and space is not None:
+            self.shell.go(ToChangeRequest(item.ref(space), item))
+        elif item is not None:
+            self.shell.explain(in_no_space(item))
 
     def ask_again(self) -> None:
         self.standings.ask_again()
         super().ask_again()
         self._draw_list()
 
-    def action_section(self, step: int) -> None:
-        self.sections.go(step)
-
-    def action_mine(self) -> None:
+    def only_mine(self) -> None:
+        """Show only those that I made, or all again."""
         self._only_mine = not self._only_mine
         self._draw_list()
 
-    def action_next(self, step: int) -> None:
-        self.rows.action_move(step)
-
-    def action_read_on(self, step: int) -> None:
+    def read_on(self, step: int) -> None:
+        """Go on by a page in what is beside the list, or with -1 back; at its end to the next one."""
         if not self.query_one(Summary).scroll_page_on(step):
             self.rows.action_move(step)
 
-    def action_show_all(self) -> None:
-        self._narrow(())
-
-    def action_narrow(self) -> None:
+    def choose_only(self) -> None:
+        """Ask which of them are to be shown."""
         from octavo.tui.widgets.chooser import Choice
         from octavo.tui.widgets.picker import Picker
 
@@ -412,16 +373,18 @@ class ChangesScreen(TwoPanes, Proposing):
         def chosen(one: Only | None) -> None:
             if one is not None:
                 kept = tuple(each for each in now if each.kind != one.kind)
-                self._narrow(kept if one in now else (*kept, one))
+                self.narrow(kept if one in now else (*kept, one))
 
         self.app.push_screen(Picker("Show only", choices, empty="The change requests here are all alike."), chosen)
 
-    def _narrow(self, by: tuple[Only, ...]) -> None:
+    def narrow(self, by: tuple[Only, ...]) -> None:
+        """Show only those for which all of `by` holds."""
         self.standings.stop_finding()
         self._only, self._reach = by, LOOKED_AT
         self._draw_list()
 
-    def action_order(self) -> None:
+    def choose_order(self) -> None:
+        """Ask how to order them."""
         from octavo.tui.widgets.chooser import Choice
         from octavo.tui.widgets.picker import Picker
 
@@ -437,3 +400,7 @@ class ChangesScreen(TwoPanes, Proposing):
                 self._draw_list()
 
         self.app.push_screen(Picker("Order of change requests", choices, now=self._order), chosen)
+
+
+def _space_of(each: ChangeRequest) -> SpaceRef | None:
+    return SpaceRef(space_id=each.space) if each.space else None

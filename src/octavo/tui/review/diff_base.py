@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import ClassVar, Literal
 
@@ -87,11 +87,6 @@ class ComparingWith(Comparing):
     @property
     def reviews(self) -> tuple[Review, ...]:
         """All there are, the newest first."""
-        return self._reviews
-
-    @property
-    def reviews_given(self) -> Sequence[Review] | None:
-        """The same, for those who ask views that may not know them."""
         return self._reviews
 
     @property

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.places import SpaceRef
-from octavo.tui.shell.permissions import in_no_space
+from octavo.tui.shell.permissions import not_allowed
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.data.send_once import Sent
-    from octavo.tui.shell.permissions import KnowsPermissions
     from octavo.tui.shell.shell import Shell
     from octavo.tui.shell.write_queue import Back
     from octavo.tui.widgets.confirm import Confirmed
@@ -21,19 +20,16 @@ if TYPE_CHECKING:
 _INSTEAD = {"archived": "reopen it first", "merged": "a merge is final"}
 
 
-def why_not(view: KnowsPermissions, several: Sequence[ChangeRequest]) -> str | None:
+def why_not(app: Shell, several: Sequence[ChangeRequest]) -> str | None:
     """Why these cannot be marked ready, or drafts, together: a sentence."""
-    if not several:
-        return "There is no change request here."
     for each in several:
         if each.status not in ("draft", "open"):
             instead = _INSTEAD.get(each.status, "that is for those that are draft or open")
             return f"#{each.number} is {each.status}, so it is neither ready nor a draft: {instead}."
-        if each.space is None:
-            return in_no_space(each)
-        if why := view.not_allowed_in(SpaceRef(space_id=each.space), "edit"):
+        space = SpaceRef(space_id=each.space) if each.space is not None else None
+        if why := not_allowed(app, each, space, "edit"):
             return why
-    if view.shell.has_session and not view.live.marks_drafts:
+    if app.has_session and not app.session.live.marks_drafts:
         from octavo.data.deciding import NO_DRAFTS
 
         return NO_DRAFTS

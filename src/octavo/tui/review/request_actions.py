@@ -1,215 +1,271 @@
-"""What can be done with a change request: merge it, archive it, say what it is about, comment on it, start another."""
+"""What can be done with a change request: merge, review, update, describe, archive it, comment on it, start another."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual.binding import Binding, BindingType
-
 from octavo.api import change_requests
 from octavo.api.bodies import is_plain, paragraphs
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.places import SpaceRef
 from octavo.tui.comments import thread_actions
-from octavo.tui.review.review_requests import Requesting
-from octavo.tui.review.undo_merge import UndoingMerge
-from octavo.tui.review.updating import Updating
-from octavo.tui.review.verdicts import Reviewing
+from octavo.tui.review import readiness, review_requests, undo_merge, updating, verdicts
+from octavo.tui.review.request_at_hand import RequestAtHand, of_one, takes
 from octavo.tui.shell import dialog_draft
 from octavo.tui.shell.addresses import ADDRESS
 from octavo.tui.shell.dialog_draft import DialogDraft
-from octavo.tui.shell.permissions import UNDECIDED
+from octavo.tui.shell.permissions import UNDECIDED, in_no_space, not_allowed_in
 from octavo.tui.shell.routes import ToChangeRequest
-from octavo.tui.widgets.commands import Commands
+from octavo.tui.shell.view import View
+from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
+    from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
+MOST_TOGETHER = 20
+"""Change requests that are merged in one go."""
 _REQUIRED = "A subject of 1 to 100 characters, please."
 _TOO_LONG = "A subject has at most 100 characters; this one has {}."
 
 
-class Proposing(Updating, Reviewing, Requesting, UndoingMerge):
-    """A view with a change request in it, and all that can be done with it."""
+def _merge(app: Shell, request: RequestAtHand) -> None:
+    if len(request.ticked) > 1:
+        from octavo.tui.review.bulk_merge import MergeSeveralDialog, One
 
-    CONTEXT: ClassVar[str] = "change requests"
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ADDRESS,)
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("m", "merge", "Merge", tooltip="See what would go live, then merge", id="change.merge"),
-        Binding("L", "archive", "Archive", show=False, tooltip="Archive the change request, or reopen it", id="change.archive"),
-        Binding("E", "edit_meta", "Describe", show=False, tooltip="Change the subject and the description", id="change.subject"),
-        Binding("C", "comment_whole", "Comment on all", show=False, tooltip="Comment on the whole change request", id="change.comment"),
-        Binding("ctrl+n", "new_change_request", "New", show=False, tooltip="Start a change request in this space", id="change.new"),
-    ]  # fmt: skip
-
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action == "new_change_request":
-            target = self._target_space()
-            if target is None:
-                return "Choose a space first: a change request belongs to one."
-            return self.not_allowed_in(target, "edit")
-        if action in _NEEDS:
-            right, states = _NEEDS[action]
-            return self.not_allowed(right, *states)
-        return super().why_not(action, parameters)
-
-    def _target_space(self) -> SpaceRef | None:
-        if self.space_ref is not None:
-            return self.space_ref
-        last = self.shell.session.state.recall("space")
-        space = self.shell.workspace.space(str(last)) if last else None
-        return space.ref if space else None
-
-    # Merging
-
-    def action_merge(self) -> None:
+        several = [
+            One(each.ref(SpaceRef(space_id=each.space)), each, _space_of(app, each))
+            for each in request.ticked
+            if each.space
+        ]
+        app.push_screen(MergeSeveralDialog(app, several))
+    else:
         from octavo.tui.review.merge_dialog import MergeDialog
 
-        if self.change_request is not None and self.space_ref is not None:
-            at = self.change_request.ref(self.space_ref)
-            self.app.push_screen(MergeDialog(self.shell, at, self.change_request))
+        app.push_screen(MergeDialog(app, request.at, request.about))
 
-    # What it is about
 
-    def action_archive(self) -> None:
-        from octavo.tui.widgets.confirm import Confirm
+_may_not_merge_it = takes("merge", *UNDECIDED)
 
-        change_request, space = self.change_request, self.space_ref
-        if change_request is None or space is None:
+
+def _may_not_merge(app: Shell, request: RequestAtHand) -> str | None:
+    if len(request.ticked) < 2:
+        return _may_not_merge_it(app, request)
+    for each in request.ticked:
+        if each.space is None:
+            return in_no_space(each)
+        name = f"#{each.number} in {_space_of(app, each)}"
+        if each.status not in UNDECIDED:
+            return f"{name} is {each.status}: this is for those that are {' or '.join(UNDECIDED)}. x unticks it."
+        if why := not_allowed_in(app, each.space, "merge"):
+            return f"{name} stands in the way: {why} x unticks it."
+    count = len(request.ticked)
+    return f"At most {MOST_TOGETHER} are merged in one go, and {count} are ticked." if count > MOST_TOGETHER else None
+
+
+def _space_of(app: Shell, each: ChangeRequest) -> str:
+    space = app.workspace.space(each.space or "")
+    return space.title if space is not None else "its space"
+
+
+def _archive(app: Shell, request: RequestAtHand) -> None:
+    from octavo.tui.widgets.confirm import Confirm
+
+    change_request = request.about
+    archived = change_request.status == "archived"
+    verb, done, status = ("Reopen", "Reopened", "open") if archived else ("Archive", "Archived", "archived")
+    op = change_requests.Update(at=request.at, status=status)
+
+    def decided(answer: Confirmed | None) -> None:
+        if answer is not None:
+            app.write(f"{verb.lower()} #{change_request.number}", op, said=f"{done} #{change_request.number}")
+
+    said = (
+        "It comes back to the list of open ones."
+        if archived
+        else "It leaves the list of open ones. It can be reopened."
+    )
+    app.push_screen(Confirm(f"{verb} #{change_request.number} {change_request.title}?", verb=verb, intro=said), decided)
+
+
+def _describe(app: Shell, request: RequestAtHand) -> None:
+    from octavo.tui.widgets.confirm import Confirm, Field
+
+    change_request, at = request.about, request.at
+    place = f"{at.space_id} {at.change_request_id}"
+    subject = DialogDraft(app, f"subject {place}", change_request.subject)
+    description = DialogDraft(app, f"description {place}", change_request.about)
+    plain = is_plain(change_request.description)
+
+    def decided(answer: Confirmed | None) -> None:
+        if answer is None:
             return
-        archived = change_request.status == "archived"
-        verb, done, status = ("Reopen", "Reopened", "open") if archived else ("Archive", "Archived", "archived")
-        op = change_requests.Update(at=change_request.ref(space), status=status)
-
-        def decided(answer: Confirmed | None) -> None:
-            if answer is not None:
-                self.shell.write(
-                    f"{verb.lower()} #{change_request.number}", op, said=f"{done} #{change_request.number}"
-                )
-
-        said = (
-            "It comes back to the list of open ones."
-            if archived
-            else "It leaves the list of open ones. It can be reopened."
-        )
-        self.app.push_screen(
-            Confirm(f"{verb} #{change_request.number} {change_request.title}?", verb=verb, intro=said), decided
-        )
-
-    def action_edit_meta(self) -> None:
-        from octavo.tui.widgets.confirm import Confirm, Field
-
-        change_request, space = self.change_request, self.space_ref
-        if change_request is None or space is None:
+        if len(answer.text) > 100:
+            app.say(_TOO_LONG.format(len(answer.text)), tone="care")
+            _describe(app, request)
             return
-        at = change_request.ref(space)
-        place = f"{at.space_id} {at.change_request_id}"
-        subject = DialogDraft(self.shell, f"subject {place}", change_request.subject)
-        description = DialogDraft(self.shell, f"description {place}", change_request.about)
-        plain = is_plain(change_request.description)
+        given: dict[str, Any] = {}
+        if answer.text != change_request.subject:
+            given["subject"] = answer.text
+        if answer.also != change_request.about.strip():
+            given["description"] = paragraphs(answer.also) if answer.also else None
+        if given:
+            _send_description(app, request, given, (subject, description))
 
-        def decided(answer: Confirmed | None) -> None:
-            if answer is None:
-                return
-            if len(answer.text) > 100:
-                self.shell.say(_TOO_LONG.format(len(answer.text)), tone="care")
-                self.action_edit_meta()
-                return
-            given: dict[str, Any] = {}
-            if answer.text != change_request.subject:
-                given["subject"] = answer.text
-            if answer.also != change_request.about.strip():
-                given["description"] = paragraphs(answer.also) if answer.also else None
-            if given:
-                self._describe(at, change_request.number, given, (subject, description))
+    dialog = Confirm(
+        f"Subject and description of #{change_request.number}",
+        verb="Save",
+        intro=""
+        if plain
+        else "Its description has more than plain paragraphs, such as lists or bold words. If you change it here, only the words are kept.",
+        field=Field("Subject", subject.text, required=_REQUIRED, keep=subject.keep, keep_now=subject.keep_now),
+        also=Field(
+            "Description",
+            description.text,
+            lines=6,
+            placeholder="optional: why this change is made",
+            keep=description.keep,
+            keep_now=description.keep_now,
+        ),
+        foot="ctrl+s saves · esc keeps what you wrote",
+    )
+    app.push_screen(dialog, decided)
 
-        dialog = Confirm(
-            f"Subject and description of #{change_request.number}",
-            verb="Save",
-            intro=""
-            if plain
-            else "Its description has more than plain paragraphs, such as lists or bold words. If you change it here, only the words are kept.",
-            field=Field("Subject", subject.text, required=_REQUIRED, keep=subject.keep, keep_now=subject.keep_now),
-            also=Field(
-                "Description",
-                description.text,
-                lines=6,
-                placeholder="optional: why this change is made",
-                keep=description.keep,
-                keep_now=description.keep_now,
-            ),
-            foot="ctrl+s saves · esc keeps what you wrote",
-        )
-        self.app.push_screen(dialog, decided)
 
-    def _describe(
-        self, at: ChangeRequestRef, number: int, given: dict[str, Any], drafts: tuple[DialogDraft, ...]
-    ) -> None:
-        def drop(_: object) -> None:
-            for draft in drafts:
-                draft.drop()
+def _send_description(
+    app: Shell, request: RequestAtHand, given: dict[str, Any], drafts: tuple[DialogDraft, ...]
+) -> None:
+    at, name = request.at, request.name
 
-        self.shell.write(
-            f"save the description of #{number}" if "description" in given else f"rename #{number}",
-            change_requests.Update(at=at, **given),
-            (change_requests.Get(at=at), lambda known: known.model_copy(update=given)),
-            said="Saved" if "description" in given else "Renamed",
-            then=drop,
-            otherwise=dialog_draft.SAID,
-        )
-
-    def action_new_change_request(self) -> None:
-        if (space := self._target_space()) is None:
-            return
-        known = self.shell.workspace.space(space.space_id)
-        draft = DialogDraft(self.shell, f"subject {space.space_id}")
-
-        def made(change_request: ChangeRequest) -> None:
-            from octavo.tui.writing.target_request import remember  # it is started to be written to
-
+    def drop(_: object) -> None:
+        for draft in drafts:
             draft.drop()
-            remember(self.shell, space, change_request)
-            self.shell.say(f"Started #{change_request.number} {change_request.title}")
-            self.shell.go(ToChangeRequest(change_request.ref(space), change_request))
 
-        def start(subject: str) -> None:
-            from octavo.data.deciding import create
-
-            starting = create(self.shell.session.live, space, subject)
-            self.shell.writes.send_once("start a change request", starting, then=made, otherwise=dialog_draft.SAID)
-
-        self._ask_subject(f"New change request in {known.title if known else 'this space'}", "Start", draft, start)
-
-    def _ask_subject(self, title: str, verb: str, draft: DialogDraft, use: Callable[[str], None]) -> None:
-        from octavo.tui.widgets.confirm import Confirm, Field
-
-        field = Field("Subject", draft.text, required=_REQUIRED, keep=draft.keep, keep_now=draft.keep_now)
-
-        def decided(answer: Confirmed | None) -> None:
-            if answer is None:
-                return
-            if len(answer.text) > 100:
-                self.shell.say(_TOO_LONG.format(len(answer.text)), tone="care")
-                self._ask_subject(title, verb, draft, use)
-            else:
-                use(answer.text)
-
-        self.app.push_screen(Confirm(title, verb=verb, field=field), decided)
-
-    def action_comment_whole(self) -> None:
-        change_request, space = self.change_request, self.space_ref
-        if change_request is not None and space is not None:
-            at = change_request.ref(space)
-            thread_actions.start_thread(
-                self.shell, at, page=None, node=None, title=f"#{change_request.number}", excerpt=change_request.title
-            )
+    app.write(
+        f"save the description of {name}" if "description" in given else f"rename {name}",
+        change_requests.Update(at=at, **given),
+        (change_requests.Get(at=at), lambda known: known.model_copy(update=given)),
+        said="Saved" if "description" in given else "Renamed",
+        then=drop,
+        otherwise=dialog_draft.SAID,
+    )
 
 
-_NEEDS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "merge": ("merge", UNDECIDED),
-    "archive": ("edit", (*UNDECIDED, "archived")),
-    "edit_meta": ("edit", ()),
-    "comment_whole": ("comment", ()),
-}
-"""What each action needs: a permission of the space, and the states it is for."""
+def comment_on_whole(app: Shell, request: RequestAtHand) -> None:
+    """Write a comment on a change request as a whole."""
+    thread_actions.start_thread(app, request.at, page=None, node=None, title=request.name, excerpt=request.about.title)
+
+
+may_not_comment_on_whole = takes("comment")
+"""Why one cannot comment on a change request as a whole, in a sentence."""
+
+
+def _called_ready(app: Shell, request: RequestAtHand) -> str | None:
+    return "Back to draft" if request.about.status == "open" else None
+
+
+CHANGE: Commands[RequestAtHand] = Commands(
+    "change",
+    (
+        Command("undo_merge", "Z", "Undo merge", "Start a change request that puts back what a merge changed", shown=False,
+                run=undo_merge.ask_to_undo, why_not=of_one(undo_merge.may_not_undo)),
+        Command("reviewers", "V", "Reviewers", "Ask people for a review, or take that back", shown=False,
+                run=review_requests.choose_reviewers, why_not=takes("edit", *UNDECIDED)),
+        Command("ready", "tilde", "Ready", "Mark a draft ready for review, or take it back to draft", shown=False, key_display="~",
+                run=lambda app, request: readiness.mark(app, request.together),
+                why_not=lambda app, request: readiness.why_not(app, request.together), called=_called_ready),
+        Command("approve", "a", "Approve", "Approve this revision, with a comment if you like",
+                run=lambda app, request: verdicts.review(app, request, "approved"), why_not=of_one(verdicts.may_not_review)),
+        Command("ask", "A", "Ask for changes", "Ask for changes, and say which", shown=False,
+                run=lambda app, request: verdicts.review(app, request, "changes-requested"), why_not=of_one(verdicts.may_not_review)),
+        Command("held", "H", "Held", "The comments held for the review: read, change, drop or send them", shown=False,
+                run=verdicts.show_held, why_not=of_one(verdicts.why_none_is_held)),
+        Command("withdraw", "w", "Withdraw", "Withdraw the review I gave: it counts no more", shown=False,
+                run=verdicts.withdraw, why_not=of_one(verdicts.may_not_withdraw)),
+        Command("update", "U", "Update", "See what changed in the primary content and may conflict, then bring it in", shown=False,
+                run=updating.update, why_not=takes("edit", *UNDECIDED)),
+        Command("resolve", "R", "Resolve", "Decide what an update or a merge could not, conflict by conflict", shown=False,
+                run=updating.resolve, why_not=takes("edit", *UNDECIDED, "merged")),
+        Command("merge", "m", "Merge", "See what would go live, then merge", run=_merge, why_not=_may_not_merge),
+        Command("archive", "L", "Archive", "Archive the change request, or reopen it", shown=False,
+                run=_archive, why_not=takes("edit", *UNDECIDED, "archived")),
+        Command("subject", "E", "Describe", "Change the subject and the description", shown=False,
+                run=_describe, why_not=takes("edit")),
+        Command("comment", "C", "Comment on all", "Comment on the whole change request", shown=False,
+                run=comment_on_whole, why_not=may_not_comment_on_whole),
+    ),
+    context="change requests",
+    nothing="There is no change request here.",
+    find=lambda view: view.request_at_hand,
+)  # fmt: skip
+"""What can be done with the change request at hand, or with those that are ticked."""
+
+
+def _start(app: Shell, space: SpaceRef) -> None:
+    known = app.workspace.space(space.space_id)
+    draft = DialogDraft(app, f"subject {space.space_id}")
+
+    def made(change_request: ChangeRequest) -> None:
+        from octavo.tui.writing.target_request import remember  # it is started to be written to
+
+        draft.drop()
+        remember(app, space, change_request)
+        app.say(f"Started #{change_request.number} {change_request.title}")
+        app.go(ToChangeRequest(change_request.ref(space), change_request))
+
+    def start(subject: str) -> None:
+        from octavo.data.deciding import create
+
+        starting = create(app.session.live, space, subject)
+        app.writes.send_once("start a change request", starting, then=made, otherwise=dialog_draft.SAID)
+
+    _ask_subject(app, f"New change request in {known.title if known else 'this space'}", "Start", draft, start)
+
+
+def _ask_subject(app: Shell, title: str, verb: str, draft: DialogDraft, use: Callable[[str], None]) -> None:
+    from octavo.tui.widgets.confirm import Confirm, Field
+
+    field = Field("Subject", draft.text, required=_REQUIRED, keep=draft.keep, keep_now=draft.keep_now)
+
+    def decided(answer: Confirmed | None) -> None:
+        if answer is None:
+            return
+        if len(answer.text) > 100:
+            app.say(_TOO_LONG.format(len(answer.text)), tone="care")
+            _ask_subject(app, title, verb, draft, use)
+        else:
+            use(answer.text)
+
+    app.push_screen(Confirm(title, verb=verb, field=field), decided)
+
+
+def _space_to_start_in(view: Any) -> SpaceRef | None:
+    """That of the change request at hand, or the one last read in."""
+    request: RequestAtHand | None = view.request_at_hand
+    if request is not None and request.space is not None:
+        return request.space
+    app: Shell = view.shell
+    last = app.session.state.recall("space")
+    space = app.workspace.space(str(last)) if last else None
+    return space.ref if space else None
+
+
+NEW_CHANGE: Commands[SpaceRef] = Commands(
+    "change",
+    (
+        Command("new", "ctrl+n", "New", "Start a change request in this space", shown=False,
+                run=_start, why_not=lambda app, space: not_allowed_in(app, space.space_id, "edit")),
+    ),
+    context="change requests",
+    nothing="Choose a space first: a change request belongs to one.",
+    find=_space_to_start_in,
+)  # fmt: skip
+"""Starting a change request in the space at hand."""
+
+
+class Proposing(View):
+    """A view with a change request in it: it says which, and has all that can be done with one."""
+
+    CONTEXT: ClassVar[str] = "change requests"
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHANGE, NEW_CHANGE, ADDRESS)

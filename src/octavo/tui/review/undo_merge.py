@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
-from textual.binding import Binding, BindingType
+from typing import TYPE_CHECKING
 
 from octavo.api import change_requests
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.tui.shell.permissions import KnowsPermissions
+from octavo.tui.review.request_at_hand import RequestAtHand, may_not
 from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.confirm import Confirm, Confirmed
@@ -26,29 +24,20 @@ MOST = 50
 """Changes of one edit."""
 
 
-class UndoingMerge(KnowsPermissions):
-    """A view with a change request in it whose merge can be undone."""
+def may_not_undo(app: Shell, request: RequestAtHand) -> str | None:
+    """Why a merge cannot be undone, in a sentence."""
+    if request.about.status != "merged":
+        return f"{request.name} is not merged, so there is nothing to undo."
+    if request.about.revision_merged is None:
+        return _NO_BEFORE
+    if app.session.live.edits_content is False:
+        return "This server has no operation to edit content, so nothing can be put back from here."
+    return may_not(app, request, "edit")
 
-    CONTEXT: ClassVar[str] = "change requests"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("Z", "undo_merge", "Undo merge", show=False, tooltip="Start a change request that puts back what a merge changed", id="change.undo_merge"),
-    ]  # fmt: skip
 
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action == "undo_merge":
-            about = self.change_request
-            if about is not None and about.status != "merged":
-                return f"#{about.number} is not merged, so there is nothing to undo."
-            if about is not None and about.revision_merged is None:
-                return _NO_BEFORE
-            if self.shell.session.live.edits_content is False:
-                return "This server has no operation to edit content, so nothing can be put back from here."
-            return self.not_allowed("edit")
-        return super().why_not(action, parameters)
-
-    def action_undo_merge(self) -> None:
-        if self.change_request is not None and self.space_ref is not None:
-            self.app.push_screen(UndoDialog(self.shell, self.space_ref, self.change_request))
+def ask_to_undo(app: Shell, request: RequestAtHand) -> None:
+    """Show what undoing the merge would put back, and ask whether to start that."""
+    app.push_screen(UndoDialog(app, request.at.space, request.about))
 
 
 class UndoDialog(Confirm):

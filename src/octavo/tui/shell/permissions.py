@@ -34,6 +34,18 @@ def not_allowed_in(app: Shell, space_id: str, right: str) -> str | None:
     return None
 
 
+def not_allowed(
+    app: Shell, change_request: ChangeRequest, space: SpaceRef | None, right: str, *states: str
+) -> str | None:
+    """Why what takes this right, and a change request in one of `states`, cannot be done: a sentence. Without
+    `states` any will do."""
+    if space is None:
+        return in_no_space(change_request)
+    if states and change_request.status not in states:
+        return f"#{change_request.number} is {change_request.status}: this is for those that are {' or '.join(states)}."
+    return not_allowed_in(app, space.space_id, right)
+
+
 def in_no_space(change_request: ChangeRequest) -> str:
     """Why nothing can be done with one of which the server does not say where it is, in a sentence."""
     return f"The server does not say which space #{change_request.number} is of, so it cannot be opened from a list of all."
@@ -105,14 +117,9 @@ class KnowsPermissions(View):
     def not_allowed(self, right: str, *states: str) -> str | None:
         """Why what takes this right, and a change request in one of `states`, cannot be done: a sentence. Without
         `states` any will do."""
-        change_request, ref = self.change_request, self.space_ref
-        if change_request is None:
+        if self.change_request is None:
             return "There is no change request here."
-        if ref is None:
-            return in_no_space(change_request)
-        if states and change_request.status not in states:
-            return f"#{change_request.number} is {change_request.status}: this is for those that are {' or '.join(states)}."
-        return self.not_allowed_in(ref, right)
+        return not_allowed(self.shell, self.change_request, self.space_ref, right, *states)
 
     def not_allowed_in(self, ref: SpaceRef, right: str) -> str | None:
         """Why what takes this right in a space cannot be done: a sentence."""
