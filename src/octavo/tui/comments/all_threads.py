@@ -238,7 +238,7 @@ class CommentsScreen(TwoPanes, BesideThread):
         self.rows.show(shown, beyond=f"{len(self._asked)} of {plural(self._there, 'place')} asked" if left else "")
         if not self._complete:
             # Places arrive one by one: until all are here the cursor waits at the top.
-            self.rows.action_first()
+            self.rows.go_to_first()
             self._complete = not any(each.loading for each in self._answers)
         tell_what_is_missing(self.rows, "threads", self._answers)
         self._say_where()
@@ -391,11 +391,11 @@ class CommentsScreen(TwoPanes, BesideThread):
         sections.choose("open" if sections.current == "mine" else "mine")
 
     def action_next(self, step: int) -> None:
-        self.rows.action_move(step)
+        self.rows.move(step)
 
     def action_read_on(self, step: int) -> None:
         if self.has_class("-tiny") or not self.thread.scroll_page_on(step):
-            self.rows.action_move(step)
+            self.rows.move(step)
 
     def action_back_to_list(self) -> None:
         if self.rows.has_focus and self._narrowing:

@@ -257,7 +257,7 @@ class LinksScreen(View):
     @on(Sections.Chosen)
     def _other_section(self) -> None:
         self._draw_list()
-        self.rows.action_first()
+        self.rows.go_to_first()
 
     @on(Lines.Chosen, "#links")
     def _chosen(self) -> None:

@@ -318,7 +318,7 @@ class PageHistoryScreen(Discussing):
             self.action_more()
 
     def action_read_on(self, step: int) -> None:
-        self.rows.action_move(step)
+        self.rows.move(step)
 
     def go_up(self) -> bool:
         return self.climb(self.rows, when=self.view.has_focus)

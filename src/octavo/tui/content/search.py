@@ -210,7 +210,7 @@ class SearchScreen(Dialog[None]):
             self.rows.lacks(sum(getattr(each.value, "unreadable", 0) for each in of))
         if not self._chose:
             # What the server finds comes later than what is known here: the cursor waits at the top for it.
-            self.rows.action_first()
+            self.rows.go_to_first()
         if error is not None:
             self.rows.fail("Not everything could be searched", str(error))
         self._say_scope(("1 result" if len(hits) == 1 else f"{len(hits)} results") if hits else "")
@@ -293,7 +293,7 @@ class SearchScreen(Dialog[None]):
 
     def action_move(self, step: int) -> None:
         self._chose = True
-        self.rows.action_move(step)
+        self.rows.move(step)
 
     def action_open(self) -> None:
         hit = self.rows.item

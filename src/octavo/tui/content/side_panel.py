@@ -103,8 +103,8 @@ class Aside(Vertical):
         self.outline.show(shown)
         if other:
             self._page = page.id
-            self.outline.action_first()
-            self.threads.action_first()
+            self.outline.go_to_first()
+            self.threads.go_to_first()
         if threads is not None:
             self.show_threads(tuple(threads))
         facts = [
@@ -121,7 +121,7 @@ class Aside(Vertical):
         if shown := self._shown_as.get(anchor):
             self.outline.go_to(shown)
         elif not anchor or anchor in self._shown_as:
-            self.outline.action_first()
+            self.outline.go_to_first()
 
     def clear(self) -> None:
         """Show nothing: its page is gone, and the next is not there yet."""

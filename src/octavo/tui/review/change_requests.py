@@ -57,8 +57,8 @@ CHANGES: Commands[ChangesScreen] = Commands(
                 run=lambda _, view: view.read_on(1)),
         Command("read_back", "b", "Read back", "Back in what is beside the list; at its start go to the one before", shown=False,
                 run=lambda _, view: view.read_on(-1)),
-        Command("next", "J", "Next", "Next change request", run=lambda _, view: view.rows.action_move(1), shown=False),
-        Command("previous", "K", "Before", "Change request before", run=lambda _, view: view.rows.action_move(-1), shown=False),
+        Command("next", "J", "Next", "Next change request", run=lambda _, view: view.rows.move(1), shown=False),
+        Command("previous", "K", "Before", "Change request before", run=lambda _, view: view.rows.move(-1), shown=False),
         Command("narrow", "F", "Only some", "Only those that stand so: review asked, approved, stale, conflicts, threads", shown=False,
                 run=lambda _, view: view.choose_only()),
         Command("order", "S", "Order", "Order them: by space, by when they changed, most open threads, author", shown=False,
@@ -355,7 +355,7 @@ class ChangesScreen(TwoPanes, Proposing):
     def read_on(self, step: int) -> None:
         """Go on by a page in what is beside the list, or with -1 back; at its end to the next one."""
         if not self.query_one(Summary).scroll_page_on(step):
-            self.rows.action_move(step)
+            self.rows.move(step)
 
     def choose_only(self) -> None:
         """Ask which of them are to be shown."""

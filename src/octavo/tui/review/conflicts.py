@@ -372,7 +372,7 @@ class ConflictsScreen(View):
         )
 
     def action_read_on(self, step: int) -> None:
-        self.rows.action_move(step)
+        self.rows.move(step)
 
     def action_open_outside(self) -> None:
         open_outside(self.shell, self._change_request.urls.app or "", words=self._change_request.title)

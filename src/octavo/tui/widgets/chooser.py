@@ -180,7 +180,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
             found = [Found(number, choice) for number, choice in enumerate(self._choices)]
             self.rows.empty = self._empty
         self.rows.show(found)
-        self.rows.action_first()
+        self.rows.go_to_first()
         count = f"{len(found)} of {len(self._choices)}" if query.strip() else str(len(found))
         self.query_one(".chooser--count", Static).update(Content(count))
 
@@ -222,10 +222,10 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self.action_choose()
 
     def action_move(self, step: int) -> None:
-        self.rows.action_move(step)
+        self.rows.move(step)
 
     def action_page(self, direction: int) -> None:
-        self.rows.action_page(direction)
+        self.rows.page(direction)
 
     def action_choose(self) -> None:
         found = self.rows.item

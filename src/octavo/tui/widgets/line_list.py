@@ -4,20 +4,45 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.app import App
 from textual.content import Content
 from textual.events import Blur, Click, Focus, Resize
 from textual.geometry import Region
 from textual.message import Message
 from textual.widget import Widget
 
-from octavo.tui.widgets.commands import Explained
+from octavo.tui.widgets.commands import Command, Commands, Explained
 from octavo.tui.widgets.virtual_list import VirtualList
 
 if TYPE_CHECKING:
     from octavo.tui.widgets.filter_input import FilterLine
+
+
+def _why_not_opened(app: App[Any], lines: Lines) -> str | None:
+    if lines.keys:
+        return None
+    return "Wait a moment: this is still loading." if lines.is_waiting else "There is nothing here to open."
+
+
+LIST: Commands[Lines] = Commands(
+    "list",
+    (
+        Command("open", "enter", "Open", "Open what the cursor is on", run=lambda _, lines: lines.choose(), why_not=_why_not_opened),
+        Command("down", "j,down", "Down", "Go down one row", run=lambda _, lines: lines.move(1), shown=False),
+        Command("up", "k,up", "Up", "Go up one row", run=lambda _, lines: lines.move(-1), shown=False),
+        Command("top", "g,home", "Top", "Go to the first row", run=lambda _, lines: lines.go_to_first(), shown=False),
+        Command("bottom", "G,end", "Bottom", "Go to the last row, loading on", run=lambda _, lines: lines.go_to_last(), shown=False),
+        Command("page_down", "ctrl+d,pagedown", "Half page down", "Go down half a page", run=lambda _, lines: lines.page(1), shown=False),
+        Command("page_up", "ctrl+u,pageup", "Half page up", "Go up half a page", run=lambda _, lines: lines.page(-1), shown=False),
+        Command("filter", "slash", "Filter", "Show only what matches",
+                run=lambda _, lines: lines.open_filter(), there=lambda _, lines: lines.can_filter, key_display="/"),
+        Command("clear", "escape", "Clear filter", "Show everything again; then untick all", run=lambda _, lines: lines.clear_filter(),
+                there=lambda _, lines: lines.is_narrowed, shown=False),
+    ),
+    find=lambda lines: lines,
+)  # fmt: skip
 
 
 class Lines(Explained, VirtualList, can_focus=True):
@@ -27,33 +52,7 @@ class Lines(Explained, VirtualList, can_focus=True):
     """
 
     CONTEXT: ClassVar[str] = "lists"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "choose", "Open", tooltip="Open what the cursor is on", id="list.open"),
-        Binding("j,down", "move(1)", "Down", show=False, tooltip="Go down one row", id="list.down"),
-        Binding("k,up", "move(-1)", "Up", show=False, tooltip="Go up one row", id="list.up"),
-        Binding("g,home", "first", "Top", show=False, tooltip="Go to the first row", id="list.top"),
-        Binding("G,end", "last", "Bottom", show=False, tooltip="Go to the last row, loading on", id="list.bottom"),
-        Binding(
-            "ctrl+d,pagedown",
-            "page(1)",
-            "Half page down",
-            show=False,
-            tooltip="Go down half a page",
-            id="list.page_down",
-        ),
-        Binding(
-            "ctrl+u,pageup", "page(-1)", "Half page up", show=False, tooltip="Go up half a page", id="list.page_up"
-        ),
-        Binding("slash", "filter", "Filter", key_display="/", tooltip="Show only what matches", id="list.filter"),
-        Binding(
-            "escape",
-            "clear_filter",
-            "Clear filter",
-            show=False,
-            tooltip="Show everything again; then untick all",
-            id="list.clear",
-        ),
-    ]
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (LIST,)
 
     class Highlighted(Message):
         """The cursor came to another item. `key` is None when there are no items."""
@@ -113,7 +112,7 @@ class Lines(Explained, VirtualList, can_focus=True):
     ) -> None:
         """`empty` says why there is nothing, `hint` names the next key."""
         super().__init__(empty=empty, hint=hint, name=name, id=id, classes=classes)
-        self.can_filter = False
+        self.can_filter: bool = False
         self.kept_key: Hashable | None = None
         """The item the cursor was put on by hand: where it goes back to when a filter is cleared."""
         self._announced: Hashable | None = None
@@ -295,44 +294,33 @@ class Lines(Explained, VirtualList, can_focus=True):
     def clicked(self, index: int, x: int, *, again: bool) -> None:
         """An item was clicked at cell `x`; `again` when it was the second click on it."""
         if again:
-            self.action_choose()
+            self.choose()
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "filter" and not self.can_filter:
-            return False
-        if action == "clear_filter" and not self.query_text:
-            return False
-        return super().check_action(action, parameters)
-
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action == "choose" and not self.keys:
-            return (
-                "Wait a moment: this is still loading."
-                if self._waiting is not None
-                else "There is nothing here to open."
-            )
-        return None
-
-    def action_move(self, step: int) -> None:
+    def move(self, step: int) -> None:
+        """Go so many rows down, or up."""
         self._set_cursor(self.cursor + step, step=step)
 
-    def action_first(self) -> None:
+    def go_to_first(self) -> None:
+        """Go to the first row, and show what is above it."""
         self._set_cursor(0)
         self.scroll_to(y=0, animate=False, force=True, immediate=True)
         self._reveal()
 
-    def action_last(self) -> None:
+    def go_to_last(self) -> None:
+        """Go to the last row that is loaded."""
         self._set_cursor(len(self.keys) - 1, step=-1)
 
-    def action_page(self, direction: int) -> None:
+    def page(self, direction: int) -> None:
+        """Go down half a page, or with -1 up."""
         step = max(1, self._room // self._height // 2)
         self._set_cursor(self.cursor + direction * step, step=direction)
 
-    def action_choose(self) -> None:
+    def choose(self) -> None:
+        """Open what the cursor is on."""
         if self.keys and (key := self.key) is not None:
             self.post_message(self.Chosen(self, key))
 
-    async def action_filter(self) -> None:
+    async def open_filter(self) -> None:
         """Open the filter line, which stands above the list: the list has to be in a column."""
         if self._filter_line is None and isinstance(self.parent, Widget):
             from octavo.tui.widgets.filter_input import FilterLine  # a list is shown without it
@@ -347,7 +335,13 @@ class Lines(Explained, VirtualList, can_focus=True):
             self.stay()
         self.focus()
 
-    def action_clear_filter(self) -> None:
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether there is something that `clear_filter` takes away."""
+        return bool(self.query_text)
+
+    def clear_filter(self) -> None:
+        """Show everything again."""
         self.set_filter("")
 
 

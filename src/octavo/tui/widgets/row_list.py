@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-from textual.binding import Binding, BindingType
+from textual.app import App
 from textual.content import Content
 from textual.message import Message
 
+from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.safe_text import Words, fit, marked, safe, spread
 
 T = TypeVar("T")
-
-_TICKS = ("tick", "tick_all", "tick_range")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +71,30 @@ class Page(Protocol):
     def unreadable(self) -> int: ...
 
 
+def _why_no_ticks(app: App[Any], rows: Rows[Any]) -> str | None:
+    return None if rows.can_tick_any else "There is nothing here to tick."
+
+
+def _why_not_ticked(app: App[Any], rows: Rows[Any]) -> str | None:
+    if (why := _why_no_ticks(app, rows)) is None and rows.item is not None and not rows.can_tick(rows.item):
+        return "This row cannot be ticked. * ticks all that can."
+    return why
+
+
+TICKS: Commands[Rows[Any]] = Commands(
+    "list",
+    (
+        Command("tick", "x", "Tick", "Tick this row, to act on all that are ticked", run=lambda _, rows: rows.tick(),
+                why_not=_why_not_ticked, there=lambda _, rows: rows.has_ticks),
+        Command("tick_range", "v", "Tick a range", "Tick from here on; again: as far as here", run=lambda _, rows: rows.tick_range(),
+                why_not=_why_no_ticks, there=lambda _, rows: rows.has_ticks, shown=False),
+        Command("tick_all", "asterisk", "Tick all", "Tick all that match, or none", run=lambda _, rows: rows.tick_all(),
+                why_not=_why_no_ticks, there=lambda _, rows: rows.has_ticks, key_display="*", shown=False),
+    ),
+    find=lambda rows: rows,
+)  # fmt: skip
+
+
 class Rows(Lines, Generic[T]):
     """A list of `T`. `draw` says how one is shown and is asked only for those on screen; `key` is what it is called.
 
@@ -80,11 +103,7 @@ class Rows(Lines, Generic[T]):
     true of.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("x", "tick", "Tick", tooltip="Tick this row, to act on all that are ticked", id="list.tick"),
-        Binding("v", "tick_range", "Tick a range", show=False, tooltip="Tick from here on; again: as far as here", id="list.tick_range"),
-        Binding("asterisk", "tick_all", "Tick all", key_display="*", show=False, tooltip="Tick all that match, or none", id="list.tick_all"),
-    ]  # fmt: skip
+    COMMAND_GROUPS = (TICKS,)
 
     class Ticked(Message):
         """Other rows are ticked."""
@@ -119,8 +138,8 @@ class Rows(Lines, Generic[T]):
         self._columns = tuple(columns)
         self.has_columns_line = any(column.title for column in columns)
         self._row_height = 2 if two_lines else 1
-        self._can_tick = ticks is not False
-        self._may_tick: Callable[[T], bool] = ticks if callable(ticks) else lambda item: True
+        self.has_ticks: bool = ticks is not False
+        self.can_tick: Callable[[T], bool] = ticks if callable(ticks) else lambda item: True
         self.can_filter = search is not None
         self._all: Sequence[T] = ()
         self._shown: Sequence[T] = ()
@@ -228,17 +247,25 @@ class Rows(Lines, Generic[T]):
             self.post_message(self.Ticked(self, keys))
             self.refresh_bindings()
 
-    def action_tick(self) -> None:
+    @property
+    def can_tick_any(self) -> bool:
+        """Whether any of the rows on show can be ticked."""
+        return any(map(self.can_tick, self._shown))
+
+    def tick(self) -> None:
+        """Tick the row the cursor is on, or take its tick away, and go on to the next."""
         key = self.key
         if key is not None:
             self._tick(self.ticked ^ {key})
-            self.action_move(1)
+            self.move(1)
 
-    def action_tick_all(self) -> None:
+    def tick_all(self) -> None:
+        """Tick all that match; none when all are."""
         every = self._tickable(self._shown)
         self._tick(frozenset() if every <= self.ticked else self.ticked | every)
 
-    def action_tick_range(self) -> None:
+    def tick_range(self) -> None:
+        """Begin a range here, or end it here and tick all of it."""
         begun, self._range_from = self._range_from, self.key
         if begun is not None and begun in self.keys:
             first, last = sorted((self.keys.index(begun), self.cursor))
@@ -248,32 +275,22 @@ class Rows(Lines, Generic[T]):
             self._tick(self.ticked | self._tickable([self.item]))
 
     def _tickable(self, items: Sequence[T]) -> frozenset[Hashable]:
-        return frozenset(self._key_of(item) for item in items if self._may_tick(item))
+        return frozenset(self._key_of(item) for item in items if self.can_tick(item))
 
     def untick(self) -> None:
         """Tick nothing any more."""
         self._range_from = None
         self._tick(frozenset())
 
-    def action_clear_filter(self) -> None:
+    def clear_filter(self) -> None:
         if self.query_text:
-            super().action_clear_filter()
+            super().clear_filter()
         else:
             self.untick()
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action in _TICKS and not self._can_tick:
-            return False
-        if action == "clear_filter" and self.ticked:
-            return True
-        return super().check_action(action, parameters)
-
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action in _TICKS and not self._tickable(self._shown):
-            return "There is nothing here to tick."
-        if action == "tick" and self.item is not None and not self._may_tick(self.item):
-            return "This row cannot be ticked. * ticks all that can."
-        return super().why_not(action, parameters)
+    @property
+    def is_narrowed(self) -> bool:
+        return super().is_narrowed or bool(self.ticked)
 
     # Drawing
 

@@ -48,9 +48,9 @@ def let_go(strips: Iterable[Strip], *, filtered: bool = True) -> list[Strip]:
     return strips
 
 
-class GrowsWithin(ScrollView):
-    """What it holds may get longer: its scroll bar tells, and nothing around it is laid out again, unless it is as large
-    as what it holds."""
+class Scrolling(ScrollView):
+    """What is scrolled in cells, and may get longer: its scroll bar tells, and nothing around it is laid out again, unless
+    it is as large as what it holds."""
 
     virtual_size = Reactive(Size(0, 0))
 
@@ -58,10 +58,6 @@ class GrowsWithin(ScrollView):
         self._scroll_update(size)
         if self.styles.auto_dimensions:
             self.refresh(layout=True)
-
-
-class Scrolling(GrowsWithin):
-    """A view of lines, scrolled in cells."""
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:

@@ -8,10 +8,10 @@ from textual.widgets import Input, TextArea
 
 from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
-from octavo.tui.widgets.scrolling import GrowsWithin
+from octavo.tui.widgets.scrolling import Scrolling
 
 
-class Line(Input, GrowsWithin):
+class Line(Input, Scrolling):
     """One line to write in."""
 
     DEFAULT_CSS = """

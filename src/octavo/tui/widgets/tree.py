@@ -6,10 +6,10 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import ClassVar
 
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 
+from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.flat_tree import Node, Outline, holds
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.safe_text import marked, safe, spread
@@ -17,16 +17,25 @@ from octavo.tui.widgets.safe_text import marked, safe, spread
 __all__ = ["Node", "Tree"]
 
 
+TREE: Commands[Tree] = Commands(
+    "tree",
+    (
+        Command("expand", "l,right", "Unfold", "Unfold; when unfolded, go to the first child", run=lambda _, tree: tree.unfold_here(), shown=False),
+        Command("collapse", "h,left", "Fold", "Fold; when folded, go to the parent", run=lambda _, tree: tree.fold_here(), shown=False),
+        Command("unfold", "equals_sign", "Unfold all", "Unfold everything below here", run=lambda _, tree: tree.fold_below_here(False),
+                there=lambda _, tree: tree.folds_all, shown=False),
+        Command("fold", "minus", "Fold all", "Fold everything below here", run=lambda _, tree: tree.fold_below_here(True),
+                there=lambda _, tree: tree.folds_all, shown=False),
+    ),
+    find=lambda tree: tree,
+)  # fmt: skip
+
+
 class Tree(Lines):
     """Nodes under nodes. What is folded is known by key, so that it outlives a reload. Draws only what is on screen."""
 
     CONTEXT: ClassVar[str] = "trees"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("l,right", "expand", "Unfold", show=False, tooltip="Unfold; when unfolded, go to the first child", id="tree.expand"),
-        Binding("h,left", "collapse", "Fold", show=False, tooltip="Fold; when folded, go to the parent", id="tree.collapse"),
-        Binding("equals_sign", "unfold", "Unfold all", show=False, tooltip="Unfold everything below here", id="tree.unfold"),
-        Binding("minus", "fold", "Fold all", show=False, tooltip="Fold everything below here", id="tree.fold"),
-    ]  # fmt: skip
+    COMMAND_GROUPS = (TREE,)
 
     class Folded(Message):
         """Other nodes are folded."""
@@ -55,7 +64,8 @@ class Tree(Lines):
         and unfold everything; without them these are left to what is beside it."""
         super().__init__(empty=empty, hint=hint, name=name, id=id, classes=classes)
         self.can_filter = True
-        self._fold_below, self._folds_all = fold_below, folds_all
+        self._fold_below = fold_below
+        self.folds_all: bool = folds_all
         self._outline = Outline(())
         self._folded: dict[Hashable, bool] = {}
         self._shown: list[tuple[int, Node]] = []
@@ -71,11 +81,6 @@ class Tree(Lines):
     def folded(self) -> Mapping[Hashable, bool]:
         """Which nodes were folded (True) or unfolded (False) by hand."""
         return self._folded
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action in ("fold", "unfold") and not self._folds_all:
-            return False
-        return super().check_action(action, parameters)
 
     def show(self, roots: Sequence[Node], *, folded: Mapping[Hashable, bool] | None = None) -> None:
         """Show `roots` instead of what was shown. `folded` brings back what an earlier tree's `folded` said."""
@@ -109,8 +114,8 @@ class Tree(Lines):
         if self._hits is not None and self._hits[1] and not self._is_hit(self._shown[self.cursor][1]):
             self.look_at(next(index for index, (_, node) in enumerate(self._shown) if self._is_hit(node)))
 
-    async def action_filter(self) -> None:
-        await super().action_filter()
+    async def open_filter(self) -> None:
+        await super().open_filter()
         self._outline.prepare()
 
     def _is_hit(self, node: Node) -> bool:
@@ -205,16 +210,18 @@ class Tree(Lines):
         self._arrange()
         self.post_message(self.Folded(self, frozenset(key for key, value in self._folded.items() if value)))
 
-    def action_expand(self) -> None:
+    def unfold_here(self) -> None:
+        """Unfold the node the cursor is on; when it is unfolded, go to its first child."""
         if not self._shown:
             return
         depth, node = self._shown[self.cursor]
         if node.children and self._is_folded(depth, node) and not self.words:
             self._set_folds([node], False)
         elif node.children:
-            self.action_move(1)
+            self.move(1)
 
-    def action_collapse(self) -> None:
+    def fold_here(self) -> None:
+        """Fold the node the cursor is on; when it is folded, go to its parent."""
         if not self._shown:
             return
         depth, node = self._shown[self.cursor]
@@ -226,25 +233,22 @@ class Tree(Lines):
                 self._set_cursor(index)
                 return
 
-    def action_unfold(self) -> None:
+    def fold_below_here(self, folded: bool) -> None:
+        """Fold or unfold everything below the node the cursor is on."""
         if self.node is not None:
-            self._set_folds(self._outline.inner(self.node.key), False)
-
-    def action_fold(self) -> None:
-        if self.node is not None:
-            self._set_folds(self._outline.inner(self.node.key), True)
+            self._set_folds(self._outline.inner(self.node.key), folded)
 
     def toggle(self) -> None:
         """Fold or unfold the node the cursor is on."""
         depth, node = self._shown[self.cursor]
         self._set_folds([node], not self._is_folded(depth, node))
 
-    def action_choose(self) -> None:
+    def choose(self) -> None:
         """A group that is nothing but its children folds; anything else is chosen."""
         if self.node is not None and self.node.kind == "group" and self.node.children and not self.words:
             self.toggle()
         else:
-            super().action_choose()
+            super().choose()
 
     def clicked(self, index: int, x: int, *, again: bool) -> None:
         depth, node = self._shown[index]

@@ -194,6 +194,11 @@ class VirtualList(Scrolling, inherit_bindings=False):
             what = f"{plural(unreadable, 'part')} of the answer could not be read"
             self.fail(what, "It has a form Octavo does not know. A newer Octavo may.")
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it says that what there is to show is loading."""
+        return self._waiting is not None
+
     def settled(self) -> None:
         """There is an answer: nothing is waited for, nothing has failed."""
         self._failure = None
