@@ -7,7 +7,6 @@ from textual.dom import DOMNode
 from octavo.tui.app.activity import ActivityScreen
 from octavo.tui.app.sign_in import SignInScreen
 from octavo.tui.comments.all_threads import CommentsScreen
-from octavo.tui.comments.beside_thread import BesideThread
 from octavo.tui.comments.composer import Composer
 from octavo.tui.comments.discussion_view import Discussing
 from octavo.tui.comments.thread_sheet import ThreadSheet
@@ -67,7 +66,6 @@ PLACES: tuple[type[DOMNode], ...] = (
     NoteSheet,
     ThreadView,
     ThreadSheet,
-    BesideThread,
     CommentsScreen,
     ChangesScreen,
     Proposing,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
 from textual import on
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widget import Widget
@@ -20,15 +20,17 @@ from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
 from octavo.data.live import Snapshot
 from octavo.tui.comments import bulk_actions, filters, thread_places
-from octavo.tui.comments.beside_thread import BesideThread
 from octavo.tui.comments.filters import Narrowing, Thread
+from octavo.tui.comments.thread_commands import THREAD, Meant
 from octavo.tui.comments.thread_places import REACH, Place, reached
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
+from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.two_panes import TwoPanes
 from octavo.tui.shell.view import tell_what_is_missing
 from octavo.tui.shell.workspace import HELD
 from octavo.tui.widgets import wording
+from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.row_list import Heading, Row, Rows
 from octavo.tui.widgets.section_tabs import Section, Sections
@@ -46,7 +48,33 @@ _KEYS_OF_THE_LIST = (
 )
 
 
-class CommentsScreen(TwoPanes, BesideThread):
+def _too_few(app: Shell, view: CommentsScreen) -> str | None:
+    return "There are too few threads here to show only some of them." if view.has_too_few_to_narrow else None
+
+
+THREADS: Commands[CommentsScreen] = Commands(
+    "comments",
+    (
+        Command("read_on", "space", "Read on", "Read on in the thread; at its end go to the next", run=lambda app, view: view.read_on(1), shown=False),
+        Command("read_back", "b", "Read back", "Back in the thread; at its start go to the one before", run=lambda app, view: view.read_on(-1), shown=False),
+        Command("narrow", "F", "Only some", "Show only threads of a person, a place, an age, without an answer, outdated",
+                run=lambda app, view: view.choose_what_to_show(), why_not=_too_few, shown=False),
+        Command("order", "S", "Order", "Order the threads: by place, newest, oldest, most answers, author", run=lambda app, view: view.choose_order(), shown=False),
+        Command("previous_section", "left_square_bracket", "Before", "Section before", run=lambda app, view: view.sections.go(-1),
+                key_display="[", shown=False, id="list.previous_section"),
+        Command("next_section", "right_square_bracket", "Next section", "Next section", run=lambda app, view: view.sections.go(1),
+                key_display="]", id="list.next_section"),
+        Command("mine", "at", "Only mine", "Only those I began, or all", run=lambda app, view: view.show_mine(), key_display="@", shown=False, id="list.mine"),
+        Command("next", "J,t", "Next thread", "Next thread, also from beside the list", run=lambda app, view: view.rows.move(1), shown=False),
+        Command("previous", "K,T", "Thread before", "Thread before, also from beside the list", run=lambda app, view: view.rows.move(-1), shown=False),
+        Command("list", "escape", "List", "Back to the list; there: show all threads again", run=lambda app, view: view.back_to_list(), shown=False),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+"""What can be done with the list of threads."""
+
+
+class CommentsScreen(TwoPanes):
     """Threads grouped by space or change request and by page; reading and answering them on the right."""
 
     VIEW = "comments"
@@ -57,18 +85,7 @@ class CommentsScreen(TwoPanes, BesideThread):
         "them, [ and ] choose open, mine or resolved ones. Enter goes to the thread."
     )
     CSS_PATH = "all_threads.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "read_on(1)", "Read on", show=False, tooltip="Read on in the thread; at its end go to the next", id="comments.read_on"),
-        Binding("b", "read_on(-1)", "Read back", show=False, tooltip="Back in the thread; at its start go to the one before", id="comments.read_back"),
-        Binding("F", "narrow", "Only some", show=False, tooltip="Show only threads of a person, a place, an age, without an answer, outdated", id="comments.narrow"),
-        Binding("S", "order", "Order", show=False, tooltip="Order the threads: by place, newest, oldest, most answers, author", id="comments.order"),
-        Binding("left_square_bracket", "section(-1)", "Before", key_display="[", show=False, tooltip="Section before", id="list.previous_section"),
-        Binding("right_square_bracket", "section(1)", "Next section", key_display="]", tooltip="Next section", id="list.next_section"),
-        Binding("at", "mine", "Only mine", key_display="@", show=False, tooltip="Only those I began, or all", id="list.mine"),
-        Binding("J,t", "next(1)", "Next thread", show=False, tooltip="Next thread, also from beside the list", id="comments.next"),
-        Binding("K,T", "next(-1)", "Thread before", show=False, tooltip="Thread before, also from beside the list", id="comments.previous"),
-        Binding("escape", "back_to_list", "List", show=False, tooltip="Back to the list; there: show all threads again", id="comments.list"),
-    ]  # fmt: skip
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (THREAD.about(lambda view: view.meant), THREADS)
 
     def __init__(self) -> None:
         super().__init__()
@@ -110,6 +127,20 @@ class CommentsScreen(TwoPanes, BesideThread):
     @property
     def rows(self) -> Rows[Thread]:
         return self.query_one("#list", Rows)
+
+    @property
+    def sections(self) -> Sections:
+        return self.query_one(Sections)
+
+    @property
+    def thread(self) -> ThreadView:
+        return self.query_one(ThreadView)
+
+    @property
+    def meant(self) -> Meant | None:
+        """What the keys of threads are about: the one beside the list, or those that are ticked in it."""
+        one = self.thread.meant
+        return replace(one, ticked=tuple(self.ticked), untick=self.rows.untick) if one is not None else None
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
@@ -214,7 +245,7 @@ class CommentsScreen(TwoPanes, BesideThread):
         return self.shell.workspace.me.id if self.shell.workspace.me else ""
 
     def _of_section(self, threads: Sequence[Thread] | None = None) -> list[Thread]:
-        section, me = self.query_one(Sections).current, self._me
+        section, me = self.sections.current, self._me
         return [
             each for each in (self._threads() if threads is None else threads) if filters.belongs(each, section, me)
         ]
@@ -222,7 +253,7 @@ class CommentsScreen(TwoPanes, BesideThread):
     @on(Sections.Chosen)
     def _draw_list(self) -> None:
         self._waits = False
-        threads, sections, me = self._threads(), self.query_one(Sections), self._me
+        threads, sections, me = self._threads(), self.sections, self._me
         held = {entry.pending_id for entry in self.shell.session.outbox.entries if entry.state == "gathered"}
         posted = [thread for thread in threads if thread.comment.id not in held]
         sections.sections = tuple(
@@ -257,7 +288,7 @@ class CommentsScreen(TwoPanes, BesideThread):
         here = f"in the {len(self._asked)} of {plural(self._there, 'place')} that were asked" if left else "here"
         of = {"open": f"thread is open {here}", "resolved": f"thread is resolved {here}"}
         of["mine"] = f"open thread {here} is yours" if left else "open thread is yours"
-        words = f"No {of.get(self.query_one(Sections).current, f'thread is {here}')}"
+        words = f"No {of.get(self.sections.current, f'thread is {here}')}"
         self.rows.empty = f"{words} and {self._narrowed_to}." if self._narrowing else f"{words}."
         self.rows.hint = "esc shows all again" if self._narrowing else "] next section   2 content   3 change requests"
         if left:
@@ -279,7 +310,7 @@ class CommentsScreen(TwoPanes, BesideThread):
             known = f"{len(self.rows.items)} of {self._in_section}"
         said = [
             "Comments",
-            self.query_one(Sections).current,
+            self.sections.current,
             f"only {self._narrowed_to}" if self._narrowing else "all spaces",
             filters.ORDERS[self._order][0] if self._order != "place" else "",
             f"{len(self.ticked)} ticked" if self.ticked else "",
@@ -307,13 +338,6 @@ class CommentsScreen(TwoPanes, BesideThread):
         ticked = self.rows.ticked
         return [each for each in self.rows.items if each.key in ticked] if ticked else []
 
-    def _on_ticked(self, deed: str) -> bool:
-        """Do it to all that are ticked. False: none is."""
-        if self.ticked:
-            bulk_actions.do(self.shell, deed, self.ticked, self.rows.untick)
-            return True
-        return False
-
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
         """Put the cursor on a thread, in a section and among threads where it is to be seen."""
         self._catch_up()
@@ -323,7 +347,7 @@ class CommentsScreen(TwoPanes, BesideThread):
         if not self.rows.go_to(found.key):
             self._narrowing = ()
             self.rows.set_filter("")
-            self.query_one(Sections).choose("open" if found.comment.is_open else "resolved")
+            self.sections.choose("open" if found.comment.is_open else "resolved")
             self._draw_list()
         self.rows.focus()
         return self.rows.go_to(found.key)
@@ -339,16 +363,10 @@ class CommentsScreen(TwoPanes, BesideThread):
             self.thread.show(item.at, item.comment, about=f"{item.place} › {item.page}")
         self.refresh_bindings()
 
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if not self.is_mounted:
-            return None
-        if action in bulk_actions.DEEDS and self.ticked:
-            why = bulk_actions.why_not(self.shell, action, self.ticked, self.rows.item)
-            if why is not None or action in bulk_actions.AT_ONCE:
-                return why
-        if action == "narrow" and not self._narrowing and self._in_section < 2:
-            return "There are too few threads here to show only some of them."
-        return super().why_not(action, parameters)
+    @property
+    def has_too_few_to_narrow(self) -> bool:
+        """Whether there are too few threads to show only some of them."""
+        return not self._narrowing and self._in_section < 2
 
     @on(Lines.Chosen, "#list")
     def _chosen(self) -> None:
@@ -383,26 +401,23 @@ class CommentsScreen(TwoPanes, BesideThread):
         super().ask_again()
         self.thread.ask_again()
 
-    def action_section(self, step: int) -> None:
-        self.query_one(Sections).go(step)
+    def show_mine(self) -> None:
+        """Show the threads one began, or the open ones again."""
+        self.sections.choose("open" if self.sections.current == "mine" else "mine")
 
-    def action_mine(self) -> None:
-        sections = self.query_one(Sections)
-        sections.choose("open" if sections.current == "mine" else "mine")
-
-    def action_next(self, step: int) -> None:
-        self.rows.move(step)
-
-    def action_read_on(self, step: int) -> None:
+    def read_on(self, step: int) -> None:
+        """Read on in the thread, or back; at its end go to the next."""
         if self.has_class("-tiny") or not self.thread.scroll_page_on(step):
             self.rows.move(step)
 
-    def action_back_to_list(self) -> None:
+    def back_to_list(self) -> None:
+        """Go to the list; from there show all threads again."""
         if self.rows.has_focus and self._narrowing:
             self._narrow(())
         self.rows.focus()
 
-    def action_narrow(self) -> None:
+    def choose_what_to_show(self) -> None:
+        """Ask of whom, where or from when threads are to be shown."""
         from octavo.tui.widgets.chooser import Choice
         from octavo.tui.widgets.picker import Picker
 
@@ -424,7 +439,8 @@ class CommentsScreen(TwoPanes, BesideThread):
         self._narrowing = by
         self._draw_list()
 
-    def action_order(self) -> None:
+    def choose_order(self) -> None:
+        """Ask in what order threads are to be shown."""
         from octavo.tui.widgets.chooser import Choice
         from octavo.tui.widgets.picker import Picker
 
@@ -439,23 +455,3 @@ class CommentsScreen(TwoPanes, BesideThread):
                 self._draw_list()
 
         self.app.push_screen(Picker("Order of threads", choices, now=self._order), chosen)
-
-    def action_resolve(self) -> None:
-        if not self._on_ticked("resolve"):
-            super().action_resolve()
-
-    def action_reply(self) -> None:
-        if not self._on_ticked("reply"):
-            super().action_reply()
-
-    def action_reply_resolve(self) -> None:
-        if not self._on_ticked("reply_resolve"):
-            super().action_reply_resolve()
-
-    def action_react(self) -> None:
-        if not self._on_ticked("react"):
-            super().action_react()
-
-    def action_copy(self) -> None:
-        if not self._on_ticked("copy"):
-            super().action_copy()

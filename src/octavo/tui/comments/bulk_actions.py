@@ -20,17 +20,6 @@ from octavo.tui.widgets.wording import plural
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
-AT_ONCE = ("resolve", "reply", "reply_resolve", "react", "copy")
-"""What is done to all that are ticked. The rest is done to one after the other."""
-_ONE_BY_ONE = {
-    "edit": "edited",
-    "delete": "deleted",
-    "comment_page": "commented on by their pages",
-    "copy_address": "copied by their addresses",
-    "open_outside": "opened in the browser",
-}
-DEEDS = (*AT_ONCE, *_ONE_BY_ONE)
-
 
 @dataclass(frozen=True)
 class Several:
@@ -63,13 +52,8 @@ def choose(app: Shell, deed: str, ticked: Sequence[Thread]) -> Several:
     return Several(deed, may, len(wanted) - len(may), next(filter(None, whys), ""))
 
 
-def why_not(app: Shell, deed: str, ticked: Sequence[Thread], under_cursor: Thread | None) -> str | None:
-    """Why `deed` cannot be done to what is ticked, in a sentence."""
-    if deed in _ONE_BY_ONE:
-        if [each.key for each in ticked] == [under_cursor.key if under_cursor is not None else ""]:
-            return None
-        are = "thread is" if len(ticked) == 1 else "threads are"
-        return f"{len(ticked)} {are} ticked, and threads are {_ONE_BY_ONE[deed]} one by one. esc unticks."
+def why_not(app: Shell, deed: str, ticked: Sequence[Thread]) -> str | None:
+    """Why a deed cannot be done to any of those that are ticked, in a sentence."""
     several = choose(app, deed, ticked)
     return None if several.threads else f"{several.why} That is so for all that are ticked."
 
@@ -82,23 +66,8 @@ def why_not_one(ticked: Collection[Hashable], under_cursor: Hashable) -> str | N
     return f"{len(ticked)} {are} ticked. esc goes back to the list, where this is for those; esc again unticks."
 
 
-def do(app: Shell, deed: str, ticked: Sequence[Thread], then: Callable[[], None]) -> None:
-    """Do one of `AT_ONCE` to what is ticked. `then` is called once that is written."""
-    several = choose(app, deed, ticked)
-    match deed:
-        case "resolve":
-            resolve(app, several)
-            then()
-        case "reply" | "reply_resolve":
-            reply(app, several, then)
-        case "react":
-            react(app, several, then)
-        case "copy":
-            copy(app, several)
-
-
-def resolve(app: Shell, several: Several) -> None:
-    """Resolve open threads, reopen resolved ones."""
+def resolve(app: Shell, several: Several, then: Callable[[], None]) -> None:
+    """Resolve open threads, reopen resolved ones. `then`: it is written."""
     opens = not several.threads[0].comment.is_open
     doing = "reopen the thread" if opens else "resolve the thread"
     writes = [
@@ -111,6 +80,7 @@ def resolve(app: Shell, several: Several) -> None:
     ]
     done = f"{plural(len(several.threads), 'thread')} {'reopened' if opens else 'resolved'}"
     app.queue(*writes, said=f"{done}{several.others}")
+    then()
 
 
 def reply(app: Shell, several: Several, then: Callable[[], None]) -> None:
@@ -167,7 +137,7 @@ def react(app: Shell, several: Several, then: Callable[[], None]) -> None:
     thread_actions.pick_reaction(app, f"React to {plural(len(threads), 'thread')}", set.intersection(*mine), (), chosen)
 
 
-def copy(app: Shell, several: Several) -> None:
-    """Copy the words of all of them."""
+def copy(app: Shell, several: Several, then: Callable[[], None]) -> None:
+    """Copy the words of all of them, which stay ticked."""
     words = "\n\n".join(each.comment.body.text for each in several.threads)
     clipboard.copy(app, words, f"Copied the text of {plural(len(several.threads), 'thread')}.")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from rich.segment import Segment
 from rich.style import Style
-from textual.binding import Binding, BindingType
 from textual.events import Click, Resize
 from textual.geometry import Size
 from textual.message import Message
@@ -22,16 +21,14 @@ from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.live import Snapshot
 from octavo.documents.emoji import emoji
 from octavo.documents.suggesting import suggestions
-from octavo.tui.comments import thread_actions
 from octavo.tui.comments.suggested_wording import Suggested
+from octavo.tui.comments.thread_commands import NOTHING, THREAD, Meant
 from octavo.tui.render.quotes import lines_kept
 from octavo.tui.render.styled_lines import Line, Piece, fit
 from octavo.tui.render.styles import Styles
-from octavo.tui.shell.permissions import OF_A_THREAD, not_allowed_with
 from octavo.tui.shell.view import Following
 from octavo.tui.shell.workspace import HELD
-from octavo.tui.terminal import clipboard
-from octavo.tui.widgets.commands import Explained
+from octavo.tui.widgets.commands import Command, Commands, Explained
 from octavo.tui.widgets.scrolling import Scrolling
 from octavo.tui.widgets.wording import long_age, plural
 
@@ -51,6 +48,51 @@ class Part:
     lines: tuple[Line, ...]
 
 
+_OF_THIS: Commands[Meant] = (
+    THREAD.but("reply", id="thread.reply", help="Reply to this thread")
+    .but("resolve", id="comment.resolve", help="Resolve the thread; reopen it when it is resolved")
+    .but("reply_resolve", id="thread.reply_resolve", help="Reply, and resolve when the reply is sent")
+    .but("react", id="comment.react", help="React with an emoji; the same again takes it back", shown=True)
+    .but("edit", id="comment.edit", help="Edit this message of mine", shown=True)
+    .but("delete", id="comment.delete", help="Delete this message")
+    .but("copy", id="comment.copy", help="Copy the text of this message")
+    .about(
+        lambda view: view.meant if view.not_for_this() is None else None,
+        context="threads",
+        nothing=lambda view: view.not_for_this() or NOTHING,
+    )
+)
+"""What can be done with the thread on show, or the message under its cursor."""
+SUGGESTION: Commands[ThreadView] = Commands(
+    "suggestion",
+    (
+        Command(
+            "apply",
+            "a",
+            "Apply",
+            "Put the wording this message suggests into the page",
+            run=lambda app, view: app.suggestions.apply(view.at, view.comment, view.message),
+            why_not=lambda app, view: app.suggestions.why_not_apply(view.at, view.comment, view.message),
+            there=lambda app, view: view.message is not None and bool(suggestions(view.message.body.text)),
+        ),
+    ),
+    find=lambda view: view,
+)
+MESSAGES: Commands[ThreadView] = Commands(
+    "thread",
+    (
+        Command("open", "enter", "Where", "Show the page or change request it is about", run=lambda app, view: view.post_message(view.PlaceWanted()), shown=False),
+        Command("down", "j,down", "Down", "Next message", run=lambda app, view: view.move(1), shown=False),
+        Command("up", "k,up", "Up", "Message before", run=lambda app, view: view.move(-1), shown=False),
+        Command("top", "g,home", "Top", "First message", run=lambda app, view: view.move(-999), shown=False),
+        Command("bottom", "G,end", "Bottom", "Last message", run=lambda app, view: view.move(999), shown=False),
+        Command("page_down", "ctrl+d,pagedown,space", "Page down", "Scroll down", run=lambda app, view: view.scroll_page_on(1), shown=False),
+        Command("page_up", "ctrl+u,pageup,b", "Page up", "Scroll up", run=lambda app, view: view.scroll_page_on(-1), shown=False),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+
+
 class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
     """One thread. The cursor goes from message to message; the keys act on the thread or on that message."""
 
@@ -63,23 +105,14 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         background: $background; color: $foreground; overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1;
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open_place", "Where", show=False, tooltip="Show the page or change request it is about", id="thread.open"),
-        Binding("c", "reply", "Reply", tooltip="Reply to this thread", id="thread.reply"),
-        Binding("d", "resolve", "Done", tooltip="Resolve the thread; reopen it when it is resolved", id="comment.resolve"),
-        Binding("D", "reply_resolve", "Reply, done", show=False, tooltip="Reply, and resolve when the reply is sent", id="thread.reply_resolve"),
-        Binding("plus", "react", "React", key_display="+", tooltip="React with an emoji; the same again takes it back", id="comment.react"),
-        Binding("a", "apply", "Apply", tooltip="Put the wording this message suggests into the page", id="suggestion.apply"),
-        Binding("e", "edit", "Edit", tooltip="Edit this message of mine", id="comment.edit"),
-        Binding("X", "delete", "Delete", show=False, tooltip="Delete this message", id="comment.delete"),
-        Binding("y", "copy", "Copy", show=False, tooltip="Copy the text of this message", id="comment.copy"),
-        Binding("j,down", "move(1)", "Down", show=False, tooltip="Next message", id="thread.down"),
-        Binding("k,up", "move(-1)", "Up", show=False, tooltip="Message before", id="thread.up"),
-        Binding("g,home", "move(-999)", "Top", show=False, tooltip="First message", id="thread.top"),
-        Binding("G,end", "move(999)", "Bottom", show=False, tooltip="Last message", id="thread.bottom"),
-        Binding("ctrl+d,pagedown,space", "page(1)", "Page down", show=False, tooltip="Scroll down", id="thread.page_down"),
-        Binding("ctrl+u,pageup,b", "page(-1)", "Page up", show=False, tooltip="Scroll up", id="thread.page_up"),
-    ]  # fmt: skip
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
+        MESSAGES.only("open"),
+        _OF_THIS.only("reply"),
+        _OF_THIS.only("resolve", "reply_resolve", "react"),
+        SUGGESTION,
+        _OF_THIS.only("edit", "delete", "copy"),
+        MESSAGES.without("open"),
+    )
 
     class Changed(Message):
         """What is known of the thread is different, or the cursor is on another message."""
@@ -310,19 +343,12 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
 
     # Acting
 
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action == "apply" and self.comment is not None and self.message is not None:
-            return self.shell.suggestions.why_not_apply(self.at, self.comment, self.message)
-        if action not in (*OF_A_THREAD, "copy"):
+    @property
+    def meant(self) -> Meant | None:
+        """What the keys are about: the thread, and in it the message under the cursor."""
+        if self.at is None or self.comment is None or self.message is None:
             return None
-        message, comment = self.message, self.comment
-        if message is None or comment is None:
-            return "There is no thread here."
-        if why := self.not_for_this():
-            return why
-        if action == "copy" or self.at is None:
-            return None
-        return not_allowed_with(self.shell, self.at, action, comment, message)
+        return Meant(self.at, self.comment, self.message)
 
     def _go(self, index: int) -> None:
         self._cursor = max(0, min(index, len(self._parts) - 1))
@@ -339,58 +365,16 @@ class ThreadView(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         self.refresh_bindings()
         self.post_message(self.Changed())
 
-    def action_move(self, step: int) -> None:
+    def move(self, step: int) -> None:
+        """Go so many messages on, or back."""
         self._go(self._cursor + step)
         if step > 1 and self._replies.value and self._replies.value.next and (op := self._following.op("replies")):
             self.shell.background(self.shell.session.live.more(op))  # type: ignore[arg-type]  # the slot holds a listing
-
-    def action_page(self, direction: int) -> None:
-        self.scroll_relative(y=direction * max(1, self.size.height - 2), animate=False)
 
     def scroll_page_on(self, direction: int) -> bool:
         """Scroll one page. False at the end in that direction: there was nothing more."""
         offset = self.scroll_offset.y
         if offset >= self.max_scroll_y if direction > 0 else offset <= 0:
             return False
-        self.action_page(direction)
+        self.scroll_relative(y=direction * max(1, self.size.height - 2), animate=False)
         return True
-
-    def action_open_place(self) -> None:
-        self.post_message(self.PlaceWanted())
-
-    def action_reply(self) -> None:
-        if self.at is not None and self.comment is not None:
-            thread_actions.reply(self.shell, self.at, self.comment)
-
-    def action_reply_resolve(self) -> None:
-        if self.at is not None and self.comment is not None:
-            thread_actions.reply(self.shell, self.at, self.comment, resolve=True)
-
-    def action_resolve(self) -> None:
-        if self.at is not None and self.comment is not None:
-            thread_actions.toggle_resolved(self.shell, self.at, self.comment)
-
-    def action_react(self) -> None:
-        if self.at is not None and self.comment is not None and self.message is not None:
-            thread_actions.choose_reaction(self.shell, self.at, self.comment, self.message)
-
-    def action_apply(self) -> None:
-        if self.at is not None and self.comment is not None and self.message is not None:
-            self.shell.suggestions.apply(self.at, self.comment, self.message)
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "apply" and (self.message is None or not suggestions(self.message.body.text)):
-            return False
-        return super().check_action(action, parameters)
-
-    def action_edit(self) -> None:
-        if self.at is not None and self.comment is not None and self.message is not None:
-            thread_actions.edit(self.shell, self.at, self.comment, self.message)
-
-    def action_delete(self) -> None:
-        if self.at is not None and self.comment is not None and self.message is not None:
-            thread_actions.delete(self.shell, self.at, self.comment, self.message)
-
-    def action_copy(self) -> None:
-        if self.message is not None:
-            clipboard.copy(self.shell, self.message.body.text, "Copied the text of this message.")

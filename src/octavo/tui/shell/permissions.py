@@ -22,8 +22,6 @@ UNDECIDED = ("draft", "open")
 NEVER_DELETED = "A change request cannot be deleted: L archives it."
 SAYS = ("comment", "reply", "reply_resolve", "react")
 """What takes the right to comment."""
-OF_A_THREAD = ("reply", "resolve", "reply_resolve", "react", "edit", "delete")
-"""What is done with a thread, or with a message of it."""
 
 
 def not_allowed_in(app: Shell, space_id: str, right: str) -> str | None:
@@ -54,8 +52,8 @@ def in_no_space(change_request: ChangeRequest) -> str:
 def not_allowed_with(
     app: Shell, at: Discussion, deed: str, thread: Comment | None = None, message: Comment | Reply | None = None
 ) -> str | None:
-    """Why a `deed` cannot be done where people talk, in a sentence: `comment`, or one of `OF_A_THREAD` with a thread.
-    `message` is the one of the thread that is meant, where it is not the first."""
+    """Why a `deed` cannot be done where people talk, in a sentence: `comment`, or with a thread `reply`, `resolve`,
+    `reply_resolve`, `react`, `edit`, `delete`. `message` is the one of the thread that is meant, where it is not the first."""
     message = message or thread
     if message is not None and app.workspace.held(message.id) is not None:
         held = "This is held for your review, and others do not see it yet: e changes it, X drops it, H shows all."

@@ -111,13 +111,14 @@ class Commands(Generic[T]):
     commands: tuple[Command[T], ...]
     context: str = ""
     """What the README and the key map call the place. Empty: as the place calls itself."""
-    nothing: str = "There is nothing here to do that with."
-    """Why none of it can be done where there is no such thing."""
+    nothing: str | Callable[[Any], str] = "There is nothing here to do that with."
+    """Why none of it can be done where there is no such thing: a sentence, or what the place says of it."""
     find: Callable[[Any], T | None] = lambda place: None
 
-    def about(self, find: Callable[[Any], T | None]) -> Commands[T]:
-        """These, about what `find` gives for the place they are of."""
-        return replace(self, find=find)
+    def about(self, find: Callable[[Any], T | None], **changes: Any) -> Commands[T]:
+        """These, about what `find` gives for the place they are of. `changes` are other words of that place: its `context`,
+        and what it says of `nothing`."""
+        return replace(self, find=find, **changes)
 
     def only(self, *names: str) -> Commands[T]:
         """Those of these names."""
@@ -184,7 +185,9 @@ class Explained:
         if action != "command" or not _is_whole(self):
             return None
         app, group, command, about = self._command_now(*parameters)
-        return group.nothing if about is None else command.why_not(app, about)
+        if about is None:
+            return group.nothing if isinstance(group.nothing, str) else group.nothing(self)
+        return command.why_not(app, about)
 
     def called(self, action: str, parameters: tuple[object, ...]) -> str | None:
         """What `action` is called now, where that depends on what is on show. None: what its binding says."""
