@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.tui.comments.discussion_view import Discussing
+from octavo.tui.content.content import ContentScreen
+from octavo.tui.review.change_request import ChangeRequestScreen
 from octavo.tui.widgets.commands import active_commands
 from tests.journeys.stage import Run, Stage
 
@@ -117,7 +118,7 @@ async def test_keys_of_a_thread_in_a_diff_are_dim_for_who_may_not_use_them(stage
 def on_a_thread(run: Run) -> bool:
     """Whether a thread hangs on the block under the cursor."""
     screen = run.app.screen
-    assert isinstance(screen, Discussing)
+    assert isinstance(screen, (ContentScreen, ChangeRequestScreen))
     return screen.block_on_show is not None and bool(screen.threads_on(screen.block_on_show))
 
 

@@ -8,7 +8,6 @@ from octavo.tui.app.activity import ActivityScreen
 from octavo.tui.app.sign_in import SignInScreen
 from octavo.tui.comments.all_threads import CommentsScreen
 from octavo.tui.comments.composer import Composer
-from octavo.tui.comments.discussion_view import Discussing
 from octavo.tui.comments.thread_sheet import ThreadSheet
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.content.content import ContentScreen
@@ -59,7 +58,6 @@ PLACES: tuple[type[DOMNode], ...] = (
     Arranging,
     PageView,
     RecordSheet,
-    Discussing,
     FilesScreen,
     LinksScreen,
     PageHistoryScreen,

@@ -11,10 +11,11 @@ from textual import on
 from octavo.api import comments
 from octavo.api.comments import Comment, Reply
 from octavo.api.operation import ListPage
+from octavo.api.places import Discussion
 from octavo.data.live import Snapshot
-from octavo.tui.comments.discussion_view import Discussing
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.render.thread_lines import Answer, ThreadLine
+from octavo.tui.shell.view import View
 from octavo.tui.shell.workspace import HELD
 from octavo.tui.widgets.wording import short_age
 
@@ -22,12 +23,17 @@ MOST_ANSWERS = 3
 """How many replies a rail shows, the newest ones: all of them are where the thread is shown."""
 
 
-class Railed(Discussing):
+class Railed(View):
     """A view with threads on the rails of a diff. The replies of those on show are followed."""
 
     def __init__(self) -> None:
         super().__init__()
         self._replies: dict[str, tuple[Reply, ...]] = {}
+
+    @property
+    def discussion(self) -> Discussion:
+        """Where comments go."""
+        raise NotImplementedError
 
     def draw_threads(self) -> None:
         """Show the threads as they are now between the lines of the diff."""
@@ -42,7 +48,7 @@ class Railed(Discussing):
     @on(DiffView.RepliesWanted)
     def _follow_replies(self, message: DiffView.RepliesWanted) -> None:
         for key in message.keys:
-            if self.discussion is not None and not key.startswith("pending-"):
+            if not key.startswith("pending-"):
                 op = comments.ListReplies(at=self.discussion, comment_id=key, format="markdown", limit=200)
                 self.follow(f"replies {key}", op, partial(self._show_replies, key))
 

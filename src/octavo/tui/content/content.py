@@ -17,6 +17,7 @@ from octavo.api.operation import ListPage
 from octavo.api.places import Discussion, SpaceRef
 from octavo.data.live import Snapshot
 from octavo.documents.blocks import Block
+from octavo.tui.comments.page_discussion import COMMENTING, THREAD_HERE, PageDiscussion
 from octavo.tui.comments.thread_anchoring import ThreadAnchors
 from octavo.tui.content.cursor_target import CursorTarget
 from octavo.tui.content.history import ReadingHistory
@@ -27,11 +28,15 @@ from octavo.tui.reader.link_following import copy_address, follow, follow_link_p
 from octavo.tui.reader.link_names import name_again, name_targets
 from octavo.tui.reader.opening import UNSEEN, Standing
 from octavo.tui.reader.page_view import PageView
+from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.reader.record import open_row
 from octavo.tui.reader.showing_pages import show_page
+from octavo.tui.reader.table_reading import Tabling
 from octavo.tui.reader.text_selection import CopiesLater
 from octavo.tui.render.page_parts import AddressWanted, LinkFollowed
 from octavo.tui.shell.page_queries import page_to_read
 from octavo.tui.shell.tree_rows import neighbour, open_counts, under
+from octavo.tui.widgets.commands import Commands
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.tree import Tree
 
@@ -50,6 +55,7 @@ class ContentScreen(CursorTarget, ReadingHistory, CopiesLater):  # the first say
         "editor, and M, X and ctrl+n rename, move, delete and add pages: all of it goes into a change request."
     )
     CSS_PATH = "content.tcss"
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (COMMENTING, THREAD_HERE)
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "up", "Spaces", tooltip="From the outline to the page, from there to the tree, from the tree to the spaces", id="content.up"),
         Binding("O", "outline", "Outline", tooltip="Go to the outline beside the page (/ filters it); from there: hide it", id="content.outline"),
@@ -70,6 +76,7 @@ class ContentScreen(CursorTarget, ReadingHistory, CopiesLater):  # the first say
         self._anchor = ""
         self._wanted_page: str | None = None
         self.hanging = ThreadAnchors()
+        self.page_discussion = PageDiscussion(self, self)
 
     def body(self) -> Iterable[Widget]:
         with Horizontal():
@@ -301,7 +308,7 @@ class ContentScreen(CursorTarget, ReadingHistory, CopiesLater):  # the first say
         if trouble := self._troubles.get("threads"):
             self.aside.fail_threads(trouble)
 
-    # What Discussing asks
+    # What is said of the page
 
     @property
     def discussion(self) -> SpaceRef | None:
@@ -326,6 +333,49 @@ class ContentScreen(CursorTarget, ReadingHistory, CopiesLater):  # the first say
     def known_threads(self) -> tuple[Comment, ...]:
         return self.page_threads()
 
+    @property
+    def block_to_write(self) -> Block | None:
+        page, shown, block = self.page_to_write, self.page_on_show, self.block_on_show
+        return block if page is not None and shown is not None and page[0] == shown[0] else None
+
+    @property
+    def page_at_hand(self) -> tuple[str, str] | None:
+        if self.nav.has_focus_on is None:
+            return self.page_on_show
+        page = self.page_to_write
+        return page[:2] if page is not None and page[2] == "document" else None
+
+    is_on_old_side = False
+
+    def source_of(self, block: Block) -> str:
+        return ""
+
+    def why_nothing_to_say(self, *, whole: bool) -> str | None:
+        if (row := self.row) is not None:
+            return self.why_not_of_row("comment_page", row) if whole else None
+        if self.page is not None and not self._in_view:
+            return f"{self.page.title or 'This page'} is still loading."
+        return None
+
+    def why_no_comment(self) -> str | None:
+        return self.page_discussion.why_no_comment()
+
+    @on(Reader.BlockChosen)
+    def _block_chosen(self) -> None:
+        self.page_discussion.comment()
+
+    @on(Reader.ThreadWanted)
+    def _thread_wanted(self, message: Reader.ThreadWanted) -> None:
+        self.page_discussion.open_thread_on(message.block)
+
+    @on(Tabling.RowWanted)
+    def _row_wanted(self, message: Tabling.RowWanted) -> None:
+        open_row(self.app, message)
+
+    @on(Reader.Copied)
+    def _copied(self, message: Reader.Copied) -> None:
+        self.shell.say(f"Copied the {message.what}.")
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         # Above the spaces there is nothing to go up to.
         among_spaces = self.focused is not None and self.focused.id == "spaces"
@@ -338,8 +388,6 @@ class ContentScreen(CursorTarget, ReadingHistory, CopiesLater):  # the first say
         return "Tree" if isinstance(focused, PageView) else "Page"
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action in ("comment", "comment_page") and not self.row and self.page is not None and not self._in_view:
-            return f"{self.page.title or 'This page'} is still loading."
         if action in ("read_on", "outline", "zoom") and self.page is None:
             return "Open a page first: enter opens the one the cursor is on."
         for step in parameters if action == "read_on" else ():
@@ -366,7 +414,7 @@ class ContentScreen(CursorTarget, ReadingHistory, CopiesLater):  # the first say
 
     @on(Lines.Chosen, "#threads")
     def _thread_chosen(self, message: Lines.Chosen) -> None:
-        self.open_thread(str(message.key))
+        self.page_discussion.open_thread(str(message.key))
 
     @on(PageView.Loaded)
     def _page_loaded(self) -> None:
@@ -408,7 +456,8 @@ class ContentScreen(CursorTarget, ReadingHistory, CopiesLater):  # the first say
         self.toggle_class("-zoomed")
         self.view.focus()
 
-    def read_on(self) -> None:
+    @on(Reader.ReadOn)
+    def _end_reached(self) -> None:
         self.action_read_on(1, from_top=True)
 
     def action_read_on(self, step: int, *, from_top: bool = False) -> None:

@@ -8,8 +8,6 @@ from textual import on
 
 from octavo.api.operation import Model
 from octavo.api.spaces import Space
-from octavo.documents.blocks import Block
-from octavo.tui.comments.discussion_view import Discussing
 from octavo.tui.content.page_arranging import Arranging
 from octavo.tui.content.space_keys import SpaceViews
 from octavo.tui.shell.outside import address_of_page, open_address, said_without_address
@@ -18,14 +16,13 @@ from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.tree import Node
 
 _OF_A_PAGE = ("comment_page", "history", "backlinks")
-_OF_A_BLOCK = ("comment", "resolve_here", "reply_resolve_here", "react_here")
 _OF_A_SPACE = ("files", "links", "export")
 _OF_A_ROW = ("copy_row", "copy_row_address", "open_row")
 _WRITES = ("edit_page", "arrange_page", "delete_page", "insert_page")
 _LACKS = {"comment_page": "text to comment on", "history": "history of its own", "backlinks": "address to link to"}
 
 
-class CursorTarget(Discussing, Arranging, SpaceViews):
+class CursorTarget(Arranging, SpaceViews):
     """A view with a tree of spaces, a tree of pages, and a page beside them. One key is about one thing: never about a
     page that is on show while the cursor of the tree is on another."""
 
@@ -55,18 +52,6 @@ class CursorTarget(Discussing, Arranging, SpaceViews):
         return self.page.id, self.page.title or "this page", self.page.type
 
     @property
-    def block_to_write(self) -> Block | None:
-        page, shown, block = self.page_to_write, self.page_on_show, self.block_on_show
-        return block if page is not None and shown is not None and page[0] == shown[0] else None
-
-    @property
-    def page_at_hand(self) -> tuple[str, str] | None:
-        if self.nav.has_focus_on is None:
-            return self.page_on_show
-        page = self.page_to_write
-        return page[:2] if page is not None and page[2] == "document" else None
-
-    @property
     def space_at_hand(self) -> Space | None:
         if self.nav.has_focus_on != "spaces":
             return self.space
@@ -83,24 +68,34 @@ class CursorTarget(Discussing, Arranging, SpaceViews):
         row, tree = self.row, self.nav.has_focus_on
         if tree is not None and row is None and action in _OF_A_ROW:
             return "There is no row here."
-        if row is not None and (why := self._why_not_of(action, row)):
+        if row is not None and (why := self.why_not_of_row(action, row)):
             return why
         return super().why_not(action, parameters)
 
-    def _why_not_of(self, action: str, row: Node) -> str | None:
+    def why_no_block(self) -> str | None:
+        """Why no key is about the block on show, in a sentence: the cursor is on another row of the tree."""
+        row = self.row
+        if row is None:
+            return None
+        if self.nav.has_focus_on == "spaces":
+            return self.why_not_of_row("comment_page", row)
+        if self.page is None or row.key != self.page.id:
+            shown = f"{self.page.title or 'another page'} is on show" if self.page is not None else "no page is on show"
+            return f"The cursor is on {row.label}, and {shown}. enter opens {row.label}; C comments on it as a whole."
+        return None
+
+    def why_not_of_row(self, action: str, row: Node) -> str | None:
+        """Why something cannot be done with what a row of the tree is about, in a sentence."""
         name = str(row.label)
         if self.nav.has_focus_on == "spaces":
             what = "collection" if row.kind == "group" else "space"
-            if action in (*_OF_A_PAGE, *_OF_A_BLOCK, *_WRITES):
+            if action in (*_OF_A_PAGE, *_WRITES):
                 return f"The cursor is on the {what} {name}, and this is about a page: tab goes to the one on show."
             if action in (*_OF_A_SPACE, *_OF_A_ROW) and what == "collection":
                 return f"{name} is a collection: put the cursor on a space in it."
             return None
         if action in _OF_A_PAGE and row.kind != "page":
             return f"{name} is a {row.kind}, which has no {_LACKS[action]}."
-        if action in _OF_A_BLOCK and (self.page is None or row.key != self.page.id):
-            shown = f"{self.page.title or 'another page'} is on show" if self.page is not None else "no page is on show"
-            return f"The cursor is on {name}, and {shown}. enter opens {name}; C comments on it as a whole."
         return None
 
     @on(Lines.Highlighted, "#pages")

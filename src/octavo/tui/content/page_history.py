@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from textual import on
 from textual.binding import Binding, BindingType
@@ -15,27 +15,30 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from octavo.api import content
-from octavo.api.comments import Comment
 from octavo.api.content import Page, PageTree
 from octavo.api.errors import ApiError
 from octavo.api.places import ContentRef
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.documents import links
-from octavo.documents.blocks import Block
-from octavo.tui.comments.discussion_view import Discussing
+from octavo.tui.comments.page_discussion import COMMENTING, THREAD_HERE
 from octavo.tui.content.page_revisions import Version, Walk
 from octavo.tui.reader import link_following
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
+from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.reader.record import open_row
 from octavo.tui.reader.showing_pages import show_page
+from octavo.tui.reader.table_reading import Tabling
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.link_targets import Ground, Targets
 from octavo.tui.render.page_parts import AddressWanted, LinkFollowed
 from octavo.tui.review.request_summary import ASK_AFTER
 from octavo.tui.shell.page_queries import page_as_written, page_there, page_to_read, text_of
 from octavo.tui.shell.routes import ToPage
+from octavo.tui.shell.view import View
 from octavo.tui.terminal import clipboard
+from octavo.tui.widgets.commands import Commands
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.row_list import Row, Rows
 from octavo.tui.widgets.safe_text import joined
@@ -45,8 +48,12 @@ Side = Literal["", "now", "before"]
 """What the version on show is compared with, if it is."""
 _NO_ADDRESS = "A page of a revision has no address of its own. esc goes back to the page as it is."
 
+_TAKES_NO_COMMENTS = (
+    "A revision never changes and takes no comments. Comment on the page as it is: esc goes back to it."
+)
 
-class PageHistoryScreen(Discussing):
+
+class PageHistoryScreen(View):
     """On the left the revisions that changed the page, the newest first; on the right the page as one of them has it."""
 
     VIEW = "content"
@@ -56,6 +63,9 @@ class PageHistoryScreen(Discussing):
         "V shows what it changed itself, m looks further back."
     )
     CSS_PATH = "page_history.tcss"
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = tuple(
+        group.about(lambda view: None, nothing=_TAKES_NO_COMMENTS) for group in (COMMENTING, THREAD_HERE)
+    )
     KEYBAR: ClassVar[tuple[str, ...]] = ("history.now", "history.before", "history.more")
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("B", "compare('now')", "Compare with now", tooltip="What is different now, or the old page again", id="history.now"),
@@ -265,30 +275,24 @@ class PageHistoryScreen(Discussing):
         else:
             self.shell.say(_NO_ADDRESS, tone="care")
 
-    # What Discussing asks: nobody comments on what was
+    # Nobody comments on what was
 
-    @property
-    def discussion(self) -> None:
-        return None
+    def why_no_comment(self) -> str | None:
+        return _TAKES_NO_COMMENTS
 
-    @property
-    def page_on_show(self) -> None:
-        return None
+    @on(Reader.ReadOn)
+    def _end_reached(self) -> None:
+        self.action_read_on(1)
 
-    @property
-    def block_on_show(self) -> None:
-        return None
+    @on(Tabling.RowWanted)
+    def _row_wanted(self, message: Tabling.RowWanted) -> None:
+        open_row(self.app, message)
 
-    @property
-    def known_threads(self) -> tuple[Comment, ...]:
-        return ()
-
-    def threads_on(self, block: Block) -> list[Comment]:
-        return []
+    @on(Reader.Copied)
+    def _copied(self, message: Reader.Copied) -> None:
+        self.shell.say(f"Copied the {message.what}.")
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action in ("comment", "comment_page", "resolve_here", "reply_resolve_here", "react_here"):
-            return "A revision never changes and takes no comments. Comment on the page as it is: esc goes back to it."
         if action == "compare" and self.is_mounted and self.rows.item is None:
             return "There is no revision here to compare."
         if action == "more":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 from textual.binding import Binding, BindingType
 from textual.events import Blur, Click, Key
@@ -16,7 +16,7 @@ from octavo.tui.reader.find_pane import FindPane
 from octavo.tui.render.layout_context import Folds
 from octavo.tui.render.styled_lines import Hot, hots_of
 from octavo.tui.render.table_records import as_text
-from octavo.tui.widgets.commands import Explaining, Explains
+from octavo.tui.widgets.commands import Explaining
 
 if TYPE_CHECKING:
     from octavo.tui.reader.link_hints import Hints
@@ -41,6 +41,14 @@ def motions(place: str) -> list[BindingType]:
         Binding(keys, action, title, show=False, tooltip=tooltip, id=f"{place}.{name}")
         for keys, action, title, tooltip, name in rows
     ]
+
+
+@runtime_checkable
+class TakesComments(Protocol):
+    """A screen one can say something in about the block under the cursor: it knows where that would go, and who may."""
+
+    def why_no_comment(self) -> str | None:
+        """Why nothing can be said about the block under the cursor, in a sentence."""
 
 
 class Reader(FindPane):
@@ -111,9 +119,8 @@ class Reader(FindPane):
             self.action_scroll_page(1)
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action == "comment" and isinstance(self.screen, Explains):
-            # Where a comment would go, and who may write one, is known to the screen.
-            return self.screen.why_not(action, parameters)
+        if action == "comment" and isinstance(self.screen, TakesComments):
+            return self.screen.why_no_comment()
         return super().why_not(action, parameters)
 
     def action_copy(self) -> None:

@@ -25,6 +25,7 @@ from octavo.data.entry import Entry
 from octavo.data.live import Snapshot
 from octavo.tui.comments.held_comments import page_of
 from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.review import status_summary
 from octavo.tui.review.changed_pages import WHOLE, ChangedPage, Marks, discussed, nodes, open_on, order, unchanged
 from octavo.tui.review.diff_cache import AHEAD
@@ -328,7 +329,7 @@ class ChangeRequestScreen(TakingBack, Proposing):
         page = page_of(entry)
         if page in self._readable or (not page and WHOLE in self._readable):
             self.page_tree.reveal(page or WHOLE)
-        self.open_thread(entry.pending_id)
+        self.page_discussion.open_thread(entry.pending_id)
 
     @property
     def request_at_hand(self) -> RequestAtHand:
@@ -356,8 +357,6 @@ class ChangeRequestScreen(TakingBack, Proposing):
         return self._space
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action == "comment_page" and self.is_mounted and self._comments_on_whole:
-            return may_not_comment_on_whole(self.shell, self.request_at_hand)
         if action == "viewed" and self.is_mounted and str(self.page_tree.key) not in self._entries:
             return "Nothing changes here." if self.page_tree.keys else "There is no page here."
         if action == "whole_tree" and not self.after:
@@ -372,11 +371,20 @@ class ChangeRequestScreen(TakingBack, Proposing):
         change = self.change_on_show
         return self.focused is not self.view or change is None or change.page is None
 
-    def action_comment_page(self) -> None:
+    def why_no_comment_on_page(self) -> str | None:
+        if self._comments_on_whole:
+            return may_not_comment_on_whole(self.shell, self.request_at_hand)
+        return super().why_no_comment_on_page()
+
+    def comment_on_page(self) -> None:
         if self._comments_on_whole:
             comment_on_whole(self.shell, self.request_at_hand)
         else:
-            super().action_comment_page()
+            super().comment_on_page()
+
+    @on(Reader.ReadOn)
+    def _end_reached(self) -> None:
+        self.action_read_on(1)
 
     def _take_up_marks(self) -> None:
         earlier = self.marks.at(self._change_request.revision or "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import on
 from textual.binding import Binding, BindingType
@@ -25,9 +25,11 @@ from octavo.documents.blocks import Block, Document
 from octavo.documents.changes import Diff
 from octavo.documents.suggesting import suggestions, written
 from octavo.tui.comments.diff_threads import Railed
+from octavo.tui.comments.page_discussion import COMMENTING, THREAD_HERE, PageDiscussion
 from octavo.tui.comments.thread_anchoring import BothSides
 from octavo.tui.reader import link_following
 from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.comparison import Compared
 from octavo.tui.render.half_block_pictures import Pictured
 from octavo.tui.render.link_targets import Ground, Targets, origins
@@ -38,6 +40,7 @@ from octavo.tui.review.diff_cache import Comparisons, Sides
 from octavo.tui.shell.permissions import not_allowed_in
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.tree_rows import under
+from octavo.tui.widgets.commands import Commands
 
 _NO_BASE = "The server does not say which revision of the primary content this change request started from."
 LINGERS = 0.3
@@ -51,6 +54,18 @@ class Comparing(Railed):
     """A view of a change request with the diff of one of its changes, in a DiffView. A change without a diff is told in
     `#words`, which is shown while the view has the class `-words`. A subclass says which change."""
 
+    CONTEXT: ClassVar[str] = "pages and diffs"
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
+        COMMENTING.only("block"),
+        COMMENTING.only("page")
+        .but(
+            "page",
+            run=lambda app, view: view.comment_on_page(),
+            why_not=lambda app, view: view.why_no_comment_on_page(),
+        )
+        .about(lambda view: view),
+        THREAD_HERE,
+    )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
             "percent_sign",
@@ -68,6 +83,7 @@ class Comparing(Railed):
         self._change_request = change_request.within(space)
         self._space = space
         self.at: ChangeRequestRef = change_request.ref(space)
+        self.page_discussion = PageDiscussion(self, self)
         self._threads: tuple[Comment, ...] = ()
         self._shown: tuple[ChangedPage, Sides] | None = None
         """Which change is on show, as it was listed, between which revisions."""
@@ -291,7 +307,7 @@ class Comparing(Railed):
         elif self.has_class("-words"):
             self._arriving = None
             for thread in thread_walk.open_on(key, self._threads)[:1]:
-                self.open_thread(thread.id)  # what has no text has no place for it
+                self.page_discussion.open_thread(thread.id)  # what has no text has no place for it
 
     @property
     def _both_sides(self) -> BothSides | None:
@@ -316,7 +332,7 @@ class Comparing(Railed):
         page = change.page.id
         return tuple(thread for thread in self._threads if thread.target.page and thread.target.page.id == page)
 
-    # What Discussing asks
+    # What is said of the page
 
     @property
     def discussion(self) -> ChangeRequestRef:
@@ -353,15 +369,52 @@ class Comparing(Railed):
         here = self._page_threads()
         return here + tuple(thread for thread in self._threads if thread not in here)
 
+    @property
+    def page_at_hand(self) -> tuple[str, str] | None:
+        return self.page_on_show
+
+    def since(self, thread: Comment) -> str:
+        return ""
+
+    def why_no_block(self) -> str | None:
+        return None
+
+    def why_nothing_to_say(self, *, whole: bool) -> str | None:
+        change = self.change_on_show
+        if change is None or whole:
+            return None
+        if self.is_comparing:
+            return f"{change.title} is still loading."
+        if change.page is None:
+            return "This is no page, so it has no blocks: C comments on the whole change request."
+        return None
+
+    def why_no_comment(self) -> str | None:
+        return self.page_discussion.why_no_comment()
+
+    def comment_on_page(self) -> None:
+        """Write a comment on the page as a whole."""
+        self.page_discussion.comment_on_page()
+
+    def why_no_comment_on_page(self) -> str | None:
+        """Why one cannot comment on the page as a whole, in a sentence."""
+        return self.page_discussion.why_no_comment(whole=True)
+
+    @on(Reader.BlockChosen)
+    def _block_chosen(self) -> None:
+        self.page_discussion.comment()
+
+    @on(Reader.ThreadWanted)
+    def _thread_wanted(self, message: Reader.ThreadWanted) -> None:
+        self.page_discussion.open_thread_on(message.block)
+
+    @on(Reader.Copied)
+    def _copied(self, message: Reader.Copied) -> None:
+        self.shell.say(f"Copied the {message.what}.")
+
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        change = self.change_on_show if self.is_mounted else None
         if action == "apply_suggestions":
             if not self._suggesting():
                 return "No open thread of this page suggests another wording."
             return not_allowed_in(self.shell, self.at.space_id, "edit")
-        if action == "comment" and change is not None:
-            if self.is_comparing:
-                return f"{change.title} is still loading."
-            if change.page is None:
-                return "This is no page, so it has no blocks: C comments on the whole change request."
         return super().why_not(action, parameters)

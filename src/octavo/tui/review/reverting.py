@@ -88,7 +88,7 @@ class TakingBack(ComparingWith, Authoring):
 
     def _thread_to_delete(self) -> Comment | None:
         """The thread under the cursor of the diff, while that has the focus."""
-        return self.thread_under_cursor() if self.focused is self.view else None
+        return self.page_discussion.thread_under_cursor() if self.focused is self.view else None
 
     def action_delete_page(self) -> None:
         if (thread := self._thread_to_delete()) is not None:

@@ -1,0 +1,166 @@
+"""What people say of the page on show: a comment on the block the cursor is on, or on the page, and the threads there."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from octavo.api.comments import Comment
+from octavo.api.places import Discussion
+from octavo.documents.blocks import Block
+from octavo.tui.comments import thread_actions
+from octavo.tui.comments.thread_commands import THREAD, Meant
+from octavo.tui.shell.permissions import not_allowed_with
+from octavo.tui.shell.view import View
+from octavo.tui.widgets.commands import Command, Commands
+
+
+class Discussed(Protocol):
+    """What shows pages that people talk about: where, which page, and which block of it the cursor is on."""
+
+    @property
+    def discussion(self) -> Discussion | None:
+        """Where comments go."""
+
+    @property
+    def page_on_show(self) -> tuple[str, str] | None:
+        """The id and title of the page whose blocks are on show."""
+
+    @property
+    def page_at_hand(self) -> tuple[str, str] | None:
+        """The id and title of the page that is spoken of as a whole."""
+
+    @property
+    def block_on_show(self) -> Block | None:
+        """The block the cursor is on."""
+
+    @property
+    def is_on_old_side(self) -> bool:
+        """Whether that block is of the page as it was."""
+
+    @property
+    def known_threads(self) -> tuple[Comment, ...]:
+        """The threads on show."""
+
+    def threads_on(self, block: Block) -> list[Comment]:
+        """The threads that hang on a block, or on what is in it; of a block of the kind `thread`, that thread."""
+
+    def since(self, thread: Comment) -> str:
+        """What became of the words a thread hangs on, in a sentence; empty while they are as they were."""
+
+    def source_of(self, block: Block) -> str:
+        """How a block is written, where another wording of it can be suggested. Empty elsewhere."""
+
+    def why_no_block(self) -> str | None:
+        """Why no key is about the block on show, in a sentence: the cursor is elsewhere."""
+
+    def why_nothing_to_say(self, *, whole: bool) -> str | None:
+        """Why nothing can be said about the block on show, or about the `whole` page, in a sentence."""
+
+
+class PageDiscussion:
+    """Comments on what is on show in a view, and the threads on the block the cursor is on."""
+
+    def __init__(self, view: View, shown: Discussed) -> None:
+        self._view, self._shown = view, shown
+
+    def thread_on(self, block: Block) -> Comment | None:
+        """The thread on a block: an open one before a resolved one."""
+        found = self._shown.threads_on(block)
+        return next((thread for thread in found if thread.is_open), found[0] if found else None)
+
+    @property
+    def thread_here(self) -> Meant | None:
+        """The thread on the block the cursor is on."""
+        at, block = self._shown.discussion, self._shown.block_on_show
+        if at is None or block is None or self._shown.why_no_block() is not None:
+            return None
+        thread = self.thread_on(block)
+        return Meant(at, thread, thread) if thread is not None else None
+
+    @property
+    def why_no_thread_here(self) -> str:
+        """Why the keys of threads are about none."""
+        return self._shown.why_no_block() or "No thread hangs on the block under the cursor. t goes to the next one."
+
+    def thread_under_cursor(self) -> Comment | None:
+        """The thread that is itself under the cursor, between the lines of a diff: one replies to it."""
+        block = self._shown.block_on_show
+        return self.thread_on(block) if block is not None and block.kind == "thread" else None
+
+    def why_no_comment(self, *, whole: bool = False) -> str | None:
+        """Why one cannot comment on the block the cursor is on, or on the `whole` page, in a sentence."""
+        shown = self._shown
+        if why := (None if whole else shown.why_no_block()) or shown.why_nothing_to_say(whole=whole):
+            return why
+        at, page = shown.discussion, shown.page_at_hand if whole else shown.page_on_show
+        if at is None or page is None:
+            return "Open a page first: a comment is about one."
+        thread = None if whole else self.thread_under_cursor()
+        return not_allowed_with(self._view.shell, at, "reply" if thread else "comment", thread)
+
+    def comment(self) -> None:
+        """Write a comment on the block the cursor is on; on a thread, a reply."""
+        shown = self._shown
+        block, page, at = shown.block_on_show, shown.page_on_show, shown.discussion
+        if at is not None and block is not None and block.kind == "thread":
+            if (thread := self.thread_on(block)) is not None:
+                thread_actions.reply(self._view.shell, at, thread)
+        elif at is not None and page is not None:
+            thread_actions.start_thread(
+                self._view.shell,
+                at,
+                page=page[0],
+                node=block.key if block is not None else None,
+                title=f"{page[1]}, as it was" if shown.is_on_old_side else page[1],
+                excerpt=block.plain() if block is not None else page[1],
+                source=shown.source_of(block) if block is not None else "",
+                quote=shown.is_on_old_side,
+                is_code=block is not None and block.kind == "code",
+            )
+
+    def comment_on_page(self) -> None:
+        """Write a comment on the page as a whole."""
+        page, at = self._shown.page_at_hand, self._shown.discussion
+        if at is not None and page is not None:
+            thread_actions.start_thread(
+                self._view.shell, at, page=page[0], node=None, title=f"the page {page[1]}", excerpt=page[1]
+            )
+
+    def open_thread_on(self, block: Block) -> None:
+        """Show the thread on a block over the view, if there is one."""
+        if (thread := self.thread_on(block)) is not None:
+            self.open_thread(thread.id)
+
+    def open_thread(self, comment_id: str) -> None:
+        """Show a thread over the view."""
+        from octavo.tui.comments.thread_sheet import ThreadSheet
+
+        shown, threads = self._shown, {each.id: each for each in self._shown.known_threads}
+        if shown.discussion is not None and comment_id in threads:
+            self._view.app.push_screen(ThreadSheet(shown.discussion, list(threads.values()), comment_id, shown.since))
+
+
+COMMENTING: Commands[PageDiscussion] = Commands(
+    "comment",
+    (
+        Command("block", "c", "Comment", "Comment on the block the cursor is on; on a thread, reply",
+                run=lambda app, here: here.comment(), why_not=lambda app, here: here.why_no_comment()),
+        Command("page", "C", "Comment on page", "Comment on the whole page", shown=False,
+                run=lambda app, here: here.comment_on_page(), why_not=lambda app, here: here.why_no_comment(whole=True)),
+    ),
+    context="pages and diffs",
+    find=lambda view: view.page_discussion,
+)  # fmt: skip
+"""What one can say about the page on show. A view has it as its `page_discussion`."""
+THREAD_HERE: Commands[Meant] = (
+    THREAD.only("resolve", "reply_resolve", "react")
+    .but("resolve", id="comment.resolve_here", help="Resolve the thread on the block the cursor is on", shown=False)
+    .but("reply_resolve", id="comment.reply_resolve_here", help="Reply to the thread on this block, and resolve it")
+    .but("react", id="comment.react_here", help="React to the thread on this block")
+    .about(
+        lambda view: view.page_discussion.thread_here,
+        context="pages and diffs",
+        nothing=lambda view: view.page_discussion.why_no_thread_here,
+    )
+)
+"""What can be done with the thread on the block the cursor is on."""
