@@ -19,6 +19,7 @@ from octavo.tui.app.covered_screens import Covering
 from octavo.tui.app.first_screen import HeldBack, OnceParsed
 from octavo.tui.app.preloading import AFTER, warm_up
 from octavo.tui.app.teardown import TakingDown
+from octavo.tui.app.typed_ahead import TypedAhead
 from octavo.tui.shell.navigation_history import NavigationHistory
 from octavo.tui.shell.routes import Route, ToSearch
 from octavo.tui.shell.session import Doors, Session
@@ -105,7 +106,7 @@ ANYWHERE: Commands[Octavo] = Commands(
 """The keys that work everywhere but in dialogs."""
 
 
-class Octavo(Explained, HeldBack[int], TakingDown[int], Covering[int], Explaining[int]):
+class Octavo(Explained, HeldBack[int], TakingDown[int], TypedAhead[int], Covering[int], Explaining[int]):
     """Shows one session at a time. Without one it starts at the sign-in screen."""
 
     CSS_PATH = "app.tcss"

@@ -210,8 +210,10 @@ class View(Explained, Screen[None]):
 
     @property
     def _binding_chain(self) -> list[tuple[DOMNode, BindingsMap]]:
-        chain, pane = super()._binding_chain, self.keys_go_on_to
-        if pane is not None and isinstance(self.focused, Lines):
+        chain = super()._binding_chain
+        # Nothing has the focus on a screen that has no parts yet, and keys come for it then too.
+        pane = self.keys_go_on_to if isinstance(self.focused, Lines) else None
+        if pane is not None:
             bindings = pane._bindings.copy()
             if self.app._keymap:
                 bindings.apply_keymap(self.app._keymap)

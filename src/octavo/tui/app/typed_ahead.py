@@ -1,0 +1,100 @@
+"""Keys that come sooner than what they are for: over a slow line, or to a machine that is busy, several come at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+from weakref import WeakKeyDictionary, ref
+
+from textual.app import App, ReturnType
+from textual.events import Event, Key, Paste
+from textual.message_pump import MessagePump
+from textual.screen import Screen
+
+ROUND = 0.05
+"""Seconds after which what was asked to tell when it has done what it was told is asked anew: it may be gone."""
+
+
+class TypedAhead(App[ReturnType]):
+    """Put before an app: what is typed before the screen it is for is there waits for it, and goes there in its order.
+
+    Textual gives it to the screen before, or to one that has no parts or no focus yet: letters were lost, or were commands.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ahead: list[Key | Paste] = []
+        self._waits = False
+        self._given: WeakKeyDictionary[Key | Paste, ref[Screen[Any]]] = WeakKeyDictionary()
+        """The screen that was on show when something was given to what had the focus."""
+        self._last: Callable[[], Screen[Any] | None] = lambda: None
+        """That of the last, if it is still there."""
+
+    async def on_event(self, event: Event) -> None:
+        if not isinstance(event, Key | Paste):
+            await super().on_event(event)
+        elif event.is_forwarded:
+            # Nothing took it, and a key before it led elsewhere: it is for what is there now.
+            if event in self._given and self._given[event]() is not self._on_show:
+                self._wait(event)
+            else:
+                await super().on_event(event)
+        elif self._waits or self._on_show is None or self.focused is None or self._last() not in (None, self._on_show):
+            self._wait(event)
+        else:
+            await self._give(event)
+
+    @property
+    def _on_show(self) -> Screen[Any] | None:
+        """None: a view that was never on show is asked for, and not yet made."""
+        return self.screen if self.screen_stack else None
+
+    async def _give(self, event: Key | Paste) -> None:
+        self._last = self._given[event] = ref(self.screen)
+        await super().on_event(event)
+
+    def _wait(self, *events: Key | Paste) -> None:
+        self._ahead += events
+        if not self._waits:
+            self._waits = True
+            self.run_worker(self._until_there())
+
+    async def _until_there(self) -> None:
+        """Let go what waits once the keys before went all the way up where they were given to, and the screen on show and
+        the app have done what they were told by then: it has its parts, and its focus."""
+        last, screen, there = self._last(), self._on_show, asyncio.Event()
+        nodes = (last.focused or last).ancestors_with_self if last is not None else []
+        way: list[MessagePump] = [each for each in nodes if each is not self]
+        try:
+            while not (self._exit or (there.is_set() and screen is self._on_show)):
+                if screen is not self._on_show:
+                    screen, there = self._on_show, asyncio.Event()
+                if screen is not None:
+                    _go_round([*way, screen, self], there.set)
+                    way = []
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(there.wait(), ROUND)
+        finally:
+            self.call_later(self._let_go)
+
+    async def _let_go(self) -> None:
+        """One at a time: where the next belongs is known when this one is done."""
+        self._waits = False
+        if self._exit:
+            return
+        self._ahead.sort(key=lambda each: each.time)
+        if self._ahead and self._on_show is not None:
+            event = self._ahead.pop(0)
+            await self._give(Key(event.key, event.character) if isinstance(event, Key) else Paste(event.text))
+        if self._ahead:
+            self._wait()
+
+
+def _go_round(way: Sequence[MessagePump], then: Callable[[], None]) -> None:
+    """Let each in turn do what it was told before; who is going is passed over."""
+    for number, each in enumerate(way):
+        if each.call_later(_go_round, way[number + 1 :], then):
+            return
+    then()

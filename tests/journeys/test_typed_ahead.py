@@ -1,0 +1,66 @@
+"""Several keys that come at once, as over a slow line, do what they do one after the other."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from textual.events import Key, Paste
+from textual.widgets import Input, TextArea
+
+from octavo.tui.review.change_request import ChangeRequestScreen
+from tests.journeys.stage import Run, Stage
+
+
+async def at_once(run: Run, *keys: str, turns: int = 0) -> None:
+    """Press keys, so many turns of the loop apart: none waits for what the one before does."""
+    for key in keys:
+        run.app.post_message(Key(key, key if len(key) == 1 else None))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+    await run.settle()
+
+
+def written(run: Run) -> list[str]:
+    """What is in the fields on show."""
+    found = run.app.screen.query("Input, TextArea")
+    return [
+        each.value if isinstance(each, Input) else each.text for each in found if isinstance(each, Input | TextArea)
+    ]
+
+
+@pytest.mark.parametrize("turns", [0, 3])
+async def test_letters_after_the_key_that_asks_for_them_are_written(stage: Stage, turns: int) -> None:
+    async with stage.play() as run:
+        await run.press("j", "j", "enter")
+        for opens in ("C", "s", "colon"):
+            await at_once(run, opens, *"squid", turns=turns)
+            assert written(run) == ["squid"], run.text
+            await run.press("escape", "escape")
+
+
+async def test_what_is_pasted_after_the_key_that_asks_for_it_is_written(stage: Stage) -> None:
+    async with stage.play() as run:
+        run.app.post_message(Key("s", "s"))
+        run.app.post_message(Paste("tide"))
+        await run.settle()
+        assert written(run) == ["tide"]
+
+
+@pytest.mark.parametrize("key", ["n", "e", "t"])
+@pytest.mark.parametrize("turns", [0, 2, 4])
+async def test_a_key_for_a_screen_that_has_no_parts_yet_is_done_once_it_has_them(
+    stage: Stage, key: str, turns: int
+) -> None:
+    async with stage.play(start="changes") as run:
+        await at_once(run, "enter", key, turns=turns)
+        assert isinstance(run.app.screen_stack[1], ChangeRequestScreen)
+        assert run.app._exception is None
+
+
+async def test_keys_that_lead_on_and_back_are_done_in_their_order(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await at_once(run, "enter", "escape", "j", "enter")
+        assert isinstance(run.app.screen, ChangeRequestScreen)
+        await at_once(run, "escape", "question_mark", "escape", "1", "2", "s", "a", "escape")
+        assert type(run.app.screen).__name__ == "ContentScreen"
