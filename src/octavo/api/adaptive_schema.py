@@ -7,7 +7,7 @@ claim with a description (2.11, supplement 4.23). Documents that step outside ar
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from octavo.api.operation import Model, Operation, Tagged
 from octavo.api.places import SiteRef
@@ -116,7 +116,7 @@ class TemplateConditions(Model):
     items: tuple[TemplateCondition, ...] = ()
 
 
-class InSite(Model):
+class InSite(BaseModel, defer_build=True):
     at: SiteRef
 
 

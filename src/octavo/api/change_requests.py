@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from octavo.api.bodies import plain
 from octavo.api.operation import Listing, Model, Operation, Urls
@@ -77,34 +77,35 @@ class Contributor(Model):
     updated_at: Moment | None = None
 
 
-class InOrganization(Model):
-    at: OrganizationRef
-
-
-class InSpace(Model):
+class InSpace(BaseModel, defer_build=True):
     at: SpaceRef
 
 
-class InChangeRequest(Model):
+class InChangeRequest(BaseModel, defer_build=True):
     at: ChangeRequestRef
 
 
 Status = Literal["draft", "open", "archived", "merged"]
 
 
-class Filters(Model):
+class Filters(BaseModel, defer_build=True):
+    at: SpaceRef | OrganizationRef
     status: Status = "open"
     """One status; there is no word for all of them."""
     creator: str | None = None
     contributor: str | None = None
 
 
-class List(InSpace, Filters, Listing[ChangeRequest], get="/change-requests"):
+class List(Filters, Listing[ChangeRequest], get="/change-requests"):
     """Change requests of a space, those touched last first."""
 
+    at: SpaceRef
 
-class ListOfOrganization(InOrganization, Filters, Listing[ChangeRequest], get="/change-requests"):
+
+class ListOfOrganization(Filters, Listing[ChangeRequest], get="/change-requests"):
     """Change requests of all spaces of an organization."""
+
+    at: OrganizationRef
 
 
 class Create(InSpace, Operation[ChangeRequest], post="/change-requests"):

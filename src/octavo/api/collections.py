@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import CollectionRef, OrganizationRef
@@ -34,11 +34,11 @@ class Collection(Model):
     permissions: Permissions = Field(default_factory=Permissions)
 
 
-class InOrganization(Model):
+class InOrganization(BaseModel, defer_build=True):
     at: OrganizationRef
 
 
-class InCollection(Model):
+class InCollection(BaseModel, defer_build=True):
     at: CollectionRef
 
 

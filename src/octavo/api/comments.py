@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from octavo.api.bodies import Body, Format, Markdown
 from octavo.api.operation import Listing, Model, Operation, Urls
@@ -118,15 +118,18 @@ class Reply(Message):
     object: Literal["comment-reply"] = "comment-reply"
 
 
-class InDiscussion(Model):
+class InDiscussion(BaseModel, defer_build=True):
     at: Discussion
 
 
-class InComment(InDiscussion):
+class InComment(BaseModel, defer_build=True):
+    at: Discussion
     comment_id: Id
 
 
-class InReply(InComment):
+class InReply(BaseModel, defer_build=True):
+    at: Discussion
+    comment_id: Id
     comment_reply_id: Id
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, BaseModel, Field
 
 from octavo.api.bodies import Format
 from octavo.api.operation import Listing, Model, Operation, Tagged, Urls
@@ -202,26 +202,15 @@ class Changes(Model):
     more: int = 0
 
 
-class AtContent(Model):
+class OfContent(BaseModel, defer_build=True):
     at: ContentRef
-
-
-class AtSpace(Model):
-    at: SpaceRef
-
-
-class AtChangeRequest(Model):
-    at: ChangeRequestRef
-
-
-class Metadata(Model):
     metadata: bool = True
     """Whether git metadata comes along."""
     computed: bool = True
     """Whether generated pages are expanded."""
 
 
-class Formatted(Metadata):
+class Formatted(OfContent):
     format: Format | None = None
     """Whether the body comes as markdown or as a JSON document."""
     evaluated: bool | Literal["deterministic-only"] = False
@@ -232,21 +221,21 @@ class Formatted(Metadata):
     """Whether includes are expanded. Newer servers only; others ignore it."""
 
 
-class Get(AtContent, Metadata, Operation[Revision], get="{content}"):
+class Get(OfContent, Operation[Revision], get="{content}"):
     """The revision content stands at, with its page tree and files."""
 
 
-class ListPages(AtContent, Metadata, Operation[PageTree], get="{content}/pages"):
+class ListPages(OfContent, Operation[PageTree], get="{content}/pages"):
     """The page tree, without bodies."""
 
 
-class GetPage(AtContent, Formatted, Operation[Page], get="{content}/page/{page_id}"):
+class GetPage(Formatted, Operation[Page], get="{content}/page/{page_id}"):
     """One page with its body."""
 
     page_id: Id
 
 
-class GetPageByPath(AtContent, Formatted, Operation[Page], get="{content}/path/{page_path}"):
+class GetPageByPath(Formatted, Operation[Page], get="{content}/path/{page_path}"):
     """The page or group at a path of the tree."""
 
     page_path: str
@@ -258,28 +247,30 @@ class AsWritten(Model):
     markdown: RawText | None = None
 
 
-class GetAsWritten(AtContent, Operation[AsWritten], get="{content}/page/{page_id}", again=True):
+class GetAsWritten(Operation[AsWritten], get="{content}/page/{page_id}", again=True):
     """One page to change and send back: `GetPage` for the words that are not to be shown."""
 
+    at: ContentRef
     page_id: Id
     format: Format = "markdown"
 
 
-class ListFiles(AtContent, Metadata, Listing[File], get="{content}/files"):
+class ListFiles(OfContent, Listing[File], get="{content}/files"):
     """Files of the content."""
 
 
-class GetFile(AtContent, Metadata, Operation[File], get="{content}/files/{file_id}"):
+class GetFile(OfContent, Operation[File], get="{content}/files/{file_id}"):
     """One file."""
 
     file_id: Id
 
 
 class GetReusableContent(
-    AtSpace, Metadata, Operation[ReusableContent], get="{content}/reusable-contents/{reusable_content_id}"
+    OfContent, Operation[ReusableContent], get="{content}/reusable-contents/{reusable_content_id}"
 ):
     """One piece of reusable content."""
 
+    at: SpaceRef
     reusable_content_id: Id
 
 
@@ -304,8 +295,10 @@ class OneEdit(Tagged):
     tag: ClassVar[str] = "operation"
 
 
-class PageFields(OneEdit):
+class PageFields(Tagged):
     """What an edit may say of a page."""
+
+    tag: ClassVar[str] = "operation"
 
     title: Annotated[str, Field(min_length=1, max_length=300)] | None = None
     slug: Annotated[str, Field(max_length=100)] | None = None
@@ -391,12 +384,13 @@ class Edited(Model):
     page: EditedPage | SafeLine | None = None
 
 
-class Edit(AtChangeRequest, Operation[SafeJson], post="{content}", success=200, query=("compat",)):
+class Edit(Operation[SafeJson], post="{content}", success=200, query=("compat",)):
     """Edit the content of a change request: up to 50 changes, all or none, as one new revision (10).
 
     Newer servers and the embedded platform have it; others answer 404. With `compat=False` the answer is
     `{changeRequest, changes, insertedFiles}`.
     """
 
+    at: ChangeRequestRef
     changes: tuple[ContentEdit, ...] = Field(min_length=1, max_length=50)
     compat: bool = True

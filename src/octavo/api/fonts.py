@@ -2,7 +2,7 @@
 
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from octavo.api.operation import Listing, Model, Operation
 from octavo.api.places import OrganizationRef
@@ -60,7 +60,7 @@ class ChangedFace(Model):
     storage_key: StorageKey | None
 
 
-class InOrganization(Model):
+class InOrganization(BaseModel, defer_build=True):
     at: OrganizationRef
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from octavo.api.operation import Listing, Model, Operation
 from octavo.api.places import OrganizationRef
@@ -49,7 +49,7 @@ class Invitation(Model):
     role: Role | None
 
 
-class InOrganization(Model):
+class InOrganization(BaseModel, defer_build=True):
     at: OrganizationRef
 
 

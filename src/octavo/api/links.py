@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.collections import Collection
@@ -60,34 +60,34 @@ class Link(Model):
     location_references: tuple[Location, ...] = ()
 
 
-class AtSpace(Model):
-    at: SpaceRef
-
-
-class AtContent(Model):
+class AtContent(BaseModel, defer_build=True):
     at: SpaceRef | ChangeRequestRef
 
 
-class Filters(Model):
-    status: Literal["ok", "broken", "in-app"] | None = None
+Status = Literal["ok", "broken", "in-app"]
 
 
-class ListOfSpace(AtSpace, Filters, Listing[Link], get="/links"):
+class ListOfSpace(Listing[Link], get="/links"):
     """Links of all pages of a space."""
 
+    at: SpaceRef
+    status: Status | None = None
 
-class ListOfChangeRequest(Filters, Listing[Link], get="/links"):
+
+class ListOfChangeRequest(Listing[Link], get="/links"):
     """Links of all pages as a change request would have them."""
 
     at: ChangeRequestRef
+    status: Status | None = None
     broken_context: Literal["change-request", "space"] | None = None
     """Only broken links: those this change request breaks, or those the space had broken before."""
 
 
-class ListOfPage(AtContent, Filters, Listing[Link], get="{content}/page/{page_id}/links"):
+class ListOfPage(AtContent, Listing[Link], get="{content}/page/{page_id}/links"):
     """Links of one page. Some servers do not filter those of a change request by status."""
 
     page_id: Id
+    status: Status | None = None
 
 
 class ListToPage(AtContent, Listing[Location], get="{content}/page/{page_id}/backlinks"):

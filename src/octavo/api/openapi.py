@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from octavo.api.operation import Listing, Model, Operation, Urls
@@ -89,11 +89,12 @@ class Source(Model):
         return self
 
 
-class InOrganization(Model):
+class InOrganization(BaseModel, defer_build=True):
     at: OrganizationRef
 
 
-class InSpec(InOrganization):
+class InSpec(BaseModel, defer_build=True):
+    at: OrganizationRef
     spec_slug: Id
 
 

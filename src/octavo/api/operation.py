@@ -40,6 +40,18 @@ def camel(name: str) -> str:
     return to_camel(name) if "_" in name else name
 
 
+_SETTINGS = ConfigDict(
+    alias_generator=camel,
+    validate_by_name=True,
+    validate_by_alias=True,
+    frozen=True,
+    defer_build=True,
+    hide_input_in_errors=True,
+    allow_inf_nan=False,
+    extra="ignore",
+)
+
+
 class Model(BaseModel):
     """Anything on the wire: camelCase outside, snake_case inside, immutable everywhere.
 
@@ -47,16 +59,7 @@ class Model(BaseModel):
     do without postponed annotations: each would be compiled and evaluated when its class is made, which takes long.
     """
 
-    model_config = ConfigDict(
-        alias_generator=camel,
-        validate_by_name=True,
-        validate_by_alias=True,
-        frozen=True,
-        defer_build=True,
-        hide_input_in_errors=True,
-        allow_inf_nan=False,
-        extra="ignore",
-    )
+    model_config = _SETTINGS
     unreadable: ClassVar[int] = 0
     """How much of an answer could not be read and is left out of it."""
 
@@ -134,8 +137,10 @@ class Ref(Model):
         cls.path, cls.content = path, content
 
 
-class Operation(Model, Generic[T]):
+class Operation(BaseModel, Generic[T]):
     """A request whose answer is a `T`."""
+
+    model_config = _SETTINGS
 
     if not TYPE_CHECKING:
 

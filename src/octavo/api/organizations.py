@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, BaseModel, Field
 
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import OrganizationRef
@@ -87,7 +87,7 @@ class OfEmailDomain(Model):
     organizations: tuple[Organization, ...] = ()
 
 
-class InOrganization(Model):
+class InOrganization(BaseModel, defer_build=True):
     at: OrganizationRef
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from octavo.api.operation import Listing, Model, Operation
 from octavo.api.places import OrganizationRef, Shared
@@ -34,7 +34,7 @@ class SpacePermission(Model):
     space: Space
 
 
-class AtShared(Model):
+class AtShared(BaseModel, defer_build=True):
     at: Shared
 
 

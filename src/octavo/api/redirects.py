@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from octavo.api.operation import Listing, Model, Operation, Tagged
 from octavo.api.places import SiteRef
@@ -74,7 +74,7 @@ class Resolved(Model):
     target: SafeAddress = ""
 
 
-class InSite(Model):
+class InSite(BaseModel, defer_build=True):
     at: SiteRef
 
 

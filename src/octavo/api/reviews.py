@@ -2,6 +2,8 @@
 
 from typing import Annotated, Literal
 
+from pydantic import BaseModel
+
 from octavo.api.bodies import Format, Markdown
 from octavo.api.comments import Comment
 from octavo.api.operation import Listing, Model, Operation
@@ -50,7 +52,7 @@ class RequestedReviewers(Model):
     users: tuple[RequestedReviewer, ...] = ()
 
 
-class InChangeRequest(Model):
+class InChangeRequest(BaseModel, defer_build=True):
     at: ChangeRequestRef
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import SiteRef
@@ -22,7 +22,7 @@ class ShareLink(Model):
     urls: Urls = Field(default_factory=Urls)
 
 
-class InSite(Model):
+class InSite(BaseModel, defer_build=True):
     at: SiteRef
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from octavo.api.operation import Listing, Model, Operation, Tagged, Urls
 from octavo.api.places import SiteRef
@@ -114,7 +114,7 @@ class SectionPosition(Model):
     after: SectionPointer | None = None
 
 
-class InSite(Model):
+class InSite(BaseModel, defer_build=True):
     at: SiteRef
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.organizations import Organization
@@ -125,11 +125,11 @@ class SitePermission(Model):
     origin: Origin = Field(default_factory=Origin)
 
 
-class InOrganization(Model):
+class InOrganization(BaseModel, defer_build=True):
     at: OrganizationRef
 
 
-class InSite(Model):
+class InSite(BaseModel, defer_build=True):
     at: SiteRef
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from octavo.api.operation import Listing, Model, Operation, Tagged, Urls
 from octavo.api.places import OrganizationRef, SpaceRef
@@ -98,11 +98,11 @@ class Position(Model):
     after: Pointer | None = None
 
 
-class InOrganization(Model):
+class InOrganization(BaseModel, defer_build=True):
     at: OrganizationRef
 
 
-class InSpace(Model):
+class InSpace(BaseModel, defer_build=True):
     at: SpaceRef
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import OrganizationRef
@@ -56,7 +56,7 @@ class Logins(Model):
     items: tuple[Login, ...] = ()
 
 
-class InOrganization(Model):
+class InOrganization(BaseModel, defer_build=True):
     at: OrganizationRef
 
 

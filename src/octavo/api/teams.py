@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from octavo.api.operation import Listing, Model, Operation
 from octavo.api.organizations import Member
@@ -71,7 +71,7 @@ class TeamOfMember(Model):
     member: Membership = Field(default_factory=Membership)
 
 
-class InOrganization(Model):
+class InOrganization(BaseModel, defer_build=True):
     at: OrganizationRef
 
 

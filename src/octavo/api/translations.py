@@ -6,7 +6,7 @@ language of a space instead, at the same addresses (supplement 4.19). Both are r
 
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import OrganizationRef
@@ -48,7 +48,7 @@ class Source(Model):
     language: Language
 
 
-class InOrganization(Model):
+class InOrganization(BaseModel, defer_build=True):
     at: OrganizationRef
 
 

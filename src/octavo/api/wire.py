@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, get_origin
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
-from octavo.api.operation import SPECS, Model, Operation, Ref, Spec, camel, load
+from octavo.api.operation import SPECS, Operation, Ref, Spec, camel, load
 
 VERSION = "/v1"
 _NAME = re.compile(r"{(\w+)}")
@@ -179,7 +179,7 @@ def _camel(path: str) -> str:
     return _NAME.sub(lambda name: "{" + camel(name[1]) + "}", path)
 
 
-def _fill(path: str, values: Model) -> str:
+def _fill(path: str, values: Operation[Any] | Ref) -> str:
     return _NAME.sub(lambda name: _segment(str(getattr(values, name[1]))), path)
 
 

@@ -54,7 +54,7 @@ def _was(found: Found, before: set[tuple[str, str]]) -> bool:
     return all((spot.page, found.target.name) in before for spot in found.spots)
 
 
-def _wanted(op: links.Filters, found: list[Found]) -> list[Found]:
+def _wanted(op: links.ListOfSpace | links.ListOfPage | links.ListOfChangeRequest, found: list[Found]) -> list[Found]:
     return [each for each in found if op.status in (None, each.target.status)]
 
 
