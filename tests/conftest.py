@@ -36,7 +36,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widget import Widget
 
-from octavo.tui.terminal.crash_report import Faults, faults_kept
+from octavo.tui.terminal.crash_report import FaultLog, faults_kept
 
 settings.register_profile("house", deadline=None)
 settings.load_profile("house")
@@ -96,7 +96,7 @@ logging.getLogger("octavo").addHandler(RAISING)
 
 
 @pytest.fixture
-def faults(tmp_path: Path) -> Iterator[Faults]:
+def faults(tmp_path: Path) -> Iterator[FaultLog]:
     """What becomes of bugs in showing blocks for who uses the app: it goes on, and keeps reports of them."""
     logging.getLogger("octavo").removeHandler(RAISING)
     with faults_kept(tmp_path / "faults") as kept:

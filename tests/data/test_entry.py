@@ -29,7 +29,7 @@ from octavo.api.errors import (
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data import entry as steps
 from octavo.data.delivering import verdict
-from octavo.data.entry import LIFETIME, LOOKS, PATIENCE, STATES, Entry, Misplaced, State, next_up, replaces, waits_for
+from octavo.data.entry import LIFETIME, LOOKS, PATIENCE, STATES, Entry, State, WrongState, next_up, replaces, waits_for
 from tests.server.asking import START
 
 HERE = SpaceRef(space_id="docs")
@@ -78,7 +78,7 @@ def test_each_step_leads_from_its_states_only(name: str, state: State) -> None:
     if state in leads:
         assert step(entry(state)).state == leads[state]
     else:
-        with pytest.raises(Misplaced):
+        with pytest.raises(WrongState):
             step(entry(state))
 
 

@@ -14,7 +14,7 @@ from octavo.api.errors import NotSent, RateLimited, ServerError, Trace, Unauthor
 from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
-from octavo.data.entry import Basis
+from octavo.data.entry import OriginalComment
 from octavo.data.outbox import Outbox, Queued
 from octavo.data.state import NotSaved, State
 from octavo.server.app import Platform
@@ -294,7 +294,7 @@ async def test_an_edit_of_what_changed_since_is_refused_and_its_text_kept(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, drafts: Drafts
 ) -> None:
     mine = await thread(ask, here, "Version 1", user="mia")
-    outbox.known = lambda op: Basis(text="Version 1")
+    outbox.known = lambda op: OriginalComment(text="Version 1")
     edit = comments.Update(at=here, comment_id=mine.id, body=Markdown(markdown="Version 2 of mine"))
     await outbox.add(edit, doing="change the comment", place="edit")
     await ask(comments.Update(at=here, comment_id=mine.id, body=Markdown(markdown="Version 2 elsewhere")), "mia")

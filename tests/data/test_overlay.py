@@ -15,7 +15,7 @@ from octavo.api.operation import ListPage, Operation
 from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.users import User
-from octavo.data.entry import Basis, Entry
+from octavo.data.entry import Entry, OriginalComment
 from octavo.data.overlay import basis_of, fold
 from tests.server.asking import START
 
@@ -133,17 +133,17 @@ def test_a_reaction_joins_the_others_however_it_is_written() -> None:
 @pytest.mark.parametrize(
     ("op", "basis", "count"),
     [
-        (NEW, Basis(), 6),
-        (change("k1", resolved=True), Basis(is_open=True), 4),
-        (change("k1", resolved=True), Basis(is_open=False), 5),
-        (change("k2", resolved=False), Basis(is_open=False), 6),
-        (comments.Delete(at=HERE, comment_id="k1"), Basis(is_open=True), 4),
-        (comments.Delete(at=HERE, comment_id="k2"), Basis(is_open=False), 5),
-        (ANSWER, Basis(), 5),
-        (comments.Create(at=THERE, body=HELLO), Basis(), 5),
+        (NEW, OriginalComment(), 6),
+        (change("k1", resolved=True), OriginalComment(is_open=True), 4),
+        (change("k1", resolved=True), OriginalComment(is_open=False), 5),
+        (change("k2", resolved=False), OriginalComment(is_open=False), 6),
+        (comments.Delete(at=HERE, comment_id="k1"), OriginalComment(is_open=True), 4),
+        (comments.Delete(at=HERE, comment_id="k2"), OriginalComment(is_open=False), 5),
+        (ANSWER, OriginalComment(), 5),
+        (comments.Create(at=THERE, body=HELLO), OriginalComment(), 5),
     ],
 )
-def test_spaces_count_their_open_comments(op: Operation[Any], basis: Basis, count: int) -> None:
+def test_spaces_count_their_open_comments(op: Operation[Any], basis: OriginalComment, count: int) -> None:
     space, other = Space(id="docs", comments=5), Space(id="blog", comments=1)
     assert folded(spaces.Get(at=HERE), space, op, basis=basis).comments == count
     listed = folded(
@@ -175,8 +175,8 @@ def test_the_basis_of_a_change_is_what_is_shown_of_it() -> None:
         (comments.List(at=HERE), PAGE),
         (comments.ListReplies(at=HERE, comment_id="k1"), REPLIES),
     ]
-    assert basis_of(change("k2", resolved=False), shown) == Basis("Right.", False)
+    assert basis_of(change("k2", resolved=False), shown) == OriginalComment("Right.", False)
     reply = comments.DeleteReply(at=HERE, comment_id="k1", comment_reply_id="r1")
-    assert basis_of(reply, shown) == Basis("Yes.", None)
-    assert basis_of(change("k9", resolved=False), shown) == basis_of(NEW, shown) == Basis()
-    assert basis_of(change("k1", body=HELLO), [(comments.List(at=HERE, format="document"), PAGE)]) == Basis()
+    assert basis_of(reply, shown) == OriginalComment("Yes.", None)
+    assert basis_of(change("k9", resolved=False), shown) == basis_of(NEW, shown) == OriginalComment()
+    assert basis_of(change("k1", body=HELLO), [(comments.List(at=HERE, format="document"), PAGE)]) == OriginalComment()

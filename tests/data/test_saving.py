@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.data.saving import NAME_BYTES, IsThere, NotSaved, destination, safe_name, save, save_folder
+from octavo.data.saving import NAME_BYTES, FileExists, NotSaved, destination, safe_name, save, save_folder
 
 
 async def chunks(*parts: bytes, failing: bool = False) -> AsyncIterator[bytes]:
@@ -60,7 +60,7 @@ async def test_what_is_there_stays_unless_it_is_to_be_replaced(tmp_path: Path) -
     path, elsewhere = tmp_path / "a", tmp_path / "b"
     elsewhere.write_text("mine")
     path.symlink_to(elsewhere)
-    with pytest.raises(IsThere, match="is there already"):
+    with pytest.raises(FileExists, match="is there already"):
         await save(path, chunks(b"new"))
     assert elsewhere.read_text() == "mine"
     assert await save(path, chunks(b"new"), replace=True) == 3
@@ -72,7 +72,7 @@ async def test_what_comes_there_meanwhile_stays(tmp_path: Path) -> None:
         yield b"new"
         (tmp_path / "a").write_text("theirs")
 
-    with pytest.raises(IsThere):
+    with pytest.raises(FileExists):
         await save(tmp_path / "a", slow())
     assert os.listdir(tmp_path) == ["a"]
     assert (tmp_path / "a").read_text() == "theirs"
@@ -115,7 +115,7 @@ async def test_a_folder_is_written_whole_with_plain_names_each_once(tmp_path: Pa
     assert await save_folder(tmp_path / "new", files()) == 4
     written = {str(path.relative_to(tmp_path)) for path in (tmp_path / "new").rglob("*.md")}
     assert written == {"new/a.md", "new/A-2.md", "new/file/file/b.md", "new/a-3.md"}
-    with pytest.raises(IsThere):
+    with pytest.raises(FileExists):
         await save_folder(tmp_path / "new", files())
 
 

@@ -11,7 +11,7 @@ from octavo.documents.blocks import Block, Document
 from octavo.tui.render.inline import inline
 from octavo.tui.render.layout import lay_out
 from octavo.tui.render.layout_context import Folds, trail
-from octavo.tui.render.side_by_side_blocks import Apart
+from octavo.tui.render.side_by_side_blocks import SplitLine
 from octavo.tui.render.styled_lines import Line, Piece, cells, steady
 from octavo.tui.render.styles import Styles
 from octavo.tui.widgets.themes import themes
@@ -142,7 +142,7 @@ def _cut(lines: Iterable[Line], look: Styles, movable: Iterable[Block], when: st
 
 
 def _about(line: Line) -> list[Block]:
-    parts = line.parts if isinstance(line, Apart) else ()
+    parts = line.parts if isinstance(line, SplitLine) else ()
     return [block for block in (line.block, *(part.block for part in parts)) if block is not None]
 
 

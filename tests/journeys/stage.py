@@ -32,7 +32,7 @@ from octavo.server.store import Store
 from octavo.server.world import World
 from octavo.settings import Settings
 from octavo.tui.app.octavo import Octavo
-from octavo.tui.shell.session import Asked, Session
+from octavo.tui.shell.session import LoggedRequest, Session
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.notices import NoticeBoard
 from tests.server.asking import counting
@@ -274,7 +274,7 @@ async def _at_once(seconds: float) -> None:
     """Retries need not be waited for."""
 
 
-def _in_order(asked: list[Asked]) -> list[Asked]:
+def _in_order(asked: list[LoggedRequest]) -> list[LoggedRequest]:
     """What was asked at one moment, of which any may have been answered first: by its route, the last one last."""
     return [*sorted(asked[:-1], key=lambda each: (each.moment, each.route)), *asked[-1:]]
 
@@ -401,7 +401,9 @@ class Stage:
             label="DEMO",
             activity=lambda: _in_order(
                 [
-                    Asked(each.moment, each.method, each.route, each.status, 7.0, each.error or None, each.attempts)
+                    LoggedRequest(
+                        each.moment, each.method, each.route, each.status, 7.0, each.error or None, each.attempts
+                    )
                     for each in (sorted(client.activity, key=_name) if in_order else client.activity)
                 ]
             ),

@@ -25,7 +25,7 @@ from octavo.data.response_cache import ResponseCache
 from octavo.data.state import State
 from octavo.first_picture import FirstPicture
 from octavo.settings import Settings
-from octavo.tui.shell.session import Asked, Limits, Session, SignedIn
+from octavo.tui.shell.session import Limits, LoggedRequest, Session, SignedIn
 
 if TYPE_CHECKING:
     from octavo.client.activity import Activity
@@ -277,8 +277,8 @@ def _session(
     )
 
 
-def _asked(each: Activity) -> Asked:
-    return Asked(
+def _asked(each: Activity) -> LoggedRequest:
+    return LoggedRequest(
         each.moment,
         each.method,
         each.route,

@@ -32,7 +32,7 @@ from octavo.client import answers
 from octavo.client.activity import Activity, Limits
 from octavo.client.body import PAGE_CAP
 from octavo.client.carrier import Carrier, Outgoing, Transport
-from octavo.client.exchange import Exchange, Surroundings
+from octavo.client.exchange import Exchange, ExchangeContext
 from octavo.client.in_flight import Flights
 from octavo.client.in_process import Application, InProcessCarrier
 from octavo.client.origin import origin_of
@@ -83,7 +83,7 @@ class Client:
         self._ca_file = ca_file
         self._agent = agent
         self._deadline = deadline
-        self._around = Surroundings(self.origin, sleep, clock, now, rng, Budget(clock))
+        self._around = ExchangeContext(self.origin, sleep, clock, now, rng, Budget(clock))
         self._carrier: Carrier | None = None
         self._closed = False
         self._building = asyncio.Lock()

@@ -23,7 +23,7 @@ _REQUEST_IDS = ("x-request-id", "request-id", "x-correlation-id", "cf-ray")
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class ExchangeContext:
     """What an exchange needs of the world; tests bring their own."""
 
     origin: str
@@ -48,7 +48,7 @@ class _Again(Exception):
 class Exchange:
     """Sends until there is an answer to return or a reason to stop."""
 
-    def __init__(self, outgoing: Outgoing, route: str, deadline: float, around: Surroundings, *, cap: int) -> None:
+    def __init__(self, outgoing: Outgoing, route: str, deadline: float, around: ExchangeContext, *, cap: int) -> None:
         """`cap` is the most bytes a body may have; with 0 nobody needs the body of a success."""
         self.outgoing = outgoing
         self.headers: Mapping[str, str] = {}

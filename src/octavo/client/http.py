@@ -20,7 +20,7 @@ from octavo.client.carrier import Answer, Outgoing, Transport
 from octavo.client.environment import NO_PROXY_PROBLEM, blame, proxy_for
 from octavo.client.origin import PORTS, host_of, is_loopback, triple
 from octavo.client.policy import PROXY_WANTS_SIGN_IN, Truncated, Unsendable
-from octavo.client.sentences import what_now
+from octavo.client.sentences import next_step_after
 
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 20.0
@@ -175,11 +175,11 @@ def _translation(error: Exception, host: str, called: str, method: str, *, under
         case httpx.ConnectError():
             return _no_connection(error, host, called)
         case httpx.TimeoutException():
-            return TimedOut(f"{host} did not answer within {READ_SECONDS:g} s. {what_now(method)}")
+            return TimedOut(f"{host} did not answer within {READ_SECONDS:g} s. {next_step_after(method)}")
         case httpx.RemoteProtocolError() if under_way:
-            return Truncated(f"The answer of {host} ended before it was whole. {what_now(method)}")
+            return Truncated(f"The answer of {host} ended before it was whole. {next_step_after(method)}")
         case httpx.NetworkError() | httpx.RemoteProtocolError():
-            return Lost(f"The connection to {host} broke before its answer came. {what_now(method)}")
+            return Lost(f"The connection to {host} broke before its answer came. {next_step_after(method)}")
         case _:
             return Unsendable(f"The request to {host} cannot be sent as it is. Check the base URL.")
 

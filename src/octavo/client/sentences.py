@@ -17,13 +17,13 @@ _WITHOUT_A_WORD = {
 }
 
 
-def what_now(method: str) -> str:
+def next_step_after(method: str) -> str:
     """The next step after a lost answer. A write may have been done, so nobody should repeat it blindly."""
     return "Try again." if method in READS else "It may have been done all the same: look before you try again."
 
 
 def too_slow(host: str, seconds: float, method: str) -> str:
-    return f"{host} did not answer within {seconds:g} s. {what_now(method)}"
+    return f"{host} did not answer within {seconds:g} s. {next_step_after(method)}"
 
 
 def redirected(host: str, elsewhere: str, status: int) -> str:

@@ -12,10 +12,10 @@ from octavo.api.change_requests import ChangeRequest, MergeResult
 from octavo.api.errors import ApiError, NotFound
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.reviews import RequestedReviewer, RequestedReviewers, Review
-from octavo.data.entry import Basis, Entry, is_reviewing
+from octavo.data.entry import Entry, OriginalComment, is_reviewing
 from octavo.data.live import Live
 from octavo.data.outbox import Queued
-from octavo.data.send_once import Once, Sent, Sleep, send_once
+from octavo.data.send_once import Sent, SingleRequest, Sleep, send_once
 from octavo.data.state import NotSaved
 
 Verdict = Literal["approved", "changes-requested"]
@@ -48,7 +48,7 @@ async def merge(
             return Sent("moved", "Not merged: it was edited since you looked. Read what changed, then merge again.")
         return None
 
-    what = Once(
+    what = SingleRequest(
         merging(at),
         change_requests.Merge(at=at),
         happened,
@@ -81,7 +81,7 @@ async def update(
             return Sent("moved", "Not updated: it was edited since you looked. Read what changed, then update again.")
         return None
 
-    what = Once(
+    what = SingleRequest(
         f"update {at.space_id}/{at.change_request_id}",
         change_requests.UpdateFromMain(at=at),
         happened,
@@ -131,7 +131,7 @@ async def review(
         return None
 
     body = {"comment": Markdown(markdown=comment)} if comment else {}
-    what = Once(
+    what = SingleRequest(
         f"review {at.space_id}/{at.change_request_id}",
         reviews.Submit(at=at, status=status, **body),
         happened,
@@ -166,7 +166,9 @@ async def review_with_gathered(
     must not be lost with the process. It is sent when all of them have arrived. Nothing leaves without a connection.
     """
     body = {"comment": Markdown(markdown=comment)} if comment else {}
-    verdict = Queued(reviews.Submit(at=at, status=status, **body), doing, place, Basis(revision=expected_revision))
+    verdict = Queued(
+        reviews.Submit(at=at, status=status, **body), doing, place, OriginalComment(revision=expected_revision)
+    )
     try:
         now = await live.send(change_requests.Get(at=at))
         if now.status not in ("draft", "open"):
@@ -199,7 +201,7 @@ async def withdraw_review(
         found = await happened()
         return Sent("done", "It does not count any more already.", found) if found is not None else None
 
-    what = Once(
+    what = SingleRequest(
         f"withdraw {at.space_id}/{at.change_request_id} {given.id}",
         reviews.Request(at=at, users=(me,)),
         happened,
@@ -235,7 +237,7 @@ async def create(live: Live, at: SpaceRef, subject: str, *, sleep: Sleep = async
         before = frozenset(each.id for each in await mine())
         return None
 
-    what = Once(
+    what = SingleRequest(
         f"create {at.space_id} {subject}",
         change_requests.Create(at=at, subject=subject),
         happened,
@@ -268,7 +270,7 @@ async def set_ready(
         now = await live.send(change_requests.Get(at=at))
         return None if now.status == seen.status else Sent("moved", f"#{seen.number} is {_called(now.status)} already.")
 
-    what = Once(
+    what = SingleRequest(
         f"status {at.space_id}/{at.change_request_id}",
         op,
         happened,
@@ -319,7 +321,7 @@ async def request_reviews(
             else Sent("moved", "Not asked: somebody else asked some of them meanwhile.")
         )
 
-    what = Once(
+    what = SingleRequest(
         f"request {at.space_id}/{at.change_request_id} {' '.join(people)}",
         reviews.Request(at=at, users=tuple(people)),
         happened,

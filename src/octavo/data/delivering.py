@@ -21,7 +21,7 @@ from octavo.data.sending import Send
 
 if TYPE_CHECKING:
     from octavo.api.users import User
-    from octavo.data.readback import Already
+    from octavo.data.readback import AlreadyDone
 
 FIRST_LOOK = timedelta(seconds=1)
 """After this it is looked for what was lost, though it may still arrive: what is found need not wait."""
@@ -52,7 +52,7 @@ class Delivery:
 
     async def deliver(self, entry: Entry) -> None:
         """Send it, if it is still what the person meant, and see what became of it. Raises NotSaved."""
-        from octavo.data.readback import Already, Changed, prepare  # brings the comments with it
+        from octavo.data.readback import AlreadyDone, ChangedSince, prepare  # brings the comments with it
 
         if self._pending.now() - entry.asked_at > LIFETIME:
             await self.park(entry, "It was written more than a day ago. Retry to send it, or discard it.")
@@ -78,10 +78,10 @@ class Delivery:
             return
         self._connection.reached()
         match ready:
-            case Already():
+            case AlreadyDone():
                 await self._confirm(entry, ready.remote, needless=True)
                 return
-            case Changed():
+            case ChangedSince():
                 await self._refuse(entry, f"{ready.sentence}.", contested=True)
                 return
         # What was sent before may arrive still: all that was not there before that may be it.
@@ -121,7 +121,7 @@ class Delivery:
         else:
             await self._pending.step(entry.id, partial(steps.absent, now=self._pending.now()))
 
-    async def _found(self, entry: Entry) -> Already | None:
+    async def _found(self, entry: Entry) -> AlreadyDone | None:
         """What became of what was sent, if it is there. Raises ApiError."""
         from octavo.data.readback import look  # brings the comments with it
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from octavo.data import entry as steps
 from octavo.data.connection import Connection
 from octavo.data.delivering import Delivery
-from octavo.data.entry import LIFETIME, Entry, next_up, wakes_at
+from octavo.data.entry import LIFETIME, Entry, next_up, next_wake
 from octavo.data.pending import Pending
 from octavo.data.sending import Send
-from octavo.data.state import NotSaved, Role
+from octavo.data.state import NotSaved, ProcessLock
 
 if TYPE_CHECKING:
     from octavo.api.users import User
@@ -58,7 +58,7 @@ class Driver:
             settle=timedelta(seconds=settle),
         )
         self._pending = pending
-        self._role: Role | None = None
+        self._role: ProcessLock | None = None
         self._woken = asyncio.Event()
         self._stopping = False
         self._doing: dict[str, asyncio.Task[None]] = {}
@@ -145,7 +145,7 @@ class Driver:
         entry = next_up(self._pending.entries, now, quiet=self.connection.is_quiet, busy=self._doing)
         if entry is not None:
             return entry, 0.0
-        times = [wakes_at(self._pending.entries, now), self.connection.quiet_until]
+        times = [next_wake(self._pending.entries, now), self.connection.quiet_until]
         return None, min(POLL, *((each - now).total_seconds() for each in times if each and each > now), POLL)
 
     async def _do(self, entry: Entry) -> None:

@@ -43,7 +43,7 @@ LIFETIME = timedelta(hours=24)
 
 
 @dataclass(frozen=True)
-class Basis:
+class OriginalComment:
     """What a comment was when its change was written: what the change is held against before it travels."""
 
     text: str | None = None
@@ -60,7 +60,7 @@ class Queued:
     op: Operation[Any]
     doing: str
     place: str = ""
-    basis: Basis | None = None
+    basis: OriginalComment | None = None
     """What it is held against before it travels. None: what the screens show."""
     about: str = ""
     """What it is done to: the words of the thread, and its page."""
@@ -104,7 +104,7 @@ class Entry:
     """What was there already before it was first sent: ids; of what is changed, what others' changes show in."""
     since: datetime | None = None
     """When the newest of those was posted, by the clock of the server."""
-    basis: Basis = Basis()
+    basis: OriginalComment = OriginalComment()
     remote: str = ""
     """What the server calls what it made."""
     review: str = ""
@@ -176,7 +176,7 @@ class Entry:
         return self.place_of_order, within
 
 
-class Misplaced(Exception):
+class WrongState(Exception):
     """An entry cannot take this step from the state it is in: somebody else was quicker."""
 
 
@@ -272,7 +272,7 @@ def retried(entry: Entry, now: datetime) -> Entry:
     """A person said it should be sent. What may have arrived is looked for first, even so."""
     entry = _only(entry, "gathered", "held", "queued", "unknown", "failed")
     if entry.contested and not entry.makes:
-        entry = replace(entry, basis=Basis(), baseline=(), contested=False)
+        entry = replace(entry, basis=OriginalComment(), baseline=(), contested=False)
     entry = replace(entry, asked_at=now, rounds=min(entry.rounds, 1 if entry.makes else 0), put_off=0)
     if entry.state == "unknown" and not entry.asks:
         # One that still settles is not looked for any earlier.
@@ -288,7 +288,7 @@ def next_up(
     return next(_due(entries, now, quiet=quiet, busy=busy), None)
 
 
-def wakes_at(entries: tuple[Entry, ...], now: datetime) -> datetime | None:
+def next_wake(entries: tuple[Entry, ...], now: datetime) -> datetime | None:
     """When, after `now`, `next_up` may have another answer, if nothing else happens."""
     times = (entry.held_until if entry.state == "held" else entry.due_at for entry in entries)
     return min((each for each in times if each is not None and each > now), default=None)
@@ -374,5 +374,5 @@ def _only_resolves(op: Operation[Any]) -> bool:
 
 def _only(entry: Entry, *states: State) -> Entry:
     if entry.state not in states:
-        raise Misplaced(f"{entry.doing} is {entry.state}")
+        raise WrongState(f"{entry.doing} is {entry.state}")
     return entry

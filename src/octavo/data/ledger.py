@@ -12,7 +12,7 @@ from typing import Any
 from octavo.api.operation import Operation
 from octavo.api.wire import Request, decode, encode
 from octavo.data.database import moment
-from octavo.data.entry import Basis, Entry, Misplaced
+from octavo.data.entry import Entry, OriginalComment, WrongState
 
 SENT_DAYS, SENT_ROWS = 30, 500
 """How long, and how many, writes are kept after they were sent."""
@@ -48,7 +48,7 @@ def step(
         return None
     try:
         after = change(entry)
-    except Misplaced:
+    except WrongState:
         return None
     if after.state == "done":
         _finish(db, namespace, after, now)
@@ -111,5 +111,5 @@ def read(record: str) -> Entry:
         if values.get(name) is not None:
             values[name] = moment(values[name])
     values["baseline"] = tuple(values.get("baseline", ()))
-    values["basis"] = Basis(**values.get("basis", {}))
+    values["basis"] = OriginalComment(**values.get("basis", {}))
     return Entry(op=op, **values)

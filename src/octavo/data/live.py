@@ -22,7 +22,7 @@ from octavo.api.errors import ApiError, Outcome, PaginationError
 from octavo.api.operation import SPECS, Listing, ListPage, Operation
 from octavo.api.wire import encode, location
 from octavo.data.answer import Answer, Edit, Snapshot
-from octavo.data.entry import Basis, Entry
+from octavo.data.entry import Entry, OriginalComment
 from octavo.data.outbox import Outbox
 from octavo.data.response_cache import ResponseCache, immutable
 from octavo.data.sending import Send
@@ -347,7 +347,7 @@ class Live:
         self._confirmed = [*self._confirmed[1 - CONFIRMED :], (self._confirmations, entry)]
         self.touched(entry.op)
 
-    def _basis(self, op: Operation[Any]) -> Basis:
+    def _basis(self, op: Operation[Any]) -> OriginalComment:
         from octavo.data.overlay import basis_of  # brings the comments with it
 
         place = getattr(op, "at", None)

@@ -17,8 +17,8 @@ from octavo.api.operation import Operation, Ref
 from octavo.data.drafts import Drafts, put_back, take_again
 from octavo.data.driver import Driver
 from octavo.data.entry import (
-    Basis,
     Entry,
+    OriginalComment,
     Queued,
     let_go,
     released,
@@ -29,7 +29,7 @@ from octavo.data.entry import (
 from octavo.data.pending import Also, Pending
 from octavo.data.sending import Send
 from octavo.data.state import NotSaved, State
-from octavo.data.taking_back import Undone, take_back
+from octavo.data.taking_back import UndoResult, take_back
 
 if TYPE_CHECKING:
     from octavo.api.users import User
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Insert = Callable[[Sequence[Entry], Also], Awaitable[tuple[Entry, ...]]]
 """Puts new entries on disk, and answers what is there then."""
 
-__all__ = ["Entry", "Outbox", "Queued", "Undone"]
+__all__ = ["Entry", "Outbox", "Queued", "UndoResult"]
 
 REMEMBERED = 100
 """How many writes can be taken back, one after the other."""
@@ -63,7 +63,7 @@ class Outbox:
         was lost is looked for before anything else is done about it. All in seconds.
         """
         self.undo_seconds = undo_seconds
-        self.known: Callable[[Operation[Any]], Basis] = lambda op: Basis()
+        self.known: Callable[[Operation[Any]], OriginalComment] = lambda op: OriginalComment()
         """What the screen shows of what a write changes. Live sets it."""
         self.state = state
         self._drafts = drafts
@@ -171,7 +171,7 @@ class Outbox:
         self._remember(entries)
         return entries
 
-    async def undo(self) -> Undone | None:
+    async def undo(self) -> UndoResult | None:
         """Take back the newest write of this instance, with those it belongs to. None when there is none. Raises NotSaved."""
         while self._history:
             undone, late = await take_back(self._history[-1], self._pending, self._put_back, self._invert)

@@ -13,7 +13,7 @@ from octavo.api.bodies import Body
 from octavo.api.comments import Comment, Reaction, Reply, UserReaction
 from octavo.api.operation import SPECS, ListPage, Operation, Ref
 from octavo.api.users import User
-from octavo.data.entry import Basis, Entry
+from octavo.data.entry import Entry, OriginalComment
 from octavo.data.matching import emoji_key, made
 
 C = TypeVar("C", Comment, Reply)
@@ -40,11 +40,11 @@ def fold(op: Operation[Any], value: Any, entries: Sequence[Entry], me: User | No
     return value, pending
 
 
-def basis_of(op: Operation[Any], shown: Iterable[tuple[Operation[Any], Any]]) -> Basis:
+def basis_of(op: Operation[Any], shown: Iterable[tuple[Operation[Any], Any]]) -> OriginalComment:
     """What the screens show of the comment that `op` changes."""
     wanted = getattr(op, "comment_reply_id", None) or getattr(op, "comment_id", None)
     if wanted is None:
-        return Basis()
+        return OriginalComment()
     place = op.at  # type: ignore[attr-defined]  # what has a comment happens somewhere
     kind = "comment-reply" if hasattr(op, "comment_reply_id") else "comment"
     for read, value in shown:
@@ -52,8 +52,8 @@ def basis_of(op: Operation[Any], shown: Iterable[tuple[Operation[Any], Any]]) ->
             continue
         for item in value.items if isinstance(value, ListPage) else (value,):
             if getattr(item, "object", "") == kind and item.id == wanted:
-                return Basis(item.body.markdown, getattr(item, "is_open", None))
-    return Basis()
+                return OriginalComment(item.body.markdown, getattr(item, "is_open", None))
+    return OriginalComment()
 
 
 def _threads(read: comments.List, page: ListPage[Comment], entry: Entry, me: User) -> ListPage[Comment]:

@@ -10,7 +10,7 @@ from typing import Any
 from octavo.api import change_requests, comments, reviews
 from octavo.api.errors import NotFound
 from octavo.api.operation import Listing, Operation
-from octavo.data.entry import Basis, Entry
+from octavo.data.entry import Entry, OriginalComment
 from octavo.data.matching import holds, made, normal, same_words
 from octavo.data.sending import Send
 
@@ -26,22 +26,22 @@ class Ready:
 
 
 @dataclass(frozen=True)
-class Already:
+class AlreadyDone:
     """The server has it: what it is called, if the write made it."""
 
     remote: str = ""
 
 
 @dataclass(frozen=True)
-class Changed:
+class ChangedSince:
     """What it was meant for is no longer what the person saw. `sentence` follows "Couldn't ...: "."""
 
     sentence: str
 
 
 async def prepare(
-    send: Send, op: Operation[Any], basis: Basis, me: str | None, baseline: tuple[str, ...] = ()
-) -> Ready | Already | Changed:
+    send: Send, op: Operation[Any], basis: OriginalComment, me: str | None, baseline: tuple[str, ...] = ()
+) -> Ready | AlreadyDone | ChangedSince:
     """What there is to know before `op` is sent. `baseline` is what this answered before it was sent the first time, if
     it may be that it arrived then. Raises ApiError."""
     match op:
@@ -55,32 +55,32 @@ async def prepare(
         case comments.Update() | comments.UpdateReply():
             now = await _current(send, op)
             if holds(op, now, me):
-                return Already()
+                return AlreadyDone()
             if op.body is not None and _differs(now, basis):
-                return Changed("somebody changed the text since. Retry to put yours in its place")
-            told = told_by(op, now)
+                return ChangedSince("somebody changed the text since. Retry to put yours in its place")
+            told = changed_fields(op, now)
             if baseline and baseline != told:
-                return Changed(_undone_by_others(op))
+                return ChangedSince(_undone_by_others(op))
             return Ready(told)
         case comments.Delete() | comments.DeleteReply():
             try:
                 now = await _current(send, op)
             except NotFound:
-                return Already()
-            changed = Changed("its text was changed since. Retry to delete it all the same")
+                return AlreadyDone()
+            changed = ChangedSince("its text was changed since. Retry to delete it all the same")
             return changed if _differs(now, basis) else Ready()
         case reviews.Submit():
             about = await send(change_requests.Get(at=op.at))
             if about.status not in ("draft", "open"):
-                return Changed(f"it is {about.status} meanwhile")
+                return ChangedSince(f"it is {about.status} meanwhile")
             if basis.revision is not None and about.revision != basis.revision:
-                return Changed("it was edited since you looked. Read what changed, then review again")
+                return ChangedSince("it was edited since you looked. Read what changed, then review again")
             return Ready(tuple(each.id for each in (await send(_reviews(op))).items))
         case _:
             return Ready()
 
 
-async def look(send: Send, entry: Entry, me: str | None, claimed: frozenset[str]) -> Already | None:
+async def look(send: Send, entry: Entry, me: str | None, claimed: frozenset[str]) -> AlreadyDone | None:
     """Whether the server has what was sent. Raises ApiError."""
     op = entry.op
     match op:
@@ -92,22 +92,22 @@ async def look(send: Send, entry: Entry, me: str | None, claimed: frozenset[str]
                 if isinstance(op, comments.Create) and any(item.id in known for item in items):
                     break
             it = made(op, found, baseline=known, since=entry.since, claimed=claimed, me=me)
-            return Already(it.id) if it else None
+            return AlreadyDone(it.id) if it else None
         case comments.Update() | comments.UpdateReply():
             now = await _current(send, op)
-            return Already() if holds(op, now, me, was=entry.basis.text, sent=True) else None
+            return AlreadyDone() if holds(op, now, me, was=entry.basis.text, sent=True) else None
         case comments.Delete() | comments.DeleteReply():
             try:
                 await _current(send, op)
             except NotFound:
-                return Already()
+                return AlreadyDone()
             return None
         case reviews.Submit():
             # Also among those that are outdated: somebody may have asked for another meanwhile.
             for each in (await send(_reviews(op))).items:
                 mine = me is None or each.reviewer.id == me
                 if mine and each.status == op.status and each.id not in entry.baseline and each.id not in claimed:
-                    return Already(each.id)
+                    return AlreadyDone(each.id)
             return None
         case _:
             return None
@@ -117,7 +117,9 @@ def _reviews(op: reviews.Submit) -> reviews.List:
     return reviews.List(at=op.at, format="markdown", limit=PAGE)
 
 
-def told_by(op: comments.Update | comments.UpdateReply, now: comments.Comment | comments.Reply) -> tuple[str, ...]:
+def changed_fields(
+    op: comments.Update | comments.UpdateReply, now: comments.Comment | comments.Reply
+) -> tuple[str, ...]:
     """What differs in `now` once `op` arrived, or somebody answered it, though all is again as it was before.
 
     A thread that was resolved and is open again looks as one that never was, but for what was said with it.
@@ -143,7 +145,7 @@ def _ready(items: list[Any]) -> Ready:
     return Ready(tuple(item.id for item in items), max(times, default=None))
 
 
-def _differs(now: comments.Comment | comments.Reply, basis: Basis) -> bool:
+def _differs(now: comments.Comment | comments.Reply, basis: OriginalComment) -> bool:
     return (
         basis.text is not None
         and normal(now.body.text) != normal(basis.text)

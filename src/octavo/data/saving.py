@@ -25,7 +25,7 @@ class NotSaved(OSError):
     """It could not be saved. The text is a sentence."""
 
 
-class IsThere(NotSaved):
+class FileExists(NotSaved):
     """A file of that name is there already."""
 
 
@@ -173,5 +173,5 @@ def _put(written: str, path: Path, replace: bool) -> None:
         os.replace(written, path)
 
 
-def _is_there(path: Path) -> IsThere:
-    return IsThere(f"{path} is there already, and was left as it is.")
+def _is_there(path: Path) -> FileExists:
+    return FileExists(f"{path} is there already, and was left as it is.")

@@ -70,7 +70,7 @@ class Sent(Generic[T]):
 
 
 @dataclass(frozen=True)
-class Once(Generic[T]):
+class SingleRequest(Generic[T]):
     """A request that may be sent only once."""
 
     name: str
@@ -86,7 +86,7 @@ class Once(Generic[T]):
     """What is seen for as long as it was not done: `the server has not merged it`."""
 
 
-async def send_once(live: Live, what: Once[T], *, sleep: Sleep = asyncio.sleep) -> Sent[T]:
+async def send_once(live: Live, what: SingleRequest[T], *, sleep: Sleep = asyncio.sleep) -> Sent[T]:
     """Send `what`. While another is at it, in this instance or another, this follows that one and sends nothing.
 
     It is never queued: without a connection it is refused.
@@ -103,7 +103,7 @@ async def send_once(live: Live, what: Once[T], *, sleep: Sleep = asyncio.sleep) 
     return sent
 
 
-async def _sent(live: Live, what: Once[T], sleep: Sleep) -> Sent[T]:
+async def _sent(live: Live, what: SingleRequest[T], sleep: Sleep) -> Sent[T]:
     try:
         if (instead := await what.ready()) is not None:
             return instead
@@ -120,7 +120,7 @@ async def _sent(live: Live, what: Once[T], sleep: Sleep) -> Sent[T]:
         return Sent("refused", f"{what.undone}: {error}", error=error)
 
 
-async def _followed(what: Once[T], sleep: Sleep, cause: str) -> Sent[T]:
+async def _followed(what: SingleRequest[T], sleep: Sleep, cause: str) -> Sent[T]:
     """Look for a minute whether it was done."""
     for _ in range(int(POLL_FOR / POLL_SECONDS) + 1):
         if (sent := await _looked(what)) is not None:
@@ -130,7 +130,7 @@ async def _followed(what: Once[T], sleep: Sleep, cause: str) -> Sent[T]:
     return Sent("unknown", sentence)
 
 
-async def _looked(what: Once[T]) -> Sent[T] | None:
+async def _looked(what: SingleRequest[T]) -> Sent[T] | None:
     try:
         found = await what.happened()
     except ApiError:

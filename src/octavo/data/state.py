@@ -146,13 +146,13 @@ class State:
         before, self._version = self._version, self._data_version()
         return self._version != before
 
-    def take(self, role: str) -> Role | None:
+    def take(self, role: str) -> ProcessLock | None:
         """Be the only one on this machine to do what `role` names for this profile, or None while another is. Raises NotSaved."""
         if self._path is None:
             if role in self._locks:
                 return None
             self._locks.add(role)
-            return Role(lambda: self._locks.discard(role))
+            return ProcessLock(lambda: self._locks.discard(role))
         import fcntl  # there is nothing to guard where there is no file
 
         of_profile = hashlib.sha256(self.namespace.encode()).hexdigest()[:16]
@@ -168,7 +168,7 @@ class State:
             if isinstance(error, BlockingIOError):
                 return None
             raise self._failed(error, path) from error
-        return Role(lambda: os.close(handle))
+        return ProcessLock(lambda: os.close(handle))
 
     def close(self) -> None:
         """Finish writing and let go of the file."""
@@ -260,7 +260,7 @@ def why_not_saved(error: Exception, path: Path | None) -> str:
     return f"{path} cannot be written ({error})"
 
 
-class Role:
+class ProcessLock:
     """Being the only one. The kernel takes it back when the process ends, however it ends."""
 
     def __init__(self, release: Callable[[], None]) -> None:

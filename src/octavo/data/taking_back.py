@@ -16,7 +16,7 @@ Fate = Literal["Taken back", "Held again", "Undone", "", "late"]
 
 
 @dataclass(frozen=True)
-class Undone:
+class UndoResult:
     """What `undo` did, or why it did nothing."""
 
     sentence: str
@@ -38,7 +38,7 @@ class _Told:
 
 async def take_back(
     group: Sequence[str], pending: Pending, put_back: Also, add: Callable[[Sequence[Queued]], Awaitable[object]]
-) -> tuple[Undone | None, tuple[str, ...]]:
+) -> tuple[UndoResult | None, tuple[str, ...]]:
     """Take back the writes of `group`, which were begun together. None: nothing is left of them. Also answers which of
     them are on their way and can be tried again. Raises NotSaved.
 
@@ -72,7 +72,7 @@ async def take_back(
     typed = next((entry for entry in removed if entry.words), removed[0] if removed else None)
     place, text = (typed.place, typed.words) if typed is not None else ("", "")
     back = tuple(each.entry for each in reversed(told) if each.fate not in ("", "late"))
-    return Undone(_sentence(told), done=bool(back), place=place, text=text, back=back), late
+    return UndoResult(_sentence(told), done=bool(back), place=place, text=text, back=back), late
 
 
 def _opposite(entry: Entry) -> tuple[_Told, list[Queued]]:

@@ -15,7 +15,7 @@ from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.api.safety import line
 from octavo.api.text import Raw, SafeJson
 from octavo.data.live import Live
-from octavo.data.send_once import Once, Sent, send_once
+from octavo.data.send_once import Sent, SingleRequest, send_once
 from octavo.data.sending import Send
 
 FAR = 10
@@ -89,7 +89,7 @@ async def edit(
 
     # Who presses twice asks for the same. Others may write at the same time: the head tells.
     digest = sha256(f"{expected} {op.model_dump_json()}".encode(errors="surrogatepass")).hexdigest()[:16]
-    what = Once(
+    what = SingleRequest(
         f"edit {at.space_id}/{at.change_request_id} {digest}",
         op,
         happened,

@@ -140,7 +140,7 @@ async def test_a_drawing_holds_no_terminal_sequences() -> None:
 
 @pytest.mark.parametrize("answer", [b"warning: odd\n", b"[1]\n", b"[" * 99_999 + b"\n", b"\xff\n"])
 def test_what_the_program_says_beside_drawings_is_not_believed(answer: bytes) -> None:
-    assert list(diagrams.read_drawings(b'"a"\n' + answer + b'"b"\n')) == [("a",)]
+    assert list(diagrams.parse_drawings(b'"a"\n' + answer + b'"b"\n')) == [("a",)]
 
 
 @pytest.mark.parametrize(
@@ -187,10 +187,10 @@ async def test_the_cursor_stays_on_show_when_what_is_above_it_gets_longer(opened
     async with app.run_test(size=(60, 14)) as pilot:
         app.pane.show_markdown(f"{hidden if opened else tall}\n\nBelow it.", key="p")
         await pilot.pause()
-        app.pane.put_cursor(app.pane.stops_on_show()[-1])
+        app.pane.put_cursor(app.pane.visible_stops()[-1])
         assert bar_at(app.pane) == ["Below it."]
         if opened:
-            app.pane.open_spot(app.pane.hots_on_show()[0], outside=False)
+            app.pane.open_spot(app.pane.visible_hot_spots()[0], outside=False)
         async with asyncio.timeout(10):
             while "Below it." in screen(app.pane):
                 await pilot.pause(0.02)

@@ -9,7 +9,7 @@ from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.diff_lines import set_diff_unit
 from octavo.tui.render.diff_sequence import changes
-from octavo.tui.render.diff_sides import Room
+from octavo.tui.render.diff_sides import SideWidths
 from octavo.tui.render.diff_units import Unfolding
 from octavo.tui.render.layout import set_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
@@ -111,7 +111,7 @@ def side(app: PaneApp[DiffView]) -> str:
 def test_every_kind_of_change_looks_as_it_was_approved(width: int, split: bool) -> None:
     compared = compare(BEFORE, AFTER)
     setting = LayoutContext(Styles.plain(), Folds(), set_block)
-    room = Room.of(min(width, 108) if not split else width, split=split)
+    room = SideWidths.of(min(width, 108) if not split else width, split=split)
     found = changes(compared.diff, Unfolding(), {}, "Retries", side_by_side=split)
     lines = [line for unit in found.units for line in set_diff_unit(setting, unit, room)]
     assert [line.text for line in lines if line.width > room.width] == []
@@ -311,7 +311,7 @@ def test_long_changes_are_set_in_slices_that_look_like_one(split: bool) -> None:
     setting = LayoutContext(Styles.plain(), Folds(), set_block)
     units = changes(compare(before, after).diff, Unfolding(), {}, side_by_side=split).units
     assert max(unit.part for unit in units) == 3
-    lines = [set_diff_unit(setting, unit, Room.of(150, split=split)) for unit in units]
+    lines = [set_diff_unit(setting, unit, SideWidths.of(150, split=split)) for unit in units]
     assert max(map(len, lines)) < 250
     text = text_of(line for each in lines for line in each)
     assert text.count("Name") == 1 + split

@@ -14,11 +14,11 @@ from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.diff_lines import set_diff_unit
 from octavo.tui.render.diff_sequence import changes, source_changes
-from octavo.tui.render.diff_sides import Room
+from octavo.tui.render.diff_sides import SideWidths
 from octavo.tui.render.diff_units import Unfolding
 from octavo.tui.render.layout import set_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
-from octavo.tui.render.reading_position import Whereabouts
+from octavo.tui.render.reading_position import ReadingPosition
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.thread_lines import Answer, ThreadLine
 from tests.tui.reader.panes import PaneApp, bar_at, screen
@@ -104,7 +104,9 @@ def test_it_looks_as_it_was_approved(width: int, ascii: bool) -> None:
     threads = {key_of("You can"): [THREAD], "": [ThreadLine("Zoe M.", "3 d", "On the page.", open=False)]}
     found = changes(diff(parse(BEFORE), parse(AFTER)), Unfolding(), threads, "Signing secrets")
     lines = [
-        line for unit in found.units for line in set_diff_unit(setting, unit, Room.of(min(108, width - 4), split=False))
+        line
+        for unit in found.units
+        for line in set_diff_unit(setting, unit, SideWidths.of(min(108, width - 4), split=False))
     ]
     assert [line.text for line in lines if line.width > width - 4] == []
     check(f"diff-{width}{'-ascii' if ascii else ''}", text_of(lines))
@@ -116,7 +118,7 @@ def test_words_are_struck_out_and_underlined_without_colours() -> None:
     pieces = [
         piece
         for unit in found.units
-        for line in set_diff_unit(setting, unit, Room.of(60, split=False))
+        for line in set_diff_unit(setting, unit, SideWidths.of(60, split=False))
         for piece in line.pieces
     ]
     assert [piece.text for piece in pieces if piece.style.strike] == ["never"]
@@ -294,15 +296,15 @@ async def test_one_comes_back_to_a_page_where_one_left_it_also_in_another_run() 
         assert list(app.pane.places) == ["p"], "nobody went anywhere on the other page"
         places = json.loads(json.dumps(app.pane.places))
     again = view_app()
-    again.pane.places = {key: Whereabouts(*place) for key, place in places.items()}
+    again.pane.places = {key: ReadingPosition(*place) for key, place in places.items()}
     async with again.run_test(size=(100, 12)) as pilot:
         show(again, You_can=[THREAD])
         await pilot.pause()
         assert bar_at(again.pane) == cursor
         await pilot.press("j")
-        again.pane.places["p"] = Whereabouts("gone meanwhile", 3)
+        again.pane.places["p"] = ReadingPosition("gone meanwhile", 3)
         again.pane.clear()
-        again.pane.places["p"] = Whereabouts("gone meanwhile", 3)
+        again.pane.places["p"] = ReadingPosition("gone meanwhile", 3)
         show(again)
         await pilot.pause()
         assert again.pane.change_number == 1

@@ -86,7 +86,7 @@ async def test_a_link_behind_the_find_line_has_no_letter() -> None:
     async with app.run_test(size=(80, 6)) as pilot:
         app.pane.show(parse(MANY), title="", key="p")
         await pilot.press("slash", *"entry", "enter", "g", "f")
-        assert len(app.pane.hots_on_show()) == 5
+        assert len(app.pane.visible_hot_spots()) == 5
 
 
 async def test_where_nothing_can_be_opened_the_key_says_so() -> None:

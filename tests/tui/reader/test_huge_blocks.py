@@ -21,7 +21,7 @@ from octavo.tui.render.diff_context import Placed, Stretch, folded
 from octavo.tui.render.diff_units import DiffUnit, Unfolding
 from octavo.tui.render.layout import set_block, set_unit, units
 from octavo.tui.render.layout_context import Folds, LayoutContext, trail
-from octavo.tui.render.page_units import Cutting
+from octavo.tui.render.page_units import UnitReader
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.text_search import Finder
@@ -84,7 +84,7 @@ def test_no_words_are_lost_where_a_block_is_cut(name: str) -> None:
 
 
 def test_blocks_are_cut_a_while_at_a_time() -> None:
-    cutting = Cutting(parse(HUGE["code"](100)).blocks)
+    cutting = UnitReader(parse(HUGE["code"](100)).blocks)
     steps = 0
     while not cutting.cut(0):
         steps += 1

@@ -15,11 +15,11 @@ from octavo.documents.openapi import Specification
 from octavo.documents.parse import parse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.async_cache import AsyncCache
-from octavo.tui.render.link_targets import Asked, Ground, Named, Targets
+from octavo.tui.render.link_targets import LinkContext, LinkTitle, Targets, TitleQuery
 from octavo.tui.render.openapi_finder import find_lines
 from octavo.tui.render.page_parts import AddressWanted, LinkFollowed
 from octavo.tui.render.source_finders import sources
-from octavo.tui.render.source_values import Laid, Wanted
+from octavo.tui.render.source_values import OperationLayout, OperationQuery
 from octavo.tui.render.styles import Styles
 from tests.tui.reader.panes import PaneApp, screen
 
@@ -35,13 +35,13 @@ TREE = PageTree(
     )
 )
 FOUND = {
-    "report.pdf": Named("report.pdf", where="PDF, 1.2 MB"),
-    "other": Named("Opening hours", where="Handbook › hours"),
-    "gone": Named(trouble="The page is gone, or you may not see it."),
+    "report.pdf": LinkTitle("report.pdf", where="PDF, 1.2 MB"),
+    "other": LinkTitle("Opening hours", where="Handbook › hours"),
+    "gone": LinkTitle(trouble="The page is gone, or you may not see it."),
 }
 
 
-async def find(asked: Asked) -> Named | None:
+async def find(asked: TitleQuery) -> LinkTitle | None:
     match asked.target:
         case links.ToFile(name=name) | links.ToSpace(page=name):
             return FOUND.get(name or "")
@@ -49,14 +49,14 @@ async def find(asked: Asked) -> Named | None:
 
 
 def targets(page_id: str = "guides") -> Targets:
-    return Targets(Ground(TREE, SpaceRef(space_id="here")), page_id, AsyncCache(find))
+    return Targets(LinkContext(TREE, SpaceRef(space_id="here")), page_id, AsyncCache(find))
 
 
 def view(page_id: str = "guides") -> PageView:
     pane = PageView()
     titles = AsyncCache(find)
     pane.sources = replace(
-        sources(), titles=titles, targets=Targets(Ground(TREE, SpaceRef(space_id="here")), page_id, titles)
+        sources(), titles=titles, targets=Targets(LinkContext(TREE, SpaceRef(space_id="here")), page_id, titles)
     )
     return pane
 
@@ -234,7 +234,9 @@ async def test_what_a_stranger_describes_at_length_is_set_between_keys() -> None
     much = {f"field{number}": {"description": "Some **bold** `code`\n\n* one\n* two"} for number in range(200)}
     body = {"content": {"a/b": {"schema": {"properties": {each: {"properties": much} for each in "abcd"}}}}}
     found = Specification({"paths": {"/pets": {"post": {"requestBody": body}}}})
-    work = asyncio.create_task(find_lines(Laid(Wanted(found, "operation", "post", "/pets"), 76, Styles())))
+    work = asyncio.create_task(
+        find_lines(OperationLayout(OperationQuery(found, "operation", "post", "/pets"), 76, Styles()))
+    )
     turns = 0
     while not work.done():
         turns += 1

@@ -139,7 +139,7 @@ async def test_choosing_a_tab_chooses_those_of_the_same_name() -> None:
     async with app.run_test(size=(80, 60)) as pilot:
         app.pane.show(parse(page), title="Retries", key="p")
         await pilot.pause()
-        hot = next(hot for hot in app.pane.hots_on_show() if hot.kind == "tab" and hot.spot.index == 1)
+        hot = next(hot for hot in app.pane.visible_hot_spots() if hot.kind == "tab" and hot.spot.index == 1)
         await pilot.click(PageView, offset=(hot.start + 1, hot.line))
         assert "second needle" in screen(app.pane)
         assert "other second needle" in screen(app.pane)
@@ -250,7 +250,7 @@ async def test_the_cursor_stays_on_show_in_a_smaller_terminal(size: tuple[int, i
         while app.pane.size != size:
             await pilot.pause()
         app.pane._resized()
-        assert app.pane.cursor_stop() in app.pane.stops_on_show()
+        assert app.pane.cursor_stop() in app.pane.visible_stops()
         assert bar_at(app.pane) != []
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from octavo.data.state import State
 from octavo.documents.parse import parse
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.render.reading_position import MOST_PAGES, Places, Whereabouts
+from octavo.tui.render.reading_position import MOST_PAGES, ReadingPosition, ReadingPositions
 from tests.tui.reader.panes import PaneApp, bar_at, screen
 
 LONG = "\n\n".join(f"Paragraph {number} says a little of what there is to say." for number in range(2000))
@@ -18,25 +18,25 @@ def key_of(words: str, page: str = LONG) -> str:
 
 def test_where_one_was_is_known_of_the_pages_read_last() -> None:
     state = State(None)
-    places = Places(state)
+    places = ReadingPositions(state)
     for number in range(MOST_PAGES + 1):
-        places.keep(f"page {number}", Whereabouts("block", number))
-    places.keep("page 1", Whereabouts("other", -3))
+        places.keep(f"page {number}", ReadingPosition("block", number))
+    places.keep("page 1", ReadingPosition("other", -3))
     places.keep("page 2", None)
-    later = Places(state)
+    later = ReadingPositions(state)
     assert later.on("page 0") is None
-    assert later.on("page 1") == Whereabouts("other", -3)
+    assert later.on("page 1") == ReadingPosition("other", -3)
     assert later.on("page 2") is None
-    assert later.on(f"page {MOST_PAGES}") == Whereabouts("block", MOST_PAGES)
+    assert later.on(f"page {MOST_PAGES}") == ReadingPosition("block", MOST_PAGES)
     state.remember("places on pages", ["no", "such"])
-    assert Places(state).on("page 1") is None
+    assert ReadingPositions(state).on("page 1") is None
 
 
 async def test_one_stands_where_one_was_on_a_page_whose_blocks_are_still_to_come() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
         view = app.pane
-        view.come_back("p", Whereabouts(key_of("Paragraph 1800 says a little of what there is to say."), 5))
+        view.come_back("p", ReadingPosition(key_of("Paragraph 1800 says a little of what there is to say."), 5))
         view.show_markdown(LONG, title="Long", key="p")
         while not view.is_whole:
             await pilot.pause()
@@ -57,7 +57,7 @@ async def test_who_moves_before_the_place_is_read_stays_there() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
         view = app.pane
-        view.come_back("p", Whereabouts(key_of("Paragraph 1999 says a little of what there is to say."), 5))
+        view.come_back("p", ReadingPosition(key_of("Paragraph 1999 says a little of what there is to say."), 5))
         view.show_markdown(LONG, title="Long", key="p")
         view.go(4)
         while not view.is_whole:
@@ -70,11 +70,11 @@ async def test_what_hides_the_place_is_opened_and_a_place_that_is_gone_is_the_to
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
         view = app.pane
-        view.come_back("p", Whereabouts(key_of("Inner words.", FOLDED), -40))
+        view.come_back("p", ReadingPosition(key_of("Inner words.", FOLDED), -40))
         view.show(parse(FOLDED), key="p")
         await pilot.pause()
         assert bar_at(view) == ["│ Inner words."]
-        view.come_back("q", Whereabouts("gone", 3))
+        view.come_back("q", ReadingPosition("gone", 3))
         view.show(parse(LONG), key="q")
         assert view.scroll_offset.y == 0
         assert view.whereabouts is None

@@ -17,11 +17,11 @@ from textual.selection import Selection
 from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
 from octavo.tui.reader import streaming_page
-from octavo.tui.reader.opening import Standing
+from octavo.tui.reader.opening import PageState
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.text_selection import CopiedLater, CopiesLater, Gathering
 from octavo.tui.render.painting import words_between
-from octavo.tui.render.reading_position import Whereabouts
+from octavo.tui.render.reading_position import ReadingPosition
 from tests.benchmarks.texts import made_page
 from tests.tui.reader.panes import P, PaneApp, bar_at, screen
 
@@ -462,7 +462,7 @@ async def test_who_goes_to_another_page_and_back_sees_it_whole() -> None:
 async def test_a_place_one_comes_back_to_is_reached_unless_a_heading_is_asked_for_meanwhile() -> None:
     key = next(block.key for block in parse(PAGE).blocks if block.plain() == "Paragraph 70 says a little.")
     async with begun() as (app, pilot):
-        app.pane.come_back("q", Whereabouts(key, 5))
+        app.pane.come_back("q", ReadingPosition(key, 5))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(streaming_page, "TO_PLACE", 0.0)
             app.pane.show_markdown(PAGE, title="Long", key="q")
@@ -471,7 +471,7 @@ async def test_a_place_one_comes_back_to_is_reached_unless_a_heading_is_asked_fo
         assert "Section 50" in top(app.pane, 1)
 
 
-async def left_at_70(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> Standing:
+async def left_at_70(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> PageState:
     """Read a page, and leave it far down with the bar on a paragraph."""
     await read(app, pilot)
     app.pane.go_to_anchor("section-70")

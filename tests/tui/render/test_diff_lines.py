@@ -14,7 +14,7 @@ from octavo.documents.diff import diff
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.diff_lines import set_diff_unit
 from octavo.tui.render.diff_sequence import changes
-from octavo.tui.render.diff_sides import Room
+from octavo.tui.render.diff_sides import SideWidths
 from octavo.tui.render.diff_units import Unfolding
 from octavo.tui.render.layout import set_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
@@ -34,7 +34,7 @@ def set_lines(
 ) -> list[Line]:
     setting = LayoutContext(look or Styles.plain(), Folds(), set_block)
     found = changes(compare(before, after).diff, Unfolding(), {}, side_by_side=split)
-    room = Room.of(width, split=split)
+    room = SideWidths.of(width, split=split)
     return [line for unit in found.units for line in set_diff_unit(setting, unit, room)]
 
 
@@ -192,7 +192,7 @@ def test_a_change_is_shown_exactly_when_pages_differ_and_never_as_what_looks_the
     pair: tuple[Document, Document], split: bool
 ) -> None:
     old, new = pair
-    setting, room = LayoutContext(Styles.plain(), Folds(), set_block), Room.of(150 if split else 90, split=split)
+    setting, room = LayoutContext(Styles.plain(), Folds(), set_block), SideWidths.of(150 if split else 90, split=split)
     found = changes(diff(old, new), Unfolding(), {}, side_by_side=split)
     same = [canonical(block) for block in old.blocks] == [canonical(block) for block in new.blocks]
     assert (found.count == 0) == same

@@ -17,14 +17,14 @@ from octavo.tui.render.block_slices import slices
 from octavo.tui.render.comparison import Compared
 from octavo.tui.render.diff_lines import set_diff_unit
 from octavo.tui.render.diff_sequence import changes, one_side
-from octavo.tui.render.diff_sides import Room
+from octavo.tui.render.diff_sides import SideWidths
 from octavo.tui.render.diff_units import Unfolding
 from octavo.tui.render.layout import set_block, set_unit, stops, units
 from octavo.tui.render.layout_context import NARROWEST, Folds, LayoutContext
 from octavo.tui.render.page_parts import ThreadMarks
 from octavo.tui.render.painting import painted
 from octavo.tui.render.source_finders import sources
-from octavo.tui.render.styled_lines import Line, hots_of
+from octavo.tui.render.styled_lines import Line, hot_spots_of
 from octavo.tui.render.text_search import Finder
 from octavo.tui.render.thread_lines import ThreadLine
 from tests.documents.block_model import LONG, edited, page_of, pages
@@ -79,7 +79,7 @@ def set_a_page(document: Document, data: st.DataObject) -> None:
         lines = set_unit(setting, unit, width)
         assert (setting.depth, setting.list_depth, setting.tinted) == (0, 0, False)
         hold(lines, max(width, room, NARROWEST))
-        hots_of(lines)
+        hot_spots_of(lines)
         marks.among({block.key for _, _, block in stops(lines)}, unit.part)
     list(Finder((number, unit.part or unit.block) for number, unit in enumerate(cut)).find("line"))
 
@@ -90,7 +90,7 @@ def compare_pages(document: Document, data: st.DataObject) -> None:
     other = edited(document, random)
     found = Compared(diff(document, other), document, other)
     folds, split = folds_of(document, random), data.draw(st.booleans())
-    room = Room.of(max(24, width), split=split and width >= 76)
+    room = SideWidths.of(max(24, width), split=split and width >= 76)
     setting = LayoutContext(look, folds, set_block, room=room.side, sources=sources(diagrams=False))
     unfolding = Unfolding()
     unfolding.step = data.draw(st.integers(0, len(Unfolding.STEPS) - 1))
@@ -137,7 +137,7 @@ def test_any_change_of_many_is_set_and_painted(document: Document, data: st.Data
 def changed_lines(old: Block, new: Block, width: int) -> list[list[Line]]:
     """The units of what changed, set in so many cells, and the slices of the new block, by one setting."""
     before, after = page_of([old]), page_of([new])
-    room = Room.of(width, split=False)
+    room = SideWidths.of(width, split=False)
     setting = LayoutContext(LOOKS["plain"], Folds(), set_block, room=width)
     lines = [set_diff_unit(setting, each, room) for each in changes(diff(before, after), Unfolding(), {}).units]
     return [*lines, *(set_block(setting, each, room.words) for each in slices(after.blocks[0]))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from octavo.documents.parse import parse
 from octavo.tui.render.layout import set_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
-from octavo.tui.render.styled_lines import Line, hots_of
+from octavo.tui.render.styled_lines import Line, hot_spots_of
 from octavo.tui.render.styles import Styles
 from tests.documents.audit_of_lines import coloured
 
@@ -36,7 +36,7 @@ def test_a_gallery_stands_side_by_side_where_there_is_room() -> None:
 
 def test_each_image_has_one_letter() -> None:
     for width in (50, 76):
-        hots = hots_of(lines_of(TWO, width))
+        hots = hot_spots_of(lines_of(TWO, width))
         assert len({id(hot.spot) for hot in hots}) == 2
         assert {hot.target for hot in hots} == {"a.png", "b.png"}
 

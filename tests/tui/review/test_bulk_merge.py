@@ -13,7 +13,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef
 from octavo.data.live import Live
 from octavo.server.app import Platform
-from octavo.tui.review.bulk_merge import Ended, One, look, merge_in_order
+from octavo.tui.review.bulk_merge import Ended, QueuedMerge, look, merge_in_order
 from octavo.tui.review.merge_checks import Checks
 from octavo.tui.widgets.fact_list import Fact
 from tests.server.asking import Ask
@@ -39,7 +39,7 @@ class Merging:
 
     async def see(self) -> None:
         """Look at all of them."""
-        self.several = [One(at, await self.desk.get(at), "Docs") for at in self.at]
+        self.several = [QueuedMerge(at, await self.desk.get(at), "Docs") for at in self.at]
         self.seen = [(await look(self.live, one)).checks for one in self.several]
 
     async def __call__(self) -> Ended:
@@ -140,7 +140,7 @@ async def test_what_takes_a_look_of_its_own_is_not_merged_in_passing(live: Live,
 async def before(merging: Merging) -> list[str]:
     """Why each is not merged, as that is known before anything is."""
     found: list[str] = []
-    earlier: list[tuple[One, Checks]] = []
+    earlier: list[tuple[QueuedMerge, Checks]] = []
     for one in merging.several:
         stand = await look(merging.live, one, earlier)
         found.append(stand.why)

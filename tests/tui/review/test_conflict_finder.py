@@ -14,7 +14,7 @@ from octavo.data.live import Live
 from octavo.data.writing_content import edit
 from octavo.documents.merging.resolution import Choice, Side
 from octavo.server.app import Platform
-from octavo.tui.review.conflict_finder import Met, Unsettled, look, where_met
+from octavo.tui.review.conflict_finder import MergeRevisions, OpenConflicts, look, merge_revisions
 from octavo.tui.review.tree_conflicts import shapes
 from tests.server.asking import Ask
 from tests.server.writing import Desk, update
@@ -36,9 +36,9 @@ async def live(platform: Platform, tmp_path: Path) -> AsyncIterator[Live]:
         yield live
 
 
-async def found_by(live: Live, at: ChangeRequestRef, kept: Any = None) -> Unsettled:
+async def found_by(live: Live, at: ChangeRequestRef, kept: Any = None) -> OpenConflicts:
     change_request = await live.fetch(change_requests.Get(at=at))
-    met = await where_met(live, at, change_request, kept)
+    met = await merge_revisions(live, at, change_request, kept)
     changed = await live.fetch(content.ListChanges(at=at, limit=1000))
     return await look(live, at, change_request.revision, changed, met)
 
@@ -110,10 +110,10 @@ async def test_what_met_is_read_off_the_revisions(platform: Platform, live: Live
         await desk.ask(change_requests.UpdateFromMain(at=at), "jun")
         await desk.edit(at, update(await desk.id("Beta"), f"# Beta\n\nEdited since, {number}.\n"))
         now = await live.fetch(change_requests.Get(at=at))
-        met = Met(base, main, before.revision or "")
-        assert await where_met(live, at, now, None) == met
+        met = MergeRevisions(base, main, before.revision or "")
+        assert await merge_revisions(live, at, now, None) == met
         remembered = {"base": base, "main": "another", "mine": before.revision}
-        assert await where_met(live, at, now, remembered) == met
+        assert await merge_revisions(live, at, now, remembered) == met
         base = main
         await desk.publish(update(alpha, CONFLICT[0] + f"\nAnd {number}.\n"))
 
@@ -150,7 +150,7 @@ async def test_a_merge_that_conflicted_is_found_in_the_primary_content(platform:
     desk, at, alpha = await conflicting(platform)
     assert (await desk.merge(at)).result == "conflicts"
     merged = await live.fetch(change_requests.Get(at=at))
-    met = await where_met(live, at, merged, None)
+    met = await merge_revisions(live, at, merged, None)
     assert merged.revision_merged is not None
     made = await live.fetch(
         content.ListChanges(at=RevisionRef(space_id=at.space_id, revision_id=merged.revision_merged))
@@ -201,9 +201,9 @@ def test_what_no_edit_can_change_is_said_in_words() -> None:
 async def test_where_a_server_marks_no_conflicts_both_sides_tell_them(platform: Platform, live: Live) -> None:
     desk, at, alpha = await conflicting(platform)
     about = await desk.get(at)
-    told = Met(about.base, (await desk.ask(content.Get(at=desk.space))).id, about.revision or "")
+    told = MergeRevisions(about.base, (await desk.ask(content.Get(at=desk.space))).id, about.revision or "")
 
-    async def found(*settled: str) -> Unsettled:
+    async def found(*settled: str) -> OpenConflicts:
         changed = await live.fetch(content.ListChanges(at=at, limit=1000))
         head = (await desk.get(at)).revision
         return await look(live, at, head, changed, None, told=told, settled=settled)

@@ -12,7 +12,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import ContentEdit, DeletePage, InsertFiles, NewFile
 from octavo.data.live import Live
 from octavo.server.app import Platform
-from octavo.tui.review.merge_reversal import Edits, Plan, changes_of, edits_of, plan, sides
+from octavo.tui.review.merge_reversal import Edits, Plan, changes_of, plan, reversal_edits, sides
 from tests.server.asking import Ask
 from tests.server.writing import Desk, insert, update
 
@@ -64,7 +64,7 @@ async def undone(live: Live, desk: Desk, of: ChangeRequest) -> tuple[Plan, Edits
     three = await sides(live, desk.space, of, draft.revision)
     assert three is not None
     planned = plan(three, await changes_of(live, desk.space, three))
-    made = await edits_of(live, desk.space, three, planned, "#undo")
+    made = await reversal_edits(live, desk.space, three, planned, "#undo")
     if made.edits:
         await desk.edit(draft.ref(desk.space), *made.edits, user="ada")
     await desk.merge(draft.ref(desk.space))

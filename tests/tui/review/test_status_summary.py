@@ -10,7 +10,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment, Target
 from octavo.api.reviews import RequestedReviewer, Review
 from octavo.api.users import User
-from octavo.tui.review.status_summary import Standing, line, standing
+from octavo.tui.review.status_summary import RequestStatus, line, standing
 
 ADA, TOM = User(id="ada", display_name="Ada Lovelace"), User(id="tom", display_name="Tom Weaver")
 ABOUT = ChangeRequest(id="c", number=4, status="open", revision="r2", outdated=True)
@@ -35,7 +35,7 @@ def test_what_is_decided_is_not_outdated() -> None:
     assert not standing(ABOUT.model_copy(update={"status": "merged"}), 0, (), (), (), "ada").outdated
 
 
-FULL = Standing(
+FULL = RequestStatus(
     approved=("Ada Lovelace",), stale=("Tom Weaver",), asks_me=True, outdated=True, conflicts=("Start",), threads=2
 )
 
@@ -68,7 +68,7 @@ def test_where_there_is_little_room_words_get_shorter_and_each_fact_stays(room: 
 def test_no_line_is_longer_than_its_room(
     names: list[str], titles: list[str], before: list[str], threads: int, room: int
 ) -> None:
-    stands = Standing(tuple(names), tuple(names), tuple(names), True, True, tuple(titles), threads)
+    stands = RequestStatus(tuple(names), tuple(names), tuple(names), True, True, tuple(titles), threads)
     assert line(stands, before, room).cell_length <= room
 
 

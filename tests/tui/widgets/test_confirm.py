@@ -81,7 +81,7 @@ async def test_typing_a_word_stands_in_for_y() -> None:
     app = Asking()
     async with app.run_test() as pilot:
         why = "With conflicts the y key is off: type 42 to merge anyway."
-        await app.ask(Confirm("Merge?", verb="Merge", typed="42", typed_why=why))
+        await app.ask(Confirm("Merge?", verb="Merge", typed="42", why_typed=why))
         await pilot.press("y", "enter")
         assert app.explained == [why]
         assert app.answers == []
@@ -99,13 +99,13 @@ async def test_facts_change_while_it_is_open() -> None:
         )
         await pilot.press("r")
         assert asked == ["again"]
-        dialog.update(facts=FACTS, typed="42", typed_why="Type 42.", foot="checked now")
+        dialog.update(facts=FACTS, typed="42", why_typed="Type 42.", foot="checked now")
         await pilot.pause()
         assert "conflicts" in shown(app)
         assert "checked now" in shown(app)
         await pilot.press("y")
         assert app.explained == ["Type 42."]
-        dialog.update(facts=FACTS[:2], typed="", typed_why="", blocked="It was merged by Tom W. a moment ago.")
+        dialog.update(facts=FACTS[:2], typed="", why_typed="", blocked="It was merged by Tom W. a moment ago.")
         await pilot.press("y")
         assert app.explained[-1] == "It was merged by Tom W. a moment ago."
         dialog.update(blocked="")
@@ -150,7 +150,7 @@ async def test_what_is_hostile_is_text() -> None:
                     after=text,
                     field=Field(text, text, placeholder=text),
                     typed="x",
-                    typed_why=text,
+                    why_typed=text,
                     foot=text,
                 )
             )

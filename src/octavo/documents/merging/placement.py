@@ -27,18 +27,18 @@ _ALIKE = 0.75
 
 
 @dataclass(eq=False)
-class Trio:
+class ThreeWayPart:
     """One part of the text as each side has it."""
 
     base: Segment | None
     main: Segment | None
     proposed: Segment | None
-    home: Trio | None = None
+    home: ThreeWayPart | None = None
     """What it stands in. None for the whole text, and for what is gone or stands within what is taken whole."""
     is_here: bool = False
     is_contested: bool = False
     """Whether one side deleted it and the other edited it."""
-    second_home: Trio | None = None
+    second_home: ThreeWayPart | None = None
     """What the change request moved it to, where the primary content moved it elsewhere."""
     number: int = 0
 
@@ -61,7 +61,7 @@ class Trio:
         return self.base is None and self.main is None
 
 
-Entry: TypeAlias = tuple[Trio, bool]
+Entry: TypeAlias = tuple[ThreeWayPart, bool]
 """A part, and whether this is the second place of what both sides moved."""
 
 
@@ -71,8 +71,8 @@ class Placement:
     def __init__(self, base: str | None, main: str, proposed: str) -> None:
         self.is_strict = base is None
         texts = segments(base or ""), segments(main), segments(proposed)
-        self._behinds: dict[Segment, Trio | None] = {}
-        self.trios: dict[Segment, Trio] = {}
+        self._behinds: dict[Segment, ThreeWayPart | None] = {}
+        self.trios: dict[Segment, ThreeWayPart] = {}
         """What each part of a side is on all of them."""
         self.above: dict[Segment, Segment] = {
             child: each for text in texts for each in text.walk() for child in each.children or ()
@@ -96,16 +96,16 @@ class Placement:
             trio.number = number
         self._settle_presence()
         self._settle_homes()
-        self._inside: defaultdict[Trio, list[Trio]] = defaultdict(list)
+        self._inside: defaultdict[ThreeWayPart, list[ThreeWayPart]] = defaultdict(list)
         for trio in self._every:
             if trio.home is not None:
                 self._inside[trio.home].append(trio)
-        self.twice: set[Trio] = set()
+        self.twice: set[ThreeWayPart] = set()
         """What both sides moved, to different places, as far as orders were asked for."""
-        self._orders: dict[Trio, list[Entry]] = {}
+        self._orders: dict[ThreeWayPart, list[Entry]] = {}
 
     def _add(self, base: Segment | None, main: Segment | None, proposed: Segment | None) -> None:
-        trio = Trio(base, main, proposed)
+        trio = ThreeWayPart(base, main, proposed)
         for each in (base, main, proposed):
             if each is not None:
                 self.trios[each] = trio
@@ -126,10 +126,10 @@ class Placement:
                 homes[each] = homes[other] = each
         return found
 
-    def _behind(self, added: Segment) -> Trio | None:
+    def _behind(self, added: Segment) -> ThreeWayPart | None:
         """What was there before of what stands before something that was added."""
         if added not in self._behinds:
-            last: Trio | None = None
+            last: ThreeWayPart | None = None
             for child in self.above[added].children or ():
                 if child in self.trios:
                     last = self.trios[child]
@@ -184,10 +184,10 @@ class Placement:
             self._break_circle(trio)
 
     @staticmethod
-    def _is_host(trio: Trio) -> bool:
+    def _is_host(trio: ThreeWayPart) -> bool:
         return trio.is_here and not trio.is_contested
 
-    def _nearest(self, trio: Trio | None, of: Trio) -> Trio | None:
+    def _nearest(self, trio: ThreeWayPart | None, of: ThreeWayPart) -> ThreeWayPart | None:
         """The nearest that stays and is not taken whole. None for a part of what is taken whole: it stays in that."""
         if trio is not None and trio.is_contested and (of.main is None or of.proposed is None):
             return None
@@ -197,7 +197,7 @@ class Placement:
             trio = self.trios[above] if above is not None else None
         return trio or self.root
 
-    def _break_circle(self, trio: Trio) -> None:
+    def _break_circle(self, trio: ThreeWayPart) -> None:
         """Put back where the primary content has it what would stand within itself."""
         seen = {trio}
         at = trio.home
@@ -207,7 +207,7 @@ class Placement:
         if at is trio and trio.main is not None:
             trio.home = self._nearest(self.trios[self.above[trio.main]], trio)
 
-    def follows(self, side: Segment, following: Segment | None, trio: Trio) -> bool:
+    def follows(self, side: Segment, following: Segment | None, trio: ThreeWayPart) -> bool:
         """Whether `following` (None: nothing) comes right behind `side` within a part."""
         above = self.above.get(side)
         if above is None or self.trios[above] is not trio:
@@ -218,7 +218,7 @@ class Placement:
 
     # In which order
 
-    def order(self, parent: Trio) -> list[Entry]:
+    def order(self, parent: ThreeWayPart) -> list[Entry]:
         """What stands in a part, and whether it is there a second time because both sides moved it elsewhere."""
         if parent in self._orders:
             return self._orders[parent]
@@ -232,9 +232,9 @@ class Placement:
         proposed = [each for each in theirs if each.home is parent or each.second_home is parent]
         everywhere = set(old) & set(mine) & {each for each in proposed if each.home is parent}
         before, here, there = ([each for each in side if each in everywhere] for side in (old, mine, proposed))
-        moved: set[Trio] = set()
-        twice: set[Trio] = {each for each in proposed if each.second_home is parent}
-        moved_here: set[Trio] = set()
+        moved: set[ThreeWayPart] = set()
+        twice: set[ThreeWayPart] = {each for each in proposed if each.second_home is parent}
+        moved_here: set[ThreeWayPart] = set()
         if here != there:
             moved_here = everywhere - _stayed(before, here)
             moved_there = everywhere - _stayed(before, there)
@@ -250,11 +250,16 @@ class Placement:
         return result
 
     def _placed(
-        self, mine: list[Trio], proposed: list[Trio], moved: set[Trio], moved_here: set[Trio], twice: set[Trio]
+        self,
+        mine: list[ThreeWayPart],
+        proposed: list[ThreeWayPart],
+        moved: set[ThreeWayPart],
+        moved_here: set[ThreeWayPart],
+        twice: set[ThreeWayPart],
     ) -> list[Entry]:
-        standing: list[Trio] = []
-        followers: defaultdict[Trio, list[Trio]] = defaultdict(list)
-        last: Trio | None = None
+        standing: list[ThreeWayPart] = []
+        followers: defaultdict[ThreeWayPart, list[ThreeWayPart]] = defaultdict(list)
+        last: ThreeWayPart | None = None
         for each in mine:
             if each.is_new_in_main and last is not None and last in moved and each.kind != "heading":
                 followers[last].append(each)  # what was put below what the other side moved goes with it
@@ -263,9 +268,9 @@ class Placement:
             if each not in moved:
                 standing.append(each)
         fixed = set(standing)
-        behind: defaultdict[Trio | None, list[Entry]] = defaultdict(list)
-        below: Trio | None = None
-        unmoved: Trio | None = None
+        behind: defaultdict[ThreeWayPart | None, list[Entry]] = defaultdict(list)
+        below: ThreeWayPart | None = None
+        unmoved: ThreeWayPart | None = None
         place = {each: number for number, each in enumerate(standing)}
         for each, following in zip_longest(proposed, proposed[1:]):
             is_second = each in twice
@@ -283,7 +288,9 @@ class Placement:
         return _arranged(standing, behind, moved_here)
 
 
-def _arranged(standing: list[Trio], behind: dict[Trio | None, list[Entry]], moved_here: set[Trio]) -> list[Entry]:
+def _arranged(
+    standing: list[ThreeWayPart], behind: dict[ThreeWayPart | None, list[Entry]], moved_here: set[ThreeWayPart]
+) -> list[Entry]:
     """What stands, with what the other side put behind each, but after what the primary content put there. Nothing else
     comes between the items of a list."""
     result: list[Entry] = []
@@ -312,12 +319,12 @@ def _are_one(one: Segment, other: Segment) -> bool:
     return names[0] == names[1] != "" or text_similarity(one.words, other.words) >= _ALIKE
 
 
-def _stayed(before: list[Trio], after: list[Trio]) -> set[Trio]:
+def _stayed(before: list[ThreeWayPart], after: list[ThreeWayPart]) -> set[ThreeWayPart]:
     """Which parts need not have moved to get from one order to the other: as much text as possible, headings first."""
     if len(before) > _MOST_WEIGHED:
         return in_order(before, after)
     place = {each: number for number, each in enumerate(before)}
-    best: list[tuple[int, Trio | None]] = []
+    best: list[tuple[int, ThreeWayPart | None]] = []
     for at, each in enumerate(after):
         weight = 1 + each.any.size + (_HEADING if each.kind == "heading" else 0)
         most, last = 0, None
@@ -325,7 +332,7 @@ def _stayed(before: list[Trio], after: list[Trio]) -> set[Trio]:
             if place[after[earlier]] < place[each] and best[earlier][0] > most:
                 most, last = best[earlier][0], after[earlier]
         best.append((most + weight, last))
-    found: set[Trio] = set()
+    found: set[ThreeWayPart] = set()
     back = {each: last for each, (_, last) in zip(after, best, strict=True)}
     one = after[max(range(len(after)), key=lambda at: best[at][0])] if after else None
     while one is not None:
@@ -334,10 +341,10 @@ def _stayed(before: list[Trio], after: list[Trio]) -> set[Trio]:
     return found
 
 
-def _before(order: list[Trio], moved: set[Trio]) -> dict[Trio, Trio | None]:
+def _before(order: list[ThreeWayPart], moved: set[ThreeWayPart]) -> dict[ThreeWayPart, ThreeWayPart | None]:
     """What stands before each part of what nobody moved."""
-    found: dict[Trio, Trio | None] = {}
-    last: Trio | None = None
+    found: dict[ThreeWayPart, ThreeWayPart | None] = {}
+    last: ThreeWayPart | None = None
     for each in order:
         found[each] = last
         if each not in moved:

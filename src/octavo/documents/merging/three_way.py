@@ -9,7 +9,7 @@ from itertools import pairwise, zip_longest
 from octavo.documents.merging.conflict import Conflict, Leaf, Part, Undecided
 from octavo.documents.merging.line_ends import CRLF, line_end, with_crlf
 from octavo.documents.merging.lines import regions
-from octavo.documents.merging.placement import Entry, Placement, Trio
+from octavo.documents.merging.placement import Entry, Placement, ThreeWayPart
 from octavo.documents.merging.segments import Segment, continues
 
 
@@ -55,9 +55,9 @@ class _Wording:
     def __init__(self, base: str | None, main: str, proposed: str) -> None:
         self._placement = Placement(base, main, proposed)
         self._most_ends = max(len(each) - len(each.rstrip("\n")) for each in (main, proposed))
-        self._afters: dict[Trio, str] = {}
+        self._afters: dict[ThreeWayPart, str] = {}
         """What is behind a part, where that is what one of the sides has there."""
-        self._befores: dict[Trio, tuple[str, ...]] = {}
+        self._befores: dict[ThreeWayPart, tuple[str, ...]] = {}
         """The blank lines that come with what one side deleted, if that is decided for the primary content or not."""
 
     def parts(self) -> list[Part]:
@@ -67,7 +67,7 @@ class _Wording:
             found[-1] = _ended(found[-1], self._most_ends)
         return found
 
-    def _blocks(self, trio: Trio) -> list[Part]:
+    def _blocks(self, trio: ThreeWayPart) -> list[Part]:
         """What is in a part that is divided into blocks, each of them decided or not."""
         children = self._children(trio)
         after = self._after(trio)
@@ -83,10 +83,10 @@ class _Wording:
                 result.append(_block(pieces))
         return [*result, after] if after else result
 
-    def _is_divided(self, trio: Trio) -> bool:
+    def _is_divided(self, trio: ThreeWayPart) -> bool:
         return trio.kind == "container" and not trio.is_contested
 
-    def _flat(self, trio: Trio) -> list[Leaf]:
+    def _flat(self, trio: ThreeWayPart) -> list[Leaf]:
         """What a part says, in order."""
         if trio.is_contested:
             return [self._deleted(trio)]
@@ -101,13 +101,13 @@ class _Wording:
             found.append(after)
         return found
 
-    def _children(self, trio: Trio) -> list[tuple[Trio | None, list[Leaf]]]:
+    def _children(self, trio: ThreeWayPart) -> list[tuple[ThreeWayPart | None, list[Leaf]]]:
         """What stands in a part, each with what it says. That of containers is left to who asks."""
         heads = self._roles(trio, ("head", "columns", "delimiter"))
         tails = self._roles(trio, ("tail",))
         order = self._placement.order(trio)
         self._settle_blanks(trio, [*heads, *(each for each, _ in order), *tails])
-        found: list[tuple[Trio | None, list[Leaf]]] = [(each, self._flat(each)) for each in heads]
+        found: list[tuple[ThreeWayPart | None, list[Leaf]]] = [(each, self._flat(each)) for each in heads]
         frame = self._frame(trio, found)
         for run in self._runs(order):
             found.append(self._said(run, frame))
@@ -115,8 +115,8 @@ class _Wording:
         # The rows of an HTML table may all be on one line.
         return found if trio.kind == "html_table" else self._kept_apart(found)
 
-    def _roles(self, trio: Trio, roles: Sequence[str]) -> list[Trio]:
-        found: dict[Trio, str] = {}
+    def _roles(self, trio: ThreeWayPart, roles: Sequence[str]) -> list[ThreeWayPart]:
+        found: dict[ThreeWayPart, str] = {}
         for side in (trio.main, trio.proposed):
             for child in side.children or () if side is not None else ():
                 if child.role in roles and child.kind != "cell" and self._placement.trios[child].is_here:
@@ -149,7 +149,7 @@ class _Wording:
             yield [entry]
         yield from self._split(run)
 
-    def _ends_list(self, run: list[Entry], following: Trio) -> bool:
+    def _ends_list(self, run: list[Entry], following: ThreeWayPart) -> bool:
         """Whether both sides put items into one list, and what follows is none of it."""
         kinds = {each.kind for each, _ in run}
         are_both = len({each.is_new_in_main for each, _ in run}) > 1
@@ -171,14 +171,14 @@ class _Wording:
         else:
             yield from ([entry] for entry in run)
 
-    def _holds_others(self, trio: Trio) -> bool:
+    def _holds_others(self, trio: ThreeWayPart) -> bool:
         """Whether something that was there before, or is elsewhere too, stands in it."""
         return any(
             each is not trio and not (each.is_new_in_main or each.is_new_in_proposed)
             for each in map(self._placement.trios.__getitem__, trio.any.walk())
         )
 
-    def _said(self, run: list[Entry], frame: tuple[str, str]) -> tuple[Trio | None, list[Leaf]]:
+    def _said(self, run: list[Entry], frame: tuple[str, str]) -> tuple[ThreeWayPart | None, list[Leaf]]:
         (first, is_second) = run[0]
         if len(run) > 1 or (self._placement.is_strict and (first.is_new_in_main or first.is_new_in_proposed)):
             ours = "".join(each.any.source for each, _ in run if each.is_new_in_main)
@@ -201,7 +201,7 @@ class _Wording:
         sides = ("", other) if is_second else (text, "")
         return first, [Conflict(base, *sides, "moved", frame, moved_to=first.number, is_second=is_second)]
 
-    def _frame(self, trio: Trio, heads: list[tuple[Trio | None, list[Leaf]]]) -> tuple[str, str]:
+    def _frame(self, trio: ThreeWayPart, heads: list[tuple[ThreeWayPart | None, list[Leaf]]]) -> tuple[str, str]:
         """What makes a part of this readable alone."""
         if trio.kind not in ("code", "table", "html_table"):
             return "", ""
@@ -214,7 +214,7 @@ class _Wording:
             return head, "</tbody></table>"
         return head, head.lstrip()[:1] * (len(head.lstrip()) - len(head.lstrip().lstrip(head.lstrip()[:1])))
 
-    def _settle_blanks(self, trio: Trio, order: list[Trio]) -> None:
+    def _settle_blanks(self, trio: ThreeWayPart, order: list[ThreeWayPart]) -> None:
         """Let what is behind a part be what it is on the side where the same part follows."""
         if trio.kind == "row":
             return
@@ -239,12 +239,12 @@ class _Wording:
             elif len(sides) == 1:
                 self._afters[each] = sides[0].after
 
-    def _after(self, trio: Trio) -> str:
+    def _after(self, trio: ThreeWayPart) -> str:
         if trio in self._afters:
             return self._afters[trio]
         return _chosen(*(each.after if each is not None else None for each in (trio.base, trio.main, trio.proposed)))
 
-    def _deleted(self, trio: Trio) -> Conflict:
+    def _deleted(self, trio: ThreeWayPart) -> Conflict:
         """What one side edited and the other deleted."""
         side = trio.main or trio.proposed
         assert side is not None
@@ -265,7 +265,7 @@ class _Wording:
                 kept.append(self._without_others(child))
         return "".join(kept) + side.after
 
-    def _leaf(self, trio: Trio) -> list[Leaf]:
+    def _leaf(self, trio: ThreeWayPart) -> list[Leaf]:
         sides = (trio.base, trio.main, trio.proposed)
         base, main, proposed = sides
         lead = _chosen(*(each.lead if each is not None else None for each in sides))
@@ -295,7 +295,7 @@ class _Wording:
         old = None if before is None else lead + before + after if before else ""
         return [Conflict(old, texts[0], texts[1], trio.kind if trio.kind != "text" else "item")]
 
-    def _row(self, trio: Trio) -> list[Leaf]:
+    def _row(self, trio: ThreeWayPart) -> list[Leaf]:
         """A row: where cells of it are in conflict, the whole of it is, with what else was changed in it."""
         pieces = [piece for _, said in self._children(trio) for piece in said]
         after = self._after(trio)
@@ -310,7 +310,9 @@ class _Wording:
 
     # How they stand beside one another
 
-    def _kept_apart(self, found: list[tuple[Trio | None, list[Leaf]]]) -> list[tuple[Trio | None, list[Leaf]]]:
+    def _kept_apart(
+        self, found: list[tuple[ThreeWayPart | None, list[Leaf]]]
+    ) -> list[tuple[ThreeWayPart | None, list[Leaf]]]:
         """What came to stand beside something else does not run into it."""
         for (one, pieces), (other, following) in pairwise(found):
             if one is None or other is None or one.kind in ("edge", "cell"):
@@ -324,7 +326,7 @@ class _Wording:
                 pieces[-1] = _spaced(pieces[-1], firsts, is_block=is_new and not is_line)
         return found
 
-    def _stood_so(self, one: Trio, other: Trio) -> bool:
+    def _stood_so(self, one: ThreeWayPart, other: ThreeWayPart) -> bool:
         """Whether they stand beside each other on a side whose blank lines are taken."""
         after = self._after(one)
         return any(
@@ -336,7 +338,7 @@ class _Wording:
         )
 
 
-def _is_tag(trio: Trio, role: str) -> bool:
+def _is_tag(trio: ThreeWayPart, role: str) -> bool:
     """Whether it is the tag of the platform that opens or closes a container: nothing runs into that."""
     return trio.any.role == role and trio.any.text.startswith("{%")
 

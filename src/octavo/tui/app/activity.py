@@ -18,7 +18,7 @@ from octavo.data.state import NotSaved
 from octavo.tui.app import editor_files
 from octavo.tui.app.editor_files import KeptFile
 from octavo.tui.comments.thread_actions import first_words
-from octavo.tui.shell.session import Asked
+from octavo.tui.shell.session import LoggedRequest
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.line_list import Lines
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
-Line = tuple[str, Entry | KeptFile | Asked]
+Line = tuple[str, Entry | KeptFile | LoggedRequest]
 STATES = {
     "gathered": "held for review",
     "held": "held for undo",
@@ -38,7 +38,7 @@ STATES = {
     "unknown": "looking for it",
     "failed": "failed",
 }
-_HEADINGS: dict[type, str] = {KeptFile: "TEXTS FROM YOUR EDITOR", Asked: "REQUESTS"}
+_HEADINGS: dict[type, str] = {KeptFile: "TEXTS FROM YOUR EDITOR", LoggedRequest: "REQUESTS"}
 _OF_WRITES = ("NEED YOU", "COULD NOT BE DONE: NOTHING IS LEFT TO DECIDE", "UNDER WAY: NOTHING TO DO")
 """What writes stand under, those a person must decide first."""
 _MOST_NAMED = 5
@@ -208,7 +208,7 @@ class ActivityScreen(Dialog[None]):
                 )
             case KeptFile():
                 said = what.sentence
-            case Asked():
+            case LoggedRequest():
                 said = what.error or ""
         if self.rows.ticked:
             said = (
@@ -273,7 +273,7 @@ class ActivityScreen(Dialog[None]):
         self.dismiss(None)
 
 
-def _heading(what: Entry | KeptFile | Asked) -> str:
+def _heading(what: Entry | KeptFile | LoggedRequest) -> str:
     if not isinstance(what, Entry):
         return _HEADINGS[type(what)]
     decide, told, under_way = _OF_WRITES

@@ -9,7 +9,7 @@ from rich.segment import Segment
 from textual.strip import Strip
 
 from octavo.first_picture import FirstPicture
-from octavo.tui.render.reading_position import Places
+from octavo.tui.render.reading_position import ReadingPositions
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -66,7 +66,7 @@ class KeptPicture:
             state.recall("organization"),
             (space := state.recall("space")),
             (page := state.recall(f"page {space}")),
-            Places(state).on(f"{space} {page}"),
+            ReadingPositions(state).on(f"{space} {page}"),
             self._app.theme,
         )
 

@@ -22,7 +22,7 @@ from octavo.tui.app.teardown import TakingDown
 from octavo.tui.app.typed_ahead import TypedAhead
 from octavo.tui.shell.navigation_history import NavigationHistory
 from octavo.tui.shell.routes import Route, ToSearch
-from octavo.tui.shell.session import Doors, Session
+from octavo.tui.shell.session import Session, SignInMethods
 from octavo.tui.shell.view import View
 from octavo.tui.shell.workspace import Workspace
 from octavo.tui.shell.write_queue import Queued, WriteQueue
@@ -125,7 +125,7 @@ class Octavo(Explained, HeldBack[int], TakingDown[int], TypedAhead[int], Coverin
     def __init__(
         self,
         settings: Settings,
-        doors: Doors,
+        doors: SignInMethods,
         session: Session | None,
         *,
         start: str = "content",

@@ -20,14 +20,14 @@ from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
 from octavo.data.live import Snapshot
 from octavo.tui.comments import bulk_actions, filters, thread_places
-from octavo.tui.comments.filters import Narrowing, Thread
+from octavo.tui.comments.filters import Thread, ThreadFilter
 from octavo.tui.comments.thread_commands import THREAD, Meant
 from octavo.tui.comments.thread_places import REACH, Place, reached
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
 from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.two_panes import TwoPanes
-from octavo.tui.shell.view import tell_what_is_missing
+from octavo.tui.shell.view import report_missing_parts
 from octavo.tui.shell.workspace import HELD
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.commands import Command, Commands
@@ -100,7 +100,7 @@ class CommentsScreen(TwoPanes):
         self._lists: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
         """The lists of change requests, by their status: each of those has threads."""
         self._complete = self._waits = False
-        self._narrowing: tuple[Narrowing, ...] = ()
+        self._narrowing: tuple[ThreadFilter, ...] = ()
         self._order = "place"
         self._places: dict[str, Heading] = {}
 
@@ -263,7 +263,7 @@ class CommentsScreen(TwoPanes):
         of_section = self._of_section(threads)
         self._drawn, self._in_section = len(threads), len(of_section)
         shown = filters.narrowed(of_section, self._narrowing)
-        self._places = {place: Heading(place, said) for place, said in filters.told_of_places(shown).items()}
+        self._places = {place: Heading(place, said) for place, said in filters.place_summaries(shown).items()}
         self._say_what_is_empty()
         left = len(self._asked) < self._there
         self.rows.show(shown, beyond=f"{len(self._asked)} of {plural(self._there, 'place')} asked" if left else "")
@@ -271,7 +271,7 @@ class CommentsScreen(TwoPanes):
             # Places arrive one by one: until all are here the cursor waits at the top.
             self.rows.go_to_first()
             self._complete = not any(each.loading for each in self._answers)
-        tell_what_is_missing(self.rows, "threads", self._answers)
+        report_missing_parts(self.rows, "threads", self._answers)
         self._say_where()
         self._draw_thread()
 
@@ -428,14 +428,14 @@ class CommentsScreen(TwoPanes):
             for each, left in filters.offered(threads, now, wording.clock(), self._me)
         ]
 
-        def chosen(one: Narrowing | None) -> None:
+        def chosen(one: ThreadFilter | None) -> None:
             if one is not None:
                 kept = tuple(each for each in now if each.kind != one.kind)
                 self._narrow(kept if one in now else (*kept, one))
 
         self.app.push_screen(Picker("Show only threads", choices, empty="All threads here are alike."), chosen)
 
-    def _narrow(self, by: tuple[Narrowing, ...]) -> None:
+    def _narrow(self, by: tuple[ThreadFilter, ...]) -> None:
         self._narrowing = by
         self._draw_list()
 

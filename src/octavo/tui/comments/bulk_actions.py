@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Several:
+class BulkSelection:
     """Those of the ticked threads that something can be done to, and why it cannot be done to the others."""
 
     deed: str
@@ -40,16 +40,16 @@ class Several:
         )
 
 
-def choose(app: Shell, deed: str, ticked: Sequence[Thread]) -> Several:
+def choose(app: Shell, deed: str, ticked: Sequence[Thread]) -> BulkSelection:
     """Of the ticked threads those that `deed` is for: to resolve, the open ones first of all."""
     wanted = list(ticked)
     if deed in ("resolve", "reply_resolve"):
         wanted = [each for each in ticked if each.comment.is_open] or wanted
     if deed == "copy":
-        return Several(deed, tuple(wanted))
+        return BulkSelection(deed, tuple(wanted))
     whys = [not_allowed_with(app, each.at, deed, each.comment) for each in wanted]
     may = tuple(each for each, why in zip(wanted, whys, strict=True) if why is None)
-    return Several(deed, may, len(wanted) - len(may), next(filter(None, whys), ""))
+    return BulkSelection(deed, may, len(wanted) - len(may), next(filter(None, whys), ""))
 
 
 def why_not(app: Shell, deed: str, ticked: Sequence[Thread]) -> str | None:
@@ -66,7 +66,7 @@ def why_not_one(ticked: Collection[Hashable], under_cursor: Hashable) -> str | N
     return f"{len(ticked)} {are} ticked. esc goes back to the list, where this is for those; esc again unticks."
 
 
-def resolve(app: Shell, several: Several, then: Callable[[], None]) -> None:
+def resolve(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
     """Resolve open threads, reopen resolved ones. `then`: it is written."""
     opens = not several.threads[0].comment.is_open
     doing = "reopen the thread" if opens else "resolve the thread"
@@ -83,7 +83,7 @@ def resolve(app: Shell, several: Several, then: Callable[[], None]) -> None:
     then()
 
 
-def reply(app: Shell, several: Several, then: Callable[[], None]) -> None:
+def reply(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
     """Write one reply to all of them, and with `reply_resolve` resolve them when theirs is sent. `then`: it was written."""
     threads, resolves = several.threads, several.deed == "reply_resolve"
     drafts = app.session.drafts
@@ -112,7 +112,7 @@ def reply(app: Shell, several: Several, then: Callable[[], None]) -> None:
     thread_actions.compose(app, threads[0].at, shared, title, excerpt, written, start=begin)
 
 
-def react(app: Shell, several: Several, then: Callable[[], None]) -> None:
+def react(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
     """Ask which emoji, then react with it to all of them, or take it back where all have it. `then`: it is done."""
     threads = several.threads
     mine = [thread_actions.my_reactions(app, each.comment) for each in threads]
@@ -137,7 +137,7 @@ def react(app: Shell, several: Several, then: Callable[[], None]) -> None:
     thread_actions.pick_reaction(app, f"React to {plural(len(threads), 'thread')}", set.intersection(*mine), (), chosen)
 
 
-def copy(app: Shell, several: Several, then: Callable[[], None]) -> None:
+def copy(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
     """Copy the words of all of them, which stay ticked."""
     words = "\n\n".join(each.comment.body.text for each in several.threads)
     clipboard.copy(app, words, f"Copied the text of {plural(len(several.threads), 'thread')}.")

@@ -22,14 +22,14 @@ from octavo.tui.comments.people import Named, mention, named
 from octavo.tui.terminal.external_editor import About, Edited, edit_text
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
-from octavo.tui.widgets.draft_clock import DraftClock, KeepsAtEnd
+from octavo.tui.widgets.draft_clock import DraftClock, SavesOnExit
 from octavo.tui.widgets.safe_text import safe
 from octavo.tui.widgets.text_inputs import Writing
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.api.users import User
-    from octavo.tui.comments.mentions import Nameable
+    from octavo.tui.comments.mentions import MentionCandidates
 
 _QUOTED_LINES = 3
 AGAIN = 2.0
@@ -74,7 +74,7 @@ class Composer(Dialog[str | None]):
         editing_folder: Path | None = None,
         about: About | None = None,
         limit: int | None = None,
-        people: Nameable | None = None,
+        people: MentionCandidates | None = None,
         can_hold: bool = False,
         suggestion: str = "",
     ) -> None:
@@ -124,14 +124,14 @@ class Composer(Dialog[str | None]):
         if self._begun:
             self._say("draft" if self._verb == "send" else "")
         self._count()
-        if isinstance(self.app, KeepsAtEnd):
+        if isinstance(self.app, SavesOnExit):
             self.app.before_end.add(self.keep_now)
         self.app.app_suspend_signal.subscribe(self, lambda _: self.keep_now())
         self.set_interval(AGAIN, self._try_again)
 
     def on_unmount(self) -> None:
         self.keep_now()
-        if isinstance(self.app, KeepsAtEnd):
+        if isinstance(self.app, SavesOnExit):
             self.app.before_end.discard(self.keep_now)
 
     @property

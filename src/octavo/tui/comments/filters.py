@@ -58,7 +58,7 @@ class Thread:
 
 
 @dataclass(frozen=True)
-class Narrowing:
+class ThreadFilter:
     """What threads are to be shown. Of a `kind`, one at a time holds."""
 
     kind: str
@@ -79,8 +79,8 @@ def belongs(thread: Thread, section: str, me: str) -> bool:
 
 
 def offered(
-    threads: Sequence[Thread], holding: Sequence[Narrowing], now: datetime, me: str
-) -> list[tuple[Narrowing, int]]:
+    threads: Sequence[Thread], holding: Sequence[ThreadFilter], now: datetime, me: str
+) -> list[tuple[ThreadFilter, int]]:
     """By what threads can be narrowed beside what holds, instead of what holds of the same kind, and how many would be
     left. What would leave none, or all, is not offered."""
     found = []
@@ -92,32 +92,32 @@ def offered(
     return found
 
 
-def _known(threads: Sequence[Thread], now: datetime, me: str) -> list[Narrowing]:
+def _known(threads: Sequence[Thread], now: datetime, me: str) -> list[ThreadFilter]:
     found = [
-        Narrowing("Answers", "without an answer", lambda thread: not thread.comment.replies),
-        Narrowing("Answers", "with answers", lambda thread: bool(thread.comment.replies)),
-        Narrowing("About", "outdated", lambda thread: thread.is_outdated),
-        Narrowing("About", "on a page as a whole", lambda thread: thread.comment.target.node is None),
-        Narrowing("Words", "naming me", lambda thread: names(thread.comment.body.text, me)),
+        ThreadFilter("Answers", "without an answer", lambda thread: not thread.comment.replies),
+        ThreadFilter("Answers", "with answers", lambda thread: bool(thread.comment.replies)),
+        ThreadFilter("About", "outdated", lambda thread: thread.is_outdated),
+        ThreadFilter("About", "on a page as a whole", lambda thread: thread.comment.target.node is None),
+        ThreadFilter("Words", "naming me", lambda thread: names(thread.comment.body.text, me)),
     ]
     for days, name in ((1, "of the last day"), (7, "of the last week")):
-        found.append(Narrowing("Age", name, _since(now - timedelta(days=days))))
+        found.append(ThreadFilter("Age", name, _since(now - timedelta(days=days))))
     for days, name in ((7, "older than a week"), (30, "older than a month")):
-        found.append(Narrowing("Age", name, _before(now - timedelta(days=days))))
+        found.append(ThreadFilter("Age", name, _before(now - timedelta(days=days))))
     people = Counter((thread.comment.posted_by.id, thread.comment.posted_by.name) for thread in threads)
     for (person, name), _ in people.most_common():
-        found.append(Narrowing("Author", f"by {name}", _by(person)))
+        found.append(ThreadFilter("Author", f"by {name}", _by(person)))
     for place in dict.fromkeys(thread.place for thread in threads):
-        found.append(Narrowing("Place", f"in {place}", _in(place)))
+        found.append(ThreadFilter("Place", f"in {place}", _in(place)))
     return found
 
 
-def narrowed(threads: Iterable[Thread], by: Collection[Narrowing]) -> list[Thread]:
+def narrowed(threads: Iterable[Thread], by: Collection[ThreadFilter]) -> list[Thread]:
     """The threads for which all of `by` holds."""
     return [thread for thread in threads if all(each.holds(thread) for each in by)]
 
 
-def told_of_places(threads: Iterable[Thread]) -> dict[str, str]:
+def place_summaries(threads: Iterable[Thread]) -> dict[str, str]:
     """What is told of each place: how many threads are there, and how old the oldest is."""
     there: dict[str, list[Thread]] = {}
     for thread in threads:

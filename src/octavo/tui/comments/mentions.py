@@ -13,7 +13,7 @@ from octavo.tui.widgets.filter_input import FilterInput
 from octavo.tui.widgets.fuzzy_match import Match
 
 
-class Nameable(Protocol):
+class MentionCandidates(Protocol):
     """Who can be named."""
 
     @property
@@ -33,7 +33,7 @@ class Mentions(Chooser[User | str, User]):
     PLACEHOLDER: ClassVar[str] = "Name of a person"
     FOOT: ClassVar[str] = "enter names them · esc writes on"
 
-    def __init__(self, people: Nameable) -> None:
+    def __init__(self, people: MentionCandidates) -> None:
         super().__init__("Who?", _choices(people.known()), empty="Nobody is known here yet.")
         self._people = people
 

@@ -117,14 +117,14 @@ def _set(compared: Compared, width: int, look: Styles) -> list[Line]:
     """The lines of a diff of two wordings."""
     from octavo.tui.render.diff_lines import set_diff_unit
     from octavo.tui.render.diff_sequence import changes, source_changes
-    from octavo.tui.render.diff_sides import Room
+    from octavo.tui.render.diff_sides import SideWidths
     from octavo.tui.render.diff_units import Unfolding
     from octavo.tui.render.layout import set_block
     from octavo.tui.render.layout_context import Folds, LayoutContext
 
     found = changes(compared.diff, Unfolding(), {}) if not compared.diff.is_empty else source_changes(compared.hunks)
     setting = LayoutContext(look, Folds(), set_block, room=width)
-    room = Room.of(width, split=False)
+    room = SideWidths.of(width, split=False)
     lines = [line for unit in found.units if unit.kind != "title" for line in set_diff_unit(setting, unit, room)]
     while lines and not "".join(piece.text for piece in lines[0].pieces).strip(" │┊"):
         lines.pop(0)

@@ -12,7 +12,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment, Reply
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, Discussion
-from octavo.data.entry import Basis
+from octavo.data.entry import OriginalComment
 from octavo.documents.emoji import emoji
 from octavo.documents.suggesting import fenced
 from octavo.tui.comments.filters import words_of
@@ -193,7 +193,7 @@ def edit(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) ->
         said="Edited",
         about=name(comment),
         start=what.body.text,
-        basis=Basis(what.body.markdown),
+        basis=OriginalComment(what.body.markdown),
     )
 
 
@@ -241,7 +241,7 @@ def _compose(
     said: str,
     about: str,
     start: str = "",
-    basis: Basis | None = None,
+    basis: OriginalComment | None = None,
     after: Sequence[Queued] = (),
     source: str = "",
 ) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from octavo.api.comments import Comment, Reply
 from octavo.api.places import Discussion
 from octavo.tui.comments import bulk_actions, thread_actions
-from octavo.tui.comments.bulk_actions import Several
+from octavo.tui.comments.bulk_actions import BulkSelection
 from octavo.tui.comments.filters import Thread
 from octavo.tui.shell.permissions import not_allowed_with
 from octavo.tui.terminal import clipboard
@@ -52,7 +52,7 @@ def _of_all(
     title: str,
     help: str,
     one: Callable[[Shell, Meant], None],
-    several: Callable[[Shell, Several, Callable[[], None]], None],
+    several: Callable[[Shell, BulkSelection, Callable[[], None]], None],
     *,
     shown: bool = False,
     key_display: str | None = None,

@@ -26,7 +26,7 @@ from octavo.tui.content.side_panel import Aside
 from octavo.tui.content.visit import Visit
 from octavo.tui.reader.link_following import copy_address, follow, follow_link_page
 from octavo.tui.reader.link_names import name_again, name_targets
-from octavo.tui.reader.opening import UNSEEN, Standing
+from octavo.tui.reader.opening import UNSEEN, PageState
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.record import open_row
@@ -72,7 +72,7 @@ class ContentScreen(CursorTarget, ReadingHistory, CopiesLater):  # the first say
         self._threads_known = False
         self._troubles: dict[str, str] = {}
         """Why the tree, the page or the threads on show could not be refreshed, while that is so."""
-        self._wanted_standing: Standing | None = None
+        self._wanted_standing: PageState | None = None
         self._anchor = ""
         self._wanted_page: str | None = None
         self.hanging = ThreadAnchors()
@@ -202,7 +202,7 @@ class ContentScreen(CursorTarget, ReadingHistory, CopiesLater):  # the first say
         *,
         anchor: str = "",
         remember: bool = True,
-        standing: Standing | None = None,
+        standing: PageState | None = None,
         from_top: bool = False,
     ) -> None:
         """Show a page of this space: the part of it that `anchor` names, else as one left it, if not `from_top`. When there

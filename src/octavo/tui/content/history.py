@@ -10,7 +10,7 @@ from textual.timer import Timer
 
 from octavo.tui.content.visit import Visit
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.render.reading_position import Places
+from octavo.tui.render.reading_position import ReadingPositions
 from octavo.tui.shell.view import View
 
 if TYPE_CHECKING:
@@ -61,9 +61,9 @@ class ReadingHistory(View):
         return self.pages.find(str(name)) if self.pages is not None and name else None
 
     @cached_property
-    def places(self) -> Places:
+    def places(self) -> ReadingPositions:
         """Where one was on the pages one read last."""
-        return Places(self.shell.session.state)
+        return ReadingPositions(self.shell.session.state)
 
     @on(PageView.Moved)
     def _keep_place_soon(self) -> None:

@@ -24,7 +24,7 @@ from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.documents.emoji import emoji
 from octavo.tui.shell.addresses import ADDRESS
-from octavo.tui.shell.permissions import in_no_space
+from octavo.tui.shell.permissions import why_without_space
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.changing_text import ChangingText
@@ -340,7 +340,7 @@ class HomeScreen(View):
         if seat is None or change_request is None:
             return
         if change_request.space is None:
-            self.shell.explain(in_no_space(change_request))
+            self.shell.explain(why_without_space(change_request))
         else:
             self.shell.workspace.choose(seat.organization)
             self.shell.go(ToChangeRequest(change_request.ref(SpaceRef(space_id=change_request.space)), change_request))

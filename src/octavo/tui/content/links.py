@@ -21,7 +21,7 @@ from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.documents.links import Broken
 from octavo.tui.content.link_locations import go_to, key_of, part_of, title_of, trails
-from octavo.tui.render.link_targets import Ground, Targets
+from octavo.tui.render.link_targets import LinkContext, Targets
 from octavo.tui.shell.view import View
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.changing_text import ChangingText
@@ -86,7 +86,7 @@ class LinksScreen(View):
         self._places: dict[str, list[Place]] = {}
         self._tree: PageTree | None = None
         self._trails: dict[str, str] = {}
-        self._ground = Ground(PageTree(pages=()), space.ref)
+        self._ground = LinkContext(PageTree(pages=()), space.ref)
 
     def body(self) -> Iterable[Widget]:
         rows: Rows[Place] = Rows(
@@ -150,7 +150,7 @@ class LinksScreen(View):
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
         if snapshot.value is not None and snapshot.value is not self._tree:
             self._tree, self._trails = snapshot.value, trails(snapshot.value)
-            self._ground = Ground(snapshot.value, self.space.ref)
+            self._ground = LinkContext(snapshot.value, self.space.ref)
             self._draw_list()
 
     def _draw_list(self) -> None:

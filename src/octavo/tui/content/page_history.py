@@ -31,7 +31,7 @@ from octavo.tui.reader.record import open_row
 from octavo.tui.reader.showing_pages import show_page
 from octavo.tui.reader.table_reading import Tabling
 from octavo.tui.render.comparison import compare
-from octavo.tui.render.link_targets import Ground, Targets
+from octavo.tui.render.link_targets import LinkContext, Targets
 from octavo.tui.render.page_parts import AddressWanted, LinkFollowed
 from octavo.tui.review.request_summary import ASK_AFTER
 from octavo.tui.shell.page_queries import page_as_written, page_there, page_to_read, text_of
@@ -121,7 +121,7 @@ class PageHistoryScreen(View):
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
         if (tree := snapshot.value) is not None and tree is not self._tree:
             view, self._tree = self.query_one("#page", PageView), tree
-            view.sources.targets = Targets(Ground(tree, self.space.ref), self.page_id)
+            view.sources.targets = Targets(LinkContext(tree, self.space.ref), self.page_id)
             view.reset()
 
     # The revisions

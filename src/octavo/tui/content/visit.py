@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from octavo.tui.reader.opening import Standing
+    from octavo.tui.reader.opening import PageState
 
 
 class Visit(NamedTuple):
@@ -13,4 +13,4 @@ class Visit(NamedTuple):
 
     space: str
     page: str
-    standing: Standing
+    standing: PageState

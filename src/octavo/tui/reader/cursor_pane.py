@@ -129,7 +129,7 @@ class CursorPane(SelectingPane):
             named = (stop for stop in found if block.key and stop[3].key == block.key)
             if stop := next((stop for stop in found if stop[3] is block), None) or next(named, None):
                 return stop
-        return next(iter(self.stops_on_show()), None)
+        return next(iter(self.visible_stops()), None)
 
     @property
     def cursor_region(self) -> Region:
@@ -141,7 +141,7 @@ class CursorPane(SelectingPane):
         block = Region(self.region.x, self.region.y + top + here[1], self.size.width, here[2] - here[1] + 1)
         return block.intersection(self.region)
 
-    def stops_on_show(self) -> list[Stop]:
+    def visible_stops(self) -> list[Stop]:
         """The blocks that have a line on show."""
         top, bottom = self.scroll_offset.y, self.scroll_offset.y + self.rows
         if not len(self.galley):
@@ -154,7 +154,7 @@ class CursorPane(SelectingPane):
             unit += 1
         return out
 
-    def lost_room(self) -> None:
+    def keep_in_view(self) -> None:
         if self.cursor is not None:
             self._bring_along(down=False)  # what is at the top stays there, so it was pushed out below
 
@@ -163,7 +163,7 @@ class CursorPane(SelectingPane):
 
     def _bring_along(self, *, down: bool) -> None:
         """Put the cursor on a block on show, if its own is not."""
-        on_show = self.stops_on_show()
+        on_show = self.visible_stops()
         here = self.cursor_stop()
         if on_show and here is not None and all(stop[3] is not here[3] for stop in on_show):
             self.put_cursor(on_show[0] if down else on_show[-1], bring=None)
@@ -207,7 +207,7 @@ class CursorPane(SelectingPane):
 
     def action_scroll_edge(self, end: int) -> None:
         super().action_scroll_edge(end)
-        if on_show := self.stops_on_show():
+        if on_show := self.visible_stops():
             self.put_cursor(on_show[-1 if end else 0], bring=None)
 
     def action_move_cursor(self, step: int) -> None:

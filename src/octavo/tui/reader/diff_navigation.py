@@ -8,9 +8,9 @@ from octavo.documents.blocks import Block
 from octavo.tui.reader.cursor_pane import Stop
 from octavo.tui.reader.two_sided_pane import TwoSided
 from octavo.tui.render.diff_units import Changes, Unfolding
-from octavo.tui.render.reading_position import Whereabouts
+from octavo.tui.render.reading_position import ReadingPosition
 from octavo.tui.render.thread_lines import ThreadLine
-from octavo.tui.render.virtual_lines import Anchor
+from octavo.tui.render.virtual_lines import ScrollAnchor
 
 _SLICES_WITH_IT = 6
 """Slices of a block that are looked at for where one stood: all of them together may take seconds to be set."""
@@ -23,7 +23,7 @@ class GoingAbout(TwoSided):
     unfolding: Unfolding
     changed: Changes
     """What is on show."""
-    places: dict[str, Whereabouts]
+    places: dict[str, ReadingPosition]
     """Where one was on the pages one was on, by their keys."""
     _is_to_meet = False
     _met: tuple[Block, int] | None = None
@@ -87,7 +87,7 @@ class GoingAbout(TwoSided):
         here = self.cursor_stop() if self.cursor is not None and not self.shows_source else None
         if here is not None and not self._is_as_met:
             below = self.galley.top(here[0]) + here[1] - self.scroll_offset.y
-            self.places[self.key] = Whereabouts(here[3].key, below)
+            self.places[self.key] = ReadingPosition(here[3].key, below)
 
     def _stop_called(self, key: str) -> Stop | None:
         """Where the block or thread called `key` is shown, the fold it is in opened."""
@@ -103,7 +103,7 @@ class GoingAbout(TwoSided):
         here = self.cursor[1] if self.cursor is not None else None
         return self._met is not None and here is self._met[0] and self.scroll_offset.y == self._met[1]
 
-    def reset(self, *, anchor: Anchor | None = None) -> None:
+    def reset(self, *, anchor: ScrollAnchor | None = None) -> None:
         meets = self._is_to_meet or self._is_as_met
         super().reset(anchor=anchor)
         if meets:

@@ -19,14 +19,14 @@ from octavo.tui.render.block_slices import whole_of
 from octavo.tui.render.comparison import Compared
 from octavo.tui.render.diff_lines import guess, set_diff_unit
 from octavo.tui.render.diff_sequence import changes, one_side, source_changes
-from octavo.tui.render.diff_sides import BETWEEN, Room
+from octavo.tui.render.diff_sides import BETWEEN, SideWidths
 from octavo.tui.render.diff_units import Changes, DiffUnit, Unfolding
 from octavo.tui.render.failed_block import written_in
 from octavo.tui.render.layout import set_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.render.source_finders import sources
-from octavo.tui.render.styled_lines import Hot
+from octavo.tui.render.styled_lines import HotSpot
 from octavo.tui.render.text_search import Finder
 from octavo.tui.render.thread_lines import ThreadLine
 from octavo.tui.render.virtual_lines import VirtualLines
@@ -156,7 +156,7 @@ class DiffView(GoingAbout):
             for late in self.sources:
                 late.drop()
             self.key, self.cursor, self.shows_source, self.unfolding = key, None, False, Unfolding()
-            self.lay_anew()
+            self.lay_out_page()
             self.needle, self._finds, self._find, self._search, self._asked = "", (), None, None, set()
             self.galley = VirtualLines((), lambda unit: 0, lambda unit: [])
             self.meet()
@@ -187,7 +187,7 @@ class DiffView(GoingAbout):
         self.margin = 2
         layout, most = self.layout_now, max(24, width - 4)
         is_split = layout == "sides"
-        room = Room.of(min(2 * WIDEST + BETWEEN if is_split else WIDEST, most), split=is_split)
+        room = SideWidths.of(min(2 * WIDEST + BETWEEN if is_split else WIDEST, most), split=is_split)
         setting = LayoutContext(
             self.look, self.folds, set_block, room=room.side, sources=self.sources, written=self.written
         )
@@ -230,7 +230,7 @@ class DiffView(GoingAbout):
 
     # Opening
 
-    def open_spot(self, hot: Hot, *, outside: bool) -> None:
+    def open_spot(self, hot: HotSpot, *, outside: bool) -> None:
         if hot.kind == "fold" and hot.target.startswith("fold "):
             self.open_fold(hot.target)
         elif hot.kind in ("fold", "tab") and self.compared is not None:
@@ -286,7 +286,7 @@ class DiffView(GoingAbout):
         if action == "thread" and not self.threads_elsewhere and not any(map(self.has_open_on, self.threads)):
             return "No thread is open here. c comments on the block under the cursor."
         if not len(self.galley) and action != "thread":
-            return self.why_nothing if self._waiting is not None else "There is no change here."
+            return self.why_empty if self._waiting is not None else "There is no change here."
         if action == "comment" and self._is_on_none:
             return "A comment needs a block of the page: ) and ( go to one."
         if action == "change" and not self.change_count and not self.needle:

@@ -63,5 +63,5 @@ class Completing(Stateful):
             if self.galley.total != total:
                 self.relaid()
                 self._sync()
-                self.lost_room()
+                self.keep_in_view()
             self.repaint()

@@ -23,7 +23,7 @@ from octavo.tui.render.layout_context import NARROWEST
 from octavo.tui.render.painting import painted, unpaintable
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.virtual_lines import Anchor, VirtualLines
+from octavo.tui.render.virtual_lines import ScrollAnchor, VirtualLines
 from octavo.tui.widgets.commands import Explained
 from octavo.tui.widgets.scrolling import Scrolling, let_go
 
@@ -112,7 +112,7 @@ class GalleyPane(Explained, Scrolling, can_focus=True, inherit_bindings=False):
     def scrolled(self, *, down: bool) -> None:
         """Another part is on show."""
 
-    def lost_room(self) -> None:
+    def keep_in_view(self) -> None:
         """There are fewer rows than before, or lines stand elsewhere: what was on show may not be any more."""
 
     def before_painting(self) -> None:
@@ -164,7 +164,7 @@ class GalleyPane(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         width = self.pane_width
         if width <= 0 or width == self._width:
             self._sync()
-            self.lost_room()
+            self.keep_in_view()
             return
         if not self._width or not len(self.galley):
             self.reset()
@@ -176,7 +176,7 @@ class GalleyPane(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         if self.pane_width != self._width:
             self.reset()
 
-    def reset(self, *, anchor: Anchor | None = None) -> None:
+    def reset(self, *, anchor: ScrollAnchor | None = None) -> None:
         """Set everything anew. What stands at the top stays there: the block `anchor` names, else the one on show."""
         self._look = None
         if self.pane_width <= 0:
@@ -191,11 +191,11 @@ class GalleyPane(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         self._sync()
         if held is not None:
             self._hold(held)
-        self.lost_room()
+        self.keep_in_view()
         self.refine_soon()
         self.refresh()
 
-    def _anchor(self) -> Anchor | None:
+    def _anchor(self) -> ScrollAnchor | None:
         """What is at the top."""
         if not len(self.galley) or not self._width:
             return None
@@ -203,9 +203,9 @@ class GalleyPane(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         lines = self.galley.lines(unit)
         block = next((line.block for line in lines[place:] if line.block is not None), None)
         first = next((first for first, _, each in stops(lines) if each is block), 0)
-        return Anchor(unit, block.key if block is not None else "", place - first, place, self._width)
+        return ScrollAnchor(unit, block.key if block is not None else "", place - first, place, self._width)
 
-    def _hold(self, anchor: Anchor) -> None:
+    def _hold(self, anchor: ScrollAnchor) -> None:
         if not len(self.galley):
             return
         unit = self.unit_of(min(anchor.unit, len(self.galley) - 1), anchor.key)
@@ -228,7 +228,7 @@ class GalleyPane(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         if line + self.size.height > self.virtual_size.height:
             self._sync()
         else:
-            self.sync_soon()
+            self.sync_after_refresh()
         self.scroll_to(y=max(0, line), animate=False, immediate=True, force=True)
 
     def change(self, unit: int) -> None:
@@ -239,7 +239,7 @@ class GalleyPane(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         self.relaid()
         self._changes += 1
         self._sync()
-        self.lost_room()
+        self.keep_in_view()
         self.refresh()
         self.refine_soon()
 
@@ -248,7 +248,7 @@ class GalleyPane(Explained, Scrolling, can_focus=True, inherit_bindings=False):
         self._changes += 1
         self.refresh()
 
-    def sync_soon(self) -> None:
+    def sync_after_refresh(self) -> None:
         """There is more or less of it all than was told: tell it before long."""
         if self._syncing is None and self.is_running:
             self._syncing = self.set_timer(SYNC, self._sync)
@@ -348,7 +348,7 @@ class GalleyPane(Explained, Scrolling, can_focus=True, inherit_bindings=False):
             self.refine_soon()
         self._frame, self._frame_key = frame, (*key[:4], self.galley.total, key[5])
         if self.galley.total != total:
-            self.sync_soon()
+            self.sync_after_refresh()
         return frame
 
     def _rows_painted(self, top: int, width: int, ground: Style) -> list[tuple[int, int, Line]]:

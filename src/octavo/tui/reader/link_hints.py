@@ -11,7 +11,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from octavo.tui.render.painting import over, restyled
-from octavo.tui.render.styled_lines import Hot, Line, cells
+from octavo.tui.render.styled_lines import HotSpot, Line, cells
 from octavo.tui.render.styles import Styles
 
 _LETTERS = "asdfghjklqwertyuiopzxcvbnm"
@@ -31,17 +31,17 @@ def labels(count: int) -> list[str]:
 class Hints:
     """The labels on show, and what has been typed of one."""
 
-    hots: Sequence[Hot]
+    hots: Sequence[HotSpot]
     """What can be opened, in reading order; a link over several lines several times."""
     typed: str = ""
     upper: bool = False
-    by_label: dict[str, Hot] = field(init=False)
+    by_label: dict[str, HotSpot] = field(init=False)
 
     def __post_init__(self) -> None:
         once = list({id(hot.spot): hot for hot in reversed(self.hots)}.values())[::-1]
         self.by_label = dict(zip(labels(len(once)), once, strict=False))
 
-    def press(self, letter: str) -> Hot | bool:
+    def press(self, letter: str) -> HotSpot | bool:
         """One more letter: what it opens; else whether any label still begins with what was typed."""
         self.upper = self.upper or letter.isupper()
         self.typed += letter.lower()

@@ -14,7 +14,7 @@ from octavo.documents import links
 from octavo.documents.emoji import emoji
 from octavo.tui.reader.linked_files import file_of
 from octavo.tui.render.async_cache import AsyncCache
-from octavo.tui.render.link_targets import NOT_HERE, Asked, Ground, Named, Targets, origins
+from octavo.tui.render.link_targets import NOT_HERE, LinkContext, LinkTitle, Targets, TitleQuery, origins
 from octavo.tui.shell.file_facts import in_short
 
 if TYPE_CHECKING:
@@ -66,11 +66,11 @@ def name_targets(screen: ShowsPage) -> None:
     before = sources.targets
     ground = before.ground if before is not None else None
     if ground is None or ground.tree is not tree or ground.at != space.ref or ground.origins != origins(page):
-        ground = Ground(tree, space.ref, origins(page), octavo.session.kind == "folder")
+        ground = LinkContext(tree, space.ref, origins(page), octavo.session.kind == "folder")
 
-    def space_of(space_id: str) -> Named | None:
+    def space_of(space_id: str) -> LinkTitle | None:
         known = octavo.workspace.space(space_id)
-        return Named(known.title or "Untitled", emoji(known.emoji), "space") if known is not None else None
+        return LinkTitle(known.title or "Untitled", emoji(known.emoji), "space") if known is not None else None
 
     if before is not None and before.page_id == page.id and before.ground is ground:
         return
@@ -97,7 +97,9 @@ async def _specification(screen: ShowsPage, at: OrganizationRef, asked: str | li
     return await openapi_files.at_address(screen.shell.session, at, place, asked)
 
 
-async def find(live: Live, asked: Asked, organization: Organization | None, *, is_folder: bool = False) -> Named | None:
+async def find(
+    live: Live, asked: TitleQuery, organization: Organization | None, *, is_folder: bool = False
+) -> LinkTitle | None:
     """What a link leads to. None when nobody can say now; with a trouble when it leads nowhere. `is_folder`: what is asked
     is a folder, and what is not in it may be elsewhere."""
     from octavo.api import change_requests, collections, sites, users  # what few pages link to is loaded when one does
@@ -110,26 +112,30 @@ async def find(live: Live, asked: Asked, organization: Organization | None, *, i
             case links.ToChangeRequest(space=space, number=number):
                 at = ChangeRequestRef(space_id=space, change_request_id=str(number))
                 found = await live.known(change_requests.Get(at=at))
-                return Named(f"#{number} {found.subject or 'Untitled'}", where=f"change request, {found.status}")
+                return LinkTitle(f"#{number} {found.subject or 'Untitled'}", where=f"change request, {found.status}")
             case links.ToFile(name=name):
                 file = await file_of(live, asked.at, target)
-                return Named(file.name or name, where=in_short(file)) if file is not None else Named(trouble=_NO_FILE)
+                return (
+                    LinkTitle(file.name or name, where=in_short(file))
+                    if file is not None
+                    else LinkTitle(trouble=_NO_FILE)
+                )
             case links.ToCollection(collection=name):
                 collection = await live.known(collections.Get(at=CollectionRef(collection_id=name)))
-                return Named(collection.title or "Untitled", where="collection")
+                return LinkTitle(collection.title or "Untitled", where="collection")
             case links.ToSite(site=name, organization=within):
                 within = within or (organization.id if organization is not None else None)
                 if within is None:
                     return None
                 site = await live.known(sites.Get(at=SiteRef(organization_id=within, site_id=name)))
-                return Named(site.title or "Untitled", where="site")
+                return LinkTitle(site.title or "Untitled", where="site")
             case links.ToUser(user=name):
                 user = await live.known(users.Get(user_id=name))
-                return Named(f"@{user.display_name or name}", where="person")
+                return LinkTitle(f"@{user.display_name or name}", where="person")
     except (NotFound, Forbidden):
         if is_folder:
-            return Named(where=NOT_HERE)
-        return Named(trouble=f"The {_CALLED.get(type(target), 'page')} is gone, or you may not see it.")
+            return LinkTitle(where=NOT_HERE)
+        return LinkTitle(trouble=f"The {_CALLED.get(type(target), 'page')} is gone, or you may not see it.")
     except (ApiError, ValueError):
         return None  # it keeps its own words
     return None
@@ -146,13 +152,13 @@ _CALLED: dict[type[object], str] = {
 }
 
 
-async def _space(live: Live, target: links.ToSpace) -> Named:
+async def _space(live: Live, target: links.ToSpace) -> LinkTitle:
     at = SpaceRef(space_id=target.space)
     space = await live.known(spaces.Get(at=at))
     where = space.title or "Untitled"
     if target.page is None:
-        return Named(where, emoji(space.emoji), "space")
+        return LinkTitle(where, emoji(space.emoji), "space")
     page = (await live.known(content.ListPages(at=at))).named(target.page)
     if page is None:
-        return Named(trouble=f"There is no page {target.page} in {where}.")
-    return Named(page.title or "Untitled", emoji(page.emoji), f"{where} › {page.path}" if page.path else where)
+        return LinkTitle(trouble=f"There is no page {target.page} in {where}.")
+    return LinkTitle(page.title or "Untitled", emoji(page.emoji), f"{where} › {page.path}" if page.path else where)

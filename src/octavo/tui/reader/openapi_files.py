@@ -14,7 +14,7 @@ from octavo.documents import links
 from octavo.documents.cooperative import breathe
 from octavo.documents.openapi import Specification
 from octavo.tui.reader.linked_files import file_of
-from octavo.tui.render.openapi_finder import a_while_at_a_time
+from octavo.tui.render.openapi_finder import in_short_steps
 from octavo.tui.terminal import child_programs
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ async def read(content: bytes, named: str, *, seconds: float = SECONDS) -> Speci
         return Specification(trouble=f"{named} cannot be read: {failure.strerror or 'no program can be started'}.")
     if told.late or not told.output:
         return Specification(trouble=f"{named} is not read: it takes too long, or too much memory.")
-    found = await a_while_at_a_time(lambda: _put_together(told.output))
+    found = await in_short_steps(lambda: _put_together(told.output))
     if isinstance(found, str):
         return Specification(trouble=f"{named} describes no interface that can be shown. {found}")
     return (

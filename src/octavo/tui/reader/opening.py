@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from octavo.documents.blocks import Block
 from octavo.tui.reader.thread_marks import Marked
 from octavo.tui.render.layout_context import Folds, tab_slug, trail
-from octavo.tui.render.link_addresses import Leads, leads
+from octavo.tui.render.link_addresses import LinkDestination, leads
 from octavo.tui.render.page_parts import AddressWanted, LinkFollowed
-from octavo.tui.render.reading_position import Whereabouts
-from octavo.tui.render.styled_lines import Hot
-from octavo.tui.render.virtual_lines import Anchor
+from octavo.tui.render.reading_position import ReadingPosition
+from octavo.tui.render.styled_lines import HotSpot
+from octavo.tui.render.virtual_lines import ScrollAnchor
 
 if TYPE_CHECKING:
     from octavo.documents import links
@@ -23,25 +23,25 @@ _LEADING = ("link", "file", "image")
 """Kinds of spots that have an address."""
 
 
-class Standing(NamedTuple):
+class PageState(NamedTuple):
     """How a page was left: the line at the top, the block under the cursor, and what was opened."""
 
     line: int
     width: int
-    top: Anchor | None
+    top: ScrollAnchor | None
     key: str
     folds: Folds
 
 
-class Here(NamedTuple):
+class ReadingPoint(NamedTuple):
     """Where one is, to tell later whether one has moved since. No anchor at the top of the page."""
 
-    top: Anchor | None = None
+    top: ScrollAnchor | None = None
     cursor: Block | None = None
     is_source: bool = False
 
 
-UNSEEN = Standing(0, 0, None, "", Folds())
+UNSEEN = PageState(0, 0, None, "", Folds())
 """How a page was left that was never on show."""
 
 
@@ -50,27 +50,27 @@ class Opening(Marked):
 
     key = ""
     """What the page on show is called."""
-    _coming_back: tuple[str, Whereabouts] | None = None
+    _coming_back: tuple[str, ReadingPosition] | None = None
     """The page one comes back to, and where one was on it, until one is there."""
     _place_is_read = False
-    _asked_at = Here()
+    _asked_at = ReadingPoint()
     """Where one was when one asked to come back."""
-    _left_standing: tuple[Standing, Here] | None = None
+    _left_standing: tuple[PageState, ReadingPoint] | None = None
     """How the page on show was left, while it is not all read, and where one was put meanwhile."""
     shows_source = False
 
-    def open_spot(self, hot: Hot, *, outside: bool) -> None:
+    def open_spot(self, hot: HotSpot, *, outside: bool) -> None:
         target = hot.target
         match hot.kind:
             case "fold" | "tab":
                 self._toggle(hot)
             case "select":
                 self._select(target)
-            case "link" if self._leads(target) is Leads.ANCHOR and not outside:
+            case "link" if self._leads(target) is LinkDestination.ANCHOR and not outside:
                 if not self.go_to_anchor(target):
                     self.miss(target)
             case _:
-                outside = outside or self._leads(target) in (Leads.OUTSIDE, Leads.MAIL)
+                outside = outside or self._leads(target) in (LinkDestination.OUTSIDE, LinkDestination.MAIL)
                 self.post_message(LinkFollowed(target, outside, hot.kind, self._words(hot)))
 
     def go_to_anchor(self, anchor: str) -> bool:
@@ -81,15 +81,15 @@ class Opening(Marked):
         """Say that a link leads to a heading that is not on this page."""
         self.explain(f"This page has no heading “{anchor.lstrip('#')}”: it may have got another name.")
 
-    def _leads(self, address: str) -> Leads:
+    def _leads(self, address: str) -> LinkDestination:
         return self.sources.targets.leads(address) if self.sources.targets is not None else leads(address)
 
-    def _words(self, hot: Hot) -> str:
+    def _words(self, hot: HotSpot) -> str:
         """The words of a link as they stand on the page."""
         said = (piece.text for _, _, line in self.rows_on_show for piece in line.pieces if piece.spot is hot.spot)
         return " ".join("".join(said).split())
 
-    def _toggle(self, hot: Hot) -> None:
+    def _toggle(self, hot: HotSpot) -> None:
         here = self.rows_on_show[hot.line][0] if hot.line < len(self.rows_on_show) else 0
         for unit in (here, *range(len(self.galley))):
             each = self.galley.units[unit]
@@ -168,23 +168,23 @@ class Opening(Marked):
         one = len({id(hot.spot) for hot in hots}) == 1
         self.post_message(AddressWanted(hots[0].target, hots[0].kind) if one else AddressWanted("", "page"))
 
-    def _leading(self) -> list[Hot]:
+    def _leading(self) -> list[HotSpot]:
         stop = self.cursor_stop()
-        here = self.hots_on_show() if stop is not None else []
+        here = self.visible_hot_spots() if stop is not None else []
         return [hot for hot in here if hot.kind in _LEADING and stop is not None and self.about(hot) is stop[3]]
 
     # Standing again where one stood
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> PageState:
         """How the page is left now."""
         if self._left_standing is not None and not self.has_moved(self._left_standing[1]):
             return self._left_standing[0]
         stop = self.cursor_stop() if self.cursor is not None else None
         key = stop[3].key if stop is not None else ""
-        return Standing(self.scroll_offset.y, self.pane_width, self._anchor(), key, deepcopy(self.folds))
+        return PageState(self.scroll_offset.y, self.pane_width, self._anchor(), key, deepcopy(self.folds))
 
-    def stand(self, as_before: Standing) -> None:
+    def stand(self, as_before: PageState) -> None:
         """Be as the page was left, once that part of it is read."""
         self.folds = deepcopy(as_before.folds)
         key = as_before.top.key if as_before.top is not None else ""
@@ -194,12 +194,12 @@ class Opening(Marked):
             self.reset()
         self._left_standing = None if self.is_whole else (as_before, self._here())
 
-    def _stand(self, as_before: Standing) -> None:
+    def _stand(self, as_before: PageState) -> None:
         self.reset(anchor=as_before.top)
         if as_before.width == self.pane_width:
             self._show_line(as_before.line)
         if as_before.key:
-            found = (stop for stop in self.stops_on_show() if stop[3].key == as_before.key)
+            found = (stop for stop in self.visible_stops() if stop[3].key == as_before.key)
             if (stop := next(found, None)) is not None:
                 self.put_cursor(stop, bring=None)
 
@@ -209,11 +209,11 @@ class Opening(Marked):
         if left is not None and not self.has_moved(left[1]):
             self._stand(left[0])
 
-    def _here(self) -> Here:
+    def _here(self) -> ReadingPoint:
         top = self._anchor() if self.scroll_offset.y else None
-        return Here(top, self.cursor[1] if self.cursor is not None else None, self.shows_source)
+        return ReadingPoint(top, self.cursor[1] if self.cursor is not None else None, self.shows_source)
 
-    def has_moved(self, since: Here) -> bool:
+    def has_moved(self, since: ReadingPoint) -> bool:
         """Whether one is elsewhere than before. A page that is set in another width has not moved."""
         now = self._here()
         if now.cursor is not since.cursor or now.is_source != since.is_source:
@@ -227,24 +227,24 @@ class Opening(Marked):
     # Coming back where one was
 
     @property
-    def whereabouts(self) -> Whereabouts | None:
+    def whereabouts(self) -> ReadingPosition | None:
         """Where one is on the page. None at its top."""
         if self._coming_back is not None and self._coming_back[0] == self.key:
             return self._coming_back[1]
         if self._left_standing is not None and not self.has_moved(self._left_standing[1]):
             top = self._left_standing[0].top
-            return Whereabouts(top.key, -top.offset) if top is not None and top.key else None
+            return ReadingPosition(top.key, -top.offset) if top is not None and top.key else None
         stop = self.cursor_stop() if self.cursor is not None or self.scroll_offset.y else None
         if stop is None or not stop[3].key:
             return None
-        if self.scroll_offset.y == 0 and self.stops_on_show()[:1] == [stop]:
+        if self.scroll_offset.y == 0 and self.visible_stops()[:1] == [stop]:
             return None
-        return Whereabouts(stop[3].key, self.galley.top(stop[0]) + stop[1] - self.scroll_offset.y)
+        return ReadingPosition(stop[3].key, self.galley.top(stop[0]) + stop[1] - self.scroll_offset.y)
 
-    def come_back(self, key: str, place: Whereabouts | None) -> None:
+    def come_back(self, key: str, place: ReadingPosition | None) -> None:
         """Go to where one was on the page called `key` when it is shown, as soon as that part of it is read."""
         self._coming_back, self._place_is_read = (key, place) if place is not None else None, False
-        self._asked_at = Here()
+        self._asked_at = ReadingPoint()
 
     def go_back(self) -> None:
         """Go to where one was, if that is read by now, and nobody has moved meanwhile."""
@@ -265,7 +265,7 @@ class Opening(Marked):
                 return  # it cannot stand where it stood before there is more below it
             self.go_to(unit, first, below=min(max(place.below, first - last), self.rows - 1))
 
-    def reset(self, *, anchor: Anchor | None = None) -> None:
+    def reset(self, *, anchor: ScrollAnchor | None = None) -> None:
         super().reset(anchor=anchor)
         self.go_back()
 

@@ -14,21 +14,21 @@ from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Block, Document, Run, words
 from octavo.tui.reader.cursor_pane import Bring, Stop
-from octavo.tui.reader.opening import Here
+from octavo.tui.reader.opening import ReadingPoint
 from octavo.tui.reader.page_keys import READING_KEYS
 from octavo.tui.reader.reading_pane import motions
-from octavo.tui.reader.streaming_page import STILL, Arriving, Head, Wanted
+from octavo.tui.reader.streaming_page import STILL, Arriving, Head, PendingJump
 from octavo.tui.reader.table_reading import Tabling
 from octavo.tui.reader.thread_marks import MARK
 from octavo.tui.render.failed_block import written_in
 from octavo.tui.render.layout import Unit, guess, set_block, set_unit
 from octavo.tui.render.layout_context import Folds, LayoutContext, trail
 from octavo.tui.render.page_parts import ThreadMarks, same_title, source_blocks
-from octavo.tui.render.page_units import Cutting
-from octavo.tui.render.reading_position import Whereabouts
+from octavo.tui.render.page_units import UnitReader
+from octavo.tui.render.reading_position import ReadingPosition
 from octavo.tui.render.source_finders import sources
 from octavo.tui.render.text_search import Find, Finder
-from octavo.tui.render.virtual_lines import Anchor, VirtualLines
+from octavo.tui.render.virtual_lines import ScrollAnchor, VirtualLines
 from octavo.tui.terminal.text_direction import FROM_RIGHT
 from octavo.tui.widgets.empty_states import nothing
 
@@ -83,7 +83,7 @@ class PageView(Tabling, Arriving):
         self._source_cut: list[Unit] | None = None
         """The units of the source, once they are asked for."""
         self._head: Head = ("", "")
-        self.page_cut = Cutting()
+        self.page_cut = UnitReader()
         self._measure = 0
         self.sources = sources()
         """Where what does not stand in the text of the page comes from: give others before a page is shown."""
@@ -113,7 +113,7 @@ class PageView(Tabling, Arriving):
         """Show a page. While `key` is the same, the place and what is opened are kept."""
         self.stop_reading()
         head = (safe_line(title), safe_text(description or ""))
-        self._show(document, head, key, Cutting(self.top_blocks(document.blocks, head, whole=True)), whole=True)
+        self._show(document, head, key, UnitReader(self.top_blocks(document.blocks, head, whole=True)), whole=True)
         self._look_for_wanted()
         if threads is not None:
             self.set_threads(threads)
@@ -136,7 +136,7 @@ class PageView(Tabling, Arriving):
         self.tell()
         self.post_message(self.Loaded())
 
-    def _show(self, document: Document, head: Head, key: str, cutting: Cutting, *, whole: bool) -> None:
+    def _show(self, document: Document, head: Head, key: str, cutting: UnitReader, *, whole: bool) -> None:
         same = key == self.key and self.document is not None
         if same and document is self.document and head == self._head and self._failure is None:
             return
@@ -173,7 +173,7 @@ class PageView(Tabling, Arriving):
         wanted = anchor.lstrip("#")
         document = self.document
         if document is None:
-            self._wanted = Wanted(wanted, Here())
+            self._wanted = PendingJump(wanted, ReadingPoint())
             return False
         if self.shows_source:
             self.action_source()
@@ -184,13 +184,14 @@ class PageView(Tabling, Arriving):
             self._go_to_top()
             found = True
         elif block is not None and self._grows:
-            self.come_back(self.key, Whereabouts(block.key, 1))  # it can stand at the top once there is more below it
+            # It can stand at the top once there is more below it.
+            self.come_back(self.key, ReadingPosition(block.key, 1))
             self._asked_at = here
             self.go_back()
             found = True
         else:
             found = self.go_to_block(block.key if block is not None else wanted)
-        self._wanted = None if found or (self.is_whole and self.is_latest) else Wanted(wanted, here)
+        self._wanted = None if found or (self.is_whole and self.is_latest) else PendingJump(wanted, here)
         return found
 
     def _go_to_top(self) -> None:
@@ -233,7 +234,7 @@ class PageView(Tabling, Arriving):
         self.stop_copying()
         self.leave()
         self.document, self.key, self._marked = None, "", ThreadMarks()
-        self.page_cut = Cutting()
+        self.page_cut = UnitReader()
         self._wanted = self._left_standing = None
         self.reset()
 
@@ -329,7 +330,7 @@ class PageView(Tabling, Arriving):
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
         if not len(self.galley) and action not in ("measure",):
-            return self.why_nothing
+            return self.why_empty
         if action == "thread" and not self._marked:
             return "No block of this page has an open thread." if self.is_whole else STILL
         if action == "hit" and not self._finds:
@@ -350,14 +351,14 @@ class PageView(Tabling, Arriving):
             return
         self._coming_back = self._left_standing = self._wanted = None
         line, at_top = self._line_of_source(), self.scroll_offset.y == 0
-        on_show = next((stop[3] for stop in self.stops_on_show() if self.cursor_stop() == stop), None)
+        on_show = next((stop[3] for stop in self.visible_stops() if self.cursor_stop() == stop), None)
         self.shows_source = not self.shows_source
         self._source_of, self._source_cut = on_show if self.shows_source else None, None
         self.cursor = None
         self.content_changed()
         self._finder = None
         at, _ = self._unit_with(line)
-        self.reset(anchor=Anchor(at))
+        self.reset(anchor=ScrollAnchor(at))
         self.content_changed()
         if at_top:
             self.go(0)
@@ -382,7 +383,7 @@ class PageView(Tabling, Arriving):
         self._source_cut = None
         line = self._line_of_source()
         at, first = self._unit_with(line)
-        self.reset(anchor=Anchor(at, place=line - first, width=self._width))
+        self.reset(anchor=ScrollAnchor(at, place=line - first, width=self._width))
 
     def _stand_on(self, key: str) -> None:
         """Put the cursor on the block called `key`, from the page in its source or back."""

@@ -45,7 +45,7 @@ class Stateful(Reader):
             self._waiting = None
 
     @property
-    def why_nothing(self) -> str:
+    def why_empty(self) -> str:
         """Why no key can do anything here, when nothing is on show."""
         if self._waiting is not None:
             return f"{self._waiting.what} is still loading."

@@ -8,7 +8,7 @@ from textual.events import Resize
 from textual.timer import Timer
 
 from octavo.tui.reader.line_pane import GalleyPane
-from octavo.tui.render.virtual_lines import Anchor
+from octavo.tui.render.virtual_lines import ScrollAnchor
 
 SLICE, EVERY, REACH, PAGES = 0.004, 0.01, 300, 3
 """Seconds of work at a time, seconds between, how many units on each side are set ahead of being looked at, and how
@@ -27,7 +27,7 @@ class AheadPane(GalleyPane):
     is_outdated = False
     """Whether it was to be set anew while it was hidden, and had no width to be set in."""
 
-    def reset(self, *, anchor: Anchor | None = None) -> None:
+    def reset(self, *, anchor: ScrollAnchor | None = None) -> None:
         self.is_outdated = self.pane_width <= 0
         super().reset(anchor=anchor)
 
@@ -83,7 +83,7 @@ class AheadPane(GalleyPane):
             self._sync()
             self.scroll_to(y=now, animate=False, immediate=True, force=True)
         elif self.galley.total != total:
-            self.sync_soon()
+            self.sync_after_refresh()
         if not done:
             self.refine_soon()
 

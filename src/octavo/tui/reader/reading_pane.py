@@ -14,7 +14,7 @@ from octavo.documents.blocks import Block
 from octavo.tui.reader.cursor_pane import Stop
 from octavo.tui.reader.find_pane import FindPane
 from octavo.tui.render.layout_context import Folds
-from octavo.tui.render.styled_lines import Hot, hots_of
+from octavo.tui.render.styled_lines import HotSpot, hot_spots_of
 from octavo.tui.render.table_records import as_text
 from octavo.tui.widgets.commands import Explaining
 
@@ -92,7 +92,7 @@ class Reader(FindPane):
 
     # What a subclass says
 
-    def open_spot(self, hot: Hot, *, outside: bool) -> None:
+    def open_spot(self, hot: HotSpot, *, outside: bool) -> None:
         """Something on the page was opened; `outside`: in the browser."""
 
     def thread_at(self, stop: Stop) -> Block | None:
@@ -135,22 +135,24 @@ class Reader(FindPane):
 
     # What can be opened
 
-    def hots_on_show(self) -> list[Hot]:
+    def visible_hot_spots(self) -> list[HotSpot]:
         """What can be opened now; `line` counts rows of the pane."""
         self.paint()
         out = []
         for y, (unit, _, line) in enumerate(self.rows_on_show[: self.rows]):
             margin = self.margin_of(unit)
-            out += [hot._replace(line=y, start=hot.start + margin, end=hot.end + margin) for hot in hots_of([line])]
+            out += [
+                hot._replace(line=y, start=hot.start + margin, end=hot.end + margin) for hot in hot_spots_of([line])
+            ]
         return out
 
     def action_link_hints(self) -> None:
-        if hots := self.hots_on_show():
+        if hots := self.visible_hot_spots():
             self.show_hints(hots)
         else:
             self.explain("There is nothing to open on this part of the page.")
 
-    def show_hints(self, hots: list[Hot], *, outside: bool = False) -> None:
+    def show_hints(self, hots: list[HotSpot], *, outside: bool = False) -> None:
         """Put letters at what can be opened; `outside`: in the browser, whatever case is typed."""
         from octavo.tui.reader.link_hints import Hints  # no frame needs it before a key is pressed
 
@@ -169,7 +171,7 @@ class Reader(FindPane):
         if (hangs := self.thread_at(stop)) is not None:
             self.post_message(self.ThreadWanted(hangs))
             return
-        hots = [hot for hot in self.hots_on_show() if self.about(hot) is block]
+        hots = [hot for hot in self.visible_hot_spots() if self.about(hot) is block]
         if len({id(hot.spot) for hot in hots}) == 1:
             self.open_spot(hots[0], outside=False)
         elif hots:
@@ -177,14 +179,16 @@ class Reader(FindPane):
         else:
             self.post_message(self.ThreadWanted(block))
 
-    def about(self, hot: Hot) -> Block | None:
+    def about(self, hot: HotSpot) -> Block | None:
         """The block that something on show is part of."""
         unit, _, line = self.rows_on_show[hot.line]
         return self.block_at(line, hot.start - self.margin_of(unit))
 
     def on_click(self, event: Click) -> None:
         self._end_hints()
-        hot = next((hot for hot in self.hots_on_show() if hot.line == event.y and hot.start <= event.x < hot.end), None)
+        hot = next(
+            (hot for hot in self.visible_hot_spots() if hot.line == event.y and hot.start <= event.x < hot.end), None
+        )
         if hot is not None:
             self.open_spot(hot, outside=event.ctrl)
             return
@@ -199,7 +203,7 @@ class Reader(FindPane):
 
     def action_pan(self, step: int) -> None:
         here = self.cursor_stop()
-        for stop in ([] if here is None else [here]) + self.stops_on_show():
+        for stop in ([] if here is None else [here]) + self.visible_stops():
             wide = {block.key for block in self.wide_at(stop) if self.folds.hidden.get(block.key)}
             if wide:
                 moved = [self.folds.move(key, step * _PAN) for key in sorted(wide)]
@@ -226,9 +230,9 @@ class Reader(FindPane):
         event.stop()
         event.prevent_default()
         pressed = letter.isalpha() and hints.press(letter)
-        if not pressed or isinstance(pressed, Hot):
+        if not pressed or isinstance(pressed, HotSpot):
             self._end_hints()
-        if isinstance(pressed, Hot):
+        if isinstance(pressed, HotSpot):
             self.open_spot(pressed, outside=hints.upper)
         self.repaint()
 

@@ -14,9 +14,9 @@ from octavo.documents.blocks import Block, words
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.table_reading import Leaving, Tabling
-from octavo.tui.render.styled_lines import Hot
+from octavo.tui.render.styled_lines import HotSpot
 from octavo.tui.render.table_records import record_of
-from octavo.tui.widgets.dialog import STYLES, Dialog, Frame, SaysThings
+from octavo.tui.widgets.dialog import STYLES, Dialog, Frame, HasNotices
 from octavo.tui.widgets.key_bar import KeyBar
 
 _TITLE = 60
@@ -42,12 +42,12 @@ class RecordView(PageView):
     class Opened(Message):
         """Something in a field was opened."""
 
-        def __init__(self, hot: Hot, outside: bool) -> None:
+        def __init__(self, hot: HotSpot, outside: bool) -> None:
             super().__init__()
             self.hot = hot
             self.outside = outside
 
-    def open_spot(self, hot: Hot, *, outside: bool) -> None:
+    def open_spot(self, hot: HotSpot, *, outside: bool) -> None:
         self.post_message(self.Opened(hot, outside))
 
     def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
@@ -123,7 +123,7 @@ class RecordSheet(Dialog[Leaving]):
 
     @on(Reader.Copied)
     def _copied(self) -> None:
-        if isinstance(self.app, SaysThings):
+        if isinstance(self.app, HasNotices):
             self.app.notices.say("Copied the field.")
 
     @on(Reader.BlockChosen)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from octavo.documents.blocks import Block, Document
-from octavo.tui.reader.opening import Here, Opening
+from octavo.tui.reader.opening import Opening, ReadingPoint
 from octavo.tui.render.layout import Unit
 from octavo.tui.render.layout_context import trail
-from octavo.tui.render.page_units import Cutting
+from octavo.tui.render.page_units import UnitReader
 from octavo.tui.render.styled_lines import Line
 
 if TYPE_CHECKING:
@@ -29,12 +29,12 @@ Head = tuple[str, str]
 """The title and the description of a page."""
 
 
-class Wanted(NamedTuple):
+class PendingJump(NamedTuple):
     """A heading or a block that was asked for and is not read yet, and where one was then."""
 
     anchor: str
     """What it is called; of a note its label."""
-    asked_at: Here
+    asked_at: ReadingPoint
     by_link: bool = False
     """Whether a link asks for it: when there is none, that is said."""
     show: Callable[[Block | None], None] | None = None
@@ -54,20 +54,20 @@ class Arriving(Opening):
     """Whether what is being read takes the place of what is on show once it is all read."""
     _markdown = ""
     """What is being read, as it came."""
-    _cutting = page_cut = Cutting()
+    _cutting = page_cut = UnitReader()
     """The units of what is being read, and of the page on show."""
-    _to_end: Here | None = None
+    _to_end: ReadingPoint | None = None
     """Where one was when one went to the end of a page that was not all read."""
     _left: list[Block | Unit | list[Line]] | None = None
     """The blocks, units and lines of pages that were left and are not let go yet: to let go of a long page takes long."""
 
     is_latest = True
     """Whether the page on show is the latest: while it is not, what is nowhere on it may be on the one that comes."""
-    _wanted: Wanted | None = None
+    _wanted: PendingJump | None = None
 
     # What a subclass says
 
-    def _show(self, document: Document, head: Head, key: str, cutting: Cutting, *, whole: bool) -> None:
+    def _show(self, document: Document, head: Head, key: str, cutting: UnitReader, *, whole: bool) -> None:
         raise NotImplementedError
 
     def top_blocks(self, blocks: Sequence[Block], head: Head, *, whole: bool) -> list[Block]:
@@ -102,7 +102,7 @@ class Arriving(Opening):
             if not reading.blocks:
                 reading.read(FIRST, BLOCKS)  # a frame of nothing takes longer than to wait for something to show
             self._read_to_place(reading, key)
-        self._cutting = Cutting(self.top_blocks(reading.blocks, head, whole=reading.is_done))
+        self._cutting = UnitReader(self.top_blocks(reading.blocks, head, whole=reading.is_done))
         is_cut = self._cutting.cut(FIRST)
         if reading.is_done and is_cut:
             self._show(reading.document, head, key, self._cutting, whole=True)
@@ -201,7 +201,7 @@ class Arriving(Opening):
             self._sync()
             self.repaint()
         else:
-            self.sync_soon()
+            self.sync_after_refresh()
 
     def _end_reading(self, reading: Reading) -> None:
         self._reading, self._markdown = None, ""
@@ -212,7 +212,7 @@ class Arriving(Opening):
             if self.shows_source:
                 self.source_known()
             elif not self.top_blocks(reading.document.blocks, self._arriving[0], whole=True):
-                self.page_cut = Cutting()  # its title says all there is
+                self.page_cut = UnitReader()  # its title says all there is
                 self.reset()
             elif not len(self.galley):
                 self.reset()
@@ -237,7 +237,7 @@ class Arriving(Opening):
         if (note := self.note(label)) is not None or self.is_whole:
             show(note)
         else:  # notes stand at the end of a page
-            self._wanted = Wanted(label, self._here(), show=show)
+            self._wanted = PendingJump(label, self._here(), show=show)
             self.explain(STILL)
 
     def miss(self, anchor: str) -> None:

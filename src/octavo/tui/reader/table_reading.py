@@ -12,11 +12,11 @@ from textual.strip import Strip
 from octavo.documents.blocks import Block
 from octavo.tui.reader.cursor_pane import Bring, Stop
 from octavo.tui.reader.thread_marks import Marked
-from octavo.tui.render.block_slices import Cut, cut_of, whole_of
+from octavo.tui.render.block_slices import SliceBounds, cut_of, whole_of
 from octavo.tui.render.layout_context import trail
 from octavo.tui.render.painting import painted, restyled
 from octavo.tui.render.sources import Sources
-from octavo.tui.render.styled_lines import Hot, Line
+from octavo.tui.render.styled_lines import HotSpot, Line
 
 _HIGHEST = 4
 """Lines of a head that stay on show at most, and no more than a quarter of the rows."""
@@ -26,7 +26,7 @@ class Leaving(NamedTuple):
     """How a row was left: on which one, what of it was opened, whether something is to be said about it."""
 
     row: Block
-    opened: Hot | None = None
+    opened: HotSpot | None = None
     outside: bool = False
     comment: bool = False
 
@@ -67,7 +67,7 @@ class Tabling(Marked):
         stop = self.cursor_stop()
         if stop is not None and stop[3].kind == "card" and self.thread_at(stop) is None:
             target = stop[3].attrs.get("target")
-            whole = (hot for hot in self.hots_on_show() if hot.target == target and self.about(hot) is stop[3])
+            whole = (hot for hot in self.visible_hot_spots() if hot.target == target and self.about(hot) is stop[3])
             if target and (hot := next(whole, None)) is not None:
                 self.open_spot(hot, outside=False)
                 return
@@ -121,7 +121,7 @@ class Tabling(Marked):
         slices = ((each, self._table_in(each)) for each in self.together(unit))
         return next((each for each, cut in slices if cut and cut.is_first and cut.whole is inner.whole), unit)
 
-    def _table_in(self, unit: int) -> Cut | None:
+    def _table_in(self, unit: int) -> SliceBounds | None:
         """Where in a table lies the slice of it that a unit begins with."""
         block = self.galley.units[unit].part
         while block is not None and block.kind != "table":
@@ -142,11 +142,11 @@ class Tabling(Marked):
             strip = restyled(strip, [(margin, margin + wide + 1, style)])
         return super().veiled(strip, row)
 
-    def hots_on_show(self) -> list[Hot]:
-        return [hot for hot in super().hots_on_show() if hot.line >= len(self._head_over[1])]
+    def visible_hot_spots(self) -> list[HotSpot]:
+        return [hot for hot in super().visible_hot_spots() if hot.line >= len(self._head_over[1])]
 
-    def stops_on_show(self) -> list[Stop]:
-        top, stops = self.scroll_offset.y, super().stops_on_show()
+    def visible_stops(self) -> list[Stop]:
+        top, stops = self.scroll_offset.y, super().visible_stops()
         covered = len(self._head_at(top)[1])
         return [stop for stop in stops if self.galley.top(stop[0]) + stop[2] >= top + covered] if covered else stops
 

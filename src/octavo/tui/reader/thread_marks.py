@@ -14,7 +14,7 @@ from octavo.tui.reader.late_sources import Completing
 from octavo.tui.render.layout import stops
 from octavo.tui.render.page_parts import ThreadMarks, anchors_above
 from octavo.tui.render.painting import over
-from octavo.tui.render.side_by_side_blocks import Apart, bar_apart, block_apart, blocks_of
+from octavo.tui.render.side_by_side_blocks import SplitLine, bar_apart, block_apart, blocks_of
 from octavo.tui.render.styled_lines import Line, cells
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Marked(Completing):
         if document is None or here is None:
             return ""
         if 0 < self.scroll_offset.y >= self.galley.total - self.rows:
-            on_show = self.stops_on_show()
+            on_show = self.visible_stops()
             here = on_show[-1] if on_show and on_show[0][3] is here[3] else here
         if self._anchors is None or self._anchors[0] is not document:
             self._anchors = (document, anchors_above(document))
@@ -142,16 +142,16 @@ class Marked(Completing):
 def stops_apart(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
     """First line, last line and block of all that lines are about. What stands beside one another comes in the order of the
     page: one column, or one card, after the other."""
-    if not any(isinstance(line, Apart) for line in lines):
+    if not any(isinstance(line, SplitLine) for line in lines):
         return stops(lines)
     found = [
         (first, 0, 0, last, block)
-        for first, last, block in stops([Line([]) if isinstance(line, Apart) else line for line in lines])
+        for first, last, block in stops([Line([]) if isinstance(line, SplitLine) else line for line in lines])
     ]
     known: dict[int, int] = {}
     region = -1
     for number, line in enumerate(lines):
-        if not isinstance(line, Apart):
+        if not isinstance(line, SplitLine):
             region = -1
             continue
         region = number if region < 0 else region

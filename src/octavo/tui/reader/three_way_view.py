@@ -15,14 +15,14 @@ from octavo.documents.merging.resolution import Choice
 from octavo.tui.reader.cursor_pane import Stop
 from octavo.tui.reader.pane_state import Stateful
 from octavo.tui.reader.reading_pane import motions
-from octavo.tui.render.conflict_lines import Decided, rule_with, set_around, set_conflict
+from octavo.tui.render.conflict_lines import ConflictDecision, rule_with, set_around, set_conflict
 from octavo.tui.render.conflict_page import Passage, Shown
 from octavo.tui.render.diff_lines import guess
 from octavo.tui.render.diff_units import DiffUnit
 from octavo.tui.render.failed_block import guarded, unset
 from octavo.tui.render.layout import set_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
-from octavo.tui.render.styled_lines import Hot, Line, Piece
+from octavo.tui.render.styled_lines import HotSpot, Line, Piece
 from octavo.tui.render.text_search import Finder
 from octavo.tui.render.virtual_lines import VirtualLines
 from octavo.tui.widgets.empty_states import nothing
@@ -208,7 +208,7 @@ class ThreeWay(Stateful):
             return [Line([]), rule_with(look, [Piece(unit.words, look.muted)], right, width)]
         if unit.shown is None:
             return set_around(setting, unit.diff, width) if unit.diff is not None else []
-        decided = Decided(self.choices.get(unit.shown.name), self.sides)
+        decided = ConflictDecision(self.choices.get(unit.shown.name), self.sides)
         lines = [Line([]), *set_conflict(setting, unit.shown, decided, (unit.number, self.count), width)]
         for line in lines[1:]:
             line.block = unit.block
@@ -244,7 +244,7 @@ class ThreeWay(Stateful):
         sides = (shown.main.new, shown.mine.new, shown.base, *(each.new for each in shown.outcomes.values()))
         return (block for side in sides if side is not None for block in side.walk())
 
-    def open_spot(self, hot: Hot, *, outside: bool) -> None:
+    def open_spot(self, hot: HotSpot, *, outside: bool) -> None:
         """Links lead away from what is being decided: they are not followed here."""
 
     # Actions

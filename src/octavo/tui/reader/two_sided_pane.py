@@ -91,7 +91,7 @@ class TwoSided(Completing):
         wanted: Layout = self._layout if not self.shows_source else "sides" if self._is_split else "changes"
         return wanted if wanted in self.layouts else "changes"
 
-    def lay_anew(self) -> None:
+    def lay_out_page(self) -> None:
         """Lay out another page: one that was rewritten as it is now, the others as one looked at the last."""
         is_rewritten = self.compared is not None and self.compared.diff.is_rewritten
         self._layout = "new" if is_rewritten else "sides" if self._is_split else "changes"
@@ -111,9 +111,9 @@ class TwoSided(Completing):
 
     # The cursor on either side
 
-    def stops_on_show(self) -> list[Stop]:
+    def visible_stops(self) -> list[Stop]:
         """The blocks that have a line on show. One comes to the old side by going there, never by scrolling."""
-        stops = super().stops_on_show()
+        stops = super().visible_stops()
         here = self.cursor[1] if self.cursor is not None else None
         return [stop for stop in stops if stop[3] is here or not self.is_old(stop[3])] or stops
 

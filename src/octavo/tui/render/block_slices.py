@@ -31,7 +31,7 @@ DRAWN = 6000
 """Characters of the source of a diagram that is drawn."""
 
 
-class Cut(NamedTuple):
+class SliceBounds(NamedTuple):
     """Where in a block a slice of it lies."""
 
     whole: Block
@@ -47,10 +47,10 @@ class Cut(NamedTuple):
     """Whether it is not the first part of that."""
 
 
-def cut_of(block: Block) -> Cut | None:
+def cut_of(block: Block) -> SliceBounds | None:
     """Where a slice lies. None for a whole block."""
     cut = block.attrs.get("cut")
-    return cut if isinstance(cut, Cut) else None
+    return cut if isinstance(cut, SliceBounds) else None
 
 
 def whole_of(block: Block) -> Block:
@@ -144,7 +144,7 @@ def _placed(piece: Block, *, is_first: bool, is_last: bool) -> Block:
 def _piece(block: Block, children: Iterable[Block], start: int, *, is_inner: bool = False) -> Block:
     """Some children of a block; `is_inner`: it goes on in the midst of one."""
     above = block.children[start - 1] if start and not is_inner else None
-    return block._replace(children=tuple(children), attrs={**block.attrs, "cut": Cut(block, start, above)})
+    return block._replace(children=tuple(children), attrs={**block.attrs, "cut": SliceBounds(block, start, above)})
 
 
 def _children(block: Block, most: float, together: int = 1) -> Iterator[Block]:
@@ -213,7 +213,9 @@ def _without_long_words(piece: Block, most: float) -> Iterator[Block]:
     for row, short in zip(piece.children, rows, strict=True):
         for cell in (row.children or (row,)) if short is not row else ():
             for rest in islice(_words(cell.runs, most), 1, None) if _is_wordy(cell, most) else ():
-                yield Block("paragraph", {"cut": Cut(whole_of(row), 0)}, runs=rest, lines=row.lines, key=row.key)
+                yield Block(
+                    "paragraph", {"cut": SliceBounds(whole_of(row), 0)}, runs=rest, lines=row.lines, key=row.key
+                )
 
 
 def shortened(row: Block, most: float = MOST) -> Block:
@@ -227,7 +229,7 @@ def shortened(row: Block, most: float = MOST) -> Block:
 
 def _made_of(row: Block, cells: Iterable[Block]) -> Block:
     """A row with other cells, that one stands on as on itself."""
-    attrs = {**row.attrs, "cut": Cut(whole_of(row), 0, is_first=True, is_last=True)}
+    attrs = {**row.attrs, "cut": SliceBounds(whole_of(row), 0, is_first=True, is_last=True)}
     return row._replace(children=tuple(cells), attrs=attrs)
 
 
@@ -237,7 +239,7 @@ def _is_wordy(cell: Block, most: float) -> bool:
 
 def _paragraph(block: Block, most: float) -> Iterator[Block]:
     for runs in _words(block.runs, most):
-        yield block._replace(runs=runs, attrs={**block.attrs, "cut": Cut(block, 0)})
+        yield block._replace(runs=runs, attrs={**block.attrs, "cut": SliceBounds(block, 0)})
 
 
 def _captioned(block: Block, most: float) -> Iterator[Block]:
@@ -246,7 +248,7 @@ def _captioned(block: Block, most: float) -> Iterator[Block]:
         first, *rest = _words(block.runs, most)
         yield _piece(block._replace(runs=first), (), 0)
         for runs in rest:
-            yield Block("paragraph", {"cut": Cut(block, 0)}, runs=runs, lines=block.lines, key=block.key)
+            yield Block("paragraph", {"cut": SliceBounds(block, 0)}, runs=runs, lines=block.lines, key=block.key)
     yield from _children(block, most)
 
 
@@ -310,7 +312,7 @@ def _code(block: Block, most: float) -> Iterator[Block]:
             stop, following = _edge(text, at + room, _WORD // dear) or (at + room, at + room)
             part, following = text[at:following], following
         lines = (first + row if row else block.lines[0], first + row + max(1, rows))
-        cut = Cut(block, row, is_part=is_within or not rows, is_within=is_within)
+        cut = SliceBounds(block, row, is_part=is_within or not rows, is_within=is_within)
         yield block._replace(text=part, attrs={**block.attrs, "cut": cut}, lines=lines)
         is_within, at, row = not rows, following, row + rows
 
@@ -330,7 +332,7 @@ def _formula(block: Block, most: float) -> Iterator[Block]:
 def _source_of(block: Block, text: str, most: float) -> Iterator[Block]:
     """A part of a formula, cut at its blanks where it is too long for one."""
     for runs in _words([Run(text)], most):
-        attrs = {**block.attrs, "cut": Cut(block, 0)}
+        attrs = {**block.attrs, "cut": SliceBounds(block, 0)}
         yield block._replace(text=runs[0].text, attrs=attrs)
 
 

@@ -9,7 +9,7 @@ from octavo.tui.render.block_slices import whole_of
 from octavo.tui.render.embeds import file_name
 from octavo.tui.render.inline import inline
 from octavo.tui.render.layout_context import LayoutContext
-from octavo.tui.render.side_by_side_blocks import Apart, Part
+from octavo.tui.render.side_by_side_blocks import Part, SplitLine
 from octavo.tui.render.styled_lines import Line, Piece, Spot, box, cells
 from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.tables import cell_pieces, columns_of
@@ -41,7 +41,7 @@ def cards(setting: LayoutContext, block: Block, width: int) -> list[Line]:
             for line in row:
                 pieces += [*([Piece(" ", PLAIN, None, True)] if pieces else []), *line.pieces]
             parts = (Part(at * (wide + 1), at * (wide + 1) + wide, whole_of(card)) for at, card in enumerate(group))
-            out.append(Apart(pieces, None, None, tuple(parts)))
+            out.append(SplitLine(pieces, None, None, tuple(parts)))
     return out
 
 

@@ -15,7 +15,7 @@ from octavo.tui.render.comparison import Compared
 from octavo.tui.render.conflict_page import FIELDS, Shown, whole
 from octavo.tui.render.diff_lines import set_diff_unit
 from octavo.tui.render.diff_sequence import changes
-from octavo.tui.render.diff_sides import Room
+from octavo.tui.render.diff_sides import SideWidths
 from octavo.tui.render.diff_units import DiffUnit, Unfolding
 from octavo.tui.render.diff_units import cut as in_slices
 from octavo.tui.render.layout_context import LayoutContext
@@ -45,7 +45,7 @@ _COUNTED = re.compile(r"(\d+) unchanged (\w+)")
 
 
 @dataclass(frozen=True)
-class Decided:
+class ConflictDecision:
     """What is chosen for a conflict, if anything, and what its sides are called."""
 
     choice: Choice | None
@@ -54,7 +54,7 @@ class Decided:
 
 def set_around(setting: LayoutContext, unit: DiffUnit, width: int) -> list[Line]:
     """A part of the page that is decided."""
-    return _cleared(set_diff_unit(setting, unit, Room.of(width + _NUMBER, split=False)))
+    return _cleared(set_diff_unit(setting, unit, SideWidths.of(width + _NUMBER, split=False)))
 
 
 def rule_with(look: Styles, left: list[Piece], right: list[Piece], width: int, style: Style | None = None) -> Line:
@@ -70,7 +70,7 @@ def rule_with(look: Styles, left: list[Piece], right: list[Piece], width: int, s
 
 
 def set_conflict(
-    setting: LayoutContext, shown: Shown, decided: Decided, place: tuple[int, int], width: int
+    setting: LayoutContext, shown: Shown, decided: ConflictDecision, place: tuple[int, int], width: int
 ) -> list[Line]:
     """The lines of a conflict, which is the first of the two numbers of `place` of as many as the second."""
     look, choice = setting.look, decided.choice
@@ -101,7 +101,7 @@ def set_conflict(
     return lines
 
 
-def _sides(setting: LayoutContext, shown: Shown, decided: Decided, width: int) -> list[Line]:
+def _sides(setting: LayoutContext, shown: Shown, decided: ConflictDecision, width: int) -> list[Line]:
     """The three sides under their names, beside one another where there is room."""
     look, taken = setting.look, decided.choice.side if decided.choice is not None else ""
     sides = [
@@ -148,7 +148,7 @@ def _side_head(look: Styles, name: str, key: str, about: str, is_taken: bool, is
 
 def _side(setting: LayoutContext, units: Sequence[DiffUnit], missing: str, width: int) -> list[Line]:
     """What a side says, its words that are new marked."""
-    room = Room.of(2 * (width + _NUMBER) + 3, split=True)
+    room = SideWidths.of(2 * (width + _NUMBER) + 3, split=True)
     out: list[Line] = []
     for unit in units:
         if len(out) > _MOST:
@@ -180,13 +180,13 @@ def _against_base(piece: Piece) -> Piece:
     return piece._replace(text=_COUNTED.sub(r"\1 \2 as in the base", piece.text)) if piece.furniture else piece
 
 
-def _becomes_head(look: Styles, decided: Decided, width: int) -> Line:
+def _becomes_head(look: Styles, decided: ConflictDecision, width: int) -> Line:
     style = look.muted if decided.choice is None else look.success
     about = f"  what is sent, marked against {decided.sides[0]}" if decided.choice is not None else ""
     return rule_with(look, [Piece("becomes", style), Piece(about, look.muted)], [], width)
 
 
-def _becomes(setting: LayoutContext, shown: Shown, decided: Decided, width: int) -> list[Line]:
+def _becomes(setting: LayoutContext, shown: Shown, decided: ConflictDecision, width: int) -> list[Line]:
     """The words that will be sent, those marked that are not as in main. Without a choice, how to choose."""
     look, choice = setting.look, decided.choice
     if choice is None:

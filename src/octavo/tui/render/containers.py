@@ -13,7 +13,7 @@ from octavo.tui.render.icons import icon
 from octavo.tui.render.inline import labelled, unbroken
 from octavo.tui.render.layout_context import LayoutContext
 from octavo.tui.render.prose import runs_from_right
-from octavo.tui.render.side_by_side_blocks import Apart, Part, moved, parts_of
+from octavo.tui.render.side_by_side_blocks import Part, SplitLine, moved, parts_of
 from octavo.tui.render.styled_lines import Line, Piece, Spot, cells, fit, indented, on, padded, rule, steady, width_of
 from octavo.tui.render.styles import PLAIN
 from octavo.tui.render.wrap import wrap
@@ -186,7 +186,7 @@ def columns(setting: LayoutContext, block: Block, width: int) -> list[Line]:
                     pieces = padded(pieces, sum(widths[: at + 1]) + COLUMN_GAP * at)
             elif at + 1 < count:
                 pieces.append(Piece(" " * widths[at], PLAIN, None, True))
-        out.append(Apart(pieces, None, None, tuple(parts)))
+        out.append(SplitLine(pieces, None, None, tuple(parts)))
     return out
 
 

@@ -88,7 +88,7 @@ async def find(diagram: Diagram) -> Drawn:
         told = await child_programs.ask("draw_diagram", given, seconds=SECONDS, memory=MEMORY, most=MOST)
     except OSError as error:
         return Drawn(problem=f"the program that draws could not be started ({error.strerror}).")
-    drawings = tuple(read_drawings(told.output))
+    drawings = tuple(parse_drawings(told.output))
     if drawings:
         return Drawn(drawings)
     return Drawn(
@@ -96,7 +96,7 @@ async def find(diagram: Diagram) -> Drawn:
     )
 
 
-def read_drawings(output: bytes) -> Iterable[tuple[str, ...]]:
+def parse_drawings(output: bytes) -> Iterable[tuple[str, ...]]:
     """The drawings that the program told of, each as its lines, as far as it is to be believed."""
     for row in output.split(b"\n")[:-1]:
         try:

@@ -9,7 +9,7 @@ from rich.style import Style
 from octavo.documents import changes as model
 from octavo.documents.blocks import Block
 from octavo.tui.render.code import coloured, tokens_of, wrapped
-from octavo.tui.render.diff_sides import Part, Room, exchanged
+from octavo.tui.render.diff_sides import Part, SideWidths, exchanged
 from octavo.tui.render.diff_units import CONTEXT
 from octavo.tui.render.diff_words import behind, ground_of, gutter, in_place, settings, unseen
 from octavo.tui.render.highlight import Tokens
@@ -20,7 +20,7 @@ from octavo.tui.render.wrap import wrap
 
 
 def changed_code(
-    setting: LayoutContext, old: Block, new: Block, lines: Sequence[model.Line], room: Room, part: int = 0
+    setting: LayoutContext, old: Block, new: Block, lines: Sequence[model.Line], room: SideWidths, part: int = 0
 ) -> list[Part]:
     """Lines of code that changed, with a few around them, or those of its slice `part`."""
     near = [False] * len(lines)
@@ -50,12 +50,12 @@ def _title(block: Block) -> str:
     return str(block.attrs.get("title") or block.attrs.get("language") or block.kind)
 
 
-def _said(words: str, block: Block | None, number: int | None, look: Styles, room: Room) -> list[Line]:
+def _said(words: str, block: Block | None, number: int | None, look: Styles, room: SideWidths) -> list[Line]:
     pieces = fit([Piece(words, look.muted, None, True)], room.words, look.glyphs.more)
     return gutter([Line(pieces, block)], " ", number, look, room.side)
 
 
-def changed_source(lines: Sequence[model.Line], look: Styles, room: Room) -> list[Part]:
+def changed_source(lines: Sequence[model.Line], look: Styles, room: SideWidths) -> list[Part]:
     """Lines of source, those that changed in both sides."""
     return exchanged((part for line in lines for part in _line(line, look, room, (None, None), ([], []))), room)
 
@@ -63,7 +63,7 @@ def changed_source(lines: Sequence[model.Line], look: Styles, room: Room) -> lis
 def _line(
     line: model.Line,
     look: Styles,
-    room: Room,
+    room: SideWidths,
     blocks: tuple[Block | None, Block | None],
     tokens: Sequence[Tokens],
 ) -> list[Part]:

@@ -10,10 +10,10 @@ from operator import is_
 from octavo.documents import changes as model
 from octavo.documents.blocks import Block
 from octavo.documents.setting_diff import changed_settings
-from octavo.tui.render.block_slices import Cut, whole_of
+from octavo.tui.render.block_slices import SliceBounds, whole_of
 from octavo.tui.render.diff_code import changed_code, changed_source
 from octavo.tui.render.diff_context import name_of
-from octavo.tui.render.diff_sides import GUTTER, Part, Room, arranged, blank
+from octavo.tui.render.diff_sides import GUTTER, Part, SideWidths, arranged, blank
 from octavo.tui.render.diff_tables import changed_table
 from octavo.tui.render.diff_units import DiffUnit
 from octavo.tui.render.diff_words import about, gutter, hanging, note, notes, settings, signs_of, words
@@ -46,14 +46,14 @@ def guess(unit: DiffUnit) -> int:
     return 2 * max(1, span) if unit.kind == "entry" else max(1, span) + 1
 
 
-def set_diff_unit(setting: LayoutContext, unit: DiffUnit, room: Room) -> list[Line]:
+def set_diff_unit(setting: LayoutContext, unit: DiffUnit, room: SideWidths) -> list[Line]:
     """The lines of a unit, the gutter included."""
     block = unit.block or Block(unit.kind)
     instead = partial(unset, block, setting.written, setting.look, max(room.width, NARROWEST))
     return guarded(lambda: _set(setting, unit, room), instead)
 
 
-def _set(setting: LayoutContext, unit: DiffUnit, room: Room) -> list[Line]:
+def _set(setting: LayoutContext, unit: DiffUnit, room: SideWidths) -> list[Line]:
     look, width = setting.look, room.width
     space = [] if unit.tight else [Line([]) if unit.kind in ("title", "fold", "label") else blank(room, look)]
     match unit.kind:
@@ -105,7 +105,7 @@ def _path(place: Sequence[str], look: Styles, room: int = 1 << 30) -> str:
 
 
 def _sided(
-    setting: LayoutContext, unit: DiffUnit, block: Block, sign: str, room: Room, *, was: bool = False
+    setting: LayoutContext, unit: DiffUnit, block: Block, sign: str, room: SideWidths, *, was: bool = False
 ) -> list[Line]:
     """A block as a page shows it, behind a sign; `was`: on the page as it was. Of what came or went, nothing is folded."""
     path = unit.was_within if was else unit.within
@@ -165,7 +165,7 @@ def _opened(block: Block) -> list[Block]:
     return [block._replace(children=tuple(children))]
 
 
-def _same(setting: LayoutContext, unit: DiffUnit, room: Room) -> list[Part]:
+def _same(setting: LayoutContext, unit: DiffUnit, room: SideWidths) -> list[Part]:
     """A block that is the same on both sides."""
     if unit.block is None:
         return []
@@ -178,7 +178,7 @@ def _same(setting: LayoutContext, unit: DiffUnit, room: Room) -> list[Part]:
     return [Part(sides[0], sides[1], is_same=True)]
 
 
-def _clipped(lines: list[Line], clip: int, look: Styles, room: Room) -> list[Line]:
+def _clipped(lines: list[Line], clip: int, look: Styles, room: SideWidths) -> list[Line]:
     """The first or the last of some lines, and a sign where the others are."""
     if not clip or len(lines) <= abs(clip) + 1:
         return lines
@@ -188,7 +188,7 @@ def _clipped(lines: list[Line], clip: int, look: Styles, room: Room) -> list[Lin
     return [*lines[:clip], *sign] if clip > 0 else [*sign, *lines[clip:]]
 
 
-def _exchange(setting: LayoutContext, unit: DiffUnit, room: Room) -> Part:
+def _exchange(setting: LayoutContext, unit: DiffUnit, room: SideWidths) -> Part:
     """Blocks that went beside those that came, each side without gaps."""
 
     def side(blocks: Sequence[Block], sign: str) -> list[Line]:
@@ -208,11 +208,11 @@ def _in_parent(block: Block, path: Sequence[Block]) -> Block:
     if block.kind not in ("item", "task", "step"):  # others have no numbers
         return path[-1]._replace(children=(block,))
     at, count = max(0, _place(block, path[-1])), len(path[-1].children)
-    place = Cut(path[-1], at, None, at == 0, at == count - 1)
+    place = SliceBounds(path[-1], at, None, at == 0, at == count - 1)
     return path[-1]._replace(children=(block,), attrs={**path[-1].attrs, "cut": place})
 
 
-def _entry(setting: LayoutContext, unit: DiffUnit, entry: model.Entry, room: Room) -> list[Part]:
+def _entry(setting: LayoutContext, unit: DiffUnit, entry: model.Entry, room: SideWidths) -> list[Part]:
     look = setting.look
     if unit.part > 1 and isinstance(entry, (model.Changed, model.Moved)):
         return _parts(setting, unit, entry.old, entry.new, entry.parts, room)
@@ -258,7 +258,7 @@ def _moved(way: str, blocks: Sequence[Block]) -> str:
     return f"{len(blocks)} blocks moved {way} lines {first}–{last}"
 
 
-def _frame(unit: DiffUnit, entry: model.Added | model.Removed, room: Room, look: Styles) -> Part:
+def _frame(unit: DiffUnit, entry: model.Added | model.Removed, room: SideWidths, look: Styles) -> Part:
     """What is said of a container that came or went around something: its name, and what is set about it."""
     block, is_new = entry.block, isinstance(entry, model.Added)
     name = name_of(block._replace(children=())) or block.kind  # a heading in it is shown below
@@ -273,7 +273,7 @@ def _frame(unit: DiffUnit, entry: model.Added | model.Removed, room: Room, look:
 
 
 def _parts(
-    setting: LayoutContext, unit: DiffUnit, old: Block, new: Block, parts: model.Parts, room: Room
+    setting: LayoutContext, unit: DiffUnit, old: Block, new: Block, parts: model.Parts, room: SideWidths
 ) -> list[Part]:
     match parts:
         case model.Words() if not parts.is_rewritten:

@@ -17,14 +17,14 @@ side of it."""
 
 
 @dataclass(frozen=True)
-class Room:
+class SideWidths:
     """Cells there are for a diff, and for a side of it."""
 
     width: int
     side: int
 
     @classmethod
-    def of(cls, width: int, *, split: bool) -> Room:
+    def of(cls, width: int, *, split: bool) -> SideWidths:
         """The room in `width` cells; `split`: for two sides beside one another."""
         return cls(width, (width - BETWEEN) // 2 if split else width)
 
@@ -48,7 +48,7 @@ class Part:
 
 
 @dataclass(slots=True)
-class Beside(Line):
+class SideBySideLine(Line):
     """A line of two sides. `block` is what its right side is about."""
 
     old: Block | None = None
@@ -57,7 +57,7 @@ class Beside(Line):
     """The cell its right side begins at."""
 
 
-def arranged(parts: Iterable[Part], room: Room, look: Styles) -> list[Line]:
+def arranged(parts: Iterable[Part], room: SideWidths, look: Styles) -> list[Line]:
     """Parts of a change, below one another."""
     out: list[Line] = []
     for part in parts:
@@ -68,7 +68,7 @@ def arranged(parts: Iterable[Part], room: Room, look: Styles) -> list[Line]:
     return out
 
 
-def exchanged(parts: Iterable[Part], room: Room) -> list[Part]:
+def exchanged(parts: Iterable[Part], room: SideWidths) -> list[Part]:
     """Parts, all that went and came at one place as one; beside one another, what stands for each other stays so."""
     out: list[Part] = []
     for part in parts:
@@ -82,12 +82,12 @@ def exchanged(parts: Iterable[Part], room: Room) -> list[Part]:
     return out
 
 
-def blank(room: Room, look: Styles) -> Line:
+def blank(room: SideWidths, look: Styles) -> Line:
     """An empty line between two changes."""
     return _beside(Part([Line([])]), room, look)[0] if room.is_split else Line([])
 
 
-def _beside(part: Part, room: Room, look: Styles) -> list[Line]:
+def _beside(part: Part, room: SideWidths, look: Styles) -> list[Line]:
     rule = Piece(f" {look.glyphs.down} ", look.line, None, True)
     out: list[Line] = []
     for old, new in zip_longest(part.old, part.new):
@@ -95,25 +95,25 @@ def _beside(part: Part, room: Room, look: Styles) -> list[Line]:
         # One stands only once on what is the same.
         about = old.block if old is not None and not part.is_same else None
         pieces = [*left, rule, *(new.pieces if new is not None else [Piece("", PLAIN)])]
-        out.append(Beside(pieces, new.block if new is not None else None, None, about, room.side + BETWEEN))
+        out.append(SideBySideLine(pieces, new.block if new is not None else None, None, about, room.side + BETWEEN))
     return out
 
 
 def block_beside(line: Line, cell: int) -> Block | None:
     """What a line is about at a cell."""
-    return line.old if isinstance(line, Beside) and cell < line.right - 1 else line.block
+    return line.old if isinstance(line, SideBySideLine) and cell < line.right - 1 else line.block
 
 
 def bar_beside(line: Line, inside: Container[int]) -> int | None:
     """Where the bar of the cursor stands on a line: before the side that is about a block whose identity is `inside`."""
-    if isinstance(line, Beside) and id(line.old) not in inside and id(line.block) in inside:
+    if isinstance(line, SideBySideLine) and id(line.old) not in inside and id(line.block) in inside:
         return line.right - 1
-    return -2 if id(line.old if isinstance(line, Beside) else line.block) in inside else None
+    return -2 if id(line.old if isinstance(line, SideBySideLine) else line.block) in inside else None
 
 
 def stops_beside(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
     """First line, last line and block of all that lines are about, of the old side before that of the new one."""
-    if not any(isinstance(line, Beside) for line in lines):
+    if not any(isinstance(line, SideBySideLine) for line in lines):
         return stops(lines)
-    old = stops([Line([], line.old if isinstance(line, Beside) else None) for line in lines])
+    old = stops([Line([], line.old if isinstance(line, SideBySideLine) else None) for line in lines])
     return sorted([*old, *stops(lines)], key=lambda stop: stop[0])

@@ -10,7 +10,7 @@ from rich.style import Style
 from octavo.documents import changes as model
 from octavo.documents.blocks import Block, Column, Run
 from octavo.documents.setting_diff import changed_runs, shortened
-from octavo.tui.render.diff_sides import Part, Room
+from octavo.tui.render.diff_sides import Part, SideWidths
 from octavo.tui.render.diff_words import gutter, in_place, marked, notes, settings, unseen
 from octavo.tui.render.inline import inline_parts
 from octavo.tui.render.layout_context import LayoutContext
@@ -38,7 +38,7 @@ class _Row:
 
 
 def changed_table(
-    setting: LayoutContext, old: Block, new: Block, table: model.Table, room: Room, part: int = 0
+    setting: LayoutContext, old: Block, new: Block, table: model.Table, room: SideWidths, part: int = 0
 ) -> list[Part]:
     """The rows of a table that changed, below its head, or of its slice `part`; rows between them are counted."""
     look, inner = setting.look, room.words

@@ -9,7 +9,7 @@ from rich.style import Style
 from octavo.documents import changes as model
 from octavo.documents.blocks import Block, Run
 from octavo.documents.setting_diff import changed_runs, in_words
-from octavo.tui.render.diff_sides import GUTTER, Part, Room
+from octavo.tui.render.diff_sides import GUTTER, Part, SideWidths
 from octavo.tui.render.inline import inline_parts
 from octavo.tui.render.styled_lines import Line, Piece, cells, indented, on, padded
 from octavo.tui.render.styles import PLAIN, Styles
@@ -78,7 +78,7 @@ def signs_of(look: Styles, text: str) -> str:
 def notes(
     texts: Iterable[str],
     look: Styles,
-    room: Room,
+    room: SideWidths,
     block: Block | None = None,
     sign: str = "~",
     *,
@@ -91,7 +91,9 @@ def notes(
     return [Part(old=lines) if was else Part(new=lines)]
 
 
-def settings(changed: Iterable[model.Setting], kind: str, look: Styles, room: Room, block: Block | None) -> list[Part]:
+def settings(
+    changed: Iterable[model.Setting], kind: str, look: Styles, room: SideWidths, block: Block | None
+) -> list[Part]:
     """What became of attributes: in a line each, those of code in as few as they fit, or when that is too short, as it was and
     as it is."""
     out: list[Part] = []
@@ -144,7 +146,7 @@ def about(lines: list[Line], block: Block | None) -> list[Line]:
 
 
 def words(
-    look: Styles, old: Block, new: Block, parts: model.Words, room: Room, leads: tuple[str, str] = ("", "")
+    look: Styles, old: Block, new: Block, parts: model.Words, room: SideWidths, leads: tuple[str, str] = ("", "")
 ) -> list[Part]:
     """The old text and the new one, or where they look the same only that, and what else differs. `leads` stand before
     their first lines."""

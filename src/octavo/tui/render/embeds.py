@@ -11,7 +11,7 @@ from octavo.api.safety import line as safe_line
 from octavo.documents.blocks import Block
 from octavo.tui.render.block_slices import begins, ends
 from octavo.tui.render.layout_context import LayoutContext
-from octavo.tui.render.link_addresses import Leads, leads
+from octavo.tui.render.link_addresses import LinkDestination, leads
 from octavo.tui.render.styled_lines import Line, Piece, Spot, box, cells, indented, on, padded, steady, width_of
 from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.wrap import headed, wrap
@@ -94,7 +94,7 @@ def embed(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     where there is no room for all of it. Of the platform's own pages: their titles."""
     look, url = setting.look, str(block.attrs.get("url") or "")
     named = setting.targets.named(url) if setting.targets is not None else None
-    refused = leads(url) is Leads.REFUSED
+    refused = leads(url) is LinkDestination.REFUSED
     spot = None if refused else Spot("link", url)
     words = (named and named.words) or host_of(url)
     left = [
@@ -121,17 +121,17 @@ def content_ref(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     targets = setting.targets
     named = targets.named(url) if targets is not None else None
     where = targets.leads(url) if targets is not None else leads(url)
-    if where in (Leads.BROKEN, Leads.REFUSED):
+    if where in (LinkDestination.BROKEN, LinkDestination.REFUSED):
         trouble = (
             named.trouble
             if named is not None
             else "It is never opened."
-            if where is Leads.REFUSED
+            if where is LinkDestination.REFUSED
             else "The page is gone."
         )
         return _gone(setting, file_name(url) if words.startswith("broken") else words, trouble, width)
     spot = Spot("link", url)
-    sign = glyphs.outside if where is Leads.OUTSIDE else glyphs.into
+    sign = glyphs.outside if where is LinkDestination.OUTSIDE else glyphs.into
     beside = "" if file_name(url).removesuffix(".md") == words else url
     if named is not None and (named.title or named.where):
         words, beside = named.words or words, named.where
@@ -176,7 +176,7 @@ def integration(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     if begins(block):
         out += bar(setting, left, [Piece("integration", look.muted, None, True)], width)
         out += _arguments(arguments, look, width)
-    if url and leads(url) is Leads.OUTSIDE and begins(block):
+    if url and leads(url) is LinkDestination.OUTSIDE and begins(block):
         spot = Spot("link", url)
         rows = [Line(part) for part in wrap([Piece(url, look.link, spot)], width - 3)]
         out += indented(rows, blank := [Piece("   ", PLAIN, None, True)], blank)

@@ -11,7 +11,7 @@ from octavo.documents.blocks import Block, Run, words
 from octavo.tui.render.block_slices import begins, whole_of
 from octavo.tui.render.embeds import file_name, host_of
 from octavo.tui.render.layout_context import LayoutContext
-from octavo.tui.render.link_addresses import Leads, leads
+from octavo.tui.render.link_addresses import LinkDestination, leads
 from octavo.tui.render.styled_lines import Line, Piece, Spot, box, cells, padded, steady, width_of
 from octavo.tui.render.styles import PLAIN
 from octavo.tui.render.wrap import wrap
@@ -126,19 +126,25 @@ def _inside(setting: LayoutContext, block: Block, wide: int, spot: Spot | None) 
 def _known(setting: LayoutContext, src: str) -> tuple[str, str]:
     """Why an image is not there, if that is so, and what is known of its file: where it is from, its kind and size."""
     where = leads(src)
-    if where is Leads.OUTSIDE:
+    if where is LinkDestination.OUTSIDE:
         return "", host_of(src)
     named = setting.targets.named(src) if setting.targets is not None and src else None
     if named is not None:
         return (in_a_line(named.trouble) if named.trouble else ""), named.where
-    return ("what it leads to was deleted" if where is Leads.BROKEN and src else ""), ""
+    return ("what it leads to was deleted" if where is LinkDestination.BROKEN and src else ""), ""
 
 
 def _small(setting: LayoutContext, src: str, columns: int) -> list[Line]:
     """The image itself, small, where that is wanted and it is here."""
     late = setting.sources.thumbnails if setting.sources is not None else None
     targets = setting.targets
-    if late is None or targets is None or setting.look.mono or setting.look.ascii or leads(src) is Leads.BROKEN:
+    if (
+        late is None
+        or targets is None
+        or setting.look.mono
+        or setting.look.ascii
+        or leads(src) is LinkDestination.BROKEN
+    ):
         return []
     from octavo.tui.render.half_block_pictures import Thumb, half_blocks  # only where somebody wants them
 

@@ -10,7 +10,7 @@ from rich.style import Style
 
 from octavo.documents.blocks import Run
 from octavo.tui.render.icons import icon, in_words
-from octavo.tui.render.link_addresses import Leads, leads
+from octavo.tui.render.link_addresses import LinkDestination, leads
 from octavo.tui.render.styled_lines import Piece, Spot, steady
 from octavo.tui.render.styles import Styles
 
@@ -84,7 +84,7 @@ def _same_link(first: Run, second: Run) -> bool:
 
 
 def _spot(address: str) -> Spot | None:
-    return None if leads(address) is Leads.REFUSED else Spot("link", address)
+    return None if leads(address) is LinkDestination.REFUSED else Spot("link", address)
 
 
 def _pieces(
@@ -162,10 +162,10 @@ def _button(
         spot = Spot(str(attrs["action"]), str(attrs.get("query") or label))
     spot = None if attrs.get("disabled") else spot
     where = None if spot is None or not run.link else leads(run.link) if targets is None else targets.leads(run.link)
-    if spot is None or where is Leads.BROKEN:
+    if spot is None or where is LinkDestination.BROKEN:
         style = look.disabled
     label = labelled(attrs.get("icon"), label, look)
-    broken = [Piece(look.glyphs.no, look.error, None, True)] if where is Leads.BROKEN else []
+    broken = [Piece(look.glyphs.no, look.error, None, True)] if where is LinkDestination.BROKEN else []
     return [Piece(unbroken(f" {label} ", look), style, spot), *broken, Piece(" ", ground, None, True)]
 
 
@@ -175,7 +175,7 @@ def unbroken(text: str, look: Styles) -> str:
 
 
 def _linked(
-    where: Leads, text: str, style: Style, look: Styles, spot: Spot | None, ends: tuple[bool, bool]
+    where: LinkDestination, text: str, style: Style, look: Styles, spot: Spot | None, ends: tuple[bool, bool]
 ) -> list[Piece]:
     """The words of a link. Blanks at its ends are none of them: a link of blanks alone shows nothing, as in a browser."""
     first, last = ends
@@ -188,13 +188,13 @@ def _linked(
     glyphs = look.glyphs
     sign: Piece | None = None
     match where:
-        case Leads.BROKEN:
+        case LinkDestination.BROKEN:
             piece = Piece(words, style + look.error + Style(underline=True), spot)
             sign = Piece(glyphs.no, look.error, None, True)
-        case Leads.REFUSED:
+        case LinkDestination.REFUSED:
             piece = Piece(words, style)
             sign = Piece(glyphs.no, look.error, None, True)
-        case Leads.OUTSIDE:
+        case LinkDestination.OUTSIDE:
             piece = Piece(words, style + look.link, spot)
             sign = Piece(glyphs.outside, look.accent, spot, True)
         case _:

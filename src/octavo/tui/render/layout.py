@@ -12,7 +12,7 @@ from octavo.tui.render.block_slices import begins, cut_of, ends, is_diagram, sli
 from octavo.tui.render.failed_block import guarded, unset, written_in
 from octavo.tui.render.layout_context import NARROWEST, Folds, LayoutContext, gap
 from octavo.tui.render.page_parts import too_big
-from octavo.tui.render.styled_lines import Hot, Line, hots_of, segments, squeezed
+from octavo.tui.render.styled_lines import HotSpot, Line, hot_spots_of, segments, squeezed
 from octavo.tui.render.styles import PLAIN, Styles
 
 
@@ -94,7 +94,7 @@ class Layout(NamedTuple):
     """Blocks set in a width."""
 
     lines: list[Line]
-    hots: list[Hot]
+    hots: list[HotSpot]
     anchors: dict[str, int]
     """The line each anchor of a heading stands on."""
     block_lines: list[tuple[int, int, Block]]
@@ -234,4 +234,4 @@ def lay_out(
         for first, _, block in block_lines
         if block.kind == "heading" and block.attrs.get("id")
     }
-    return Layout(lines, hots_of(lines), anchors, block_lines)
+    return Layout(lines, hot_spots_of(lines), anchors, block_lines)

@@ -8,7 +8,7 @@ from enum import Enum
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
-class Leads(Enum):
+class LinkDestination(Enum):
     """Where an address leads."""
 
     PAGE = "page"
@@ -20,18 +20,22 @@ class Leads(Enum):
     """A scheme that is never opened: only http, https and mailto are."""
 
 
-def leads(address: str) -> Leads:
+def leads(address: str) -> LinkDestination:
     """Where `address`, as it is written in the source, leads."""
     if not address or "broken-reference" in address or address.startswith(("/broken/", "broken/")):
-        return Leads.BROKEN
+        return LinkDestination.BROKEN
     if address.startswith("#"):
-        return Leads.ANCHOR
+        return LinkDestination.ANCHOR
     if address.startswith("//"):
-        return Leads.REFUSED
+        return LinkDestination.REFUSED
     scheme = _SCHEME.match(address)
     if scheme is None:
-        return Leads.PAGE
+        return LinkDestination.PAGE
     name = scheme.group().lower()
     if name in ("http:", "https:"):
-        return Leads.BROKEN if "/broken/" in address and "app.gitbook.com" in address else Leads.OUTSIDE
-    return Leads.MAIL if name == "mailto:" else Leads.REFUSED
+        return (
+            LinkDestination.BROKEN
+            if "/broken/" in address and "app.gitbook.com" in address
+            else LinkDestination.OUTSIDE
+        )
+    return LinkDestination.MAIL if name == "mailto:" else LinkDestination.REFUSED

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from octavo.documents.blocks import Run
 from octavo.documents.emoji import emoji
 from octavo.tui.render.async_cache import AsyncCache
-from octavo.tui.render.link_addresses import Leads
+from octavo.tui.render.link_addresses import LinkDestination
 from octavo.tui.widgets.wording import in_a_line
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ NOT_HERE = "not in this folder"
 _UNSAID = frozenset({"", "broken-reference", "mention"})
 
 
-class Named(NamedTuple):
+class LinkTitle(NamedTuple):
     """What a link leads to, as people know it."""
 
     title: str = ""
@@ -40,7 +40,7 @@ class Named(NamedTuple):
         return f"{self.sign} {self.title}".strip()
 
 
-class Asked(NamedTuple):
+class TitleQuery(NamedTuple):
     """Something to find the name of, as a link from `at` calls it."""
 
     at: ContentRef
@@ -48,7 +48,7 @@ class Asked(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Ground:
+class LinkContext:
     """A tree whose pages link to each other and to elsewhere. `origins` are where the application of the platform is."""
 
     tree: PageTree
@@ -90,10 +90,10 @@ class Targets:
 
     def __init__(
         self,
-        ground: Ground,
+        ground: LinkContext,
         page_id: str,
-        titles: AsyncCache[Asked, Named] | None = None,
-        space_of: Callable[[str], Named | None] = lambda space: None,
+        titles: AsyncCache[TitleQuery, LinkTitle] | None = None,
+        space_of: Callable[[str], LinkTitle | None] = lambda space: None,
     ) -> None:
         """`space_of` names the spaces that are known."""
         self.ground, self.page_id = ground, page_id
@@ -108,43 +108,43 @@ class Targets:
             self._met[href] = links.resolve(href, self.ground.path(self.page_id), self.ground.places)
         return self._met[href]
 
-    def named(self, href: str) -> Named | None:
+    def named(self, href: str) -> LinkTitle | None:
         """What `href` leads to, if that is known by now and has a name."""
         from octavo.documents import links  # it takes 10 ms to load, and only links need it
 
         match self.target(href):
             case links.Broken(is_beyond=True) if self.ground.is_folder:
-                return Named(where=NOT_HERE)
+                return LinkTitle(where=NOT_HERE)
             case links.Broken(reason=reason):
-                return Named(trouble=reason)
+                return LinkTitle(trouble=reason)
             case links.ToPage(page=name, anchor=anchor):
                 page = self.ground.pages[name]
                 where = (page.path or "") + (f"#{anchor}" if anchor else "")
-                return Named(page.title or "Untitled", emoji(page.emoji), where)
+                return LinkTitle(page.title or "Untitled", emoji(page.emoji), where)
             case links.ToSpace(space=name, page=None) if (known := self._space_of(name)) is not None:
                 return known
             case links.ToUrl() | links.ToAnchor() | links.Blocked() | links.ToShared():
                 return None
             case target:
-                return self._titles.get(Asked(self.ground.at, target)) if self._titles is not None else None
+                return self._titles.get(TitleQuery(self.ground.at, target)) if self._titles is not None else None
 
-    def leads(self, href: str) -> Leads:
+    def leads(self, href: str) -> LinkDestination:
         """What kind of place `href` leads to."""
         from octavo.documents import links  # it takes 10 ms to load, and only links need it
 
         match self.target(href):
             case links.Blocked():
-                return Leads.REFUSED
+                return LinkDestination.REFUSED
             case links.ToAnchor():
-                return Leads.ANCHOR
+                return LinkDestination.ANCHOR
             case links.ToUrl(url=url):
-                return Leads.MAIL if url.startswith("mailto:") else Leads.OUTSIDE
+                return LinkDestination.MAIL if url.startswith("mailto:") else LinkDestination.OUTSIDE
         named = self.named(href)
         if named is None:
-            return Leads.PAGE
+            return LinkDestination.PAGE
         if named.where == NOT_HERE and "://" in href:
-            return Leads.OUTSIDE
-        return Leads.BROKEN if named.trouble else Leads.PAGE
+            return LinkDestination.OUTSIDE
+        return LinkDestination.BROKEN if named.trouble else LinkDestination.PAGE
 
     def reads(self, runs: tuple[Run, ...]) -> str:
         """The text of runs as it is shown."""
@@ -154,7 +154,11 @@ class Targets:
         """What stands in the place of the words of a link that says no more than an address does. `alone`: the link has
         no other words."""
         address = run.link or ""
-        if run.kind not in ("text", "mention", "code") or not alone or not (run.kind == "mention" or says_little(run)):
+        if (
+            run.kind not in ("text", "mention", "code")
+            or not alone
+            or not (run.kind == "mention" or repeats_address(run))
+        ):
             return None
         named = self.named(address)
         if named is None:
@@ -171,7 +175,7 @@ def origins(page: Page | None) -> tuple[str, ...]:
     return (f"{scheme}://{rest.partition('/')[0]}",) if found else ()
 
 
-def says_little(run: Run) -> bool:
+def repeats_address(run: Run) -> bool:
     """Whether the words of a link are no more than the file name or the address it leads to."""
     said, address = run.text.strip(), run.link or ""
     if not said or said in _UNSAID:

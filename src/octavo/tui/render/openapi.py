@@ -14,7 +14,7 @@ from octavo.documents.schemas import Field
 from octavo.tui.render.block_slices import begins
 from octavo.tui.render.embeds import file_name
 from octavo.tui.render.layout_context import LayoutContext
-from octavo.tui.render.source_values import Laid, Wanted
+from octavo.tui.render.source_values import OperationLayout, OperationQuery
 from octavo.tui.render.sources import Sources
 from octavo.tui.render.styled_lines import Line, Piece, Spot, indented, on, padded, width_of
 from octavo.tui.render.styles import PLAIN, Styles
@@ -72,23 +72,23 @@ def openapi(setting: LayoutContext, block: Block, width: int) -> list[Line]:
     return [*out, *indented(details, rail, rail), *setting.flow(block.children, width)]
 
 
-def wanted_by(specification: Specification, block: Block) -> Wanted:
+def wanted_by(specification: Specification, block: Block) -> OperationQuery:
     """What a block shows of a specification."""
     attrs = block.attrs
     variant, path = str(attrs.get("variant") or "operation"), str(attrs.get("path") or "")
     name = str(attrs.get("name") or path) if variant == "webhook" else path
     schemas = tuple(str(each) for each in attrs.get("schemas") or ())
-    return Wanted(specification, variant, str(attrs.get("method") or ""), name, schemas)
+    return OperationQuery(specification, variant, str(attrs.get("method") or ""), name, schemas)
 
 
-def operation_of(wanted: Wanted) -> Operation | None:
+def operation_of(wanted: OperationQuery) -> Operation | None:
     """The operation or webhook that is wanted."""
     if wanted.variant == "webhook":
         return wanted.specification.webhook(wanted.path, wanted.method or "post")
     return wanted.specification.operation(wanted.method or "get", wanted.path) if wanted.path else None
 
 
-def details_of(setting: LayoutContext, wanted: Wanted, operation: Operation | None, width: int) -> list[Line]:
+def details_of(setting: LayoutContext, wanted: OperationQuery, operation: Operation | None, width: int) -> list[Line]:
     """All that an opened block shows, as far as it is not too much."""
     if wanted.variant == "schemas":
         lines = _schemas(setting, wanted.specification, wanted.schemas, width)
@@ -104,7 +104,7 @@ def details_of(setting: LayoutContext, wanted: Wanted, operation: Operation | No
     return lines
 
 
-def _known_operation(sources: Sources | None, wanted: Wanted | None) -> tuple[Operation | None, bool]:
+def _known_operation(sources: Sources | None, wanted: OperationQuery | None) -> tuple[Operation | None, bool]:
     """The operation that is wanted, and whether that is known by now."""
     if wanted is None or wanted.variant in ("schemas", "file"):
         return None, True
@@ -115,12 +115,12 @@ def _known_operation(sources: Sources | None, wanted: Wanted | None) -> tuple[Op
     return found.operation if found is not None else None, found is not None
 
 
-def _details(setting: LayoutContext, wanted: Wanted, operation: Operation | None, width: int) -> list[Line]:
+def _details(setting: LayoutContext, wanted: OperationQuery, operation: Operation | None, width: int) -> list[Line]:
     """What an opened block shows, as far as it is known by now."""
     late = setting.sources.details if setting.sources is not None else None
     if late is None:
         return details_of(setting, wanted, operation, width)
-    found = late.get(Laid(wanted, width, setting.look))
+    found = late.get(OperationLayout(wanted, width, setting.look))
     return found or [Line([Piece(setting.look.glyphs.more, setting.look.muted, None, True)])]
 
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from octavo.tui.render.source_values import Laid, Read, Wanted
+from octavo.tui.render.source_values import FoundOperation, OperationLayout, OperationQuery
 
 if TYPE_CHECKING:
     from octavo.tui.render.styled_lines import Line
@@ -18,14 +18,14 @@ _MOST_CODE = 40
 """How many pieces of code in descriptions are coloured."""
 
 
-async def find_operation(wanted: Wanted) -> Read:
+async def find_operation(wanted: OperationQuery) -> FoundOperation:
     """The operation or webhook a block shows."""
     from octavo.tui.render.openapi import operation_of  # what descriptions of interfaces need takes 10 ms to load
 
-    return Read(await a_while_at_a_time(lambda: operation_of(wanted)))
+    return FoundOperation(await in_short_steps(lambda: operation_of(wanted)))
 
 
-async def find_lines(laid: Laid) -> list[Line]:
+async def find_lines(laid: OperationLayout) -> list[Line]:
     """All that an opened block shows."""
     from octavo.tui.render import highlight
     from octavo.tui.render.async_cache import AsyncCache
@@ -40,17 +40,17 @@ async def find_lines(laid: Laid) -> list[Line]:
     def lines() -> list[Line]:
         return details_of(setting, laid.wanted, operation_of(laid.wanted), laid.width)
 
-    made = await a_while_at_a_time(lines)
+    made = await in_short_steps(lines)
     if tokens.missed:
         for code in tokens.missed[:_MOST_CODE]:
             tokens.want(code)
         while await tokens.work():
             pass
-        made = await a_while_at_a_time(lines)
+        made = await in_short_steps(lines)
     return made
 
 
-async def a_while_at_a_time(make: Callable[[], T]) -> T:
+async def in_short_steps(make: Callable[[], T]) -> T:
     """What work makes that breathes, done between keys."""
     from octavo.documents.cooperative import Pausing  # few pages describe interfaces
 

@@ -10,7 +10,7 @@ from octavo.documents.blocks import Block
 from octavo.tui.render.layout import Unit, units
 
 
-class Cutting:
+class UnitReader:
     """Units of blocks, as these come."""
 
     def __init__(self, blocks: Sequence[Block] = ()) -> None:

@@ -12,33 +12,33 @@ MOST_PAGES = 60
 _FACT = "places on pages"
 
 
-class Whereabouts(NamedTuple):
+class ReadingPosition(NamedTuple):
     """The key of the block under the cursor, and how many rows below the top of the pane it stands."""
 
     block: str
     below: int
 
 
-def kept(fact: object) -> Whereabouts | None:
+def kept(fact: object) -> ReadingPosition | None:
     """What was kept as JSON, if it is any."""
     match fact:
         case [str(block), int(below)]:
-            return Whereabouts(block, below)
+            return ReadingPosition(block, below)
     return None
 
 
-class Places:
+class ReadingPositions:
     """Where one was on the pages one read last, by the keys of the pages. Who is at the top of a page is nowhere."""
 
     def __init__(self, state: State) -> None:
         self._state = state
-        self._places: dict[str, Whereabouts] | None = None
+        self._places: dict[str, ReadingPosition] | None = None
 
-    def on(self, page: str) -> Whereabouts | None:
+    def on(self, page: str) -> ReadingPosition | None:
         """Where one was on a page."""
         return self._known().get(page)
 
-    def keep(self, page: str, here: Whereabouts | None) -> None:
+    def keep(self, page: str, here: ReadingPosition | None) -> None:
         """Remember where one is on a page. The pages one was on longest ago are forgotten."""
         places = self._known()
         if places.get(page) == here:
@@ -50,7 +50,7 @@ class Places:
             del places[oldest]
         self._state.remember(_FACT, {key: list(each) for key, each in places.items()})
 
-    def _known(self) -> dict[str, Whereabouts]:
+    def _known(self) -> dict[str, ReadingPosition]:
         if self._places is None:
             fact = self._state.recall(_FACT)
             read = fact.items() if isinstance(fact, dict) else ()

@@ -19,14 +19,14 @@ class Part(NamedTuple):
 
 
 @dataclass(slots=True)
-class Apart(Line):
+class SplitLine(Line):
     """A line about several blocks. `block` is what holds them all."""
 
     parts: tuple[Part, ...] = ()
 
     def behind(self, prefix: list[Piece]) -> Line:
         """The line behind a prefix."""
-        return Apart(prefix + self.pieces, self.block, None, tuple(moved(self.parts, width_of(prefix))))
+        return SplitLine(prefix + self.pieces, self.block, None, tuple(moved(self.parts, width_of(prefix))))
 
 
 def moved(parts: Iterable[Part], by: int) -> list[Part]:
@@ -36,7 +36,7 @@ def moved(parts: Iterable[Part], by: int) -> list[Part]:
 
 def parts_of(line: Line, width: int) -> list[Part]:
     """What a line of at most `width` cells is about."""
-    if isinstance(line, Apart) and line.parts:
+    if isinstance(line, SplitLine) and line.parts:
         return list(line.parts)
     return [Part(0, width, line.block)] if line.block is not None else []
 
@@ -48,14 +48,14 @@ def blocks_of(line: Line) -> list[Block]:
 
 def block_apart(line: Line, cell: int) -> Block | None:
     """What a line is about at a cell."""
-    parts = line.parts if isinstance(line, Apart) else ()
+    parts = line.parts if isinstance(line, SplitLine) else ()
     return next((part.block for part in parts if part.start - 1 <= cell < part.end), line.block)
 
 
 def bar_apart(line: Line, inside: Container[int]) -> int | None:
     """Where the bar of the cursor stands on a line: before the part that is about a block whose identity is `inside`."""
     before: int | None = None
-    for start, end, block in line.parts if isinstance(line, Apart) else ():
+    for start, end, block in line.parts if isinstance(line, SplitLine) else ():
         if id(block) in inside:
             return start - 2 if before is None or before < start - 1 else start - 1
         before = end

@@ -8,7 +8,7 @@ from octavo.tui.render.async_cache import AsyncCache
 from octavo.tui.render.sources import Sources
 
 if TYPE_CHECKING:
-    from octavo.tui.render.source_values import Diagram, Drawn, Laid, Read, Wanted
+    from octavo.tui.render.source_values import Diagram, Drawn, FoundOperation, OperationLayout, OperationQuery
     from octavo.tui.render.styled_lines import Line
 
 
@@ -27,13 +27,13 @@ async def _drawn(diagram: Diagram) -> Drawn:
     return await diagrams.find(diagram)
 
 
-async def _described(wanted: Wanted) -> Read:
+async def _described(wanted: OperationQuery) -> FoundOperation:
     from octavo.tui.render import openapi_finder  # as few
 
     return await openapi_finder.find_operation(wanted)
 
 
-async def _laid(laid: Laid) -> list[Line]:
+async def _laid(laid: OperationLayout) -> list[Line]:
     from octavo.tui.render import openapi_finder  # as few
 
     return await openapi_finder.find_lines(laid)

@@ -27,7 +27,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class OperationQuery:
     """What a block shows of a specification."""
 
     specification: Specification
@@ -40,16 +40,16 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class FoundOperation:
     """What was found of it: nothing, when the specification has no such operation."""
 
     operation: Operation | None
 
 
 @dataclass(frozen=True, slots=True)
-class Laid:
+class OperationLayout:
     """How what is wanted is to be set."""
 
-    wanted: Wanted
+    wanted: OperationQuery
     width: int
     look: Styles

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from octavo.documents import links
     from octavo.documents.openapi import Specification
     from octavo.tui.render.half_block_pictures import Thumb
-    from octavo.tui.render.link_targets import Asked, Named, Targets
-    from octavo.tui.render.source_values import Diagram, Drawn, Laid, Read, Wanted
+    from octavo.tui.render.link_targets import LinkTitle, Targets, TitleQuery
+    from octavo.tui.render.source_values import Diagram, Drawn, FoundOperation, OperationLayout, OperationQuery
     from octavo.tui.render.styled_lines import Line
     from octavo.tui.terminal.scaled_picture import Small
 
@@ -34,13 +34,13 @@ class Sources:
     """Pictures of the page, small, where they are wanted within it."""
     specifications: AsyncCache[str | links.Target, Specification] | None = None
     """Descriptions of interfaces, by the name they are filed under or what their address leads to."""
-    operations: AsyncCache[Wanted, Read] | None = None
+    operations: AsyncCache[OperationQuery, FoundOperation] | None = None
     """What blocks show of those descriptions."""
-    details: AsyncCache[Laid, list[Line]] | None = None
+    details: AsyncCache[OperationLayout, list[Line]] | None = None
     """The same set into lines, where it is opened."""
     specifications_of: str | None = None
     """The organization they are filed in."""
-    titles: AsyncCache[Asked, Named] | None = None
+    titles: AsyncCache[TitleQuery, LinkTitle] | None = None
     """What links lead to that leave the space, and files."""
     targets: Targets | None = None
     """Where the links of the page on show lead. Its pages it knows at once, for all else it has `titles`."""

@@ -78,7 +78,7 @@ class Line:
         return Line(prefix + self.pieces, self.block)
 
 
-class Hot(NamedTuple):
+class HotSpot(NamedTuple):
     """A place on a line that can be opened, in cells from the left end of the line."""
 
     line: int
@@ -259,9 +259,9 @@ def rule(width: int, look: Styles, sign: str | None = None, style: Style | None 
     return Line([Piece((sign or look.glyphs.across) * width, look.line if style is None else style, None, True)])
 
 
-def hots_of(lines: Iterable[Line], first: int = 0) -> list[Hot]:
+def hot_spots_of(lines: Iterable[Line], first: int = 0) -> list[HotSpot]:
     """The places in `lines` that can be opened, in reading order."""
-    out: list[Hot] = []
+    out: list[HotSpot] = []
     for number, line in enumerate(lines, first):
         at = 0
         for text, _, spot, _ in line.pieces:
@@ -271,7 +271,7 @@ def hots_of(lines: Iterable[Line], first: int = 0) -> list[Hot]:
                 if last is not None and last.spot is spot and last.line == number and last.end == at:
                     out[-1] = last._replace(end=at + wide)
                 else:
-                    out.append(Hot(number, at, at + wide, spot.kind, spot.target, spot))
+                    out.append(HotSpot(number, at, at + wide, spot.kind, spot.target, spot))
             at += wide
     return out
 

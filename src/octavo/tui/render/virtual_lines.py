@@ -14,7 +14,7 @@ KEPT, KEPT_LINES = 600, 2500
 """How many units keep their lines, and how many lines they keep, but for the last set. All keep their heights."""
 
 
-class Anchor(NamedTuple):
+class ScrollAnchor(NamedTuple):
     """What stands at the top: the unit, the key of the block there, how far below the first line of the block and
     of the unit the top is, and the width in which it was."""
 

@@ -18,7 +18,7 @@ from octavo.data.deciding import merge
 from octavo.data.live import Live
 from octavo.data.send_once import Sleep
 from octavo.tui.review.merge_checks import Checks, check, forecast
-from octavo.tui.review.merge_dialog import READ_SECONDS, became, blocked, typed_why
+from octavo.tui.review.merge_dialog import READ_SECONDS, became, blocked, why_typed
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.confirm import Confirm
 from octavo.tui.widgets.fact_list import Fact, Mark
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class One:
+class QueuedMerge:
     """A change request whose turn comes."""
 
     at: ChangeRequestRef
@@ -46,7 +46,7 @@ class One:
 
 
 @dataclass(frozen=True)
-class Stand:
+class MergeReadiness:
     """How one stands, when its turn comes."""
 
     fact: Fact
@@ -55,11 +55,11 @@ class Stand:
     checks: Checks | None = None
 
 
-def hindrance(checks: Checks) -> str:
+def why_not_mergeable(checks: Checks) -> str:
     """Why one is not merged among others. Empty when nothing speaks against it. What can be done is said with it."""
     if why := blocked(checks):
         return why.rstrip(".")
-    if why := typed_why(checks):
+    if why := why_typed(checks):
         names = f": {', '.join(checks.conflicts[:2])}" if checks.conflicts else ""
         return f"{why[:1].lower()}{why[1:]}{names}, so m merges it by itself"
     bad = [fact for fact in checks.facts if fact.mark == "bad"]
@@ -69,27 +69,29 @@ def hindrance(checks: Checks) -> str:
     return next((f"{fact.text}, so m merges it by itself" for fact in bad), "")
 
 
-async def look(live: Live, one: One, before: Sequence[tuple[One, Checks]] = ()) -> Stand:
+async def look(live: Live, one: QueuedMerge, before: Sequence[tuple[QueuedMerge, Checks]] = ()) -> MergeReadiness:
     """How one stands now, and would once those `before` it are merged."""
     try:
         checks = await check(live, one.at)
-        why = hindrance(checks) or await _against(live, one, checks, before)
+        why = why_not_mergeable(checks) or await _against(live, one, checks, before)
     except ApiError as error:
-        return Stand(one.fact("bad", f"not checked: {error}"), f"it is not known how it stands: {error}".rstrip("."))
+        return MergeReadiness(
+            one.fact("bad", f"not checked: {error}"), f"it is not known how it stands: {error}".rstrip(".")
+        )
     if why:
-        return Stand(one.fact("bad", why), why, checks)
+        return MergeReadiness(one.fact("bad", why), why, checks)
     care = ["it is a draft"] if checks.change_request.status == "draft" else []
     care += [f"look at: {', '.join(labels)}"] if (labels := _care(checks)) else []
     mark: Mark = "care" if care else "ok"
     pages = len({change.page.id for change in checks.changes if change.page is not None})
-    return Stand(one.fact(mark, " · ".join([wording.plural(pages, "page"), *care])), checks=checks)
+    return MergeReadiness(one.fact(mark, " · ".join([wording.plural(pages, "page"), *care])), checks=checks)
 
 
 def _care(checks: Checks) -> list[str]:
     return [fact.label for fact in checks.facts if fact.mark == "care" and fact.label]
 
 
-async def _against(live: Live, one: One, checks: Checks, before: Sequence[tuple[One, Checks]]) -> str:
+async def _against(live: Live, one: QueuedMerge, checks: Checks, before: Sequence[tuple[QueuedMerge, Checks]]) -> str:
     """What speaks against it once those before it are merged. Raises ApiError."""
     mine = _touched(checks)
     for other, theirs in before:
@@ -123,7 +125,7 @@ class Ended:
 
 async def merge_in_order(
     live: Live,
-    several: Sequence[One],
+    several: Sequence[QueuedMerge],
     seen: Sequence[Checks | None],
     told: Callable[[int, Fact], None],
     wanted: Callable[[], bool],
@@ -186,7 +188,7 @@ class MergeSeveralDialog(Confirm):
         Binding("K", "turn(-1)", "Earlier", tooltip="Merge the one under the cursor before the one above", id="several.earlier"),
     ]  # fmt: skip
 
-    def __init__(self, app: Shell, several: Sequence[One]) -> None:
+    def __init__(self, app: Shell, several: Sequence[QueuedMerge]) -> None:
         spaces = tuple(dict.fromkeys(one.space for one in several))
         of = f"of {spaces[0]}" if len(spaces) == 1 else f"of {len(spaces)} spaces"
         super().__init__(
@@ -198,7 +200,7 @@ class MergeSeveralDialog(Confirm):
         )
         self._octavo = app
         self._several = list(several)
-        self._stand = [Stand(one.fact("asking", "asking the server")) for one in several]
+        self._stand = [MergeReadiness(one.fact("asking", "asking the server")) for one in several]
         """How each stands, in this order."""
         self._facts_now = [stand.fact for stand in self._stand]
         self._here = 0
@@ -221,7 +223,7 @@ class MergeSeveralDialog(Confirm):
 
     async def _ask(self) -> None:
         self.update(blocked=_ASKING)
-        before: list[tuple[One, Checks]] = []
+        before: list[tuple[QueuedMerge, Checks]] = []
         stops = False
         for number, one in enumerate(list(self._several)):
             stand = await look(self._octavo.session.live, one, before)

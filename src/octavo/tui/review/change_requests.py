@@ -18,12 +18,12 @@ from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.data.live import Snapshot
 from octavo.tui.review import list_filters, status_summary
-from octavo.tui.review.list_filters import Only
+from octavo.tui.review.list_filters import RequestFilter
 from octavo.tui.review.request_actions import Proposing
 from octavo.tui.review.request_at_hand import RequestAtHand
 from octavo.tui.review.request_summary import ASK_AFTER, Summary
-from octavo.tui.review.status_loader import Standings
-from octavo.tui.shell.permissions import NEVER_DELETED, in_no_space
+from octavo.tui.review.status_loader import RequestStatuses
+from octavo.tui.shell.permissions import NEVER_DELETED, why_without_space
 from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.shell.two_panes import TwoPanes
 from octavo.tui.widgets.commands import Command, Commands
@@ -92,13 +92,13 @@ class ChangesScreen(TwoPanes, Proposing):
         super().__init__()
         self._lists: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
         self._only_mine = False
-        self._only: tuple[Only, ...] = ()
+        self._only: tuple[RequestFilter, ...] = ()
         self._reach, self._looks_on = LOOKED_AT, False
         """How many of a list are looked at, and whether there are more of which that would tell something."""
         self._order = "space"
         self._told_so_far = ""
         """Of how many it is not known yet whether they are among those that are wanted."""
-        self.standings = Standings(self, self._stands_otherwise)
+        self.standings = RequestStatuses(self, self._stands_otherwise)
         self._looking: Timer | None = None
         self._redrawing: Timer | None = None
 
@@ -258,7 +258,7 @@ class ChangesScreen(TwoPanes, Proposing):
         if not self.is_mounted:
             return
         self.rows.redraw(name)
-        self.query_one(Summary).stands_otherwise(name)
+        self.query_one(Summary).status_changed(name)
         if (self._only or self._order == "threads") and self._redrawing is None:
             self._redrawing = self.set_timer(ASK_AFTER, self._draw_again)
 
@@ -340,7 +340,7 @@ class ChangesScreen(TwoPanes, Proposing):
         if item is not None and space is not None:
             self.shell.go(ToChangeRequest(item.ref(space), item))
         elif item is not None:
-            self.shell.explain(in_no_space(item))
+            self.shell.explain(why_without_space(item))
 
     def ask_again(self) -> None:
         self.standings.ask_again()
@@ -370,14 +370,14 @@ class ChangesScreen(TwoPanes, Proposing):
             for each, left, untold in list_filters.offered(items, now, self._space_title, self.standings.of)
         ]
 
-        def chosen(one: Only | None) -> None:
+        def chosen(one: RequestFilter | None) -> None:
             if one is not None:
                 kept = tuple(each for each in now if each.kind != one.kind)
                 self.narrow(kept if one in now else (*kept, one))
 
         self.app.push_screen(Picker("Show only", choices, empty="The change requests here are all alike."), chosen)
 
-    def narrow(self, by: tuple[Only, ...]) -> None:
+    def narrow(self, by: tuple[RequestFilter, ...]) -> None:
         """Show only those for which all of `by` holds."""
         self.standings.stop_finding()
         self._only, self._reach = by, LOOKED_AT

@@ -14,7 +14,7 @@ from octavo.data.writing_content import EditOutcome, edit, texts
 from octavo.documents.conflicts import markers
 from octavo.documents.merging.conflict import Conflict
 from octavo.documents.merging.resolution import Choice, Side, chosen
-from octavo.tui.review.conflict_finder import Unsettled
+from octavo.tui.review.conflict_finder import OpenConflicts
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.terminal.external_editor import About, NotEdited, edit_text, forget, read_back
 from octavo.tui.widgets.wording import plural
@@ -65,7 +65,7 @@ class Choices:
             self._sides[name] = side
         self._remember()
 
-    def settle(self, unsettled: Unsettled, decided: dict[str, Choice]) -> None:
+    def settle(self, unsettled: OpenConflicts, decided: dict[str, Choice]) -> None:
         """What was `decided` is in the change request now."""
         gone = {name for page in unsettled.decided(decided) for name, _ in page.conflicts}
         shapes = {shape.name for shape in unsettled.shapes if shape.name in decided}
@@ -124,7 +124,7 @@ async def send(
     app: Shell,
     at: ChangeRequestRef,
     change_request: ChangeRequest,
-    unsettled: Unsettled,
+    unsettled: OpenConflicts,
     choices: Choices,
     then: Callable[[tuple[str, ...]], None],
 ) -> None:
@@ -171,7 +171,7 @@ async def send(
 
 
 def _remember_settled(
-    app: Shell, change_request: ChangeRequest, unsettled: Unsettled, decided: dict[str, Choice], head: str | None
+    app: Shell, change_request: ChangeRequest, unsettled: OpenConflicts, decided: dict[str, Choice], head: str | None
 ) -> None:
     """Where the server marks no conflicts, nothing but this tells which are left."""
     pages = {page.page for page in unsettled.decided(decided) if page.is_unmarked}
@@ -184,7 +184,11 @@ def _remember_settled(
 
 
 async def _read_back(
-    live: Live, at: ChangeRequestRef, unsettled: Unsettled, decided: dict[str, Choice], change_request: ChangeRequest
+    live: Live,
+    at: ChangeRequestRef,
+    unsettled: OpenConflicts,
+    decided: dict[str, Choice],
+    change_request: ChangeRequest,
 ) -> tuple[int, int]:
     """On how many of the pages there are still marks, and how many do not say what was sent."""
     marked = other = 0

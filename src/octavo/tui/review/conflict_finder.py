@@ -34,7 +34,7 @@ _FIELD_LINE = re.compile(r"([a-z]\w*):(?: |$)", re.I)
 
 
 @dataclass(frozen=True)
-class Met:
+class MergeRevisions:
     """The revisions that met: what both come from, if that is known, the primary content, the change request."""
 
     base: str | None
@@ -43,7 +43,7 @@ class Met:
 
 
 @dataclass(frozen=True)
-class Contested:
+class ConflictedPage:
     """A page with conflicts in its text."""
 
     page: str
@@ -87,11 +87,11 @@ class Contested:
 
 
 @dataclass(frozen=True)
-class Unsettled:
+class OpenConflicts:
     """What is undecided in a change request whose head is `revision`."""
 
     revision: str | None
-    pages: tuple[Contested, ...] = ()
+    pages: tuple[ConflictedPage, ...] = ()
     shapes: tuple[Shape, ...] = ()
     unread: int = 0
     """How many changed pages were not looked at."""
@@ -107,7 +107,7 @@ class Unsettled:
         """How many decisions are missing."""
         return sum(name not in choices for name in self.names)
 
-    def decided(self, choices: Collection[str]) -> list[Contested]:
+    def decided(self, choices: Collection[str]) -> list[ConflictedPage]:
         """The pages whose conflicts are all decided."""
         return [page for page in self.pages if all(name in choices for name, _ in page.conflicts)]
 
@@ -135,14 +135,16 @@ class Unsettled:
         return found
 
 
-async def where_met(live: Live, at: ChangeRequestRef, change_request: ChangeRequest, kept: Any) -> Met | None:
+async def merge_revisions(
+    live: Live, at: ChangeRequestRef, change_request: ChangeRequest, kept: Any
+) -> MergeRevisions | None:
     """The revisions that met when the change request was last updated, or was merged. `kept` is what was remembered
     before it was updated here. Raises ApiError."""
     known = remembered(kept)
     if change_request.status == "merged":
         merge = await _revision(live, at, change_request.revision_merged)
         if merge is not None and len(merge.parents) > 1:
-            return Met(change_request.base, merge.parents[0], merge.parents[1])
+            return MergeRevisions(change_request.base, merge.parents[0], merge.parents[1])
         return None
     update = await _last(live, at, change_request.revision, change_request.revision_initial)
     if update is None or update.type != "update" or len(update.parents) < 2:
@@ -153,16 +155,18 @@ async def where_met(live: Live, at: ChangeRequestRef, change_request: ChangeRequ
         return replace(known, main=main)
     before = await _last(live, at, mine, change_request.revision_initial)
     if before is None:
-        return Met(None, main, mine)
-    return Met(before.parents[1] if before.type == "update" and len(before.parents) > 1 else before.id, main, mine)
+        return MergeRevisions(None, main, mine)
+    return MergeRevisions(
+        before.parents[1] if before.type == "update" and len(before.parents) > 1 else before.id, main, mine
+    )
 
 
-def remembered(kept: Any) -> Met | None:
+def remembered(kept: Any) -> MergeRevisions | None:
     """What met, as it was remembered before it was updated here."""
     if not isinstance(kept, dict) or not all(isinstance(kept.get(each), str) for each in ("main", "mine")):
         return None
     base = kept.get("base")
-    return Met(base if isinstance(base, str) else None, kept["main"], kept["mine"])
+    return MergeRevisions(base if isinstance(base, str) else None, kept["main"], kept["mine"])
 
 
 async def _last(live: Live, at: ChangeRequestRef, start: str | None, first: str | None) -> Revision | None:
@@ -196,11 +200,11 @@ async def look(
     at: ChangeRequestRef | SpaceRef,
     revision: str | None,
     changed: content.Changes,
-    met: Met | None,
+    met: MergeRevisions | None,
     *,
-    told: Met | None = None,
+    told: MergeRevisions | None = None,
     settled: Collection[str] = (),
-) -> Unsettled:
+) -> OpenConflicts:
     """What is undecided in the content at `at`, which stands at `revision`, among what is `changed`. Raises ApiError.
 
     `told`: what met, where the server said that there are conflicts. It may leave no marks: then both sides tell, but for
@@ -223,7 +227,7 @@ async def look(
         said = {page.page for page in contested if page.fields or page.is_titled}
         others = [each for each in others if each.kind != "field" or each.id not in said]
     unread = len(pages) - len(pages[:MOST_PAGES]) + changed.more
-    return Unsettled(revision, tuple(contested), tuple(others), unread)
+    return OpenConflicts(revision, tuple(contested), tuple(others), unread)
 
 
 async def _each(work: Iterable[Any]) -> list[Any]:
@@ -237,19 +241,23 @@ async def _each(work: Iterable[Any]) -> list[Any]:
     return await asyncio.gather(*map(one, work))
 
 
-async def _page(live: Live, at: ChangeRequestRef | SpaceRef, page: Page, met: Met | None) -> Contested | None:
+async def _page(
+    live: Live, at: ChangeRequestRef | SpaceRef, page: Page, met: MergeRevisions | None
+) -> ConflictedPage | None:
     now = await _text(live, at, page.id)
     if not markers(now):
         return None
     if met is None or met.base is None:
         place = _ref(at, met.main) if met is not None else at.space if isinstance(at, ChangeRequestRef) else None
         main = await _text(live, place, page.id) if place is not None else None
-        return Contested(page.id, page.title, await asyncio.to_thread(parts_of_marked, now), main=main)
+        return ConflictedPage(page.id, page.title, await asyncio.to_thread(parts_of_marked, now), main=main)
     three = await asyncio.gather(*(_text(live, _ref(at, each), page.id) for each in (met.base, met.main, met.mine)))
-    return Contested(page.id, page.title, await asyncio.to_thread(_parts, now, *three), main=three[1])
+    return ConflictedPage(page.id, page.title, await asyncio.to_thread(_parts, now, *three), main=three[1])
 
 
-async def _apart(live: Live, at: ChangeRequestRef | SpaceRef, page: Page, met: Met, base: str) -> Contested | None:
+async def _apart(
+    live: Live, at: ChangeRequestRef | SpaceRef, page: Page, met: MergeRevisions, base: str
+) -> ConflictedPage | None:
     """A page without marks that both sides changed in the same places, if it says what can come of the two."""
     places = (_ref(at, base), _ref(at, met.main), _ref(at, met.mine))
     now, *three = await asyncio.gather(*(_text(live, place, page.id) for place in (at, *places)))
@@ -260,7 +268,7 @@ async def _apart(live: Live, at: ChangeRequestRef | SpaceRef, page: Page, met: M
     outcomes = [*three[1:], *(resolved(found, dict.fromkeys(every, Choice(side)), "") for side in ("main", "this"))]
     if now.split() not in [text.split() for text in outcomes]:
         return None  # somebody wrote what becomes of it
-    return Contested(page.id, page.title, found, is_unmarked=True, main=three[1])
+    return ConflictedPage(page.id, page.title, found, is_unmarked=True, main=three[1])
 
 
 async def _text(live: Live, at: ContentRef, page_id: str) -> str:
@@ -277,7 +285,7 @@ def _parts(now: str, base: str, main: str, mine: str) -> tuple[Part, ...]:
 
 
 async def _shapes(
-    live: Live, at: ChangeRequestRef | SpaceRef, met: Met, base: str, now: PageTree
+    live: Live, at: ChangeRequestRef | SpaceRef, met: MergeRevisions, base: str, now: PageTree
 ) -> tuple[list[Shape], dict[str, dict[str, Any]]]:
     """What the sides disagree on besides texts; and by page, what the change request says of it where both differ."""
     revisions = await asyncio.gather(*(_revision(live, at, name) for name in (base, met.main, met.mine)))
@@ -288,7 +296,7 @@ async def _shapes(
     return [replace(each, since=met.main) for each in found], fields
 
 
-def _with_fields(page: Contested, fields: Mapping[str, Any]) -> Contested:
+def _with_fields(page: ConflictedPage, fields: Mapping[str, Any]) -> ConflictedPage:
     """`page` with what the sides call it, as far as its text tells: a merge says it at the top, a line for each field;
     a title that both texts begin with it says in the heading alone."""
     first = page.parts[0] if page.parts else None

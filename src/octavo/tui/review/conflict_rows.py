@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from textual.content import Content
 
 from octavo.documents.merging.resolution import Choice
-from octavo.tui.review.conflict_finder import Contested
+from octavo.tui.review.conflict_finder import ConflictedPage
 from octavo.tui.review.tree_conflicts import Shape
 from octavo.tui.widgets.row_list import Row
 from octavo.tui.widgets.safe_text import safe
@@ -15,7 +15,7 @@ from octavo.tui.widgets.safe_text import safe
 _SIGNS = {"deleted": "−", "moved": "→", "order": "→"}
 
 
-def row_of(item: Contested | Shape, chosen: Mapping[str, Choice]) -> Row:
+def row_of(item: ConflictedPage | Shape, chosen: Mapping[str, Choice]) -> Row:
     """A page with how many of its conflicts are decided, or what else the sides disagree on."""
     if isinstance(item, Shape):
         decided = item.name in chosen or not item.can_choose

@@ -25,7 +25,7 @@ from octavo.tui.reader.three_way_view import ThreeWay
 from octavo.tui.render.conflict_page import prepare
 from octavo.tui.review import conflict_choices
 from octavo.tui.review.conflict_choices import Choices
-from octavo.tui.review.conflict_finder import Contested, Unsettled, look, remembered, where_met
+from octavo.tui.review.conflict_finder import ConflictedPage, OpenConflicts, look, merge_revisions, remembered
 from octavo.tui.review.conflict_rows import row_of, words_of
 from octavo.tui.review.page_diff import Comparing
 from octavo.tui.review.tree_conflicts import Shape
@@ -80,14 +80,14 @@ class ConflictsScreen(View):
         self._space = space
         self.at: ChangeRequestRef = change_request.ref(space)
         self._of = of
-        self._unsettled: Unsettled | None = None
+        self._unsettled: OpenConflicts | None = None
         self._is_sending = False
 
     def body(self) -> Iterable[Widget]:
-        rows: Rows[Contested | Shape] = Rows(
+        rows: Rows[ConflictedPage | Shape] = Rows(
             self._draw_row,
             key=_key_of,
-            groups=lambda each: (_PAGES,) if isinstance(each, Contested) else (_OTHERS,),
+            groups=lambda each: (_PAGES,) if isinstance(each, ConflictedPage) else (_OTHERS,),
             search=lambda each: each.title,
             empty="Nothing is in conflict.",
             hint="esc goes back",
@@ -103,7 +103,7 @@ class ConflictsScreen(View):
                 yield ChangingText("", id="said")
 
     @property
-    def rows(self) -> Rows[Contested | Shape]:
+    def rows(self) -> Rows[ConflictedPage | Shape]:
         return self.query_one("#conflicts", Rows)
 
     @property
@@ -146,7 +146,7 @@ class ConflictsScreen(View):
         """What was chosen before."""
         return Choices(self.shell, self._change_request.id)
 
-    async def found(self) -> Unsettled:
+    async def found(self) -> OpenConflicts:
         """What is in conflict. Raises ApiError."""
         live, space = self.live, self.at.space_id
         self._change_request = await live.fetch(change_requests.Get(at=self.at))
@@ -160,7 +160,7 @@ class ConflictsScreen(View):
         place = RevisionRef(space_id=space, revision_id=merged) if merged is not None else self.at
         changed = await live.fetch(content.ListChanges(at=place, limit=1000))
         kept = state.recall(f"update {source.id}")
-        met = await where_met(live, source.ref(self._space), source, kept)
+        met = await merge_revisions(live, source.ref(self._space), source, kept)
         told = remembered(kept) if self._answered_conflicts and self._of is None else None
         settled = kept.get("settled", ()) if isinstance(kept, dict) else ()
         return await look(
@@ -170,7 +170,7 @@ class ConflictsScreen(View):
     # What is on show
 
     @property
-    def _item(self) -> Contested | Shape | None:
+    def _item(self) -> ConflictedPage | Shape | None:
         return self.rows.item if self.is_mounted else None
 
     @on(Lines.Highlighted, "#conflicts")
@@ -196,7 +196,7 @@ class ConflictsScreen(View):
         self.refresh_bindings()
         self._say_where()
 
-    async def _prepare(self, page: Contested) -> None:
+    async def _prepare(self, page: ConflictedPage) -> None:
         pieces = await asyncio.to_thread(prepare, page.parts, page.main, self._choices.all, named=page.named)
         if self._item is page:
             self.view.show(pieces, self._choices.all, key=page.page, sides=self.sides)
@@ -218,7 +218,7 @@ class ConflictsScreen(View):
     def _say_shape(self, shape: Shape) -> None:
         self.query_one("#said", Static).update(words_of(shape, self._choices.all.get(shape.name)))
 
-    def _draw_row(self, item: Contested | Shape) -> Row:
+    def _draw_row(self, item: ConflictedPage | Shape) -> Row:
         return row_of(item, self._choices.all)
 
     def _draw_head(self) -> None:
@@ -286,14 +286,16 @@ class ConflictsScreen(View):
         if self._unsettled is None:
             return "What is in conflict is still loading."
         if action == "preview":
-            return None if isinstance(self._item, Contested) else "There is no page here: it is said beside the list."
+            return (
+                None if isinstance(self._item, ConflictedPage) else "There is no page here: it is said beside the list."
+            )
         if self.live.edits_content is False:
             return NO_OPERATION
         if action == "send":
             return self._why_not_send(self._unsettled)
         return self._why_not_take(action, parameters)
 
-    def _why_not_send(self, found: Unsettled) -> str | None:
+    def _why_not_send(self, found: OpenConflicts) -> str | None:
         if self._is_sending:
             return "It is being sent."
         if not found.names:
@@ -311,7 +313,7 @@ class ConflictsScreen(View):
         only_sides = isinstance(item, Shape) or (item is not None and item.is_of_fields(name))
         if only_sides and (action == "edit" or parameters == ("both",)):
             return "Here only one of the sides can be taken: m or t."
-        if isinstance(item, Contested) and parameters == ("both",) and item.is_moved(name):
+        if isinstance(item, ConflictedPage) and parameters == ("both",) and item.is_moved(name):
             return "It stands in one place: m leaves it where main has it, t puts it where this change request has it."
         return None
 
@@ -334,13 +336,13 @@ class ConflictsScreen(View):
 
     def action_edit(self) -> None:
         name, item = self._conflict, self._item
-        if name is None or not isinstance(item, Contested):
+        if name is None or not isinstance(item, ConflictedPage):
             return
         if conflict_choices.write(self.shell, self._choices, name, dict(item.conflicts)[name]):
             self._chose()
             self._show(again=True)
 
-    def text_of(self, page: Contested) -> str:
+    def text_of(self, page: ConflictedPage) -> str:
         """What a page will say."""
         return page.text(self._choices.all, f"#{self._change_request.number}")
 
@@ -348,7 +350,7 @@ class ConflictsScreen(View):
         from octavo.tui.review.merge_outcome import OutcomeScreen  # few look at it
 
         page = self._item
-        if not isinstance(page, Contested):
+        if not isinstance(page, ConflictedPage):
             return
 
         def why_not_send() -> str | None:
@@ -386,7 +388,7 @@ class ConflictsScreen(View):
             self.refresh_bindings()
             self.background(self.send(found))
 
-    async def send(self, found: Unsettled) -> None:
+    async def send(self, found: OpenConflicts) -> None:
         """Send what is decided of what was found."""
         try:
             await conflict_choices.send(self.shell, self.at, self._change_request, found, self._choices, self._written)
@@ -416,5 +418,5 @@ class ConflictsScreen(View):
         return self.climb(self.rows, when=self._beside.has_focus)
 
 
-def _key_of(item: Contested | Shape) -> str:
-    return item.page if isinstance(item, Contested) else item.name
+def _key_of(item: ConflictedPage | Shape) -> str:
+    return item.page if isinstance(item, ConflictedPage) else item.name

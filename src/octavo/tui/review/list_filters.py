@@ -9,34 +9,34 @@ from datetime import UTC, datetime
 from typing import TypeAlias
 
 from octavo.api.change_requests import ChangeRequest
-from octavo.tui.review.status_summary import Fact, Standing
+from octavo.tui.review.status_summary import Fact, RequestStatus
 
-Stands: TypeAlias = Callable[[ChangeRequest], Standing]
+Stands: TypeAlias = Callable[[ChangeRequest], RequestStatus]
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Only:
+class RequestFilter:
     """What change requests are to be shown. Of a `kind`, one at a time holds."""
 
     kind: str
     name: str
-    holds: Callable[[ChangeRequest, Standing], bool] = field(compare=False)
+    holds: Callable[[ChangeRequest, RequestStatus], bool] = field(compare=False)
     needs: Fact | None = None
     """What must be known of one to tell, beside what the list says."""
 
-    def tells(self, stands: Standing) -> bool:
+    def tells(self, stands: RequestStatus) -> bool:
         """Whether enough is known to tell."""
         return self.needs is None or self.needs in stands.known
 
 
-def narrowed(items: Iterable[ChangeRequest], by: Collection[Only], of: Stands) -> list[ChangeRequest]:
+def narrowed(items: Iterable[ChangeRequest], by: Collection[RequestFilter], of: Stands) -> list[ChangeRequest]:
     """Those for which all of `by` is known to hold. `of` says how one stands."""
     return [item for item in items if all(each.tells(of(item)) and each.holds(item, of(item)) for each in by)]
 
 
-def untold(items: Iterable[ChangeRequest], by: Collection[Only], of: Stands) -> list[ChangeRequest]:
+def untold(items: Iterable[ChangeRequest], by: Collection[RequestFilter], of: Stands) -> list[ChangeRequest]:
     """Those of which it is not known yet whether all of `by` holds: nothing speaks against them."""
     return [
         item
@@ -48,20 +48,20 @@ def untold(items: Iterable[ChangeRequest], by: Collection[Only], of: Stands) -> 
 
 def offered(
     items: Sequence[ChangeRequest],
-    holding: Sequence[Only],
+    holding: Sequence[RequestFilter],
     space_title: Callable[[ChangeRequest], str],
     of: Stands,
-) -> list[tuple[Only, int, int]]:
+) -> list[tuple[RequestFilter, int, int]]:
     """By what they can be narrowed beside what holds, how many would be left, and of how many that is not known yet.
     What leaves none, or all, is not offered."""
     known = [*_STATES, *_REVIEWS, *_CONFLICTS]
     approvers = Counter(name for item in items for name in (*of(item).approved, *of(item).stale))
     for name, _ in approvers.most_common():
-        known.append(Only("Approved by", name, _approved_by(name), "reviews"))
+        known.append(RequestFilter("Approved by", name, _approved_by(name), "reviews"))
     for title in sorted({space_title(each) for each in items}, key=str.casefold):
-        known.append(Only("Space", title, _says(space_title, title)))
+        known.append(RequestFilter("Space", title, _says(space_title, title)))
     for name in sorted({author_of(each) for each in items} - {""}, key=str.casefold):
-        known.append(Only("Author", name, _says(author_of, name)))
+        known.append(RequestFilter("Author", name, _says(author_of, name)))
     found = []
     for each in known:
         others = [other for other in holding if other.kind != each.kind]
@@ -73,29 +73,29 @@ def offered(
 
 
 _STATES = (
-    Only("State", "outdated", lambda _, stands: stands.outdated),
-    Only("State", "up to date", lambda _, stands: not stands.outdated),
+    RequestFilter("State", "outdated", lambda _, stands: stands.outdated),
+    RequestFilter("State", "up to date", lambda _, stands: not stands.outdated),
 )
 _CONFLICTS = (
-    Only("Conflicts", "with conflicts", lambda _, stands: bool(stands.conflicts), "conflicts"),
-    Only("Conflicts", "without conflicts", lambda _, stands: not stands.conflicts, "conflicts"),
-    Only("Threads", "with open threads", lambda _, stands: stands.threads > 0),
-    Only("Threads", "without an open thread", lambda _, stands: stands.threads == 0),
+    RequestFilter("Conflicts", "with conflicts", lambda _, stands: bool(stands.conflicts), "conflicts"),
+    RequestFilter("Conflicts", "without conflicts", lambda _, stands: not stands.conflicts, "conflicts"),
+    RequestFilter("Threads", "with open threads", lambda _, stands: stands.threads > 0),
+    RequestFilter("Threads", "without an open thread", lambda _, stands: stands.threads == 0),
 )
 _REVIEWS = (
-    Only("Review", "my review is asked", lambda _, stands: stands.asks_me, "requested"),
-    Only("Review", "approved as it is now", lambda _, stands: bool(stands.approved), "reviews"),
-    Only("Review", "approved before its last edit: stale", lambda _, stands: bool(stands.stale), "reviews"),
-    Only("Review", "changes are asked for", lambda _, stands: bool(stands.refused), "reviews"),
-    Only("Review", "reviewed by nobody", lambda _, stands: not stands.is_reviewed, "reviews"),
+    RequestFilter("Review", "my review is asked", lambda _, stands: stands.asks_me, "requested"),
+    RequestFilter("Review", "approved as it is now", lambda _, stands: bool(stands.approved), "reviews"),
+    RequestFilter("Review", "approved before its last edit: stale", lambda _, stands: bool(stands.stale), "reviews"),
+    RequestFilter("Review", "changes are asked for", lambda _, stands: bool(stands.refused), "reviews"),
+    RequestFilter("Review", "reviewed by nobody", lambda _, stands: not stands.is_reviewed, "reviews"),
 )
 
 
-def _approved_by(name: str) -> Callable[[ChangeRequest, Standing], bool]:
+def _approved_by(name: str) -> Callable[[ChangeRequest, RequestStatus], bool]:
     return lambda _, stands: name in (*stands.approved, *stands.stale)
 
 
-def _says(what: Callable[[ChangeRequest], str], name: str) -> Callable[[ChangeRequest, Standing], bool]:
+def _says(what: Callable[[ChangeRequest], str], name: str) -> Callable[[ChangeRequest, RequestStatus], bool]:
     return lambda each, _: what(each) == name
 
 
@@ -109,7 +109,7 @@ def _changed(item: ChangeRequest) -> datetime:
     return _NEVER if moment is None else moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-ORDERS: dict[str, tuple[str, Callable[[ChangeRequest, Standing], tuple[object, ...]]]] = {
+ORDERS: dict[str, tuple[str, Callable[[ChangeRequest, RequestStatus], tuple[object, ...]]]] = {
     "space": ("by space", lambda each, _: ()),
     "newest": ("changed last first", lambda each, _: (_NEVER - _changed(each),)),
     "oldest": ("changed first first", lambda each, _: (_changed(each),)),

@@ -165,13 +165,15 @@ async def _effects(
     return _Effects(on, tuple(facts), titles, beside)
 
 
-def _beside(both: merge_effects.Both) -> tuple[Namesake, ...]:
+def _beside(both: merge_effects.PagesBeforeAndAfter) -> tuple[Namesake, ...]:
     from octavo.documents.merging.forecast import namesakes_in
 
     return tuple(namesakes_in(both.tree_before.pages, both.tree_after.pages))
 
 
-async def _both(live: Live, at: ChangeRequestRef, change_request: ChangeRequest) -> merge_effects.Both | None:
+async def _both(
+    live: Live, at: ChangeRequestRef, change_request: ChangeRequest
+) -> merge_effects.PagesBeforeAndAfter | None:
     """The pages before and after. None where they cannot be seen."""
     if not (change_request.base and change_request.revision):
         return None
@@ -181,7 +183,7 @@ async def _both(live: Live, at: ChangeRequestRef, change_request: ChangeRequest)
         trees = await asyncio.gather(*(live.known(content.ListPages(at=place)) for place in (before, after)))
     except ApiError:
         return None
-    return merge_effects.Both(before, after, *trees)
+    return merge_effects.PagesBeforeAndAfter(before, after, *trees)
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ class MergeDialog(Confirm):
         ]
         if checks.change_request.outdated and checks.space.permissions.edit:
             after.append("Main has moved ahead   close this and press U to update first")
-        why = typed_why(checks)
+        why = why_typed(checks)
         typed = str(self._number) if why else ""
         self.update(
             facts=checks.facts,
@@ -79,7 +79,7 @@ class MergeDialog(Confirm):
             after="\n".join(after),
             blocked=blocked(checks),
             typed=typed,
-            typed_why=f"{why}, so y is off: type {typed} and press enter to merge anyway." if why else "",
+            why_typed=f"{why}, so y is off: type {typed} and press enter to merge anyway." if why else "",
         )
         self._say_age()
 
@@ -147,7 +147,7 @@ def _these(checks: Checks) -> str:
     return "this page" if pages == 1 else f"these {pages} pages"
 
 
-def typed_why(checks: Checks) -> str:
+def why_typed(checks: Checks) -> str:
     """Why a single key is not enough to merge it, if it is not."""
     if checks.conflicts:
         return "Pages may conflict"

@@ -21,7 +21,7 @@ from octavo.api.safety import line as safe_line
 from octavo.api.sites import Site
 from octavo.api.spaces import Space
 from octavo.data.live import Live
-from octavo.tui.render.link_targets import Ground, Targets
+from octavo.tui.render.link_targets import LinkContext, Targets
 from octavo.tui.shell.page_queries import page_as_written, page_there, text_of
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.fact_list import Fact
@@ -54,7 +54,7 @@ async def in_time(label: str, asked: Awaitable[tuple[Fact, ...]]) -> tuple[Fact,
 
 
 @dataclass(frozen=True)
-class Both:
+class PagesBeforeAndAfter:
     """The pages before and after."""
 
     before: ContentRef
@@ -63,7 +63,9 @@ class Both:
     tree_after: PageTree
 
 
-async def links_broken(live: Live, at: ChangeRequestRef, both: Both, changed: Sequence[str]) -> tuple[Fact, ...]:
+async def links_broken(
+    live: Live, at: ChangeRequestRef, both: PagesBeforeAndAfter, changed: Sequence[str]
+) -> tuple[Fact, ...]:
     """The links that a change request breaks; `changed` are the ids of the pages whose text it has to do with."""
     op = links.ListOfChangeRequest(at=at, status="broken", broken_context="change-request", limit=100)
     try:
@@ -87,13 +89,13 @@ def _to(link: links.Link) -> str:
     return (target.url if target is not None else "") or "what is not there"
 
 
-async def _links_read(live: Live, both: Both, changed: Sequence[str]) -> tuple[Fact, ...]:
+async def _links_read(live: Live, both: PagesBeforeAndAfter, changed: Sequence[str]) -> tuple[Fact, ...]:
     """Links that the changed pages have now and that lead nowhere, where the server does not list links."""
     there = {page.id for page in both.tree_after.walk()}
     wanted = [page for page in changed if page in there]
     read = wanted[:READ_PAGES]
     texts = await asyncio.gather(*(page_there(live, page_as_written(both.after, page)) for page in read))
-    ground = Ground(both.tree_after, both.after)
+    ground = LinkContext(both.tree_after, both.after)
     said = await asyncio.to_thread(_dead, ground, {page.id: text_of(page) for page in texts if page is not None})
     unread = f"; {wording.plural(len(wanted) - len(read), 'page')} not read" if len(wanted) > len(read) else ""
     gone = sum(page.id not in there for page in both.tree_before.walk())
@@ -104,7 +106,7 @@ async def _links_read(live: Live, both: Both, changed: Sequence[str]) -> tuple[F
     return (Fact("care" if unread else "ok", "links", f"none of its pages links to what is not there{unread}"),)
 
 
-def _dead(ground: Ground, texts: Mapping[str, str]) -> list[str]:
+def _dead(ground: LinkContext, texts: Mapping[str, str]) -> list[str]:
     from octavo.documents import links as leading
     from octavo.documents.parse import parse
     from octavo.documents.usages import usages
@@ -121,7 +123,7 @@ def _dead(ground: Ground, texts: Mapping[str, str]) -> list[str]:
 # Pictures
 
 
-async def pictures(live: Live, both: Both, changed: Sequence[str]) -> tuple[Fact, ...]:
+async def pictures(live: Live, both: PagesBeforeAndAfter, changed: Sequence[str]) -> tuple[Fact, ...]:
     """The pictures it adds that say nothing to those who do not see them. Nothing where all do."""
     titles = {page.id: page.title or "Untitled" for page in both.tree_after.walk()}
     read = [page for page in changed if page in titles][:READ_PAGES]
@@ -158,7 +160,7 @@ def _silent(after: Mapping[str, str], before: Mapping[str, str]) -> list[tuple[s
 
 
 async def puts_back(
-    live: Live, at: ChangeRequestRef, change_request: ChangeRequest, both: Both, changed: Sequence[str]
+    live: Live, at: ChangeRequestRef, change_request: ChangeRequest, both: PagesBeforeAndAfter, changed: Sequence[str]
 ) -> tuple[Fact, ...]:
     """The lines that main changed since a change request was started, and that stand in it as they were before: it has
     no conflict then, and takes them back all the same. Nothing where there are none."""
@@ -191,7 +193,7 @@ def _lines_back(started: str, main: str, after: str) -> int:
 
 
 @dataclass(frozen=True)
-class Marked:
+class PagesWithMarkers:
     """The changed pages that both sides of a conflict came into, with the marks between them."""
 
     titles: tuple[str, ...] = ()
@@ -199,7 +201,7 @@ class Marked:
     """How many changed pages were not looked at."""
 
 
-async def marked(live: Live, both: Both, changed: Sequence[str]) -> Marked:
+async def marked(live: Live, both: PagesBeforeAndAfter, changed: Sequence[str]) -> PagesWithMarkers:
     """Look for the marks of conflicts in the changed pages. Raises ApiError."""
     pages = {page.id: page.title or "Untitled" for page in both.tree_after.walk()}
     wanted = [page for page in changed if page in pages]
@@ -209,7 +211,7 @@ async def marked(live: Live, both: Both, changed: Sequence[str]) -> Marked:
     # Marks that stood there before are words: such as on a page about git.
     stood = await asyncio.gather(*(page_there(live, page_as_written(both.before, page.id)) for page in found))
     titles = tuple(pages[now.id] for now, then in zip(found, stood, strict=True) if _marks(now) > _marks(then))
-    return Marked(titles, len(wanted) - len(read))
+    return PagesWithMarkers(titles, len(wanted) - len(read))
 
 
 def _marks(page: Page | None) -> int:
@@ -251,7 +253,7 @@ def _host(site: Site) -> str:
 
 
 @dataclass(frozen=True)
-class Gone:
+class MissingPage:
     """A page that is not at its address any more."""
 
     title: str
@@ -260,12 +262,12 @@ class Gone:
     """Its path from then on. None when it is deleted."""
 
 
-def addresses_gone(before: PageTree, after: PageTree) -> tuple[Gone, ...]:
+def addresses_gone(before: PageTree, after: PageTree) -> tuple[MissingPage, ...]:
     """The documents that are elsewhere or nowhere after a merge, with those below a page that moves."""
     now = {page.id: page.path or "" for page in after.walk() if _has_address(page)}
     paths = set(now.values())
     return tuple(
-        Gone(page.title or "Untitled", page.path or "", now.get(page.id))
+        MissingPage(page.title or "Untitled", page.path or "", now.get(page.id))
         for page in before.walk()
         if _has_address(page) and now.get(page.id) != page.path and page.path not in paths
     )
@@ -275,7 +277,7 @@ def _has_address(page: Page) -> bool:
     return page.type == "document" and page.path is not None
 
 
-async def addresses(live: Live, both: Both, space: Space, on: Sequence[Site] | None) -> tuple[Fact, ...]:
+async def addresses(live: Live, both: PagesBeforeAndAfter, space: Space, on: Sequence[Site] | None) -> tuple[Fact, ...]:
     """Whether readers still find the pages that move or are deleted."""
     gone = addresses_gone(both.tree_before, both.tree_after)
     if not gone:

@@ -31,7 +31,7 @@ class Sides:
 
 
 @dataclass(frozen=True)
-class Met:
+class EditedSince:
     """A page that the merge changed and somebody else since: only what the merge did is taken back."""
 
     page: str
@@ -50,7 +50,7 @@ class Plan:
     """Pages it deleted, those above before those below."""
     reverted: tuple[Page, ...] = ()
     """Pages it edited, which nobody touched since."""
-    met: tuple[Met, ...] = ()
+    met: tuple[EditedSince, ...] = ()
     moved: tuple[tuple[Page, str | None, int], ...] = ()
     """Pages it moved: below which page they stood, and at which place."""
     deleted: tuple[Page, ...] = ()
@@ -145,9 +145,9 @@ class _Planning:
         wanted = set(pages)
         return [page for page in self._before.pages if page in wanted]
 
-    def _edited(self, pages: Iterable[str]) -> tuple[list[Page], list[Met]]:
+    def _edited(self, pages: Iterable[str]) -> tuple[list[Page], list[EditedSince]]:
         reverted: list[Page] = []
-        met: list[Met] = []
+        met: list[EditedSince] = []
         for page_id in self._in_order(pages):
             then = self._before.pages[page_id]
             if page_id not in self._now.pages:
@@ -162,7 +162,7 @@ class _Planning:
                 reverted.append(then)
         return reverted, met
 
-    def _with_what_came(self, page_id: str) -> Met:
+    def _with_what_came(self, page_id: str) -> EditedSince:
         then, merged, now = (tree.pages[page_id] for tree in (self._before, self._merged, self._now))
         fields: dict[str, Any] = {}
         for each in FIELDS:
@@ -174,7 +174,7 @@ class _Planning:
             elif is_now != became:
                 self._left.append(f"{now.title}: its {each.replace('_', ' ')} was changed since")
         of_text = then.type == "document" and (then.document_id != merged.document_id or not self._named)
-        return Met(page_id, now.title or "Untitled", fields, of_text)
+        return EditedSince(page_id, now.title or "Untitled", fields, of_text)
 
     def _moved(self, pages: Iterable[str], restored: set[str]) -> Iterator[tuple[Page, str | None, int]]:
         for page_id in pages:
@@ -256,7 +256,7 @@ class Edits:
     """Pages where what the merge changed was changed again since: both are in the text, marked."""
 
 
-async def edits_of(live: Live, space: SpaceRef, three: Sides, planned: Plan, label: str) -> Edits:
+async def reversal_edits(live: Live, space: SpaceRef, three: Sides, planned: Plan, label: str) -> Edits:
     """The edits that do what was planned; `label` is what the marks of a conflict call them. Raises ApiError."""
     made: list[ContentEdit] = []
     contested: list[str] = []

@@ -16,12 +16,12 @@ from octavo.documents.merging.conflict import Part
 from octavo.documents.merging.resolution import Choice, names, parts_of_marked, resolved
 from octavo.documents.merging.three_way import parts
 from octavo.tui.review.conflict_choices import Choices
-from octavo.tui.review.conflict_finder import Contested, Unsettled
+from octavo.tui.review.conflict_finder import ConflictedPage, OpenConflicts
 from octavo.tui.review.conflicts import ConflictsScreen
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.writing.page_drafts import PagePlace, base_of
-from octavo.tui.writing.routes import Sends
-from octavo.tui.writing.target_request import Into
+from octavo.tui.writing.routes import PageSender
+from octavo.tui.writing.target_request import TargetRequest
 from octavo.tui.writing.write_page import MINE
 
 
@@ -39,7 +39,7 @@ class OwnConflictsScreen(ConflictsScreen):
         Binding("b", "take('both')", "Both", tooltip="Take what both say, theirs first; again: leave it open", id="conflict.both"),
     ]  # fmt: skip
 
-    def __init__(self, edit: Sends, place: PagePlace, into: Into, change_request: ChangeRequest) -> None:
+    def __init__(self, edit: PageSender, place: PagePlace, into: TargetRequest, change_request: ChangeRequest) -> None:
         super().__init__(change_request, edit.space)
         self._edit, self._place, self._into = edit, place, into
 
@@ -54,7 +54,7 @@ class OwnConflictsScreen(ConflictsScreen):
     def against(self) -> str:
         return "what others wrote"
 
-    async def found(self) -> Unsettled:
+    async def found(self) -> OpenConflicts:
         """What is between marks in the draft. What both come from is read, and goes missing without a connection."""
         marked = DialogDraft(self.shell, self._place.name).text
         base = base_of(self.shell, self._place)
@@ -66,13 +66,15 @@ class OwnConflictsScreen(ConflictsScreen):
         except ApiError:
             before = theirs = None
         found = await asyncio.to_thread(_parts, marked, before, theirs)
-        page = Contested(self._place.page, self._edit.title, found, main=theirs.text if theirs is not None else None)
-        return Unsettled(self._place.revision, (page,) if page.conflicts else ())
+        page = ConflictedPage(
+            self._place.page, self._edit.title, found, main=theirs.text if theirs is not None else None
+        )
+        return OpenConflicts(self._place.revision, (page,) if page.conflicts else ())
 
-    def text_of(self, page: Contested) -> str:
+    def text_of(self, page: ConflictedPage) -> str:
         return page.text(self._choices.all, MINE)
 
-    async def send(self, found: Unsettled) -> None:
+    async def send(self, found: OpenConflicts) -> None:
         """Let the draft be what was decided, and send that as it would be from the editor."""
         (page,) = found.pages
         decided = self._choices.all

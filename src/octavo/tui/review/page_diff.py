@@ -32,7 +32,7 @@ from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.comparison import Compared
 from octavo.tui.render.half_block_pictures import Pictured
-from octavo.tui.render.link_targets import Ground, Targets, origins
+from octavo.tui.render.link_targets import LinkContext, Targets, origins
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.review import thread_walk
 from octavo.tui.review.changed_pages import SIGN_STYLES, WHOLE, ChangedPage, in_words
@@ -232,7 +232,7 @@ class Comparing(Railed):
             trouble = self._tree.error or "its pages are still loading, so try again in a moment."
             self.shell.say(f"It is not known yet where this link leads: {trouble}", tone="care")
             return
-        targets = Targets(Ground(tree, self.at, origins(next(tree.walk(), None))), change.page.id)
+        targets = Targets(LinkContext(tree, self.at, origins(next(tree.walk(), None))), change.page.id)
         if message.kind == "image" and not message.outside:
             from octavo.tui.reader.picture import PictureScreen  # few pictures are looked at so closely
 
@@ -287,7 +287,7 @@ class Comparing(Railed):
         key = thread_walk.following(self.entries, change.key if change else "", message.step, self._threads)
         if key is None:
             number = self._change_request.number
-            self.shell.explain(thread_walk.at_its_end(number, message.step, self._threads))
+            self.shell.explain(thread_walk.no_more_threads(number, message.step, self._threads))
             return
         self.go_to_change_of(key)
         self._arriving = key, message.step

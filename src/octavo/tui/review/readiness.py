@@ -14,7 +14,7 @@ from octavo.tui.widgets.wording import plural
 if TYPE_CHECKING:
     from octavo.data.send_once import Sent
     from octavo.tui.shell.shell import Shell
-    from octavo.tui.shell.write_queue import Back
+    from octavo.tui.shell.write_queue import UndoAction
     from octavo.tui.widgets.confirm import Confirmed
 
 _INSTEAD = {"archived": "reopen it first", "merged": "a merge is final"}
@@ -101,8 +101,8 @@ async def _mark(app: Shell, several: Sequence[ChangeRequest]) -> Sent[tuple[Chan
     return Sent("done", said, tuple(done))
 
 
-def _back(app: Shell, done: tuple[ChangeRequest, ...]) -> Back:
-    from octavo.tui.shell.write_queue import Back
+def _back(app: Shell, done: tuple[ChangeRequest, ...]) -> UndoAction:
+    from octavo.tui.shell.write_queue import UndoAction
 
     doing, said = _words(app, done)
-    return Back(doing, lambda: _mark(app, done), said)
+    return UndoAction(doing, lambda: _mark(app, done), said)

@@ -15,7 +15,7 @@ from octavo.tui.review.request_at_hand import RequestAtHand, of_one, takes
 from octavo.tui.shell import dialog_draft
 from octavo.tui.shell.addresses import ADDRESS
 from octavo.tui.shell.dialog_draft import DialogDraft
-from octavo.tui.shell.permissions import UNDECIDED, in_no_space, not_allowed_in
+from octavo.tui.shell.permissions import UNDECIDED, not_allowed_in, why_without_space
 from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
@@ -32,10 +32,10 @@ _TOO_LONG = "A subject has at most 100 characters; this one has {}."
 
 def _merge(app: Shell, request: RequestAtHand) -> None:
     if len(request.ticked) > 1:
-        from octavo.tui.review.bulk_merge import MergeSeveralDialog, One
+        from octavo.tui.review.bulk_merge import MergeSeveralDialog, QueuedMerge
 
         several = [
-            One(each.ref(SpaceRef(space_id=each.space)), each, _space_of(app, each))
+            QueuedMerge(each.ref(SpaceRef(space_id=each.space)), each, _space_of(app, each))
             for each in request.ticked
             if each.space
         ]
@@ -54,7 +54,7 @@ def _may_not_merge(app: Shell, request: RequestAtHand) -> str | None:
         return _may_not_merge_it(app, request)
     for each in request.ticked:
         if each.space is None:
-            return in_no_space(each)
+            return why_without_space(each)
         name = f"#{each.number} in {_space_of(app, each)}"
         if each.status not in UNDECIDED:
             return f"{name} is {each.status}: this is for those that are {' or '.join(UNDECIDED)}. x unticks it."

@@ -18,7 +18,7 @@ from octavo.api.reviews import RequestedReviewer, Review
 from octavo.data.live import Snapshot
 from octavo.tui.comments.filters import words_of
 from octavo.tui.review.merge_checks import name, sign
-from octavo.tui.review.status_summary import Fact, Standing
+from octavo.tui.review.status_summary import Fact, RequestStatus
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.wording import long_age, plural
 
@@ -41,7 +41,7 @@ class Summary(VerticalScroll, can_focus=False):
     }
     """
 
-    def __init__(self, stands: Callable[[ChangeRequest], Standing], id: str | None = None) -> None:
+    def __init__(self, stands: Callable[[ChangeRequest], RequestStatus], id: str | None = None) -> None:
         """`stands` says how one stands, as far as that is known."""
         super().__init__(id=id)
         self._stands = stands
@@ -98,7 +98,7 @@ class Summary(VerticalScroll, can_focus=False):
         self._requested = snapshot
         self._draw()
 
-    def stands_otherwise(self, name: str) -> None:
+    def status_changed(self, name: str) -> None:
         """Something else is known of how the one called so stands."""
         if self._about is not None and self._about.id == name:
             self._draw()

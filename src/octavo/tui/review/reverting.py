@@ -32,7 +32,7 @@ _EXCERPT = 200
 
 
 @dataclass(frozen=True)
-class Back:
+class RevertedRange:
     """What is put back, between which revisions."""
 
     page: str
@@ -100,14 +100,14 @@ class TakingBack(ComparingWith, Authoring):
         change, about = self.change_on_show, self._change_request
         if change is None or change.page is None or about.base is None or about.revision is None:
             return
-        back = Back(change.page.id, change.title, about.base, about.revision)
+        back = RevertedRange(change.page.id, change.title, about.base, about.revision)
         block = self.block_on_show if self.focused is self.view else None
         if block is None or not change.is_there_after:
             self._ask_page(back, change)
         else:
             self.shell.background(self._ask_block(back, block))
 
-    async def _ask_block(self, back: Back, block: Block) -> None:
+    async def _ask_block(self, back: RevertedRange, block: Block) -> None:
         try:
             then, now = await asyncio.gather(
                 *(
@@ -142,7 +142,7 @@ class TakingBack(ComparingWith, Authoring):
             change,
         )
 
-    def _ask_page(self, back: Back, change: ChangedPage) -> None:
+    def _ask_page(self, back: RevertedRange, change: ChangedPage) -> None:
         if "created" in change.kinds:
             said = "It is new, so it goes again."
             page = next((page for root in self.after for page in root.walk() if page.id == back.page), None)
@@ -154,7 +154,7 @@ class TakingBack(ComparingWith, Authoring):
             said = "All that this change request changes of it is as it was before."
         self._ask(f"Put {back.title} back?", said, "", back, RevertPage(page=back.page, revision=back.base))
 
-    def _ask(self, title: str, intro: str, after: str, back: Back, change: ContentEdit) -> None:
+    def _ask(self, title: str, intro: str, after: str, back: RevertedRange, change: ContentEdit) -> None:
         from octavo.tui.widgets.confirm import Confirm
 
         def decided(answer: Confirmed | None) -> None:
@@ -163,7 +163,7 @@ class TakingBack(ComparingWith, Authoring):
 
         self.app.push_screen(Confirm(title, verb="Put back", intro=intro, after=after), decided)
 
-    async def _put_back(self, back: Back, change: ContentEdit) -> None:
+    async def _put_back(self, back: RevertedRange, change: ContentEdit) -> None:
         with meanwhile(self.shell, f"Putting back {back.title}…"):
             outcome = await put_back(self.live, self.at, back.head, (change,))
         if outcome.kind != "sent":

@@ -17,7 +17,7 @@ from octavo.api.operation import Listing, ListPage
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.reviews import RequestedReviewer, Review
 from octavo.data.live import Snapshot
-from octavo.tui.review.status_summary import Fact, Standing, standing
+from octavo.tui.review.status_summary import Fact, RequestStatus, standing
 from octavo.tui.shell.permissions import UNDECIDED
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class _Found:
     """What could not be had, with the cause."""
 
 
-class Standings:
+class RequestStatuses:
     """Says of any change request how it stands, as far as that is known. `changed` is called with one that stands otherwise."""
 
     def __init__(self, view: View, changed: Callable[[str], None]) -> None:
@@ -61,7 +61,7 @@ class Standings:
         self.stop_finding()
         self._found.clear()
 
-    def of(self, about: ChangeRequest) -> Standing:
+    def of(self, about: ChangeRequest) -> RequestStatus:
         """How one stands, as far as that is known. Asks nobody."""
         known, found = self._view.shell.workspace, self._found.get(about.id) or _Found()
         me, threads = known.me.id if known.me is not None else "", known.open_threads(about)

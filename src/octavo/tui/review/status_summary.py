@@ -21,7 +21,7 @@ FACTS: tuple[Fact, ...] = ("reviews", "requested", "conflicts")
 
 
 @dataclass(frozen=True)
-class Standing:
+class RequestStatus:
     """How one stands, as far as that is known."""
 
     approved: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ def standing(
     conflicts: Sequence[str] | None,
     me: str,
     unread: Mapping[Fact, str] = MappingProxyType({}),
-) -> Standing:
+) -> RequestStatus:
     """How `about` stands. What is None is not known; of what is decided nothing is asked."""
     given = [each for each in reviews or () if not each.outdated]
     approvals = [each for each in given if each.status == "approved"]
@@ -65,7 +65,7 @@ def standing(
         "requested": requested is not None,
         "conflicts": conflicts is not None,
     }
-    return Standing(
+    return RequestStatus(
         approved=tuple(each.reviewer.name for each, is_fresh in zip(approvals, fresh, strict=True) if is_fresh),
         stale=tuple(each.reviewer.name for each, is_fresh in zip(approvals, fresh, strict=True) if not is_fresh),
         refused=tuple(each.reviewer.name for each in given if each.status == "changes-requested"),
@@ -78,7 +78,7 @@ def standing(
     )
 
 
-def line(stands: Standing, before: Sequence[str], room: int) -> Content:
+def line(stands: RequestStatus, before: Sequence[str], room: int) -> Content:
     """How it stands, in one line of `room` cells, behind what it is `before`: where it is, its author. Where there is little
     room the words get shorter, those at the end first, then what stands before goes; each fact stays."""
     facts, ahead = said(stands), [each for each in before if each]
@@ -102,7 +102,7 @@ def line(stands: Standing, before: Sequence[str], room: int) -> Content:
     return drawn().truncate(room, ellipsis=True)
 
 
-def said(stands: Standing) -> list[tuple[tuple[str, str, str], str]]:
+def said(stands: RequestStatus) -> list[tuple[tuple[str, str, str], str]]:
     """Each fact in words that get shorter, and its style. What is nothing to tell of is left out."""
     facts: list[tuple[tuple[str, str, str], str]] = []
     if stands.asks_me:

@@ -22,7 +22,7 @@ def following(keys: Sequence[str], here: str, step: int, threads: Sequence[Comme
     return next((key for key in among if open_on(key, threads)), None)
 
 
-def at_its_end(number: int, step: int, threads: Iterable[Comment]) -> str:
+def no_more_threads(number: int, step: int, threads: Iterable[Comment]) -> str:
     """What is said where no open thread comes any more."""
     count = sum(thread.is_open_thread for thread in threads)
     way, back = ("after", "T") if step > 0 else ("before", "t")

@@ -142,7 +142,7 @@ async def _undone(app: Shell, space: SpaceRef, of: ChangeRequest) -> tuple[str, 
     if three is None:
         return _NO_BEFORE, None
     planned = merge_reversal.plan(three, await merge_reversal.changes_of(live, space, three))
-    made = await merge_reversal.edits_of(live, space, three, planned, f"#{draft.number}")
+    made = await merge_reversal.reversal_edits(live, space, three, planned, f"#{draft.number}")
     at, head = draft.ref(space), draft.revision
     for start in range(0, len(made.edits), MOST):
         outcome = await put_back(live, at, head, made.edits[start : start + MOST])

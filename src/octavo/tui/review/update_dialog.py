@@ -27,7 +27,7 @@ FRESH_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
-class Foreseen:
+class UpdatePreview:
     """What an update would do, as it was known at `checked_at`."""
 
     change_request: ChangeRequest
@@ -50,7 +50,7 @@ class Foreseen:
         return tuple(facts)
 
 
-async def foresee(live: Live, at: ChangeRequestRef) -> Foreseen:
+async def preview_update(live: Live, at: ChangeRequestRef) -> UpdatePreview:
     """What an update of a change request would bring. Raises ApiError when the facts cannot be had."""
     checked_at = wording.clock()
     change_request, space, changed = await asyncio.gather(
@@ -61,7 +61,7 @@ async def foresee(live: Live, at: ChangeRequestRef) -> Foreseen:
     foreseen, comes = await asyncio.gather(
         merge_checks.forecast(live, at, change_request, changed), _comes(live, at, change_request, space.revision)
     )
-    return Foreseen(change_request, space.revision, comes, foreseen, checked_at)
+    return UpdatePreview(change_request, space.revision, comes, foreseen, checked_at)
 
 
 async def _comes(
@@ -97,7 +97,7 @@ class UpdateDialog(Confirm):
             check_again=self._look,
         )
         self._octavo, self._at, self._then = app, at, then
-        self._seen: Foreseen | None = None
+        self._seen: UpdatePreview | None = None
 
     def on_mount(self) -> None:
         self._look()
@@ -107,7 +107,7 @@ class UpdateDialog(Confirm):
 
     async def _ask(self) -> None:
         try:
-            seen = self._seen = await foresee(self._octavo.session.live, self._at)
+            seen = self._seen = await preview_update(self._octavo.session.live, self._at)
         except ApiError as error:
             self._seen = None
             why = "Nothing is updated without knowing what would come in. r asks again."
@@ -131,7 +131,7 @@ class UpdateDialog(Confirm):
             return
         self._go(seen)
 
-    async def _confirm_fresh(self, before: Foreseen) -> None:
+    async def _confirm_fresh(self, before: UpdatePreview) -> None:
         await self._ask()
         after = self._seen
         if after is None or not after.change_request.outdated:
@@ -142,7 +142,7 @@ class UpdateDialog(Confirm):
         else:
             self._octavo.say("Something changed since you looked. Read it again, then update.", tone="care")
 
-    def _go(self, seen: Foreseen) -> None:
+    def _go(self, seen: UpdatePreview) -> None:
         if self._answered or self not in self.app.screen_stack:
             return  # it was closed while it was looked again
         self._answered = True
@@ -154,7 +154,7 @@ class UpdateDialog(Confirm):
         super().action_no()
 
 
-async def send(app: Shell, at: ChangeRequestRef, seen: Foreseen, then: Resolve) -> None:
+async def send(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, then: Resolve) -> None:
     """Update what was seen, once, and say what became of it. With conflicts, `then` is called."""
     change_request = seen.change_request
     # What met is known only now: afterwards the change request names the primary revision as what it comes from.

@@ -17,7 +17,7 @@ from octavo.api import content, pdf
 from octavo.api.content import File, Page
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, ContentRef, SpaceRef
-from octavo.data.saving import IsThere, NotSaved, destination, safe_name, save, save_folder
+from octavo.data.saving import FileExists, NotSaved, destination, safe_name, save, save_folder
 from octavo.tui.shell.file_facts import size_in_words
 from octavo.tui.shell.page_queries import page_as_written, text_of
 from octavo.tui.widgets.chooser import Choice
@@ -220,7 +220,7 @@ async def _save(app: Shell, export: Export, written: str, report: Report, *, rep
         else:
             assert export.content is not None, "an export has one or the other"
             said = size_in_words(await save(path, export.content(), replace=replace))
-    except IsThere as error:
+    except FileExists as error:
         if export.files is None:
             _ask_to_replace(app, export, path)
         else:

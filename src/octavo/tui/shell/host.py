@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
     from textual.signal import Signal
 
-    from octavo.tui.shell.session import Doors, Session
+    from octavo.tui.shell.session import Session, SignInMethods
     from octavo.tui.widgets.notices import NoticeBoard, Tone
 
 
@@ -22,7 +22,7 @@ class Host(Protocol):
     """An app that shows one session at a time."""
 
     settings: Settings
-    doors: Doors
+    doors: SignInMethods
     notices: NoticeBoard
     before_end: set[Callable[[], None]]
     """Called when the terminal goes away: they keep what is being typed (D6)."""

@@ -38,13 +38,13 @@ def not_allowed(
     """Why what takes this right, and a change request in one of `states`, cannot be done: a sentence. Without
     `states` any will do."""
     if space is None:
-        return in_no_space(change_request)
+        return why_without_space(change_request)
     if states and change_request.status not in states:
         return f"#{change_request.number} is {change_request.status}: this is for those that are {' or '.join(states)}."
     return not_allowed_in(app, space.space_id, right)
 
 
-def in_no_space(change_request: ChangeRequest) -> str:
+def why_without_space(change_request: ChangeRequest) -> str:
     """Why nothing can be done with one of which the server does not say where it is, in a sentence."""
     return f"The server does not say which space #{change_request.number} is of, so it cannot be opened from a list of all."
 

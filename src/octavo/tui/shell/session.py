@@ -15,7 +15,7 @@ from octavo.data.state import State
 
 
 @dataclass(frozen=True)
-class Asked:
+class LoggedRequest:
     """One request, as the activity screen shows it. Never holds a key, a header or a value."""
 
     moment: datetime
@@ -49,7 +49,7 @@ class Session:
     kind: Literal["demo", "folder", "server"]
     label: str
     """What the frame calls it: the person and host, or DEMO."""
-    activity: Callable[[], Sequence[Asked]]
+    activity: Callable[[], Sequence[LoggedRequest]]
     """The last requests, the oldest first."""
     limits: Callable[[], Limits | None]
     download: Callable[[str, int], AsyncGenerator[bytes, None]]
@@ -78,7 +78,7 @@ class SignedIn:
     facts: tuple[tuple[Literal["ok", "care"], str], ...]
 
 
-class Doors(Protocol):
+class SignInMethods(Protocol):
     """The ways in. Each raises `octavo.api.errors.ApiError` or ValueError with a sentence."""
 
     @property

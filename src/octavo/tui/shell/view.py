@@ -111,7 +111,7 @@ class Following:
 def _nothing() -> None: ...
 
 
-def tell_what_is_missing(rows: Rows[Any], what: str, answers: Sequence[Snapshot[Any]]) -> None:
+def report_missing_parts(rows: Rows[Any], what: str, answers: Sequence[Snapshot[Any]]) -> None:
     """Say in a list that is made of several answers that some of them are not here, did not come or are not whole."""
     failed = [each.error for each in answers if each.error is not None]
     if failed:

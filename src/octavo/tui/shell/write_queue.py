@@ -26,7 +26,7 @@ NOTICE_SECONDS = 3.0
 
 
 @dataclass(frozen=True)
-class Back:
+class UndoAction:
     """How what was sent once is taken back."""
 
     doing: str
@@ -44,7 +44,7 @@ class WriteQueue:
         """So that a key pressed right after another finds what that one did."""
         self._final = ""
         """Why the last write cannot be taken back, when it cannot."""
-        self._back: Back | None = None
+        self._back: UndoAction | None = None
         """What takes back the last write, when it is none of the outbox."""
         self._tasks: set[asyncio.Task[Any]] = set()
         self._views: dict[str, str] = {}
@@ -175,7 +175,7 @@ class WriteQueue:
         said: str = "",
         then: Callable[[T], None] | None = None,
         otherwise: str = "",
-        back: Callable[[T], Back] | None = None,
+        back: Callable[[T], UndoAction] | None = None,
     ) -> None:
         """Do what is sent once, and tell what became of it. `otherwise` is what is said beside, when it was not done;
         `back` says of the answer what `u` does then."""
@@ -188,7 +188,7 @@ class WriteQueue:
         said: str,
         then: Callable[[T], None] | None,
         otherwise: str,
-        back: Callable[[T], Back] | None,
+        back: Callable[[T], UndoAction] | None,
     ) -> None:
         app = self._app
         sent = await self._followed(doing, sending)
@@ -244,7 +244,7 @@ class WriteQueue:
             if (place := _place_of(app, first, self._views.get(first.id, ""))) is not None:
                 app.go(place)
 
-    async def _take_back(self, back: Back) -> None:
+    async def _take_back(self, back: UndoAction) -> None:
         sent = await self._followed(back.doing, back.sending())
         done = sent.kind == "done" and not sent.sentence
         self._app.say(back.said if done else sent.sentence, tone="done" if done else "failed")

@@ -23,7 +23,7 @@ def for_children(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Told:
+class ProgramOutput:
     """What a program said before it ended, or was ended."""
 
     output: bytes
@@ -31,7 +31,7 @@ class Told:
     """Its time was over, or it said more than it may."""
 
 
-async def ask(program: str, given: bytes, *, seconds: float, memory: int, most: int) -> Told:
+async def ask(program: str, given: bytes, *, seconds: float, memory: int, most: int) -> ProgramOutput:
     """What a program of `bounded/` makes of `given`.
 
     It is ended after `seconds`, after `most` bytes of output, and when nobody waits any more; it may take `memory`
@@ -48,7 +48,7 @@ async def ask(program: str, given: bytes, *, seconds: float, memory: int, most: 
     finally:
         talk.end()
     output = await over
-    return Told(output[:most], not done or len(output) > most)
+    return ProgramOutput(output[:most], not done or len(output) > most)
 
 
 class _Talk:

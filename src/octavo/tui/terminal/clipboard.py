@@ -8,7 +8,7 @@ MOST = 74_000
 """Bytes that are copied at most."""
 
 
-class Copies(Protocol):
+class ClipboardApp(Protocol):
     """An app that reaches the terminal, and says what became of it."""
 
     def copy_to_clipboard(self, text: str) -> None: ...
@@ -16,7 +16,7 @@ class Copies(Protocol):
     def say(self, message: str, *, tone: Literal["done", "care"] = "done") -> Any: ...
 
 
-def fits(app: Copies, text: str) -> bool:
+def fits(app: ClipboardApp, text: str) -> bool:
     """Whether `text` can be copied. If it is too long, that is said."""
     if len(text.encode("utf-8", "replace")) <= MOST:
         return True
@@ -24,7 +24,7 @@ def fits(app: Copies, text: str) -> bool:
     return False
 
 
-def copy(app: Copies, text: str, said: str) -> None:
+def copy(app: ClipboardApp, text: str, said: str) -> None:
     """Copy `text` and say `said`, or why not."""
     if fits(app, text):
         app.copy_to_clipboard(text)

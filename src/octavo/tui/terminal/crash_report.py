@@ -32,7 +32,7 @@ def report_crash(folder: Path, error: BaseException) -> Text:
     return Text(f"Octavo ended: {said}\n{where}\nNothing you typed is lost: drafts and unsent comments are kept.\n")
 
 
-class Faults(logging.Handler):
+class FaultLog(logging.Handler):
     """Writes the bugs after which the app goes on to files as it does with crashes, those of one place in the code once."""
 
     def __init__(self, folder: Path) -> None:
@@ -56,9 +56,9 @@ class Faults(logging.Handler):
 
 
 @contextmanager
-def faults_kept(folder: Path) -> Iterator[Faults]:
+def faults_kept(folder: Path) -> Iterator[FaultLog]:
     """Keep reports of what could not be shown in `folder`."""
-    faults, log = Faults(folder), logging.getLogger("octavo")
+    faults, log = FaultLog(folder), logging.getLogger("octavo")
     log.addHandler(faults)
     try:
         yield faults

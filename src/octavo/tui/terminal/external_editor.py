@@ -70,21 +70,21 @@ class About:
     """The Octavo that waits for the editor."""
 
 
-class Suspends(Protocol):
+class SuspendableApp(Protocol):
     """An app that can give the terminal away."""
 
     def suspend(self) -> AbstractContextManager[None]: ...
 
 
 @runtime_checkable
-class Chosen(Protocol):
+class EditorSettings(Protocol):
     """An app whose settings name an editor."""
 
     settings: Settings
 
 
 def edit_text(
-    app: Suspends,
+    app: SuspendableApp,
     text: str,
     folder: Path,
     *,
@@ -102,7 +102,7 @@ def edit_text(
     return _standing_still(app, run)
 
 
-def edit_again(app: Suspends, path: Path, keep: Callable[[str], None]) -> Edited | NotEdited:
+def edit_again(app: SuspendableApp, path: Path, keep: Callable[[str], None]) -> Edited | NotEdited:
     """Let the person go on in a file that an editor left, while `app` stands still. `keep` is as for `run_editor`."""
 
     def run(command: Sequence[str]) -> Edited | NotEdited:
@@ -112,8 +112,8 @@ def edit_again(app: Suspends, path: Path, keep: Callable[[str], None]) -> Edited
     return _standing_still(app, run)
 
 
-def _standing_still(app: Suspends, run: Callable[[Sequence[str]], Edited | NotEdited]) -> Edited | NotEdited:
-    command = app.settings.editor if isinstance(app, Chosen) else ()
+def _standing_still(app: SuspendableApp, run: Callable[[Sequence[str]], Edited | NotEdited]) -> Edited | NotEdited:
+    command = app.settings.editor if isinstance(app, EditorSettings) else ()
     try:
         # From before the terminal is given away until after it is back, so that no Ctrl-C falls between.
         with signals_for_the_child(), app.suspend():

@@ -104,7 +104,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         return None
 
     @property
-    def tells_in_rows(self) -> bool:
+    def has_row_details(self) -> bool:
         """Whether rows have room for what is told of a choice beside its title."""
         return not (self.EXPLAINS and self.has_class("-tiny"))
 
@@ -116,7 +116,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         """How a choice is shown."""
         choice = found.choice
         title = self.titled(found)
-        detail = safe(choice.off or choice.detail) if self.tells_in_rows else Content("")
+        detail = safe(choice.off or choice.detail) if self.has_row_details else Content("")
         column = fit(title, self._column) if detail else title
         text = Content.assemble(column, "   ", (detail.plain, "$octavo-muted")) if detail else column
         return Row(text=text, sign=choice.sign, right=Content.styled(choice.right, "$primary"), dim=bool(choice.off))

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from textual.screen import Screen
 
 from octavo.tui.widgets.chooser import Choice, Chooser
-from octavo.tui.widgets.commands import ActiveCommand, most_wanted_first
+from octavo.tui.widgets.commands import ActiveCommand, by_relevance
 from octavo.tui.widgets.theme_picker import ThemePicker
 
 _NOT_HERE = ("app.palette",)
@@ -36,7 +36,7 @@ class PaletteScreen(Chooser[None, ActiveCommand | str]):
                 group=place,
                 off=command.reason or "",
             )
-            for place, command in most_wanted_first(self._below)
+            for place, command in by_relevance(self._below)
             if command.id not in _NOT_HERE
         ]
         now = self._themes.before

@@ -374,7 +374,7 @@ def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
     return sorted(shown, key=rank)
 
 
-def most_wanted_first(screen: Screen[Any]) -> list[tuple[str, ActiveCommand]]:
+def by_relevance(screen: Screen[Any]) -> list[tuple[str, ActiveCommand]]:
     """The commands, each with what it stands under: nearest place first, there first what the key bar shows; steps last."""
     commands = active_commands(screen)
     ids = {command.id for command in commands}

@@ -19,7 +19,7 @@ from textual.widgets import Input, Static, TextArea
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
-from octavo.tui.widgets.draft_clock import DraftClock, KeepsAtEnd
+from octavo.tui.widgets.draft_clock import DraftClock, SavesOnExit
 from octavo.tui.widgets.fact_list import Fact, Facts
 from octavo.tui.widgets.safe_text import Words, safe, safe_lines
 from octavo.tui.widgets.text_inputs import Line, Writing
@@ -85,7 +85,7 @@ class Confirm(Dialog[Confirmed | None]):
         field: Field | None = None,
         also: Field | None = None,
         typed: str = "",
-        typed_why: str = "",
+        why_typed: str = "",
         blocked: str = "",
         foot: str = "",
         cancel: str = "Cancel",
@@ -93,13 +93,13 @@ class Confirm(Dialog[Confirmed | None]):
     ) -> None:
         """`intro` stands above the facts and `after` below them; `foot` in the lower border; `also` is a second field.
 
-        `typed_why` says why `typed` has to be typed: "With conflicts the y key is off: type 42 to merge anyway."
+        `why_typed` says why `typed` has to be typed: "With conflicts the y key is off: type 42 to merge anyway."
         """
         super().__init__()
         self._title, self._verb, self._cancel = title, verb, cancel
         self._intro, self._facts, self._after, self._field = intro, facts, after, field
         self._fields = {name: each for name, each in (("field", field), ("also", also)) if each is not None}
-        self._typed, self._typed_why, self._blocked, self._foot = typed, typed_why, blocked, foot
+        self._typed, self._typed_why, self._blocked, self._foot = typed, why_typed, blocked, foot
         self._check_again = check_again
         self._answered = False
         self._ready = False
@@ -129,7 +129,7 @@ class Confirm(Dialog[Confirmed | None]):
 
     def on_mount(self) -> None:
         self._ready = True
-        if isinstance(self.app, KeepsAtEnd):
+        if isinstance(self.app, SavesOnExit):
             self.app.before_end.add(self._keep_now)
         self.update()
         self.query_one(f"#{self.begins_at}").focus()
@@ -146,7 +146,7 @@ class Confirm(Dialog[Confirmed | None]):
         intro: Words | None = None,
         after: Words | None = None,
         typed: str | None = None,
-        typed_why: str | None = None,
+        why_typed: str | None = None,
         blocked: str | None = None,
         foot: str | None = None,
         verb: str | None = None,
@@ -155,7 +155,7 @@ class Confirm(Dialog[Confirmed | None]):
         if facts is not None:
             self._facts = facts
         self._typed = self._typed if typed is None else typed
-        self._typed_why = self._typed_why if typed_why is None else typed_why
+        self._typed_why = self._typed_why if why_typed is None else why_typed
         self._blocked = self._blocked if blocked is None else blocked
         self._foot = self._foot if foot is None else foot
         self._verb = self._verb if verb is None else verb
@@ -270,7 +270,7 @@ class Confirm(Dialog[Confirmed | None]):
                 field.keep_now(self._written_in(name))
 
     def on_unmount(self) -> None:
-        if isinstance(self.app, KeepsAtEnd):
+        if isinstance(self.app, SavesOnExit):
             self.app.before_end.discard(self._keep_now)
 
     @on(Input.Submitted)

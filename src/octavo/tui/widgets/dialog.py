@@ -19,7 +19,7 @@ STYLES = PurePath(__file__).parent
 
 
 @runtime_checkable
-class SaysThings(Protocol):
+class HasNotices(Protocol):
     """An app that has notices."""
 
     notices: NoticeBoard
@@ -56,7 +56,7 @@ class Dialog(Explained, ModalScreen[ScreenResultType]):
     def on_mount(self) -> None:
         if not self.query(KeyBar):
             self.mount(KeyBar())
-        if isinstance(self.app, SaysThings) and not self.query(Notices):
+        if isinstance(self.app, HasNotices) and not self.query(Notices):
             self.mount(Notices(self.app.notices, top=0, beside=Frame))
 
     @property
@@ -72,5 +72,5 @@ class Dialog(Explained, ModalScreen[ScreenResultType]):
 
     @on(Notices.UndoWanted)
     def _undo(self) -> None:
-        if isinstance(self.app, SaysThings):
+        if isinstance(self.app, HasNotices):
             self.app.undo()

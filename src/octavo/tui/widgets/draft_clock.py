@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 
 @runtime_checkable
-class KeepsAtEnd(Protocol):
+class SavesOnExit(Protocol):
     """An app that calls these when the terminal goes away."""
 
     before_end: set[Callable[[], None]]

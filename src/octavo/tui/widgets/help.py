@@ -10,7 +10,7 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 
 from octavo.tui.widgets.chooser import Choice, Chooser, Found
-from octavo.tui.widgets.commands import ActiveCommand, context_of, most_wanted_first
+from octavo.tui.widgets.commands import ActiveCommand, by_relevance, context_of
 from octavo.tui.widgets.row_list import Row
 from octavo.tui.widgets.safe_text import fit, safe
 
@@ -42,7 +42,7 @@ class HelpScreen(Chooser[None, ActiveCommand]):
                 group=place,
                 off=command.reason or "",
             )
-            for place, command in most_wanted_first(below)
+            for place, command in by_relevance(below)
         ]
 
     def prose(self) -> Content | None:
@@ -57,7 +57,7 @@ class HelpScreen(Chooser[None, ActiveCommand]):
     def draw(self, found: Found[ActiveCommand]) -> Row:
         choice = found.choice
         keys = Content.styled(choice.right, "$octavo-muted" if choice.off else "$primary")
-        detail = (choice.off or choice.detail) if self.tells_in_rows else ""
+        detail = (choice.off or choice.detail) if self.has_row_details else ""
         text = Content.assemble(
             fit(keys, _KEYS_WIDTH),
             "  ",

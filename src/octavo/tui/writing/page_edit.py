@@ -34,7 +34,7 @@ from octavo.tui.writing.page_drafts import (
     with_own_end,
 )
 from octavo.tui.writing.routes import ToConflicts
-from octavo.tui.writing.target_request import Into
+from octavo.tui.writing.target_request import TargetRequest
 from octavo.tui.writing.write_page import PageOutcome, write_page
 
 if TYPE_CHECKING:
@@ -79,11 +79,11 @@ class PageEdit:
     async def open_with(self, change: Callable[[str], str]) -> None:
         """Open the page as it is now with a `change` made to it, which is sent when the editor changes anything more."""
         if self.change_request is not None:
-            await self._read(Into(self.space, change_request=self.change_request), change)
+            await self._read(TargetRequest(self.space, change_request=self.change_request), change)
 
     async def _open_anew(self) -> None:
         if self.change_request is not None:
-            await self._read(Into(self.space, change_request=self.change_request))
+            await self._read(TargetRequest(self.space, change_request=self.change_request))
         else:
             await target_request.choose(self.app, self.space, f"Edit {self.title}", self._read)
 
@@ -120,12 +120,12 @@ class PageEdit:
     async def _named(self, place: PagePlace) -> str:
         """Where a text goes, as far as that is known."""
         if not place.change_request:
-            return Into(self.space).title
+            return TargetRequest(self.space).title
         try:
             found = await self.app.session.live.known(change_requests.Get(at=place.into))
         except ApiError:
             return "its change request"
-        return Into(self.space, change_request=found).title
+        return TargetRequest(self.space, change_request=found).title
 
     async def _go_on(self, draft: PageDraft) -> None:
         if (into := await self._into(draft.place)) is not None:
@@ -151,7 +151,7 @@ class PageEdit:
             Confirm(f"Throw away your text of {self.title}?", verb="Throw it away", intro=said), decided
         )
 
-    async def _into(self, place: PagePlace) -> Into | None:
+    async def _into(self, place: PagePlace) -> TargetRequest | None:
         """Where a text goes that was written before. None when that cannot be asked, which was said."""
         new = target_request.new(self.space, f"Edit {self.title}")
         if not place.change_request:
@@ -166,11 +166,11 @@ class PageEdit:
                 f"#{found.number} is {found.status} meanwhile, so this goes into a new change request.", tone="care"
             )
             return new
-        return Into(self.space, change_request=found)
+        return TargetRequest(self.space, change_request=found)
 
     # The editor
 
-    async def _read(self, into: Into, change: Callable[[str], str] = lambda text: text) -> None:
+    async def _read(self, into: TargetRequest, change: Callable[[str], str] = lambda text: text) -> None:
         """Read the page as it is now, and open it."""
         try:
             with meanwhile(self.app, f"Opening {self.title}…"):
@@ -189,14 +189,14 @@ class PageEdit:
             return
         await self._edit(place, into, Raw(change(text.text)))
 
-    async def _head(self, into: Into) -> str | None:
+    async def _head(self, into: TargetRequest) -> str | None:
         """Where it stands now."""
         live = self.app.session.live
         if into.at is not None:
             return (await live.fetch(change_requests.Get(at=into.at))).revision
         return (await live.fetch(spaces.Get(at=self.space))).revision
 
-    async def _edit(self, place: PagePlace, into: Into, text: Raw) -> None:
+    async def _edit(self, place: PagePlace, into: TargetRequest, text: Raw) -> None:
         line = await asyncio.to_thread(line_of, text.text, self.block) if self.block is not None else 1
         kept = DialogDraft(self.app, place.name)
 
@@ -224,7 +224,7 @@ class PageEdit:
         else:
             self._settle_first(place, into, mine)
 
-    def _settle_first(self, place: PagePlace, into: Into, mine: Raw) -> None:
+    def _settle_first(self, place: PagePlace, into: TargetRequest, mine: Raw) -> None:
         """Send it. Where conflicts are still marked in it, ask before."""
         from octavo.tui.widgets.confirm import Confirm
 
@@ -246,17 +246,17 @@ class PageEdit:
 
     # Sending
 
-    def send(self, place: PagePlace, into: Into, mine: Raw) -> None:
+    def send(self, place: PagePlace, into: TargetRequest, mine: Raw) -> None:
         """Send it in the background."""
         self.app.background(self._sent(place, into, mine))
 
-    async def _sent(self, place: PagePlace, into: Into, mine: Raw) -> None:
+    async def _sent(self, place: PagePlace, into: TargetRequest, mine: Raw) -> None:
         """Send it, and say what became of it. What others wrote in the same places is settled side by side."""
         with meanwhile(self.app, f"Sending {self.title} to {into.title}…"):
             written = await self._written(place, into, mine)
         self.ended(written)
 
-    async def _written(self, place: PagePlace, into: Into, mine: Raw) -> ChangeRequest | None:
+    async def _written(self, place: PagePlace, into: TargetRequest, mine: Raw) -> ChangeRequest | None:
         """The change request, when it has `mine`. What became of it was said."""
         app, on_show = self.app, self.app.screen
         change_request = await target_request.started(app, into)
@@ -280,7 +280,7 @@ class PageEdit:
             said = f"Not sent: others changed the same places of {self.title} in {named} meanwhile."
             if app.screen is on_show:  # who went elsewhere meanwhile is not taken away from there
                 app.say(f"{said} Decide what becomes of each.", tone="care", seconds=10.0)
-                self._settle_conflicts(place, Into(self.space, change_request=change_request))
+                self._settle_conflicts(place, TargetRequest(self.space, change_request=change_request))
             else:
                 app.say(f"{said} e on the page settles it.", tone="care", seconds=15.0)
         else:
@@ -296,7 +296,7 @@ class PageEdit:
             await DialogDraft(self.app, place.name).save("")
         return after
 
-    def _settle_conflicts(self, place: PagePlace, into: Into) -> None:
+    def _settle_conflicts(self, place: PagePlace, into: TargetRequest) -> None:
         if into.change_request is not None:
             self.app.go(ToConflicts(self, place, into, into.change_request))
 

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from octavo.api.places import SpaceRef
     from octavo.api.text import Raw
     from octavo.tui.writing.page_drafts import PagePlace
-    from octavo.tui.writing.target_request import Into
+    from octavo.tui.writing.target_request import TargetRequest
 
 
-class Sends(Protocol):
+class PageSender(Protocol):
     """A page that is edited, as what settles its conflicts knows it."""
 
     @property
@@ -24,7 +24,7 @@ class Sends(Protocol):
     @property
     def title(self) -> str: ...
 
-    def send(self, place: PagePlace, into: Into, mine: Raw) -> None:
+    def send(self, place: PagePlace, into: TargetRequest, mine: Raw) -> None:
         """Send it in the background."""
 
 
@@ -32,7 +32,7 @@ class Sends(Protocol):
 class ToConflicts(Route):
     """What one wrote and what others wrote meanwhile in the same places, side by side."""
 
-    edit: Sends
+    edit: PageSender
     place: PagePlace
-    into: Into
+    into: TargetRequest
     change_request: ChangeRequest

@@ -12,7 +12,7 @@ from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.send_once import Sent
 from octavo.documents.suggesting import beside, suggestions
 from octavo.tui.shell.permissions import not_allowed_in
-from octavo.tui.shell.write_queue import Back
+from octavo.tui.shell.write_queue import UndoAction
 from octavo.tui.widgets.wording import plural
 from octavo.tui.writing.applying_suggestions import Outcome, Wording, apply, take_back
 
@@ -139,7 +139,7 @@ def _send(app: Shell, at: ChangeRequestRef, sending: Sending, doing: str, said: 
         doing,
         sending(),
         said=said,
-        back=lambda outcome: Back(
+        back=lambda outcome: UndoAction(
             "take the suggestion back", lambda: take_back(live, at, outcome), "Taken back: the page is as it was."
         ),
     )

@@ -23,7 +23,7 @@ _SUBJECT_MOST = 100
 
 
 @dataclass(frozen=True)
-class Into:
+class TargetRequest:
     """A change request, or a new one of that subject: it is started when something is written."""
 
     space: SpaceRef
@@ -42,12 +42,14 @@ class Into:
         return f"#{self.change_request.number} {self.change_request.title}"
 
 
-def new(space: SpaceRef, subject: str) -> Into:
+def new(space: SpaceRef, subject: str) -> TargetRequest:
     """A change request that is to be started."""
-    return Into(space, subject if len(subject) <= _SUBJECT_MOST else f"{subject[: _SUBJECT_MOST - 1]}…")
+    return TargetRequest(space, subject if len(subject) <= _SUBJECT_MOST else f"{subject[: _SUBJECT_MOST - 1]}…")
 
 
-async def choose(app: Shell, space: SpaceRef, subject: str, then: Callable[[Into], Coroutine[Any, Any, None]]) -> None:
+async def choose(
+    app: Shell, space: SpaceRef, subject: str, then: Callable[[TargetRequest], Coroutine[Any, Any, None]]
+) -> None:
     """Ask which change request it goes into. First comes the one that was written to last, while it is worked on, then a
     new one: what has nothing to do with it is no default. Without any it is a new one. Returns when `then` is done, or a
     dialog is open."""
@@ -66,15 +68,15 @@ async def choose(app: Shell, space: SpaceRef, subject: str, then: Callable[[Into
         await then(fresh)
         return
 
-    def choice(each: ChangeRequest, group: str) -> Choice[Into]:
-        into = Into(space, change_request=each)
+    def choice(each: ChangeRequest, group: str) -> Choice[TargetRequest]:
+        into = TargetRequest(space, change_request=each)
         return Choice(into, f"#{each.number} {each.title}", _standing(app, each), group=group)
 
     choices = [choice(last, "Written to last")] if last is not None else []
     choices.append(Choice(fresh, "A new change request", f"“{fresh.subject}”", group="Or" if choices else ""))
     choices += [choice(each, "Others of yours, not merged" if last is not None else "Or") for each in others]
 
-    def chosen(into: Into | None) -> None:
+    def chosen(into: TargetRequest | None) -> None:
         if into is not None:
             app.background(then(into))
 
@@ -111,7 +113,7 @@ def _standing(app: Shell, change_request: ChangeRequest) -> str:
     return " · ".join(each for each in (whose, change_request.status, age, outdated) if each)
 
 
-async def started(app: Shell, into: Into) -> ChangeRequest | None:
+async def started(app: Shell, into: TargetRequest) -> ChangeRequest | None:
     """The change request, started if it is a new one. None when that did not work, which was said."""
     if into.change_request is not None:
         return into.change_request

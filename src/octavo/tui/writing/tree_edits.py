@@ -19,7 +19,7 @@ from octavo.tui.shell.progress import meanwhile
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.wording import plural
 from octavo.tui.writing import page_settings, target_request
-from octavo.tui.writing.target_request import Into
+from octavo.tui.writing.target_request import TargetRequest
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -37,10 +37,10 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Held:
+class LoadedTree:
     """What is edited: a change request as it was read, and its pages."""
 
-    into: Into
+    into: TargetRequest
     tree: PageTree
     head: str | None = None
     """None for a change request that is not started: then the pages are those that are live."""
@@ -98,13 +98,13 @@ class TreeEdit:
         """Ask for the place and the title of a new page."""
         await self._in("Add a page", self._insert)
 
-    async def _in(self, subject: str, then: Callable[[Held], None]) -> None:
+    async def _in(self, subject: str, then: Callable[[LoadedTree], None]) -> None:
         if self.change_request is not None:
-            await self._held(then, Into(self.space, change_request=self.change_request))
+            await self._held(then, TargetRequest(self.space, change_request=self.change_request))
         else:
             await target_request.choose(self.app, self.space, subject, partial(self._held, then))
 
-    async def _held(self, then: Callable[[Held], None], into: Into) -> None:
+    async def _held(self, then: Callable[[LoadedTree], None], into: TargetRequest) -> None:
         live = self.app.session.live
         at: ContentRef = into.at or self.space
         try:
@@ -116,11 +116,11 @@ class TreeEdit:
         if self.page and tree.find(self.page) is None:
             self.app.say(f"{self.title} is not among the pages of {into.title}.", tone="care")
             return
-        then(Held(into, tree, head))
+        then(LoadedTree(into, tree, head))
 
     # The dialogs
 
-    def _rename(self, held: Held) -> None:
+    def _rename(self, held: LoadedTree) -> None:
         page = held.tree.find(self.page)
         before = page.title if page is not None else self.title
         draft = DialogDraft(self.app, f"title {self.space.space_id} {self.page}", before)
@@ -135,7 +135,7 @@ class TreeEdit:
 
         self._ask_title(f"Title of {before}", "Rename", draft, renamed)
 
-    def _details(self, held: Held, refused: Mapping[str, str] = MappingProxyType({})) -> None:
+    def _details(self, held: LoadedTree, refused: Mapping[str, str] = MappingProxyType({})) -> None:
         """`refused`: what the server said of what was written, by field."""
         from octavo.tui.writing.page_form import PageForm
 
@@ -169,7 +169,9 @@ class TreeEdit:
                 if self.app.screen is not on_show:  # who went elsewhere meanwhile is not taken away from there
                     return False
                 # The change request that was started for it is there now.
-                again = replace(held, into=Into(self.space, change_request=into), head=held.head or into.revision)
+                again = replace(
+                    held, into=TargetRequest(self.space, change_request=into), head=held.head or into.revision
+                )
                 self._details(again, page_settings.refused(sentence, where) or {"": sentence})
                 return True
 
@@ -177,7 +179,7 @@ class TreeEdit:
 
         self.app.push_screen(form, decided)
 
-    def _insert(self, held: Held) -> None:
+    def _insert(self, held: LoadedTree) -> None:
         draft = DialogDraft(self.app, f"title {self.space.space_id}")
 
         def placed(place: Place | None) -> None:
@@ -192,7 +194,7 @@ class TreeEdit:
 
         self._ask_place("Where does it stand?", new_places(held.tree, self.page), placed)
 
-    def _move(self, held: Held) -> None:
+    def _move(self, held: LoadedTree) -> None:
         def below(parent: str | None) -> None:
             if parent is None:
                 return
@@ -217,7 +219,7 @@ class TreeEdit:
             now = trail[-2].id if len(trail) > 1 else ""
             self.app.push_screen(Picker(f"Move {self.title} below", parents_for(held.tree, self.page), now=now), below)
 
-    def _delete(self, held: Held) -> None:
+    def _delete(self, held: LoadedTree) -> None:
         from octavo.tui.widgets.confirm import Confirm
 
         page = held.tree.find(self.page)
@@ -236,7 +238,7 @@ class TreeEdit:
                 intro=said,
                 after=also if below else "",
                 typed=str(below) if below else "",
-                typed_why=f"{also} Type {below} to delete all of it." if below else "",
+                why_typed=f"{also} Type {below} to delete all of it." if below else "",
             ),
             decided,
         )
@@ -262,7 +264,7 @@ class TreeEdit:
 
     def _write(
         self,
-        held: Held,
+        held: LoadedTree,
         change: ContentEdit,
         doing: str,
         said: str,
@@ -275,7 +277,7 @@ class TreeEdit:
 
     async def _written(
         self,
-        held: Held,
+        held: LoadedTree,
         change: ContentEdit,
         doing: str,
         said: str,
