@@ -149,7 +149,9 @@ def shows_diff(run: Run) -> bool:
 def has_compared_all(run: Run) -> bool:
     """Whether no page is left to compare."""
     screen = run.app.screen
-    return isinstance(screen, ChangeRequestScreen) and len(screen.comparisons.sizes) == len(screen.changed or ())
+    return isinstance(screen, ChangeRequestScreen) and len(screen.comparison.diffs.sizes) == len(
+        screen.comparison.changed or ()
+    )
 
 
 async def watch(stalls: list[float]) -> None:

@@ -400,7 +400,7 @@ async def test_what_was_compared_ahead_is_reviewed_without_a_connection(stage: S
         await run.see("0 of 60 viewed")
         screen = run.app.screen
         assert isinstance(screen, ChangeRequestScreen)
-        await run.until(lambda: len(screen.comparisons.sizes) == 60, "compare all")
+        await run.until(lambda: len(screen.comparison.diffs.sizes) == 60, "compare all")
         await run.quit()
     async with stage.play(start="changes", shut=True) as run:
         await run.see("Limpet 3 becomes")
@@ -439,7 +439,7 @@ async def test_marks_hold_until_a_page_changes_and_one_compares_with_what_one_re
         await run.see("✓ Mara Lindqvist")
         screen = run.app.screen
         assert isinstance(screen, ChangeRequestScreen)
-        here = next(key for key, entry in screen._entries.items() if entry.title == "Time and time zones")
+        here = next(key for key, entry in screen.changed_tree.changing.items() if entry.title == "Time and time zones")
         body = content.DocumentBody(markdown="# Time and time zones\n\nAll is new.\n")
         edit = content.UpdatePage(page=here, document=body)
         await run.ask(content.Edit(at=screen.at, changes=(edit,), compat=False), "tomas-okafor")

@@ -30,12 +30,9 @@ from octavo.tui.review.bulk_merge import MergeSeveralDialog
 from octavo.tui.review.change_request import ChangeRequestScreen
 from octavo.tui.review.change_requests import ChangesScreen
 from octavo.tui.review.conflicts import ConflictsScreen
-from octavo.tui.review.diff_base import ComparingWith
 from octavo.tui.review.held import HeldScreen
 from octavo.tui.review.merge_outcome import OutcomeScreen
-from octavo.tui.review.page_diff import Comparing
 from octavo.tui.review.request_actions import Proposing
-from octavo.tui.review.reverting import TakingBack
 from octavo.tui.review.reviewers import ReviewersScreen
 from octavo.tui.shell.two_panes import TwoPanes
 from octavo.tui.widgets.confirm import Confirm
@@ -69,9 +66,6 @@ PLACES: tuple[type[DOMNode], ...] = (
     Proposing,
     MergeSeveralDialog,
     ChangeRequestScreen,
-    Comparing,
-    ComparingWith,
-    TakingBack,
     DiffView,
     ConflictsScreen,
     ThreeWay,

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-
-from textual import on
 
 from octavo.api import comments
 from octavo.api.comments import Comment, Reply
 from octavo.api.operation import ListPage
 from octavo.api.places import Discussion
 from octavo.data.live import Snapshot
-from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.render.thread_lines import Answer, ThreadLine
 from octavo.tui.shell.view import View
 from octavo.tui.shell.workspace import HELD
@@ -23,39 +20,43 @@ MOST_ANSWERS = 3
 """How many replies a rail shows, the newest ones: all of them are where the thread is shown."""
 
 
-class Railed(View):
-    """A view with threads on the rails of a diff. The replies of those on show are followed."""
+class DiffThreads:
+    """The threads of one place as a diff of its pages shows them. The replies of those on show are followed."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, view: View, at: Discussion, redraw: Callable[[], None]) -> None:
+        """`redraw` is called when they are others."""
+        self._view, self._at, self._redraw = view, at, redraw
+        self.all: tuple[Comment, ...] = ()
         self._replies: dict[str, tuple[Reply, ...]] = {}
 
     @property
-    def discussion(self) -> Discussion:
-        """Where comments go."""
-        raise NotImplementedError
+    def posted(self) -> list[Comment]:
+        """Those others see too: none that are held for a review."""
+        return [thread for thread in self.all if self._view.shell.workspace.held(thread.id) is None]
 
-    def draw_threads(self) -> None:
-        """Show the threads as they are now between the lines of the diff."""
-        raise NotImplementedError
+    def on_page(self, page_id: str | None) -> tuple[Comment, ...]:
+        """Those on a page, or with None those on all of the place."""
+        return tuple(
+            each for each in self.all if (each.target.page.id if each.target.page is not None else None) == page_id
+        )
 
-    def rails(
+    def lines(
         self, hanging: Mapping[str, Sequence[Comment]], is_outdated: Callable[[Comment], bool]
     ) -> dict[str, list[ThreadLine]]:
         """Threads by block as the diff shows them."""
-        return thread_lines(hanging, self.shell.workspace.on_its_way, self._replies, is_outdated)
+        return thread_lines(hanging, self._view.shell.workspace.on_its_way, self._replies, is_outdated)
 
-    @on(DiffView.RepliesWanted)
-    def _follow_replies(self, message: DiffView.RepliesWanted) -> None:
-        for key in message.keys:
+    def follow_replies(self, keys: Iterable[str]) -> None:
+        """Show the replies of these threads."""
+        for key in keys:
             if not key.startswith("pending-"):
-                op = comments.ListReplies(at=self.discussion, comment_id=key, format="markdown", limit=200)
-                self.follow(f"replies {key}", op, partial(self._show_replies, key))
+                op = comments.ListReplies(at=self._at, comment_id=key, format="markdown", limit=200)
+                self._view.follow(f"replies {key}", op, partial(self._show_replies, key))
 
     def _show_replies(self, key: str, snapshot: Snapshot[ListPage[Reply]]) -> None:
         if snapshot.value is not None and self._replies.get(key) != snapshot.value.items:
             self._replies[key] = snapshot.value.items
-            self.draw_threads()
+            self._redraw()
 
 
 def thread_lines(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, Protocol, runtime_checkable
 
 from textual import on
 from textual.binding import Binding, BindingType
@@ -27,7 +27,6 @@ from octavo.tui.review import conflict_choices
 from octavo.tui.review.conflict_choices import Choices
 from octavo.tui.review.conflict_finder import ConflictedPage, OpenConflicts, look, merge_revisions, remembered
 from octavo.tui.review.conflict_rows import row_of, words_of
-from octavo.tui.review.page_diff import Comparing
 from octavo.tui.review.tree_conflicts import Shape
 from octavo.tui.shell.outside import open_outside
 from octavo.tui.shell.routes import ToChangeRequest
@@ -39,6 +38,23 @@ from octavo.tui.widgets.wording import plural
 
 _OTHERS = Heading("ALSO", "")
 _PAGES = Heading("PAGES", "")
+
+
+@runtime_checkable
+class ShowsPages(Protocol):
+    """A view of a change request page by page."""
+
+    at: ChangeRequestRef
+
+    @property
+    def keys_go_on_to(self) -> Widget:
+        """What shows a page."""
+
+    def ask_again(self) -> None:
+        """Ask again for everything on show."""
+
+    def go_to_change_of(self, page_id: str) -> bool:
+        """Show what changes on a page. False when nothing does."""
 
 
 class ConflictsScreen(View):
@@ -407,10 +423,10 @@ class ConflictsScreen(View):
             return
         self.app.pop_screen()
         below = self.app.screen
-        if isinstance(below, Comparing) and below.at == self.at:
+        if isinstance(below, ShowsPages) and below.at == self.at:
             below.ask_again()
             if pages and below.go_to_change_of(pages[0]):
-                below.view.focus()
+                below.keys_go_on_to.focus()
         else:
             self.shell.go(ToChangeRequest(self._change_request.ref(self._space), self._change_request))
 

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from functools import partial
-from typing import ClassVar, Literal
+from functools import cached_property, partial
+from typing import Literal, Protocol
 
-from textual.binding import Binding, BindingType
+from textual.worker import WorkType
 
 from octavo.api import content, reviews, spaces
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import Changes, Page, PageTree, Revision
 from octavo.api.errors import ApiError
 from octavo.api.operation import ListPage
-from octavo.api.places import ContentRef, RevisionRef, SpaceRef
+from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
 from octavo.api.reviews import Review
 from octavo.data.live import Live, Snapshot
 from octavo.documents.revision_changes import between, names_texts
 from octavo.tui.review.changed_pages import ChangedPage, changed_pages
-from octavo.tui.review.diff_cache import Sides
+from octavo.tui.review.diff_cache import Comparisons, Sides
 from octavo.tui.review.merge_checks import forecast
-from octavo.tui.review.page_diff import Comparing
+from octavo.tui.shell.view import View
+from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.wording import short_age
 
 Base = Literal["base", "review", "main"]
@@ -31,16 +32,38 @@ FORESEE_AFTER = 0.6
 """Seconds after which it is looked into what may conflict: the first diff comes before."""
 
 
-class ComparingWith(Comparing):
-    """A view of what changes between two revisions, one of which can be chosen."""
+class ShowsChanges(Protocol):
+    """A view that shows what a comparison finds."""
 
-    CONTEXT: ClassVar[str] = "change request"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("B", "compare_with", "Compare with", show=False, tooltip="Compare with its base, your last review, or what is live now", id="change.compare_with"),
-    ]  # fmt: skip
+    def show_changed(self) -> None:
+        """What changes is known, or is another now."""
 
-    def __init__(self, change_request: ChangeRequest, space: SpaceRef) -> None:
-        super().__init__(change_request, space)
+    def show_reviews(self) -> None:
+        """The reviews, or the conflicts there may be, are others now."""
+
+    def show_sizes(self) -> None:
+        """How much changes is known of more pages."""
+
+    def go_to_some_change(self) -> None:
+        """Go to the first page that changes, unless one is on one that does."""
+
+    def could_not_compare(self, cause: str) -> None:
+        """What changes is not known, and why."""
+
+
+class Comparison:
+    """What a change request changes between two revisions, one of which can be chosen."""
+
+    def __init__(self, view: View, shown_in: ShowsChanges, about: ChangeRequest, space: SpaceRef) -> None:
+        self._view, self._shown_in = view, shown_in
+        self.about = about.within(space)
+        """The change request, as it is now."""
+        self.space = space
+        self.at: ChangeRequestRef = about.ref(space)
+        self.sides: Sides | None = None
+        """Between which revisions it is compared, as soon as that is known."""
+        self.tree = Snapshot[PageTree]()
+        """The pages of the change request, which links lead to."""
         self.changed: tuple[ChangedPage, ...] | None = None
         """What changes, as soon as that is known."""
         self.left_out = 0
@@ -61,36 +84,33 @@ class ComparingWith(Comparing):
         self._limit = FIRST
         self.trouble = ""
         """Why it is not known whether what is listed is so still, while that is so."""
-        self._reviews: tuple[Review, ...] = ()
+        self.reviews: tuple[Review, ...] = ()
+        """All there are, the newest first."""
 
-    def on_mount(self) -> None:
+    @cached_property
+    def diffs(self) -> Comparisons:
+        """The diffs that are there, and those on their way."""
+        return Comparisons(self._view.live, lambda _: self._shown_in.show_sizes())
+
+    def start(self) -> None:
+        """Ask for all of it."""
         self._follow_changes()
         given = reviews.List(at=self.at, format="markdown", limit=100)
-        self.follow_whole("reviews", given, self._show_reviews)
+        self._view.follow_whole("reviews", given, self._show_reviews)
+        self._view.follow("tree", content.ListPages(at=self.at), self._show_tree)
 
-    def show_changed(self) -> None:
-        """Show `changed`, which is known or is another now."""
-        raise NotImplementedError
+    def stop(self) -> None:
+        """Make no diffs any more."""
+        if self.sides is not None:
+            self.diffs.stop()
 
-    def go_to_some_change(self) -> None:
-        """Go to the first page that changes, unless one is on one that does."""
-        raise NotImplementedError
-
-    def could_not_compare(self, cause: str) -> None:
-        """Say that what changes is not known, and why."""
-        raise NotImplementedError
-
-    def show_reviews(self) -> None:
-        """Show `reviews`, which are others now."""
-        raise NotImplementedError
+    def instead(self, group: str, work: WorkType[None]) -> None:
+        """Do `work` instead of what else the group may be doing. It is begun by the worker: one that is stopped before
+        has nothing that was never awaited."""
+        self._view.run_worker(work, exclusive=True, group=group)
 
     @property
-    def reviews(self) -> tuple[Review, ...]:
-        """All there are, the newest first."""
-        return self._reviews
-
-    @property
-    def page_titles(self) -> Mapping[str, str]:
+    def titles(self) -> Mapping[str, str]:
         """What the pages of both sides are called, by their ids."""
         return {page.id: page.title or "Untitled" for root in (*self.before, *self.after) for page in root.walk()}
 
@@ -99,31 +119,41 @@ class ComparingWith(Comparing):
         """The pages of the new side."""
         if self._after is not None:
             return self._after
-        return self._tree.value.pages if self._tree.value is not None else ()
+        return self.tree.value.pages if self.tree.value is not None else ()
+
+    def now_is(self, about: ChangeRequest) -> bool:
+        """Take the change request as it is now. Whether other revisions are compared than before."""
+        before, self.about = self.about, about.within(self.space)
+        return (before.revision, before.base, before.status) != (about.revision, about.base, about.status)
+
+    def compare_again(self) -> None:
+        """Ask what changes, and where the pages stand: the revision is another than the one that was answered for."""
+        for slot in ("changes", "tree"):
+            if (op := self._view.following.op(slot)) is not None:
+                self._view.background(self._view.live.refresh(op))
+        self._find_changes()
 
     # What is compared
 
-    def list_again(self) -> None:
-        """Ask what changes, and where the pages stand: the revision is another than the one that was answered for."""
-        for slot in ("changes", "tree"):
-            if (op := self.following.op(slot)) is not None:
-                self.background(self.live.refresh(op))
-
     def _follow_changes(self) -> None:
-        self.follow("changes", content.ListChanges(at=self.at, limit=self._limit), self._show_listed)
+        self._view.follow("changes", content.ListChanges(at=self.at, limit=self._limit), self._show_listed)
 
     def _show_listed(self, snapshot: Snapshot[Changes]) -> None:
         self.trouble = str(snapshot.error) if snapshot.error is not None else ""
         if snapshot.value is None:
             if self.trouble:
-                self.could_not_compare(self.trouble)
+                self._shown_in.could_not_compare(self.trouble)
             return
         self._listed = snapshot.value
         if snapshot.value.more and self._limit < MOST:
             # A page must never be hidden from its reviewer: ask until nothing is left out.
             self._limit = MOST
-            self.call_later(self._follow_changes)
-        self.find_changes()
+            self._view.call_later(self._follow_changes)
+        self._find_changes()
+
+    def _compare_between(self, sides: Sides) -> None:
+        self.sides = sides
+        self.diffs.between(sides)
 
     @property
     def unreadable(self) -> int:
@@ -131,50 +161,50 @@ class ComparingWith(Comparing):
         return self._listed.unreadable if self._listed is not None else 0
 
     def _show_reviews(self, snapshot: Snapshot[ListPage[Review]]) -> None:
-        self._reviews = snapshot.value.items if snapshot.value else ()
-        self.show_reviews()
+        self.reviews = snapshot.value.items if snapshot.value else ()
+        self._shown_in.show_reviews()
 
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
-        super()._show_tree(snapshot)
-        self.show_changed()
+        self.tree = snapshot
+        self._shown_in.show_changed()
 
     @property
     def head(self) -> ContentRef:
         """What it proposes: a revision, where the server says which."""
-        revision = self._change_request.revision
-        return RevisionRef(space_id=self._space.space_id, revision_id=revision) if revision else self.at
+        revision = self.about.revision
+        return RevisionRef(space_id=self.space.space_id, revision_id=revision) if revision else self.at
 
     def _at(self, revision: str) -> RevisionRef:
-        return RevisionRef(space_id=self._space.space_id, revision_id=revision)
+        return RevisionRef(space_id=self.space.space_id, revision_id=revision)
 
     def _look_ahead(self) -> None:
         """Find out what may conflict, once there is time, if that is not known of what is proposed now."""
-        about = self._change_request
+        about = self.about
         wanted = about.id if about.outdated and about.status in ("draft", "open") and self._listed is not None else ""
         wanted = f"{wanted} {about.revision} {about.base}" if wanted else ""
         if wanted != self._foreseen:
             self._foreseen, self.conflicting = wanted, frozenset()
             if wanted:
-                self.set_timer(FORESEE_AFTER, lambda: self.instead("conflicts", self._foresee))
+                self._view.set_timer(FORESEE_AFTER, lambda: self.instead("conflicts", self._foresee))
 
     async def _foresee(self) -> None:
-        about, listed, wanted = self._change_request, self._listed, self._foreseen
+        about, listed, wanted = self.about, self._listed, self._foreseen
         if listed is None:
             return
         try:
-            space = await self.live.fetch(spaces.Get(at=self._space))
-            found = await forecast(self.live, self.at, about, listed, main=space.revision)
+            space = await self._view.live.fetch(spaces.Get(at=self.space))
+            found = await forecast(self._view.live, self.at, about, listed, main=space.revision)
         except ApiError:
             return  # the dialogs that need to know ask again, and say why not
         if wanted == self._foreseen:
             self.conflicting = frozenset(each.id for each in found.conflicts)
-            self.show_changed()
-            self.show_reviews()
+            self._shown_in.show_changed()
+            self._shown_in.show_reviews()
 
-    def find_changes(self) -> None:
+    def _find_changes(self) -> None:
         """Find what changes between the revisions that are compared now."""
         self._look_ahead()
-        about = self._change_request
+        about = self.about
         merged = about.status == "merged" and about.revision_merged is not None
         if self._base != "base" or merged:
             self.instead("changes", partial(self._find, self._base, merged))
@@ -182,7 +212,7 @@ class ComparingWith(Comparing):
         self._take_listed(Sides(self._at(about.base) if about.base else None, self.head))
 
     def _take_listed(self, sides: Sides) -> None:
-        self.compare_between(sides)
+        self._compare_between(sides)
         listed = self._listed
         if listed is None:
             return
@@ -197,18 +227,18 @@ class ComparingWith(Comparing):
 
     def _take(self, changed: tuple[ChangedPage, ...], left_out: int) -> None:
         self.changed, self.left_out = changed, left_out
-        self.show_changed()
+        self._shown_in.show_changed()
         if self._is_other_base:
             self._is_other_base = False
-            self.go_to_some_change()
+            self._shown_in.go_to_some_change()
 
     async def _complete(self, sides: Sides, old: RevisionRef, listed: Changes) -> None:
         """See where deleted pages stood, and find what the server did not list."""
         try:
-            before = await read(self.live, old)
+            before = await read(self._view.live, old)
             self.before = before.pages
             if self.left_out and self.changed is not None:
-                after = await read(self.live, sides.new)
+                after = await read(self._view.live, sides.new)
                 if names_texts(after):
                     found = changed_pages(await asyncio.to_thread(between, before, after))
                     keys = {each.key for each in found}
@@ -216,7 +246,7 @@ class ComparingWith(Comparing):
                     self.left_out, self._completed = 0, (sides, listed, self.changed)
         except ApiError:
             return  # the title says that something is left out
-        self.show_changed()
+        self._shown_in.show_changed()
 
     async def _find(self, base: Base, merged: bool) -> None:
         try:
@@ -224,38 +254,37 @@ class ComparingWith(Comparing):
             if sides.old is None:
                 self._take_listed(sides)
                 return
-            before, after = await asyncio.gather(read(self.live, sides.old), read(self.live, sides.new))
+            before, after = await asyncio.gather(read(self._view.live, sides.old), read(self._view.live, sides.new))
         except ApiError as error:
             if base == "base":
-                self.could_not_compare(str(error))
+                self._shown_in.could_not_compare(str(error))
             else:
                 self._base = "base"
-                self.shell.say(f"#{self._change_request.number} is compared with its base. {error}", tone="failed")
-                self.find_changes()
+                self._view.shell.say(f"#{self.about.number} is compared with its base. {error}", tone="failed")
+                self._find_changes()
             return
         found = changed_pages(await asyncio.to_thread(between, before, after))
         if not names_texts(after) and self._listed is not None:
             # Which texts differ is not said: those that the change request changed are looked at.
             keys = {each.key for each in found}
             found += tuple(each for each in changed_pages(self._listed.changes) if each.key not in keys)
-        self.compare_between(sides)
+        self._compare_between(sides)
         self.before, self._after = before.pages, after.pages
         self._take(found, 0)
-        self.show_diff()
 
     async def _sides_of(self, base: Base, merged: bool) -> Sides:
-        about = self._change_request
+        about = self.about
         if base == "review":
             review = self.my_review
             if review is not None and review.revision is not None:
                 return Sides(self._at(review.revision), self.head, "your last review")
         if base == "main":
-            space = await self.live.fetch(spaces.Get(at=self._space))
+            space = await self._view.live.fetch(spaces.Get(at=self.space))
             if space.revision is not None:
                 return Sides(self._at(space.revision), self.head, "the primary content now")
         if merged and about.revision_merged is not None:
             new = self._at(about.revision_merged)
-            parents = (await read(self.live, new)).parents
+            parents = (await read(self._view.live, new)).parents
             # Of a merge, one parent is what was proposed, the other what was live before.
             old = next((each for each in parents if each != about.revision), None)
             if old is not None:
@@ -264,7 +293,9 @@ class ComparingWith(Comparing):
 
     async def changed_since(self, revision: str) -> tuple[ChangedPage, ...] | None:
         """What changed from a revision to what is proposed now. None where that cannot be told. Raises ApiError."""
-        before, after = await asyncio.gather(read(self.live, self._at(revision)), read(self.live, self.head))
+        before, after = await asyncio.gather(
+            read(self._view.live, self._at(revision)), read(self._view.live, self.head)
+        )
         if not (names_texts(before) and names_texts(after)):
             return None
         return changed_pages(await asyncio.to_thread(between, before, after))
@@ -274,15 +305,16 @@ class ComparingWith(Comparing):
     @property
     def my_review(self) -> Review | None:
         """One's last review that says of which revision it is."""
-        me = self.shell.workspace.me
-        mine = (each for each in self._reviews if me is not None and each.reviewer.id == me.id and each.revision)
+        me = self._view.shell.workspace.me
+        mine = (each for each in self.reviews if me is not None and each.reviewer.id == me.id and each.revision)
         return next(mine, None)
 
-    def action_compare_with(self) -> None:
+    def choose(self) -> None:
+        """Ask what it is to be compared with."""
         from octavo.tui.widgets.chooser import Choice
         from octavo.tui.widgets.picker import Picker
 
-        about, review = self._change_request, self.my_review
+        about, review = self.about, self.my_review
         off = ""
         if review is None:
             off = "You have not reviewed it yet: a approves, A asks for changes."
@@ -300,9 +332,9 @@ class ComparingWith(Comparing):
         def chosen(base: Base | None) -> None:
             if base is not None and base != self._base:
                 self._base, self._is_other_base = base, True
-                self.find_changes()
+                self._find_changes()
 
-        self.app.push_screen(Picker("Compare with", choices, now=self._base), chosen)
+        self._view.app.push_screen(Picker("Compare with", choices, now=self._base), chosen)
 
 
 async def read(live: Live, at: ContentRef) -> Revision:
@@ -310,3 +342,15 @@ async def read(live: Live, at: ContentRef) -> Revision:
     op = content.Get(at=at)
     revision: Revision = await (live.known(op) if isinstance(at, RevisionRef) else live.fetch(op))
     return revision
+
+
+COMPARISON: Commands[Comparison] = Commands(
+    "change",
+    (
+        Command("compare_with", "B", "Compare with", "Compare with its base, your last review, or what is live now", shown=False,
+                run=lambda _, comparison: comparison.choose()),
+    ),
+    context="change request",
+    find=lambda view: view.comparison,
+)  # fmt: skip
+"""What can be done with the comparison on show."""

@@ -2,45 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property, partial
-from typing import Any, ClassVar
+from functools import partial
 
-from textual import on
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
-from textual.worker import WorkType
 
-from octavo.api import content
-from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
-from octavo.api.content import PageTree
 from octavo.api.errors import ApiError
-from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.data.live import Snapshot
+from octavo.api.places import ChangeRequestRef
 from octavo.documents import links
 from octavo.documents.blocks import Block, Document
 from octavo.documents.changes import Diff
 from octavo.documents.suggesting import suggestions, written
-from octavo.tui.comments.diff_threads import Railed
-from octavo.tui.comments.page_discussion import COMMENTING, THREAD_HERE, PageDiscussion
+from octavo.tui.comments.diff_threads import DiffThreads
+from octavo.tui.comments.page_discussion import PageDiscussion
 from octavo.tui.comments.thread_anchoring import BothSides
 from octavo.tui.reader import link_following
 from octavo.tui.reader.diff_view import DiffView
-from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.comparison import Compared
 from octavo.tui.render.half_block_pictures import Pictured
 from octavo.tui.render.link_targets import LinkContext, Targets, origins
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.review import thread_walk
 from octavo.tui.review.changed_pages import SIGN_STYLES, WHOLE, ChangedPage, in_words
-from octavo.tui.review.diff_cache import Comparisons, Sides
+from octavo.tui.review.changed_tree import ChangedTree
+from octavo.tui.review.diff_base import Comparison
+from octavo.tui.review.diff_cache import Sides
 from octavo.tui.shell.permissions import not_allowed_in
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.tree_rows import under
-from octavo.tui.widgets.commands import Commands
+from octavo.tui.shell.view import View
+from octavo.tui.widgets.commands import Command, Commands
 
 _NO_BASE = "The server does not say which revision of the primary content this change request started from."
 LINGERS = 0.3
@@ -50,41 +44,22 @@ _NOTHING = Compared(Diff(()), _EMPTY, _EMPTY)
 """What is compared where threads are about no page."""
 
 
-class Comparing(Railed):
-    """A view of a change request with the diff of one of its changes, in a DiffView. A change without a diff is told in
-    `#words`, which is shown while the view has the class `-words`. A subclass says which change."""
+class PageDiff:
+    """The diff of the change under the cursor, in a DiffView. A change without a diff is told in `#words`, which is shown
+    while the view has the class `-words`."""
 
-    CONTEXT: ClassVar[str] = "pages and diffs"
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        COMMENTING.only("block"),
-        COMMENTING.only("page")
-        .but(
-            "page",
-            run=lambda app, view: view.comment_on_page(),
-            why_not=lambda app, view: view.why_no_comment_on_page(),
-        )
-        .about(lambda view: view),
-        THREAD_HERE,
-    )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "percent_sign",
-            "apply_suggestions",
-            "Apply suggestions",
-            key_display="%",
-            show=False,
-            tooltip="Apply all suggestions of this page",
-            id="suggestion.apply_all",
-        ),
-    ]
-
-    def __init__(self, change_request: ChangeRequest, space: SpaceRef) -> None:
-        super().__init__()
-        self._change_request = change_request.within(space)
-        self._space = space
-        self.at: ChangeRequestRef = change_request.ref(space)
-        self.page_discussion = PageDiscussion(self, self)
-        self._threads: tuple[Comment, ...] = ()
+    def __init__(
+        self,
+        view: View,
+        comparison: Comparison,
+        pages: ChangedTree,
+        threads: DiffThreads,
+        say_where: Callable[[], None],
+    ) -> None:
+        self._view, self._say_where = view, say_where
+        self._comparison, self._pages, self._threads = comparison, pages, threads
+        self.page_discussion = PageDiscussion(view, self)
+        """What people say of the page on show."""
         self._shown: tuple[ChangedPage, Sides] | None = None
         """Which change is on show, as it was listed, between which revisions."""
         self._documents: tuple[Document, Document] | None = None
@@ -92,79 +67,24 @@ class Comparing(Railed):
         """Where threads hang on both of them."""
         self._arriving: tuple[str, int] | None = None
         """The entry whose first (1) or last (-1) open thread one is on the way to."""
-        self.sides: Sides | None = None
-        """Between which revisions it is compared, as soon as that is known."""
-        self._tree = Snapshot[PageTree]()
-        """The pages of the change request, which links lead to."""
-
-    @cached_property
-    def comparisons(self) -> Comparisons:
-        """The diffs that are there, and those on their way."""
-        return Comparisons(self.live, self.was_compared)
-
-    def was_compared(self, key: str) -> None:
-        """The diff of the page called `key` is there."""
-
-    def on_unmount(self) -> None:
-        if self.sides is not None:
-            self.comparisons.stop()
-
-    def on_mount(self) -> None:
-        self.follow("tree", content.ListPages(at=self.at), self._show_tree)
 
     @property
-    def change_on_show(self) -> ChangedPage | None:
-        """What the diff is of."""
-        raise NotImplementedError
-
-    def pages_ahead(self) -> Iterable[ChangedPage]:
-        """What is likely looked at next."""
-        raise NotImplementedError
-
-    @property
-    def entries(self) -> Sequence[str]:
-        """The keys of all that is listed, in order."""
-        raise NotImplementedError
-
-    def go_to_change_of(self, page_id: str) -> bool:
-        """Show what changes on a page. False when nothing does."""
-        raise NotImplementedError
-
-    def say_where(self) -> None:
-        """Say in the status line where one is."""
-        raise NotImplementedError
-
-    @property
-    def view(self) -> DiffView:
-        return self.query_one(DiffView)
+    def pane(self) -> DiffView:
+        return self._view.query_one(DiffView)
 
     @property
     def is_comparing(self) -> bool:
         """Whether the diff of the change on show is not there yet."""
-        return self._documents is None and not self.has_class("-words")
+        return self._documents is None and not self._view.has_class("-words")
 
-    def instead(self, group: str, work: WorkType[None]) -> None:
-        """Do `work` instead of what else the group may be doing. It is begun by the worker: one that is stopped before
-        has nothing that was never awaited."""
-        self.run_worker(work, exclusive=True, group=group)
-
-    # The diff
-
-    def compare_between(self, sides: Sides) -> None:
-        """Show what differs between these revisions from now on."""
-        self.sides = sides
-        self.comparisons.between(sides)
-
-    def show_diff(self, *, again: bool = False) -> None:
-        """Show what the change does, if it is not on show. `again`: in any case."""
-        if again:
-            self._shown = None
-        change, sides = self.change_on_show, self.sides
+    def show(self) -> None:
+        """Show what the change does, if it is not on show."""
+        change, sides = self._pages.change, self._comparison.sides
         if change is None and self._shown is not None:
             self._shown, self._documents = None, None
-            self.workers.cancel_group(self, "diff")
-            self.remove_class("-words")
-            self.view.clear()  # it was the last change, and is taken back
+            self._view.workers.cancel_group(self._view, "diff")
+            self._view.remove_class("-words")
+            self.pane.clear()  # it was the last change, and is taken back
         # What is listed comes apart from the revisions: as long as it is the same, so is the diff.
         if change is None or sides is None or (change, sides) == self._shown:
             return
@@ -172,36 +92,36 @@ class Comparing(Railed):
         if self._arriving is not None and self._arriving[0] != change.key:
             self._arriving = None  # one went elsewhere meanwhile
         self._documents = None
-        self.workers.cancel_group(self, "diff")
-        self.set_class(not change.is_document and change.key != WHOLE, "-words")
+        self._view.workers.cancel_group(self._view, "diff")
+        self._view.set_class(not change.is_document and change.key != WHOLE, "-words")
         if change.key == WHOLE:
             self._show_compared(change, _NOTHING)
         elif not change.is_document:
-            self.view.clear()  # it is behind the words, and no key may be about what was there
+            self.pane.clear()  # it is behind the words, and no key may be about what was there
             what = Content.assemble((change.sign, SIGN_STYLES.get(change.sign, "")), " ", (change.title, "bold"))
-            self.query_one("#words", Static).update(Content("\n\n").join([what, Content(in_words(change))]))
+            self._view.query_one("#words", Static).update(Content("\n\n").join([what, Content(in_words(change))]))
         elif sides.old is None:
-            self.view.clear()
-            self.view.fail(f"{change.title} cannot be compared", _NO_BASE)
-        elif (known := self.comparisons.known(change)) is not None:
+            self.pane.clear()
+            self.pane.fail(f"{change.title} cannot be compared", _NO_BASE)
+        elif (known := self._comparison.diffs.known(change)) is not None:
             self._show_compared(change, known)
         else:
-            self.view.wait_for(change.title)
-            self.instead("diff", partial(self._compare, change, self._shown))
-        self.say_where()
-        self.refresh_bindings()
+            self.pane.wait_for(change.title)
+            self._comparison.instead("diff", partial(self._compare, change, self._shown))
+        self._say_where()
+        self._view.refresh_bindings()
 
     async def _compare(self, change: ChangedPage, shown: tuple[ChangedPage, Sides]) -> None:
         try:
-            compared = await self.comparisons.compare(change)
+            compared = await self._comparison.diffs.compare(change)
         except ApiError as error:
             if shown == self._shown:
-                self.view.fail(f"{change.title} did not load", str(error))  # what was on show is of before
+                self.pane.fail(f"{change.title} did not load", str(error))  # what was on show is of before
                 self._shown = None
             return
         if shown == self._shown:
             self._show_compared(change, compared)
-            self.say_where()
+            self._say_where()
 
     def _show_compared(self, change: ChangedPage, compared: Compared) -> None:
         if change.settings:
@@ -209,51 +129,47 @@ class Comparing(Railed):
             compared = replace(compared, diff=diff)
         self._documents = (compared.old, compared.new)
         # The revisions are not in the key of the view: it stays where one is when the page is edited meanwhile.
-        name = self.sides.name if self.sides is not None else ""
-        self.view.show(compared, title=change.title, key=f"{change.key} {name}")
+        sides = self._comparison.sides
+        name = sides.name if sides is not None else ""
+        self.pane.show(compared, title=change.title, key=f"{change.key} {name}")
         self.draw_threads()
-        self.comparisons.ahead(self.pages_ahead())
-
-    @on(DiffView.Moved)
-    def _diff_moved(self) -> None:
-        self.say_where()
+        self._comparison.diffs.ahead(self._pages.ahead())
 
     # Its links
 
-    def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
-        self._tree = snapshot
-
-    @on(LinkFollowed)
-    def _link_followed(self, message: LinkFollowed) -> None:
-        change, tree = self.change_on_show, self._tree.value
+    def follow_link(self, message: LinkFollowed) -> None:
+        """Go where a link of the page leads."""
+        change, tree = self._pages.change, self._comparison.tree.value
         if change is None or change.page is None:
             return
         if tree is None:
-            trouble = self._tree.error or "its pages are still loading, so try again in a moment."
-            self.shell.say(f"It is not known yet where this link leads: {trouble}", tone="care")
+            trouble = self._comparison.tree.error or "its pages are still loading, so try again in a moment."
+            self._view.shell.say(f"It is not known yet where this link leads: {trouble}", tone="care")
             return
-        targets = Targets(LinkContext(tree, self.at, origins(next(tree.walk(), None))), change.page.id)
+        targets = Targets(LinkContext(tree, self._comparison.at, origins(next(tree.walk(), None))), change.page.id)
         if message.kind == "image" and not message.outside:
             from octavo.tui.reader.picture import PictureScreen  # few pictures are looked at so closely
 
-            self.app.push_screen(PictureScreen((Pictured(message.href),), targets))
+            self._view.app.push_screen(PictureScreen((Pictured(message.href),), targets))
             return
         match targets.target(message.href):
             case links.ToPage(page=page_id, anchor=anchor) if page_id != change.page.id:
-                if not self.go_to_change_of(page_id):
-                    self.shell.go(ToPage(self._space.space_id, page_id, anchor or ""))
-            case links.ToPage(anchor=anchor) | links.ToAnchor(anchor=anchor) if anchor and self.view.go_to_anchor(
+                if not self._pages.reveal(page_id):
+                    self._view.shell.go(ToPage(self._comparison.space.space_id, page_id, anchor or ""))
+            case links.ToPage(anchor=anchor) | links.ToAnchor(anchor=anchor) if anchor and self.pane.go_to_anchor(
                 anchor
             ):
                 pass
             case links.ToPage() | links.ToAnchor() if not change.is_there_before:
-                self.shell.say(
+                self._view.shell.say(
                     f"This link leads to another place on {change.title}, which is not live yet.", tone="care"
                 )
             case links.ToPage(anchor=anchor) | links.ToAnchor(anchor=anchor):
-                self.shell.go(ToPage(self._space.space_id, change.page.id, anchor or ""))
+                self._view.shell.go(ToPage(self._comparison.space.space_id, change.page.id, anchor or ""))
             case target:
-                link_following.leave(self.shell, target, href=message.href, words=message.words, at=self.at)
+                link_following.leave(
+                    self._view.shell, target, href=message.href, words=message.words, at=self._comparison.at
+                )
 
     # The threads in it
 
@@ -261,37 +177,41 @@ class Comparing(Railed):
         """The open threads of the page that suggest another wording."""
         return [each for each in self._page_threads() if each.is_open and suggestions(each.body.text)]
 
-    def action_apply_suggestions(self) -> None:
+    def why_not_apply(self) -> str | None:
+        """Why nothing that is suggested can be put into the page, in a sentence."""
+        if not self._suggesting():
+            return "No open thread of this page suggests another wording."
+        return not_allowed_in(self._view.shell, self._comparison.at.space_id, "edit")
+
+    def apply_suggestions(self) -> None:
+        """Put all that is suggested for the page into it."""
         from octavo.tui.writing.suggestions import apply_all  # few threads suggest any
 
-        page = self.page_on_show
-        if page is not None:
-            apply_all(self.shell, self.at, page[1], self._suggesting())
+        if (page := self.page_on_show) is not None:
+            apply_all(self._view.shell, self._comparison.at, page[1], self._suggesting())
 
     def draw_threads(self) -> None:
         """Show the threads as they are now between the lines of the diff."""
         if (both := self._both_sides) is not None:
-            self.view.set_threads(self.rails(both.threads(self._page_threads()), both.is_outdated))
-        before, self.view.threads_elsewhere = (
-            self.view.threads_elsewhere,
-            any(each.is_open_thread for each in self._threads),
+            self.pane.set_threads(self._threads.lines(both.threads(self._page_threads()), both.is_outdated))
+        before, self.pane.threads_elsewhere = (
+            self.pane.threads_elsewhere,
+            any(each.is_open_thread for each in self._threads.all),
         )
-        if before != self.view.threads_elsewhere:
-            self.refresh_bindings()
+        if before != self.pane.threads_elsewhere:
+            self._view.refresh_bindings()
         self._arrive()
 
-    @on(DiffView.ThreadBeyond)
-    def _thread_beyond(self, message: DiffView.ThreadBeyond) -> None:
+    def go_to_thread_beyond(self, step: int) -> None:
         """Go on to the page after (or before) this one that has an open thread."""
-        change = self.change_on_show
-        key = thread_walk.following(self.entries, change.key if change else "", message.step, self._threads)
+        change, threads = self._pages.change, self._threads.all
+        key = thread_walk.following(self._pages.keys, change.key if change else "", step, threads)
         if key is None:
-            number = self._change_request.number
-            self.shell.explain(thread_walk.no_more_threads(number, message.step, self._threads))
+            self._view.shell.explain(thread_walk.no_more_threads(self._comparison.about.number, step, threads))
             return
-        self.go_to_change_of(key)
-        self._arriving = key, message.step
-        self.show_diff()
+        self._pages.reveal(key)
+        self._arriving = key, step
+        self.show()
         self._arrive()
 
     def _arrive(self) -> None:
@@ -303,10 +223,10 @@ class Comparing(Railed):
             return
         if self._documents is not None:
             self._arriving = None
-            self.call_after_refresh(self.view.go_to_thread, step, all_of_it=True)
-        elif self.has_class("-words"):
+            self._view.call_after_refresh(self.pane.go_to_thread, step, all_of_it=True)
+        elif self._view.has_class("-words"):
             self._arriving = None
-            for thread in thread_walk.open_on(key, self._threads)[:1]:
+            for thread in thread_walk.open_on(key, self._threads.all)[:1]:
                 self.page_discussion.open_thread(thread.id)  # what has no text has no place for it
 
     @property
@@ -318,39 +238,40 @@ class Comparing(Railed):
             self._hanging_in = BothSides(self._documents)
         return self._hanging_in
 
-    @property
-    def _posted(self) -> list[Comment]:
-        """The threads others see too: none that are held for a review."""
-        return [thread for thread in self._threads if self.shell.workspace.held(thread.id) is None]
-
     def _page_threads(self) -> tuple[Comment, ...]:
-        change = self.change_on_show
+        change = self._pages.change
         if change is not None and change.key == WHOLE:
-            return tuple(thread for thread in self._threads if thread.target.page is None)
-        if change is None or change.page is None:
-            return ()
-        page = change.page.id
-        return tuple(thread for thread in self._threads if thread.target.page and thread.target.page.id == page)
+            return self._threads.on_page(None)
+        return self._threads.on_page(change.page.id) if change is not None and change.page is not None else ()
 
-    # What is said of the page
+    # What is said of it
 
     @property
     def discussion(self) -> ChangeRequestRef:
-        return self.at
+        return self._comparison.at
 
     @property
     def page_on_show(self) -> tuple[str, str] | None:
-        change = self.change_on_show if self.is_mounted else None
+        change = self._pages.change
         return (change.page.id, change.page.title) if change and change.page else None
 
     @property
+    def page_at_hand(self) -> tuple[str, str] | None:
+        return self.page_on_show
+
+    @property
     def block_on_show(self) -> Block | None:
-        stop = self.view.cursor_stop() if self._documents is not None else None
+        stop = self.pane.cursor_stop() if self._documents is not None else None
         return stop[3] if stop is not None and stop[3].kind != "fold" else None
 
     @property
+    def block_near(self) -> Block | None:
+        """The block of the page as it is to be that is nearest to the cursor."""
+        return self.pane.block_near if self._documents is not None else None
+
+    @property
     def is_on_old_side(self) -> bool:
-        return self._documents is not None and self.view.side == "old"
+        return self._documents is not None and self.pane.side == "old"
 
     def source_of(self, block: Block) -> str:
         if self._documents is None or self.is_on_old_side:
@@ -367,11 +288,7 @@ class Comparing(Railed):
     @property
     def known_threads(self) -> tuple[Comment, ...]:
         here = self._page_threads()
-        return here + tuple(thread for thread in self._threads if thread not in here)
-
-    @property
-    def page_at_hand(self) -> tuple[str, str] | None:
-        return self.page_on_show
+        return here + tuple(thread for thread in self._threads.all if thread not in here)
 
     def since(self, thread: Comment) -> str:
         return ""
@@ -380,7 +297,7 @@ class Comparing(Railed):
         return None
 
     def why_nothing_to_say(self, *, whole: bool) -> str | None:
-        change = self.change_on_show
+        change = self._pages.change
         if change is None or whole:
             return None
         if self.is_comparing:
@@ -389,32 +306,14 @@ class Comparing(Railed):
             return "This is no page, so it has no blocks: C comments on the whole change request."
         return None
 
-    def why_no_comment(self) -> str | None:
-        return self.page_discussion.why_no_comment()
 
-    def comment_on_page(self) -> None:
-        """Write a comment on the page as a whole."""
-        self.page_discussion.comment_on_page()
-
-    def why_no_comment_on_page(self) -> str | None:
-        """Why one cannot comment on the page as a whole, in a sentence."""
-        return self.page_discussion.why_no_comment(whole=True)
-
-    @on(Reader.BlockChosen)
-    def _block_chosen(self) -> None:
-        self.page_discussion.comment()
-
-    @on(Reader.ThreadWanted)
-    def _thread_wanted(self, message: Reader.ThreadWanted) -> None:
-        self.page_discussion.open_thread_on(message.block)
-
-    @on(Reader.Copied)
-    def _copied(self, message: Reader.Copied) -> None:
-        self.shell.say(f"Copied the {message.what}.")
-
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action == "apply_suggestions":
-            if not self._suggesting():
-                return "No open thread of this page suggests another wording."
-            return not_allowed_in(self.shell, self.at.space_id, "edit")
-        return super().why_not(action, parameters)
+SUGGESTIONS: Commands[PageDiff] = Commands(
+    "suggestion",
+    (
+        Command("apply_all", "percent_sign", "Apply suggestions", "Apply all suggestions of this page", key_display="%", shown=False,
+                run=lambda _, diff: diff.apply_suggestions(), why_not=lambda _, diff: diff.why_not_apply()),
+    ),
+    context="pages and diffs",
+    find=lambda view: view.page_diff,
+)  # fmt: skip
+"""What can be done with what is suggested for the page on show."""
