@@ -6,9 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
-
-from textual.binding import Binding, BindingType
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import Changes
@@ -20,6 +18,7 @@ from octavo.data.send_once import Sleep
 from octavo.tui.review.merge_checks import Checks, check, forecast
 from octavo.tui.review.merge_dialog import READ_SECONDS, became, blocked, why_typed
 from octavo.tui.widgets import wording
+from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import Confirm
 from octavo.tui.widgets.fact_list import Fact, Mark
 
@@ -175,6 +174,18 @@ def _left(number: int) -> str:
     return "It is left" if number == 1 else f"{number} are left"
 
 
+TURNS: Commands[MergeSeveralDialog] = Commands(
+    "several",
+    (
+        Command("later", "J", "Later", "Merge the one under the cursor after the next",
+                run=lambda _, dialog: dialog.turn(1), why_not=lambda _, dialog: dialog.why_not_turned(1)),
+        Command("earlier", "K", "Earlier", "Merge the one under the cursor before the one above",
+                run=lambda _, dialog: dialog.turn(-1), why_not=lambda _, dialog: dialog.why_not_turned(-1)),
+    ),
+    find=lambda dialog: dialog,
+)  # fmt: skip
+
+
 class MergeSeveralDialog(Confirm):
     """Shows how each stands, merges them in order, and shows how far it came. Esc stops it before the next."""
 
@@ -183,10 +194,7 @@ class MergeSeveralDialog(Confirm):
         "j and k go to one, J and K change its turn. Each is checked again when its turn comes, and merged if it is fine. "
         "Esc stops before the next."
     )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("J", "turn(1)", "Later", tooltip="Merge the one under the cursor after the next", id="several.later"),
-        Binding("K", "turn(-1)", "Earlier", tooltip="Merge the one under the cursor before the one above", id="several.earlier"),
-    ]  # fmt: skip
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TURNS,)
 
     def __init__(self, app: Shell, several: Sequence[QueuedMerge]) -> None:
         spaces = tuple(dict.fromkeys(one.space for one in several))
@@ -268,15 +276,15 @@ class MergeSeveralDialog(Confirm):
         ]
         self.update(facts=marked)
 
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action == "turn":
-            if self._is_merging or self._is_over:
-                return "They are being merged in this order." if self._is_merging else "It is over. Esc closes this."
-            if not self._is_known:
-                return _ASKING
-            if not 0 <= self._here + int(str(parameters[0])) < len(self._several):
-                return f"{self._several[self._here].name} is the {'last' if self._here else 'first'} already."
-        return super().why_not(action, parameters)
+    def why_not_turned(self, step: int) -> str | None:
+        """Why the one under the cursor cannot change its turn, in a sentence."""
+        if self._is_merging or self._is_over:
+            return "They are being merged in this order." if self._is_merging else "It is over. Esc closes this."
+        if not self._is_known:
+            return _ASKING
+        if not 0 <= self._here + step < len(self._several):
+            return f"{self._several[self._here].name} is the {'last' if self._here else 'first'} already."
+        return None
 
     def action_scroll_body(self, pages: int) -> None:
         if self._is_merging or self._is_over:
@@ -285,10 +293,9 @@ class MergeSeveralDialog(Confirm):
         self._here = max(0, min(len(self._stand) - 1, self._here + pages))
         self._draw()
 
-    def action_turn(self, step: int) -> None:
+    def turn(self, step: int) -> None:
+        """Merge the one under the cursor after the next, or with -1 before the one above."""
         here, there = self._here, self._here + step
-        if not 0 <= there < len(self._several):
-            return
         self._several.insert(there, self._several.pop(here))
         self._stand.insert(there, self._stand.pop(here))
         self._facts_now.insert(there, self._facts_now.pop(here))

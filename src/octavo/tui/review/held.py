@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import PurePath
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
 from octavo.api.places import ChangeRequestRef
 from octavo.data.entry import Entry
 from octavo.tui.comments import held_comments
+from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.row_list import Column, Row, Rows
@@ -23,6 +23,34 @@ from octavo.tui.widgets.wording import plural, short_age
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
+
+
+def _show(app: Shell, entry: Entry) -> None:
+    app.screen.dismiss(entry)
+
+
+_NOTHING = "Nothing is held. In a comment ctrl+t holds it for the review."
+
+HELD: Commands[Entry] = Commands(
+    "held",
+    (
+        Command("show", "enter", "Where", "Show where it hangs", run=_show),
+        Command("edit", "e", "Edit", "Change its words; it stays held", run=held_comments.edit_held),
+        Command("drop", "X", "Drop", "Hold it no more; its words stay as a draft", run=held_comments.drop_held),
+    ),
+    nothing=_NOTHING,
+    find=lambda dialog: dialog.rows.item,
+)
+"""What can be done with a held comment."""
+HELD_LIST: Commands[HeldScreen] = Commands(
+    "held",
+    (
+        Command("send", "ctrl+s", "Send all", "Send them all now, without a verdict",
+                run=lambda _, dialog: dialog.send_all(), why_not=lambda _, dialog: _NOTHING if dialog.rows.item is None else None),
+        Command("close", "escape,q,H", "Close", "Close; they stay held", run=lambda _, dialog: dialog.close()),
+    ),
+    find=lambda dialog: dialog,
+)  # fmt: skip
 
 
 class HeldScreen(Dialog[Entry | None]):
@@ -36,13 +64,7 @@ class HeldScreen(Dialog[Entry | None]):
     HELP: ClassVar[str] = (
         "What you hold for your review, in the order it is sent: with the verdict (a or A), or with ctrl+s without one."
     )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "show", "Where", tooltip="Show where it hangs", id="held.show"),
-        Binding("e", "edit", "Edit", tooltip="Change its words; it stays held", id="held.edit"),
-        Binding("X", "drop", "Drop", tooltip="Hold it no more; its words stay as a draft", id="held.drop"),
-        Binding("ctrl+s", "send", "Send all", tooltip="Send them all now, without a verdict", id="held.send"),
-        Binding("escape,q,H", "close", "Close", tooltip="Close; they stay held", id="held.close"),
-    ]
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (HELD, HELD_LIST)
 
     def __init__(self, at: ChangeRequestRef, name: str, titles: Mapping[str, str]) -> None:
         """`name` is what to call the change request, `titles` those of its pages by their ids."""
@@ -93,28 +115,16 @@ class HeldScreen(Dialog[Entry | None]):
         self.query_one("#words Static", Static).update(safe(entry.words if entry is not None else ""))
         self.refresh_bindings()
 
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action in ("show", "edit", "drop", "send") and self.is_mounted and self.rows.item is None:
-            return "Nothing is held. In a comment ctrl+t holds it for the review."
-        return None
-
     @on(Lines.Chosen)
-    def action_show(self) -> None:
+    def _chosen(self) -> None:
         if self.rows.item is not None:
             self.dismiss(self.rows.item)
 
-    def action_edit(self) -> None:
-        if (entry := self.rows.item) is not None:
-            held_comments.edit_held(self.shell, entry)
-
-    def action_drop(self) -> None:
-        if (entry := self.rows.item) is not None:
-            held_comments.drop_held(self.shell, entry)
-
-    def action_send(self) -> None:
-        if self.rows.item is not None:
-            self.dismiss(None)
-            held_comments.send_held(self.shell, self._at, self._of)
-
-    def action_close(self) -> None:
+    def close(self) -> None:
+        """Close it; what is held stays held."""
         self.dismiss(None)
+
+    def send_all(self) -> None:
+        """Send all that is held, without a verdict."""
+        self.close()
+        held_comments.send_held(self.shell, self._at, self._of)

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from octavo.tui.widgets.chooser import Choice, Chooser, Found
+from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.fuzzy_match import Match
 from octavo.tui.widgets.row_list import Row
+
+REVIEWERS: Commands[ReviewersScreen] = Commands(
+    "reviewers",
+    (
+        Command("ask", "ctrl+s", "Ask", "Ask the ticked, and take back the request of others", priority=True,
+                run=lambda _, dialog: dialog.ask(), why_not=lambda _, dialog: dialog.why_not_asked()),
+    ),
+    find=lambda dialog: dialog,
+)  # fmt: skip
 
 
 class ReviewersScreen(Chooser[frozenset[str] | None, str]):
@@ -22,9 +31,7 @@ class ReviewersScreen(Chooser[frozenset[str] | None, str]):
     )
     PLACEHOLDER: ClassVar[str] = "Type a name"
     FOOT: ClassVar[str] = "enter tick · ctrl+s ask the ticked"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "send", "Ask", tooltip="Ask the ticked, and take back the request of others", id="reviewers.ask", priority=True),
-    ]  # fmt: skip
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (REVIEWERS,)
 
     def __init__(self, title: str, people: Sequence[Choice[str]], asked: frozenset[str]) -> None:
         super().__init__(title, people, empty="Nobody can be asked here.")
@@ -45,10 +52,10 @@ class ReviewersScreen(Chooser[frozenset[str] | None, str]):
         self._wanted ^= {choice.value}
         self.rows.redraw()
 
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action == "send" and self._wanted == self._asked:
-            return "Nothing changed: tick somebody with enter first."
-        return super().why_not(action, parameters)
+    def why_not_asked(self) -> str | None:
+        """Why nobody is asked, or asked no more, in a sentence."""
+        return "Nothing changed: tick somebody with enter first." if self._wanted == self._asked else None
 
-    def action_send(self) -> None:
+    def ask(self) -> None:
+        """Answer who shall be asked."""
         self.dismiss(frozenset(self._wanted))
