@@ -34,7 +34,6 @@ from octavo.tui.review.held import HeldScreen
 from octavo.tui.review.merge_outcome import OutcomeScreen
 from octavo.tui.review.request_actions import Proposing
 from octavo.tui.review.reviewers import ReviewersScreen
-from octavo.tui.shell.two_panes import TwoPanes
 from octavo.tui.widgets.confirm import Confirm
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.row_list import Rows
@@ -46,7 +45,6 @@ PLACES: tuple[type[DOMNode], ...] = (
     Rows,
     Tree,
     Rowed,
-    TwoPanes,
     HomeScreen,
     ContentScreen,
     SpaceViews,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
 from textual import on
-from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widget import Widget
 
@@ -24,9 +23,9 @@ from octavo.tui.comments.filters import Thread, ThreadFilter
 from octavo.tui.comments.thread_commands import THREAD, Meant
 from octavo.tui.comments.thread_places import REACH, Place, reached
 from octavo.tui.comments.thread_view import ThreadView
+from octavo.tui.shell.list_view import PANES, SECTIONS, ListView
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
 from octavo.tui.shell.shell import Shell
-from octavo.tui.shell.two_panes import TwoPanes
 from octavo.tui.shell.view import report_missing_parts
 from octavo.tui.shell.workspace import HELD
 from octavo.tui.widgets import wording
@@ -59,11 +58,8 @@ THREADS: Commands[CommentsScreen] = Commands(
         Command("read_back", "b", "Read back", "Back in the thread; at its start go to the one before", run=lambda app, view: view.read_on(-1), shown=False),
         Command("narrow", "F", "Only some", "Show only threads of a person, a place, an age, without an answer, outdated",
                 run=lambda app, view: view.choose_what_to_show(), why_not=_too_few, shown=False),
-        Command("order", "S", "Order", "Order the threads: by place, newest, oldest, most answers, author", run=lambda app, view: view.choose_order(), shown=False),
-        Command("previous_section", "left_square_bracket", "Before", "Section before", run=lambda app, view: view.sections.go(-1),
-                key_display="[", shown=False, id="list.previous_section"),
-        Command("next_section", "right_square_bracket", "Next section", "Next section", run=lambda app, view: view.sections.go(1),
-                key_display="]", id="list.next_section"),
+        Command("order", "S", "Order", "Order the threads: by place, newest, oldest, most answers, author",
+                run=lambda app, view: view.choose_order("Order of threads"), shown=False),
         Command("mine", "at", "Only mine", "Only those I began, or all", run=lambda app, view: view.show_mine(), key_display="@", shown=False, id="list.mine"),
         Command("next", "J,t", "Next thread", "Next thread, also from beside the list", run=lambda app, view: view.rows.move(1), shown=False),
         Command("previous", "K,T", "Thread before", "Thread before, also from beside the list", run=lambda app, view: view.rows.move(-1), shown=False),
@@ -74,18 +70,25 @@ THREADS: Commands[CommentsScreen] = Commands(
 """What can be done with the list of threads."""
 
 
-class CommentsScreen(TwoPanes):
+class CommentsScreen(ListView[Thread]):
     """Threads grouped by space or change request and by page; reading and answering them on the right."""
 
     VIEW = "comments"
-    PREVIEW = "#thread"
+    CONTEXT = "list and preview"
+    ORDERS: ClassVar[Mapping[str, str]] = {key: name for key, (name, _) in filters.ORDERS.items()}
+    KEPT_ORDER = "order of threads"
     HELP = (
         "Every thread here, grouped by space and page. space reads on, c replies, d is done, u takes that back. "
         "x ticks a thread, v all to the next v, * all that are shown: then d, c, D, + and y are for all that are ticked. F shows only some, S orders "
         "them, [ and ] choose open, mine or resolved ones. Enter goes to the thread."
     )
     CSS_PATH = "all_threads.tcss"
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (THREAD.about(lambda view: view.meant), THREADS)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
+        THREAD.about(lambda view: view.meant),
+        PANES,
+        SECTIONS,
+        THREADS,
+    )
 
     def __init__(self) -> None:
         super().__init__()
@@ -101,7 +104,6 @@ class CommentsScreen(TwoPanes):
         """The lists of change requests, by their status: each of those has threads."""
         self._complete = self._waits = False
         self._narrowing: tuple[ThreadFilter, ...] = ()
-        self._order = "place"
         self._places: dict[str, Heading] = {}
 
     def body(self) -> Iterable[Widget]:
@@ -115,22 +117,9 @@ class CommentsScreen(TwoPanes):
             ticks=True,
             id="list",
         )
-        yield Sections(
-            (Section("open", "Open"), Section("mine", "Mine"), Section("resolved", "Resolved"), Section("all", "All")),
-            "open",
-        )
-        with Horizontal():
-            with Vertical(classes="hairline", id="left"):
-                yield rows
-            yield ThreadView(id="thread")
-
-    @property
-    def rows(self) -> Rows[Thread]:
-        return self.query_one("#list", Rows)
-
-    @property
-    def sections(self) -> Sections:
-        return self.query_one(Sections)
+        names = {"open": "Open", "mine": "Mine", "resolved": "Resolved", "all": "All"}
+        sections = tuple(Section(key, name) for key, name in names.items())
+        yield from self.list_beside(rows, ThreadView(id="thread"), sections=sections)
 
     @property
     def thread(self) -> ThreadView:
@@ -156,8 +145,6 @@ class CommentsScreen(TwoPanes):
     def on_mount(self) -> None:
         self.shell.workspace.organization_changed.subscribe(self, self._enter)
         self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._follow_places())
-        order = self.shell.session.state.recall("order of threads")
-        self._order = order if order in filters.ORDERS else "place"
         if self.shell.workspace.organization is not None:
             self._enter(self.shell.workspace.organization)
         else:
@@ -215,7 +202,7 @@ class CommentsScreen(TwoPanes):
 
     def _catch_up(self) -> None:
         if self._waits and self._is_worth_drawing:
-            self._draw_list()
+            self.draw_list()
         elif self._waits:
             self._waits = False
             self._say_where()
@@ -238,7 +225,7 @@ class CommentsScreen(TwoPanes):
             if (snapshot := self._found.get(place.key)) is not None and snapshot.value is not None
             for comment in snapshot.value.items
         ]
-        return sorted(threads, key=filters.ORDERS[self._order][1])
+        return sorted(threads, key=filters.ORDERS[self.order][1])
 
     @property
     def _me(self) -> str:
@@ -251,7 +238,7 @@ class CommentsScreen(TwoPanes):
         ]
 
     @on(Sections.Chosen)
-    def _draw_list(self) -> None:
+    def draw_list(self) -> None:
         self._waits = False
         threads, sections, me = self._threads(), self.sections, self._me
         held = {entry.pending_id for entry in self.shell.session.outbox.entries if entry.state == "gathered"}
@@ -281,7 +268,7 @@ class CommentsScreen(TwoPanes):
         return [self.shell.workspace.spaces, *self._lists.values(), *self._found.values()]
 
     def _headings(self, thread: Thread) -> Sequence[Heading]:
-        return [self._places[thread.place], Heading(thread.page)] if self._order == "place" else []
+        return [self._places[thread.place], Heading(thread.page)] if self.order == "place" else []
 
     def _say_what_is_empty(self) -> None:
         left = self._there > len(self._asked)
@@ -312,7 +299,7 @@ class CommentsScreen(TwoPanes):
             "Comments",
             self.sections.current,
             f"only {self._narrowed_to}" if self._narrowing else "all spaces",
-            filters.ORDERS[self._order][0] if self._order != "place" else "",
+            filters.ORDERS[self.order][0] if self.order != "place" else "",
             f"{len(self.ticked)} ticked" if self.ticked else "",
         ]
         self.status(" · ".join(filter(None, said)), known + (" · more on the server" if more_there else ""))
@@ -321,7 +308,7 @@ class CommentsScreen(TwoPanes):
     def _draw(self, thread: Thread) -> Row:
         comment = thread.comment
         words = Content(filters.words_of(comment.body.text))
-        if self._order != "place":
+        if self.order != "place":
             words = Content.assemble((f"{thread.page}  ", "$octavo-muted"), words)
         age = self.shell.workspace.on_its_way(comment.id) or short_age(comment.posted_at)
         return Row(
@@ -329,14 +316,6 @@ class CommentsScreen(TwoPanes):
             right=Content.styled(f"{age}{f' ↳{comment.replies}' if comment.replies else ''}", "$octavo-muted"),
             sign=Content.styled("◌", "$octavo-note") if age == HELD else Content.styled(*thread.sign),
         )
-
-    # Several
-
-    @property
-    def ticked(self) -> list[Thread]:
-        """Those that are ticked, in the order of the list."""
-        ticked = self.rows.ticked
-        return [each for each in self.rows.items if each.key in ticked] if ticked else []
 
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
         """Put the cursor on a thread, in a section and among threads where it is to be seen."""
@@ -348,7 +327,7 @@ class CommentsScreen(TwoPanes):
             self._narrowing = ()
             self.rows.set_filter("")
             self.sections.choose("open" if found.comment.is_open else "resolved")
-            self._draw_list()
+            self.draw_list()
         self.rows.focus()
         return self.rows.go_to(found.key)
 
@@ -418,40 +397,11 @@ class CommentsScreen(TwoPanes):
 
     def choose_what_to_show(self) -> None:
         """Ask of whom, where or from when threads are to be shown."""
-        from octavo.tui.widgets.chooser import Choice
-        from octavo.tui.widgets.picker import Picker
-
-        threads, now = self._of_section(), self._narrowing
-        choices = [Choice(each, each.name, right="takes it off", group="SHOWN NOW ARE ONLY THOSE") for each in now]
-        choices += [
-            Choice(each, each.name, right=plural(left, "thread"), group=each.kind.upper())
-            for each, left in filters.offered(threads, now, wording.clock(), self._me)
-        ]
-
-        def chosen(one: ThreadFilter | None) -> None:
-            if one is not None:
-                kept = tuple(each for each in now if each.kind != one.kind)
-                self._narrow(kept if one in now else (*kept, one))
-
-        self.app.push_screen(Picker("Show only threads", choices, empty="All threads here are alike."), chosen)
+        now = self._narrowing
+        offered = filters.offered(self._of_section(), now, wording.clock(), self._me)
+        more = [(each, plural(left, "thread")) for each, left in offered]
+        self.choose_narrowing("Show only threads", now, more, self._narrow, "All threads here are alike.")
 
     def _narrow(self, by: tuple[ThreadFilter, ...]) -> None:
         self._narrowing = by
-        self._draw_list()
-
-    def choose_order(self) -> None:
-        """Ask in what order threads are to be shown."""
-        from octavo.tui.widgets.chooser import Choice
-        from octavo.tui.widgets.picker import Picker
-
-        choices = [
-            Choice(key, name, right="now" if key == self._order else "") for key, (name, _) in filters.ORDERS.items()
-        ]
-
-        def chosen(key: str | None) -> None:
-            if key is not None:
-                self._order = key
-                self.shell.session.state.remember("order of threads", key)
-                self._draw_list()
-
-        self.app.push_screen(Picker("Order of threads", choices, now=self._order), chosen)
+        self.draw_list()

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import ClassVar
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
 
 from textual import on
-from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Vertical
 from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
@@ -24,20 +23,42 @@ from octavo.tui.content.link_locations import go_to, key_of, title_of, trails
 from octavo.tui.review.request_summary import ASK_AFTER
 from octavo.tui.shell.exporting import save_file
 from octavo.tui.shell.file_facts import kind_of, pixels_of, size_in_words
-from octavo.tui.shell.view import View
+from octavo.tui.shell.list_view import ListView
+from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.changing_text import ChangingText
-from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.row_list import Column, Row, Rows
 from octavo.tui.widgets.safe_text import joined
 from octavo.tui.widgets.wording import plural
 
-ORDERS = {"name": "by name", "size": "largest first", "kind": "by kind", "used": "least used first"}
+
+def _why_no_address(app: Shell, file: File) -> str | None:
+    return None if file.download_url else f"The server gives no address for {file.name or 'this file'}."
 
 
-class FilesScreen(View):
+FILE: Commands[File] = Commands(
+    "file",
+    (
+        Command("save", "w", "Save", "Save the file to a folder of this machine", run=save_file, why_not=_why_no_address),
+        Command("copy", "y", "Copy address", "Copy the address of the file", why_not=_why_no_address,
+                run=lambda app, file: clipboard.copy(app, file.download_url or "", f"Copied the address of {file.name}.")),
+    ),
+    nothing="There is no file here.",
+    find=lambda view: view.rows.item,
+)  # fmt: skip
+FILES: Commands[FilesScreen] = Commands(
+    "files",
+    (
+        Command("sort", "S", "Sort", "Choose the order of the files", run=lambda _, view: view.choose_order("Sort files"), id="file.sort"),
+        Command("up", "escape", "Back", "To the files, then back to the page", run=lambda _, view: view.go_up_or_leave(), shown=False),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+
+
+class FilesScreen(ListView[File]):
     """The files on the left, the places where the one under the cursor is used on the right."""
 
     VIEW = "content"
@@ -48,12 +69,14 @@ class FilesScreen(View):
     )
     CSS_PATH = "files.tcss"
     KEYBAR: ClassVar[tuple[str, ...]] = ("list.open", "file.save", "file.copy", "file.sort", "list.filter")
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("w", "save", "Save", tooltip="Save the file to a folder of this machine", id="file.save"),
-        Binding("y", "copy", "Copy address", tooltip="Copy the address of the file", id="file.copy"),
-        Binding("S", "sort", "Sort", tooltip="Choose the order of the files", id="file.sort"),
-        Binding("escape", "up", "Back", show=False, tooltip="To the files, then back to the page", id="files.up"),
-    ]  # fmt: skip
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (FILE, FILES)
+    ORDERS: ClassVar[Mapping[str, str]] = {
+        "name": "By name",
+        "size": "Largest first",
+        "kind": "By kind",
+        "used": "Least used first",
+    }
+    KEPT_ORDER = "order of files"
 
     def __init__(self, space: Space) -> None:
         super().__init__()
@@ -81,22 +104,11 @@ class FilesScreen(View):
             empty="No page of this space uses it.",
             id="uses",
         )
-        with Horizontal():
-            with Vertical(classes="hairline", id="left"):
-                yield files
-            with Vertical(id="detail") as detail:
-                detail.visible = False
-                yield ChangingText("", id="about")
-                yield ChangingText("USED ON", classes="pane-title", id="uses-title")
-                yield uses
-
-    @property
-    def rows(self) -> Rows[File]:
-        return self.query_one("#files", Rows)
-
-    @property
-    def uses(self) -> Rows[Location]:
-        return self.query_one("#uses", Rows)
+        self.uses = uses
+        title = ChangingText("USED ON", classes="pane-title", id="uses-title")
+        detail = Vertical(ChangingText("", id="about"), title, uses, id="detail")
+        detail.visible = False
+        yield from self.list_beside(files, detail)
 
     def on_mount(self) -> None:
         self.rows.wait_for(f"the files of {self.space.title}")
@@ -109,7 +121,7 @@ class FilesScreen(View):
 
     def _show_files(self, snapshot: Snapshot[ListPage[File]]) -> None:
         self._files = snapshot
-        self._arrange()
+        self.draw_list()
 
     def _show_links(self, snapshot: Snapshot[ListPage[Link]]) -> None:
         value = snapshot.value
@@ -117,19 +129,19 @@ class FilesScreen(View):
             return
         if value.next is not None or value.unreadable:
             self._used = None  # a number that is too small would be worse than none
-            return self._arrange()
+            return self.draw_list()
         self._used = Counter()
         for link in value.items:
             if (target := link.target_reference) is not None and target.file is not None:
                 self._used[target.file.id] += len(link.location_references)
-        self._arrange()
+        self.draw_list()
 
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
         if snapshot.value is not None:
             self._trails = trails(snapshot.value)
             self.uses.redraw()
 
-    def _arrange(self) -> None:
+    def draw_list(self) -> None:
         snapshot, used = self._files, self._used or Counter()
         if snapshot.value is not None:
             orders = {
@@ -138,9 +150,8 @@ class FilesScreen(View):
                 "kind": lambda file: (kind_of(file).lower(), file.name.lower()),
                 "used": lambda file: (used[file.id], file.name.lower()),
             }
-            self.rows.show_page(snapshot.value, sorted(snapshot.value.items, key=orders[self._order]))
-        if snapshot.error is not None:
-            self.rows.fail("Files did not load", str(snapshot.error))
+            self.rows.show_page(snapshot.value, sorted(snapshot.value.items, key=orders[self.order]))
+        self.says(snapshot, "Files", f"the files of {self.space.title}")
         self._draw_about()
         self._say_where()
 
@@ -148,13 +159,10 @@ class FilesScreen(View):
     def _say_where(self) -> None:
         files = self._files.value.items if self._files.value else ()
         total = size_in_words(sum(file.size for file in files)) if files else ""
-        facts = " · ".join(each for each in (ORDERS[self._order], total, self.rows.loaded if files else "") if each)
+        facts = " · ".join(
+            each for each in (self.ORDERS[self.order].lower(), total, self.rows.loaded if files else "") if each
+        )
         self.status(f"{self.space.title} › Files", facts)
-
-    @property
-    def _order(self) -> str:
-        kept = self.shell.session.state.recall("order of files")
-        return kept if kept in ORDERS else "name"
 
     # Drawing
 
@@ -240,32 +248,3 @@ class FilesScreen(View):
     def _use_chosen(self) -> None:
         if self.uses.item is not None:
             go_to(self.shell, self.space.id, self.uses.item)
-
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action in ("save", "copy") and self.is_mounted:
-            file = self.rows.item
-            if file is None:
-                return "There is no file here."
-            if not file.download_url:
-                return f"The server gives no address for {file.name or 'this file'}."
-        return super().why_not(action, parameters)
-
-    def action_save(self) -> None:
-        if self.rows.item is not None:
-            save_file(self.shell, self.rows.item)
-
-    def action_copy(self) -> None:
-        if self.rows.item is not None and self.rows.item.download_url:
-            clipboard.copy(self.shell, self.rows.item.download_url, f"Copied the address of {self.rows.item.name}.")
-
-    def action_sort(self) -> None:
-        def chosen(order: str | None) -> None:
-            if order is not None:
-                self.shell.session.state.remember("order of files", order)
-                self._arrange()
-
-        choices = [Choice(key, words.capitalize()) for key, words in ORDERS.items()]
-        self.app.push_screen(Picker("Sort files", choices, now=self._order), chosen)
-
-    def go_up(self) -> bool:
-        return self.climb(self.rows, when=self.focused is self.uses)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import on
-from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -22,9 +21,11 @@ from octavo.data.live import Snapshot
 from octavo.documents.links import Broken
 from octavo.tui.content.link_locations import go_to, key_of, part_of, title_of, trails
 from octavo.tui.render.link_targets import LinkContext, Targets
-from octavo.tui.shell.view import View
+from octavo.tui.shell.list_view import SECTIONS, ListView
+from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.row_list import Heading, Row, Rows
 from octavo.tui.widgets.section_tabs import Section, Sections
@@ -59,7 +60,27 @@ class Place:
         return f"{key_of(self.place)} {self.kind} {self.target} {self.address}"
 
 
-class LinksScreen(View):
+def _why_no_address(app: Shell, each: Place) -> str | None:
+    return None if each.address else f"It leads to “{each.target}” by its id, and has no address of its own."
+
+
+LINK: Commands[Place] = Commands(
+    "link",
+    (
+        Command("copy", "y", "Copy address", "Copy the address the link leads to", why_not=_why_no_address,
+                run=lambda app, each: clipboard.copy(app, each.address, "Copied the address.")),
+    ),
+    nothing="There is no link here.",
+    find=lambda view: view.rows.item,
+)  # fmt: skip
+LINKS: Commands[LinksScreen] = Commands(
+    "links",
+    (Command("up", "escape", "Back", "Back to the page", run=lambda _, view: view.go_up_or_leave(), shown=False),),
+    find=lambda view: view,
+)
+
+
+class LinksScreen(ListView[Place]):
     """The links on the left by the page they stand on, what is known of the one under the cursor on the right."""
 
     VIEW = "content"
@@ -69,12 +90,7 @@ class LinksScreen(View):
         "what leads to this page. Enter goes to the very place where a link stands. [ and ] choose, / filters."
     )
     CSS_PATH = "links.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left_square_bracket", "section(-1)", "Before", key_display="[", show=False, tooltip="Section before", id="list.previous_section"),
-        Binding("right_square_bracket", "section(1)", "Next section", key_display="]", tooltip="Next section", id="list.next_section"),
-        Binding("y", "copy", "Copy address", tooltip="Copy the address the link leads to", id="link.copy"),
-        Binding("escape", "up", "Back", show=False, tooltip="Back to the page", id="links.up"),
-    ]  # fmt: skip
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SECTIONS, LINK, LINKS)
 
     def __init__(self, space: Space, page: tuple[str, str] | None, *, begin: str = "broken") -> None:
         """`page` is the id and title of the page one comes from; `begin` the section shown first."""
@@ -99,20 +115,9 @@ class LinksScreen(View):
             id="links",
         )
         names = {key: name for key, name in NAMES.items() if key != "here" or self.page is not None}
-        yield Sections(tuple(Section(key, name) for key, name in names.items()), self._begin)
-        with Horizontal():
-            with Vertical(classes="hairline", id="left"):
-                yield rows
-            with Vertical(id="detail"):
-                yield ChangingText("", id="about")
-
-    @property
-    def rows(self) -> Rows[Place]:
-        return self.query_one("#links", Rows)
-
-    @property
-    def sections(self) -> Sections:
-        return self.query_one(Sections)
+        sections = tuple(Section(key, name) for key, name in names.items())
+        detail = Vertical(ChangingText("", id="about"), id="detail")
+        yield from self.list_beside(rows, detail, sections=sections, begin=self._begin)
 
     def on_mount(self) -> None:
         self.follow("tree", content.ListPages(at=self.space.ref), self._show_tree)
@@ -137,7 +142,7 @@ class LinksScreen(View):
             self._places[sort] += [
                 Place(each, sort, words, kind, address, is_part) for each in link.location_references
             ]
-        self._draw_list()
+        self.draw_list()
 
     def _show_here(self, snapshot: Snapshot[ListPage[Location]]) -> None:
         self._here = snapshot
@@ -145,15 +150,15 @@ class LinksScreen(View):
         self._places["here"] = [
             Place(each, "here", target, "page") for each in (snapshot.value.items if snapshot.value else ())
         ]
-        self._draw_list()
+        self.draw_list()
 
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
         if snapshot.value is not None and snapshot.value is not self._tree:
             self._tree, self._trails = snapshot.value, trails(snapshot.value)
             self._ground = LinkContext(snapshot.value, self.space.ref)
-            self._draw_list()
+            self.draw_list()
 
-    def _draw_list(self) -> None:
+    def draw_list(self) -> None:
         section = self.sections.current
         self.sections.sections = tuple(
             Section(each.key, each.name, len({place.key for place in self._places.get(each.key, ())}))
@@ -167,11 +172,7 @@ class LinksScreen(View):
             self.rows.empty = _NOTHING[section]
             self.rows.show(sorted(places.values(), key=lambda each: order.get(self._page_of(each), len(order))))
             self.rows.lacks(snapshot.value.unreadable)
-        else:
-            self.rows.show(())
-            self.rows.wait_for(f"the links of {self.space.title}")
-        if snapshot.error is not None:
-            self.rows.fail("Links did not load", str(snapshot.error))
+        self.says(snapshot, "Links", f"the links of {self.space.title}")
         self._draw_about()
         self._say_where()
 
@@ -256,28 +257,13 @@ class LinksScreen(View):
 
     @on(Sections.Chosen)
     def _other_section(self) -> None:
-        self._draw_list()
+        self.draw_list()
         self.rows.go_to_first()
 
     @on(Lines.Chosen, "#links")
     def _chosen(self) -> None:
         if self.rows.item is not None:
             go_to(self.shell, self.space.id, self.rows.item.place)
-
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action == "copy" and self.is_mounted:
-            if self.rows.item is None:
-                return "There is no link here."
-            if not self.rows.item.address:
-                return f"It leads to “{self.rows.item.target}” by its id, and has no address of its own."
-        return super().why_not(action, parameters)
-
-    def action_copy(self) -> None:
-        if self.rows.item is not None:
-            clipboard.copy(self.shell, self.rows.item.address, "Copied the address.")
-
-    def action_section(self, step: int) -> None:
-        self.sections.go(step)
 
 
 _NOTHING = {

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, get_args
 
 from textual import on
-from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
@@ -23,9 +22,9 @@ from octavo.tui.review.request_actions import Proposing
 from octavo.tui.review.request_at_hand import RequestAtHand
 from octavo.tui.review.request_summary import ASK_AFTER, Summary
 from octavo.tui.review.status_loader import RequestStatuses
+from octavo.tui.shell.list_view import PANES, SECTIONS, ListView
 from octavo.tui.shell.permissions import NEVER_DELETED, why_without_space
 from octavo.tui.shell.routes import ToChangeRequest
-from octavo.tui.shell.two_panes import TwoPanes
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.row_list import Heading, Row, Rows
@@ -46,13 +45,12 @@ SIGNS = {
     "archived": ("✗", "$octavo-muted"),
 }
 
+_STATES = SECTIONS.but("previous_section", title="State before", help="Those in the state before").but(
+    "next_section", title="Next state", help="Show those in the next state"
+)
 CHANGES: Commands[ChangesScreen] = Commands(
     "changes",
     (
-        Command("previous_section", "left_square_bracket", "State before", "Those in the state before", key_display="[", shown=False, id="list.previous_section",
-                run=lambda _, view: view.sections.go(-1)),
-        Command("next_section", "right_square_bracket", "Next state", "Show those in the next state", key_display="]", id="list.next_section",
-                run=lambda _, view: view.sections.go(1)),
         Command("read_on", "space", "Read on", "Read on in what is beside the list; at its end go to the next", shown=False,
                 run=lambda _, view: view.read_on(1)),
         Command("read_back", "b", "Read back", "Back in what is beside the list; at its start go to the one before", shown=False,
@@ -62,7 +60,7 @@ CHANGES: Commands[ChangesScreen] = Commands(
         Command("narrow", "F", "Only some", "Only those that stand so: review asked, approved, stale, conflicts, threads", shown=False,
                 run=lambda _, view: view.choose_only()),
         Command("order", "S", "Order", "Order them: by space, by when they changed, most open threads, author", shown=False,
-                run=lambda _, view: view.choose_order()),
+                run=lambda _, view: view.choose_order("Order of change requests")),
         Command("all", "escape", "All", "Show all again", run=lambda _, view: view.narrow(()), shown=False),
         Command("delete", "X", "Delete", "A change request cannot be deleted: this names the key that archives it", shown=False,
                 run=lambda app, _: app.explain(NEVER_DELETED), why_not=lambda *_: NEVER_DELETED),
@@ -73,12 +71,13 @@ CHANGES: Commands[ChangesScreen] = Commands(
 )  # fmt: skip
 
 
-class ChangesScreen(TwoPanes, Proposing):
+class ChangesScreen(ListView[ChangeRequest], Proposing):
     """Two-line rows on the left, the change request under the cursor on the right."""
 
     VIEW = "changes"
     CONTEXT = "list of change requests"
-    PREVIEW = "#summary"
+    ORDERS: ClassVar[Mapping[str, str]] = {key: name for key, (name, _) in list_filters.ORDERS.items()}
+    KEPT_ORDER = "order of change requests"
     HELP = (
         "Change requests of all spaces here. Enter opens one with its diff and threads; "
         "a approves, ~ marks a draft ready for review or what is ready a draft, m merges after showing what would go live; both are for all that are ticked with x. "
@@ -86,7 +85,7 @@ class ChangesScreen(TwoPanes, Proposing):
         "F shows only some, S orders them, space reads on beside the list, p and P hide or move that."
     )
     CSS_PATH = "change_requests.tcss"
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHANGES,)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PANES, _STATES, CHANGES)
 
     def __init__(self) -> None:
         super().__init__()
@@ -95,7 +94,6 @@ class ChangesScreen(TwoPanes, Proposing):
         self._only: tuple[RequestFilter, ...] = ()
         self._reach, self._looks_on = LOOKED_AT, False
         """How many of a list are looked at, and whether there are more of which that would tell something."""
-        self._order = "space"
         self._told_so_far = ""
         """Of how many it is not known yet whether they are among those that are wanted."""
         self.standings = RequestStatuses(self, self._stands_otherwise)
@@ -109,7 +107,7 @@ class ChangesScreen(TwoPanes, Proposing):
             search=lambda each: (
                 f"{each.title} #{each.number} {self._space_title(each)} {each.created_by.name if each.created_by else ''}"
             ),
-            groups=lambda each: [Heading(self._space_title(each).upper())] if self._order == "space" else [],
+            groups=lambda each: [Heading(self._space_title(each).upper())] if self.order == "space" else [],
             two_lines=True,
             ticks=True,
             empty=NOTHING,
@@ -117,19 +115,7 @@ class ChangesScreen(TwoPanes, Proposing):
             id="change-requests",
         )
         sections = tuple(Section(status, NAMES[status]) for status in ("open", "draft", "merged", "archived"))
-        yield Sections(sections, "open")
-        with Horizontal():
-            with Vertical(classes="hairline", id="left"):
-                yield rows
-            yield Summary(self.standings.of, id="summary")
-
-    @property
-    def rows(self) -> Rows[ChangeRequest]:
-        return self.query_one("#change-requests", Rows)
-
-    @property
-    def sections(self) -> Sections:
-        return self.query_one(Sections)
+        yield from self.list_beside(rows, Summary(self.standings.of, id="summary"), sections=sections)
 
     def on_mount(self) -> None:
         self.shell.workspace.organization_changed.subscribe(self, self._enter)
@@ -137,8 +123,6 @@ class ChangesScreen(TwoPanes, Proposing):
         if self.shell.workspace.organization is not None:
             self._enter(self.shell.workspace.organization)
         self._spaces_changed()
-        order = self.shell.session.state.recall("order of change requests")
-        self._order = order if order in list_filters.ORDERS else "space"
         self.watch(self.rows, "scroll_y", self._look_soon, init=False)
         self.rows.focus()
 
@@ -152,7 +136,7 @@ class ChangesScreen(TwoPanes, Proposing):
         for status in get_args(Status):
             op = ListOfOrganization(at=OrganizationRef(organization_id=organization.id), status=status, limit=100)
             self.follow(status, op, partial(self._show, status))
-        self._draw_list()
+        self.draw_list()
 
     def _show(self, status: str, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
         self._lists[status] = snapshot
@@ -160,7 +144,7 @@ class ChangesScreen(TwoPanes, Proposing):
             Section(each.key, each.name, self._count(each.key)) for each in self.sections.sections
         )
         if status == self.sections.current:
-            self._draw_list()
+            self.draw_list()
 
     def _count(self, status: str) -> int | None:
         """How many the server says there are, where they are not all here."""
@@ -169,7 +153,7 @@ class ChangesScreen(TwoPanes, Proposing):
             return None
         return max(value.count or 0 if value.next else 0, len(value.items))
 
-    def _draw_list(self) -> None:
+    def draw_list(self) -> None:
         self._told_so_far = ""
         status = self.sections.current
         snapshot = self._lists.get(status, Snapshot())
@@ -180,7 +164,7 @@ class ChangesScreen(TwoPanes, Proposing):
             self._looks_on = here < len(items)
             looked = f"first {here if self._looks_on else len(snapshot.value.items)}"
             items = sorted(list_filters.narrowed(items, self._only, self.standings.of), key=self._space_title)
-            items.sort(key=lambda each: list_filters.ORDERS[self._order][1](each, self.standings.of(each)))
+            items.sort(key=lambda each: list_filters.ORDERS[self.order][1](each, self.standings.of(each)))
             some = bool(self._only or self._only_mine)
             self.rows.empty = "No change request in this state is among those." if some else NOTHING
             partly = some and (self._looks_on or snapshot.value.next is not None)
@@ -196,11 +180,7 @@ class ChangesScreen(TwoPanes, Proposing):
                 self.rows.show_page(snapshot.value, items)
             self._find(untold)
             self._look_soon()
-        else:
-            self.rows.show(())
-            self.rows.wait_for("change requests")
-        if snapshot.error is not None:
-            self.rows.fail("Change requests did not load", str(snapshot.error))
+        self.says(snapshot, "Change requests", "change requests")
         self._say_where()
 
     def _say_where(self) -> None:
@@ -222,7 +202,7 @@ class ChangesScreen(TwoPanes, Proposing):
     def _draw(self, each: ChangeRequest) -> Row:
         sign, style = SIGNS.get(each.status, ("?", "$octavo-muted"))
         author = each.created_by.name if each.created_by else ""
-        where = "" if self._order == "space" else self._space_title(each)
+        where = "" if self.order == "space" else self._space_title(each)
         room = self.rows.scrollable_content_region.width - _AROUND
         below = status_summary.line(self.standings.of(each), [fact for fact in (where, author) if fact], room)
         return Row(
@@ -259,12 +239,12 @@ class ChangesScreen(TwoPanes, Proposing):
             return
         self.rows.redraw(name)
         self.query_one(Summary).status_changed(name)
-        if (self._only or self._order == "threads") and self._redrawing is None:
+        if (self._only or self.order == "threads") and self._redrawing is None:
             self._redrawing = self.set_timer(ASK_AFTER, self._draw_again)
 
     def _draw_again(self) -> None:
         self._redrawing = None
-        self._draw_list()
+        self.draw_list()
 
     def _still_looks(self, untold: Iterable[ChangeRequest]) -> bool:
         return any(each.needs not in self.standings.of(about).unread for about in untold for each in self._only)
@@ -281,12 +261,6 @@ class ChangesScreen(TwoPanes, Proposing):
             self.rows.fail(f"{plural(len(untold) - len(left), 'change request')} could not be looked at", causes[0])
 
     # Several
-
-    @property
-    def ticked(self) -> list[ChangeRequest]:
-        """Those that are ticked, in the order of the list."""
-        ticked = self.rows.ticked
-        return [each for each in self.rows.items if each.id in ticked] if ticked else []
 
     @on(Rows.Ticked, "#change-requests")
     def _other_ticks(self) -> None:
@@ -307,7 +281,7 @@ class ChangesScreen(TwoPanes, Proposing):
 
     @on(Sections.Chosen)
     def _other_section(self) -> None:
-        self._draw_list()
+        self.draw_list()
 
     @on(Lines.Highlighted, "#change-requests")
     def _other_change_request(self) -> None:
@@ -324,7 +298,7 @@ class ChangesScreen(TwoPanes, Proposing):
         op = self.following.op(self.sections.current)
         if self._looks_on:
             self._reach += LOOKED_AT
-            self._draw_list()
+            self.draw_list()
         elif isinstance(op, ListOfOrganization):
             self.background(self.live.more(op))
 
@@ -345,12 +319,12 @@ class ChangesScreen(TwoPanes, Proposing):
     def ask_again(self) -> None:
         self.standings.ask_again()
         super().ask_again()
-        self._draw_list()
+        self.draw_list()
 
     def only_mine(self) -> None:
         """Show only those that I made, or all again."""
         self._only_mine = not self._only_mine
-        self._draw_list()
+        self.draw_list()
 
     def read_on(self, step: int) -> None:
         """Go on by a page in what is beside the list, or with -1 back; at its end to the next one."""
@@ -359,47 +333,17 @@ class ChangesScreen(TwoPanes, Proposing):
 
     def choose_only(self) -> None:
         """Ask which of them are to be shown."""
-        from octavo.tui.widgets.chooser import Choice
-        from octavo.tui.widgets.picker import Picker
-
         snapshot, now = self._lists.get(self.sections.current, Snapshot()), self._only
         items = list(snapshot.value.items) if snapshot.value is not None else []
-        choices = [Choice(each, each.name, right="takes it off", group="SHOWN NOW ARE ONLY THOSE") for each in now]
-        choices += [
-            Choice(each, each.name, right=f"{left} so far" if untold else str(left), group=each.kind.upper())
-            for each, left, untold in list_filters.offered(items, now, self._space_title, self.standings.of)
-        ]
-
-        def chosen(one: RequestFilter | None) -> None:
-            if one is not None:
-                kept = tuple(each for each in now if each.kind != one.kind)
-                self.narrow(kept if one in now else (*kept, one))
-
-        self.app.push_screen(Picker("Show only", choices, empty="The change requests here are all alike."), chosen)
+        offered = list_filters.offered(items, now, self._space_title, self.standings.of)
+        more = [(each, f"{left} so far" if untold else str(left)) for each, left, untold in offered]
+        self.choose_narrowing("Show only", now, more, self.narrow, "The change requests here are all alike.")
 
     def narrow(self, by: tuple[RequestFilter, ...]) -> None:
         """Show only those for which all of `by` holds."""
         self.standings.stop_finding()
         self._only, self._reach = by, LOOKED_AT
-        self._draw_list()
-
-    def choose_order(self) -> None:
-        """Ask how to order them."""
-        from octavo.tui.widgets.chooser import Choice
-        from octavo.tui.widgets.picker import Picker
-
-        choices = [
-            Choice(key, name, right="now" if key == self._order else "")
-            for key, (name, _) in list_filters.ORDERS.items()
-        ]
-
-        def chosen(key: str | None) -> None:
-            if key is not None:
-                self._order = key
-                self.shell.session.state.remember("order of change requests", key)
-                self._draw_list()
-
-        self.app.push_screen(Picker("Order of change requests", choices, now=self._order), chosen)
+        self.draw_list()
 
 
 def _space_of(each: ChangeRequest) -> SpaceRef | None:

@@ -252,6 +252,10 @@ class View(Explained, Screen[None]):
         return when
 
     def action_up(self) -> None:
+        self.go_up_or_leave()
+
+    def go_up_or_leave(self) -> None:
+        """Go up one level; from the top to where this view was opened from."""
         if not self.go_up():
             self.shell.trail.leave_screen()
 

@@ -240,6 +240,11 @@ class Rows(Lines, Generic[T]):
 
     # Ticks
 
+    @property
+    def ticked_items(self) -> list[T]:
+        """Those shown that are ticked, in order."""
+        return [each for each in self._shown if self._key_of(each) in self.ticked] if self.ticked else []
+
     def _tick(self, keys: frozenset[Hashable]) -> None:
         if keys != self.ticked:
             self.ticked = keys

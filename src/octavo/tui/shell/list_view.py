@@ -1,0 +1,185 @@
+"""A view of a list with what its cursor is on beside it: that can be hidden, put below the list, or have all the room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+from textual.containers import Horizontal, Vertical
+from textual.widget import Widget
+
+from octavo.data.live import Snapshot
+from octavo.tui.shell.shell import Shell
+from octavo.tui.shell.view import View
+from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.row_list import Rows
+from octavo.tui.widgets.section_tabs import Section, Sections
+
+T = TypeVar("T")
+
+
+class Narrows(Protocol):
+    """By what a list can be narrowed. Of a kind, one at a time holds."""
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+
+N = TypeVar("N", bound=Narrows)
+
+
+class ListView(View, Generic[T]):
+    """A list of `T`, under its sections where it has any, and what its cursor is on. A view of one lays it out in its `body`,
+    names the groups of keys it wants (`SECTIONS`, `PANES`) and has its own."""
+
+    ORDERS: ClassVar[Mapping[str, str]] = {}
+    """The ways to order the list, and what each is called. The first holds until somebody chooses another."""
+    KEPT_ORDER: ClassVar[str] = ""
+    """Under which name that choice is kept."""
+
+    rows: Rows[T]
+    sections: Sections
+
+    def list_beside(
+        self, rows: Rows[T], *beside: Widget, sections: tuple[Section, ...] = (), begin: str = ""
+    ) -> Iterable[Widget]:
+        """The widgets: the list with what is beside it, under `sections` with one of them, or the first, to begin with."""
+        self.rows, self._beside = rows, beside
+        self.sections = Sections(sections, begin or (sections[0].key if sections else ""))
+        if sections:
+            yield self.sections
+        with Horizontal():
+            with Vertical(classes="hairline", id="left"):
+                yield rows
+            yield from beside
+
+    @property
+    def ticked(self) -> list[T]:
+        """Those that are ticked, in the order of the list."""
+        return self.rows.ticked_items
+
+    def draw_list(self) -> None:
+        """Show what is in the list as it is now."""
+        self.rows.redraw()
+
+    def says(self, answer: Snapshot[Any], what: str, waits_for: str) -> None:
+        """Say in the list that it waits for its answer, or why there is none."""
+        if answer.value is None:
+            self.rows.show(())
+            self.rows.wait_for(waits_for)
+        if answer.error is not None:
+            self.rows.fail(f"{what} did not load", str(answer.error))
+
+    # In what order
+
+    @cached_property
+    def order(self) -> str:
+        """One of `ORDERS`."""
+        kept = self.shell.session.state.recall(self.KEPT_ORDER)
+        return kept if kept in self.ORDERS else next(iter(self.ORDERS))
+
+    def choose_order(self, title: str) -> None:
+        """Ask in what order things are to be listed."""
+        from octavo.tui.widgets.chooser import Choice
+        from octavo.tui.widgets.picker import Picker
+
+        def chosen(key: str | None) -> None:
+            if key is not None:
+                self.order = key
+                self.shell.session.state.remember(self.KEPT_ORDER, key)
+                self.draw_list()
+
+        choices = [Choice(key, name, right="now" if key == self.order else "") for key, name in self.ORDERS.items()]
+        self.app.push_screen(Picker(title, choices, now=self.order), chosen)
+
+    # Only some
+
+    def choose_narrowing(
+        self,
+        title: str,
+        now: tuple[N, ...],
+        more: Iterable[tuple[N, str]],
+        then: Callable[[tuple[N, ...]], None],
+        alike: str,
+    ) -> None:
+        """Ask what else the list is to be narrowed by than `now`, or what no more: `then` is told all that is to hold. `more`
+        is what can be chosen, with how much that would leave; `alike` is said where that is nothing."""
+        from octavo.tui.widgets.chooser import Choice
+        from octavo.tui.widgets.picker import Picker
+
+        choices = [Choice(each, each.name, right="takes it off", group="SHOWN NOW ARE ONLY THOSE") for each in now]
+        choices += [Choice(each, each.name, right=left, group=each.kind.upper()) for each, left in more]
+
+        def chosen(one: N | None) -> None:
+            if one is not None:
+                kept = tuple(each for each in now if each.kind != one.kind)
+                then(kept if one in now else (*kept, one))
+
+        self.app.push_screen(Picker(title, choices, empty=alike), chosen)
+
+    # What is beside it
+
+    @property
+    def is_beside(self) -> bool:
+        """Whether what is beside the list has the focus."""
+        return any(each.has_focus_within for each in self._beside)
+
+    def go_up(self) -> bool:
+        """From beside the list to the list."""
+        if not self.is_beside:
+            return False
+        self.remove_class("-only-preview")
+        self.rows.focus()
+        return True
+
+    def hide_preview(self) -> None:
+        """Hide what is beside the list, or show it again."""
+        self.remove_class("-only-preview")
+        self.toggle_class("-no-preview")
+        if self.is_beside:
+            self.rows.focus()
+
+    def move_preview(self) -> None:
+        """Put what is beside the list below it, or beside it again."""
+        self.remove_class("-only-preview", "-no-preview")
+        self.toggle_class("-below")
+
+    def zoom(self) -> None:
+        """Show only the pane with the keys, or both."""
+        if self.has_class("-no-preview") or self.has_class("-only-preview"):
+            self.remove_class("-no-preview", "-only-preview")
+        else:
+            self.add_class("-only-preview" if self.is_beside else "-no-preview")
+
+
+def _no_room(app: Shell, view: ListView[Any]) -> str | None:
+    if view.has_class("-tiny") or view.has_class("-narrow"):
+        return "There is no room beside the list: the terminal is too narrow."
+    return None
+
+
+SECTIONS: Commands[ListView[Any]] = Commands(
+    "list",
+    (
+        Command("previous_section", "left_square_bracket", "Before", "Section before", key_display="[", shown=False, run=lambda _, view: view.sections.go(-1)),
+        Command("next_section", "right_square_bracket", "Next section", "Next section", key_display="]", run=lambda _, view: view.sections.go(1)),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+"""How one goes through the sections of a list."""
+PANES: Commands[ListView[Any]] = Commands(
+    "pane",
+    (
+        Command("preview", "p", "Preview", "Hide what is beside the list, or show it again", run=lambda _, view: view.hide_preview(), shown=False),
+        Command("side", "P", "Preview below", "Put what is beside the list below it, or beside it again", run=lambda _, view: view.move_preview(),
+                why_not=_no_room, shown=False),
+        Command("zoom", "z", "Zoom", "Only the pane with the keys, or both", run=lambda _, view: view.zoom(), shown=False),
+    ),
+    context="list and preview",
+    find=lambda view: view,
+)  # fmt: skip
+"""Where what is beside a list is shown."""
