@@ -232,7 +232,7 @@ class Changes(RuleBasedStateMachine):
             self.line.arrive()
         left = self.outbox.entries
         assert all(each.contested for each in left), f"It does not settle: {left}"
-        assert all(each.op.comment_id in self.touched for each in left)  # type: ignore[attr-defined]  # they are updates
+        assert all(each.facts.thread in self.touched for each in left)
         for thread in set(self.threads) - self.touched:
             self.is_as_wished(thread)
 

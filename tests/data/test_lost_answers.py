@@ -12,6 +12,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.errors import Lost
 from octavo.api.operation import SPECS, Operation
 from octavo.api.places import SpaceRef
+from octavo.data.comment_write import CommentWrite
 from octavo.data.drafts import Drafts
 from octavo.data.entry import PATIENCE
 from octavo.data.outbox import Outbox
@@ -224,7 +225,7 @@ async def test_every_kind_of_write_arrives_though_its_answer_is_lost(
     where = {"at": here, "comment_id": about.id}
     reply = await ask(comments.CreateReply(**where, body=Markdown(markdown="Old")), "mia")
     doomed = await ask(comments.CreateReply(**where, body=Markdown(markdown="Gone")), "mia")
-    ops: list[Operation[Any]] = [
+    ops: list[CommentWrite] = [
         comments.CreateReply(**where, body=Markdown(markdown="New")),
         comments.Update(**where, body=Markdown(markdown="Is this *right*?")),
         comments.Update(**where, resolved=True),

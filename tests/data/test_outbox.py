@@ -63,7 +63,7 @@ async def test_undo_gives_the_text_back(outbox: ByHand, drafts: Drafts, here: Sp
     undone = await outbox.undo()
     assert undone
     assert (undone.done, undone.place, undone.text) == (True, "b", "Two")
-    assert [each.op.body.markdown for each in outbox.entries] == ["One"]  # type: ignore[attr-defined]  # it is a comment
+    assert [each.words for each in outbox.entries] == ["One"]
     assert drafts.get("b") == "Two"
     await outbox.undo()
     assert await outbox.undo() is None

@@ -23,6 +23,7 @@ from hypothesis.stateful import (
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
+from octavo.data.comment_write import CommentWrite
 from octavo.data.drafts import Drafts
 from octavo.data.outbox import Queued
 from octavo.data.state import State
@@ -116,7 +117,7 @@ class Writes(RuleBasedStateMachine):
         if words == "Note":
             words = f"Note {len(self.notes)}"
         body = Markdown(markdown=words)
-        ops: dict[str, Operation[Any]] = {
+        ops: dict[str, CommentWrite] = {
             "reply": comments.CreateReply(at=self.here, comment_id=self.thread.id, body=body),
             "intro": comments.Create(at=self.here, page="intro", body=body),
             "usage": comments.Create(at=self.here, page="usage", body=body),

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import sqlite3
 from pathlib import Path
+from typing import get_args
 
-from octavo.api import comments
-from octavo.api.places import SpaceRef
+from octavo.api import change_requests, comments, reviews
+from octavo.api.bodies import Markdown
+from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.wire import encode
+from octavo.data import ledger
+from octavo.data.comment_write import CommentWrite, facts_of
 from octavo.data.drafts import Drafts
 from octavo.data.outbox import Outbox
 from octavo.data.state import State
@@ -130,3 +137,60 @@ def _spoil_lock(state: State, folder: Path) -> Path:
     lock.unlink()
     lock.mkdir()
     return lock
+
+
+PLACE = ChangeRequestRef(space_id="docs", change_request_id="cr1")
+BODY = Markdown(markdown="Hello")
+WRITES: dict[str, CommentWrite] = {
+    "POST /v1/spaces/docs/change-requests/cr1/comments": comments.Create(at=PLACE, page="intro", node="b1", body=BODY),
+    "POST /v1/spaces/docs/change-requests/cr1/comments/k1/replies": comments.CreateReply(
+        at=PLACE, comment_id="k1", body=BODY
+    ),
+    "PUT /v1/spaces/docs/change-requests/cr1/comments/k1": comments.Update(at=PLACE, comment_id="k1", resolved=True),
+    "PUT /v1/spaces/docs/change-requests/cr1/comments/k1/replies/r1": comments.UpdateReply(
+        at=PLACE, comment_id="k1", comment_reply_id="r1", body=BODY
+    ),
+    "DELETE /v1/spaces/docs/change-requests/cr1/comments/k1": comments.Delete(at=PLACE, comment_id="k1"),
+    "DELETE /v1/spaces/docs/change-requests/cr1/comments/k1/replies/r1": comments.DeleteReply(
+        at=PLACE, comment_id="k1", comment_reply_id="r1"
+    ),
+    "POST /v1/spaces/docs/change-requests/cr1/reviews": reviews.Submit(at=PLACE, status="approved", comment=BODY),
+}
+
+
+async def test_every_write_is_kept_as_its_request_and_read_back(tmp_path: Path, gate: Gate) -> None:
+    assert {type(op) for op in WRITES.values()} == set(get_args(CommentWrite))
+    first = await _outbox(tmp_path, gate, Clock())
+    for op in WRITES.values():
+        await first.add(op, doing="write")
+    namespace = first.state.namespace
+    kept = [json.loads(record) for _, record in first.state.read(lambda db: ledger.records(db, namespace))]
+    assert [f"{each['method']} {each['url']}" for each in kept] == list(WRITES)
+    before = first.entries
+    first.state.close()
+    state = State(tmp_path, "mia@test")
+    again = Outbox(gate, state, Drafts(state))
+    assert again.entries == before
+    assert [(each.op, each.facts) for each in again.entries] == [(op, facts_of(op)) for op in WRITES.values()]
+    state.close()
+
+
+async def test_what_cannot_wait_on_disk_is_left_there_and_said(tmp_path: Path, gate: Gate) -> None:
+    first = await _outbox(tmp_path, gate, Clock())
+    entry = await first.add(WRITES["DELETE /v1/spaces/docs/change-requests/cr1/comments/k1"], doing="delete")
+    request = encode(change_requests.Merge(at=PLACE))
+    merge = {"method": request.method, "url": request.url, "body": request.body}
+
+    def replace(db: sqlite3.Connection) -> None:
+        ((_, record),) = ledger.records(db, first.state.namespace)
+        db.execute("UPDATE outbox SET record = ?", (json.dumps(json.loads(record) | merge),))
+
+    first.state.write_now(replace)
+    first.state.close()
+    state = State(tmp_path, "mia@test")
+    again = ByHand(gate, state, Drafts(state), me=MIA)
+    await again.run_dry()
+    assert (again.entries, gate.asked) == ((), [])
+    assert any(entry.id in notice and "cannot be read" in notice for notice in state.notices)
+    assert [each for each, _ in state.read(lambda db: ledger.records(db, state.namespace))] == [entry.id]
+    state.close()

@@ -15,6 +15,7 @@ from octavo.api.operation import ListPage, Operation
 from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.users import User
+from octavo.data.comment_write import CommentWrite
 from octavo.data.entry import Entry, OriginalComment
 from octavo.data.overlay import basis_of, fold
 from tests.server.asking import START
@@ -32,11 +33,11 @@ NEW = comments.Create(at=HERE, body=HELLO)
 ANSWER = comments.CreateReply(at=HERE, comment_id="k1", body=HELLO)
 
 
-def pending(op: Operation[Any], **more: Any) -> Entry:
+def pending(op: CommentWrite, **more: Any) -> Entry:
     return replace(Entry(id="e1", op=op, doing="write", created_at=START, asked_at=START, state="queued"), **more)
 
 
-def folded(read: Operation[Any], value: Any, *ops: Operation[Any], **more: Any) -> Any:
+def folded(read: Operation[Any], value: Any, *ops: CommentWrite, **more: Any) -> Any:
     return fold(read, value, [pending(op, **more) for op in ops], ME)[0]
 
 
@@ -143,7 +144,7 @@ def test_a_reaction_joins_the_others_however_it_is_written() -> None:
         (comments.Create(at=THERE, body=HELLO), OriginalComment(), 5),
     ],
 )
-def test_spaces_count_their_open_comments(op: Operation[Any], basis: OriginalComment, count: int) -> None:
+def test_spaces_count_their_open_comments(op: CommentWrite, basis: OriginalComment, count: int) -> None:
     space, other = Space(id="docs", comments=5), Space(id="blog", comments=1)
     assert folded(spaces.Get(at=HERE), space, op, basis=basis).comments == count
     listed = folded(

@@ -41,7 +41,7 @@ async def test_of_many_half_sent_all_come_back_and_it_says_how(
     undone = await outbox.undo()
     assert undone
     assert undone.sentence == "Taken back: resolve the thread · “Why?”, all 77: one had gone out and is undone."
-    assert [each.op.comment_id for each in undone.back] == [each.id for each in about]  # type: ignore[attr-defined]
+    assert [each.facts.thread for each in undone.back] == [each.id for each in about]
     await outbox.run_dry()
     assert (outbox.entries, await open_ones(ask, here)) == ((), 77)
     assert await outbox.undo() is None
@@ -130,7 +130,7 @@ async def test_undo_twice_takes_back_two_things(outbox: ByHand, here: SpaceRef, 
     first, second = await outbox.undo(), await outbox.undo()
     assert first
     assert second
-    assert [each.op.comment_id for each in (*first.back, *second.back)] == [about[1].id, about[0].id]  # type: ignore[attr-defined]
+    assert [each.facts.thread for each in (*first.back, *second.back)] == [about[1].id, about[0].id]
     await outbox.run_dry()
     assert (outbox.entries, await open_ones(ask, here), await outbox.undo()) == ((), 2, None)
 

@@ -21,6 +21,7 @@ from octavo.data.sending import Send
 
 if TYPE_CHECKING:
     from octavo.api.users import User
+    from octavo.data.comment_write import CommentWrite
     from octavo.data.readback import AlreadyDone
 
 FIRST_LOOK = timedelta(seconds=1)
@@ -201,12 +202,12 @@ class Delivery:
             self._asked_me = True
         return self.me.id if self.me else None
 
-    def _addressed(self, entry: Entry) -> Operation[Any] | None:
+    def _addressed(self, entry: Entry) -> CommentWrite | None:
         """Its operation with the name the server gave to a thread that was pending when it was written.
 
         None when there is no such thread and will not be.
         """
-        thread = getattr(entry.op, "comment_id", "")
+        thread = entry.facts.thread
         if not thread.startswith("pending-"):
             return entry.op
         made = self._pending.state.read(lambda db: ledger.done(db, thread.removeprefix("pending-")))

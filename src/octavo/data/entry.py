@@ -26,9 +26,11 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from octavo.api.operation import Operation, Ref
+if TYPE_CHECKING:
+    from octavo.api.places import Discussion
+    from octavo.data.comment_write import CommentWrite, WriteFacts
 
 State = Literal["gathered", "held", "queued", "sending", "unknown", "failed", "done"]
 STATES: tuple[State, ...] = ("gathered", "held", "queued", "sending", "unknown", "failed", "done")
@@ -57,7 +59,7 @@ class OriginalComment:
 class Queued:
     """A write for the outbox: `doing` follows "Couldn't", `place` is that of its draft."""
 
-    op: Operation[Any]
+    op: CommentWrite
     doing: str
     place: str = ""
     basis: OriginalComment | None = None
@@ -73,7 +75,7 @@ class Entry:
     """One write that is not done."""
 
     id: str
-    op: Operation[Any]
+    op: CommentWrite
     doing: str
     """What it does, to follow "Couldn't": "reply", "resolve the thread"."""
     created_at: datetime
@@ -115,10 +117,16 @@ class Entry:
     """Done without being sent: somebody else had done it."""
 
     @property
-    def at(self) -> Ref:
+    def at(self) -> Discussion:
         """Where it happens."""
-        place: Ref = self.op.at  # type: ignore[attr-defined]  # only writes that happen somewhere come here
-        return place
+        return self.op.at
+
+    @cached_property
+    def facts(self) -> WriteFacts:
+        """What its operation says of itself."""
+        from octavo.data.comment_write import facts_of  # brings the comments with it
+
+        return facts_of(self.op)
 
     @property
     def pending_id(self) -> str:
@@ -128,18 +136,17 @@ class Entry:
     @property
     def words(self) -> str:
         """The text it brings."""
-        body = getattr(self.op, "body", None) or getattr(self.op, "comment", None)
-        return str(body.markdown) if body else ""
+        return self.facts.words
 
     @property
     def makes(self) -> bool:
         """Whether it makes something: sent twice, that would be there twice."""
-        return type(self.op).__name__ in ("Create", "CreateReply", "Submit")
+        return self.facts.makes
 
     @property
     def is_verdict(self) -> bool:
         """Whether it gives a review."""
-        return type(self.op).__name__ == "Submit"
+        return self.facts.is_verdict
 
     @property
     def asks(self) -> bool:
@@ -172,8 +179,7 @@ class Entry:
     @cached_property
     def target(self) -> tuple[str, str]:
         """What it acts on. One at a time is under way for each target, in the order they were written."""
-        within = getattr(self.op, "comment_id", "") or f"page {getattr(self.op, 'page', None)}"
-        return self.place_of_order, within
+        return self.place_of_order, self.facts.thread or f"page {self.facts.page}"
 
 
 class WrongState(Exception):
@@ -198,7 +204,7 @@ def gathered_again(entry: Entry) -> Entry:
     return replace(_only(entry, "held", "queued"), state="gathered", review="", held_until=None, due_at=None, reason="")
 
 
-def reworded(entry: Entry, op: Operation[Any]) -> Entry:
+def reworded(entry: Entry, op: CommentWrite) -> Entry:
     """What is gathered says something else."""
     return replace(_only(entry, "gathered"), op=op)
 
@@ -209,7 +215,7 @@ def parked(entry: Entry, reason: str) -> Entry:
 
 
 def started(
-    entry: Entry, op: Operation[Any], now: datetime, baseline: tuple[str, ...] = (), since: datetime | None = None
+    entry: Entry, op: CommentWrite, now: datetime, baseline: tuple[str, ...] = (), since: datetime | None = None
 ) -> Entry:
     """It is about to travel as `op`: names that were pending are known by now."""
     entry = _only(entry, "queued")
@@ -304,8 +310,8 @@ def replaces(later: Entry, earlier: Entry) -> bool:
         and later.state in ("queued", "sending", "unknown")
         and not later.asks
         and earlier.target == later.target
-        and _only_resolves(earlier.op)
-        and _only_resolves(later.op)
+        and earlier.facts.only_resolves
+        and later.facts.only_resolves
     )
 
 
@@ -314,7 +320,7 @@ def waits_for(entry: Entry, entries: tuple[Entry, ...]) -> Entry | None:
     return next((other for each, other in _waiting(entries) if each.id == entry.id), None)
 
 
-def is_reviewing(entries: Iterable[Entry], at: Ref) -> bool:
+def is_reviewing(entries: Iterable[Entry], at: Discussion) -> bool:
     """Whether a verdict on `at` is on its way, after its comments."""
     return any(entry.at == at and entry.is_verdict and entry.is_on_its_way for entry in entries)
 
@@ -333,7 +339,7 @@ def _due(entries: tuple[Entry, ...], now: datetime, *, quiet: bool, busy: Collec
 def _waiting(entries: tuple[Entry, ...]) -> Iterator[tuple[Entry, Entry | None]]:
     """Each entry, and which one it waits for."""
     going = (each for each in entries if each.state in ("queued", "sending", "unknown"))
-    last_wish = {each.target: each for each in going if _only_resolves(each.op)}
+    last_wish = {each.target: each for each in going if each.facts.only_resolves}
     threads: dict[str, Entry] = {}
     reviews: dict[str, Entry] = {}
     targets: dict[tuple[str, str], Entry] = {}
@@ -341,7 +347,7 @@ def _waiting(entries: tuple[Entry, ...]) -> Iterator[tuple[Entry, Entry | None]]
     stuck: set[str] = set()
     """Those that wait for a person, and those that need one of them: nobody else waits for them."""
     for entry in entries:
-        needed = threads.get(getattr(entry.op, "comment_id", "")) or reviews.get(entry.review)
+        needed = threads.get(entry.facts.thread) or reviews.get(entry.review)
         wish = last_wish.get(entry.target)
         instead = wish if wish is not None and wish.id != entry.id and replaces(wish, entry) else None
         yield entry, needed or instead or targets.get(entry.target) or places.get(entry.place_of_order)
@@ -358,18 +364,6 @@ def _waiting(entries: tuple[Entry, ...]) -> Iterator[tuple[Entry, Entry | None]]
             stuck.add(entry.id)
         elif instead is None:
             targets.setdefault(entry.target, entry)
-
-
-def _only_resolves(op: Operation[Any]) -> bool:
-    return (
-        getattr(op, "resolved", None) is not None
-        and not {
-            "body",
-            "added_reactions",
-            "removed_reactions",
-        }
-        & op.model_fields_set
-    )
 
 
 def _only(entry: Entry, *states: State) -> Entry:

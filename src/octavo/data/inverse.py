@@ -6,11 +6,11 @@ from typing import Any
 
 from octavo.api import comments, reviews
 from octavo.api.bodies import Markdown
-from octavo.api.operation import Operation
+from octavo.data.comment_write import CommentWrite
 from octavo.data.entry import Entry
 
 
-def inverse(entry: Entry) -> Operation[Any] | str:
+def inverse(entry: Entry) -> CommentWrite | str:
     """The operation that takes `entry` back, or the sentence that says why there is none."""
     match entry.op:
         case comments.Update() | comments.UpdateReply() as op:
@@ -33,5 +33,5 @@ def inverse(entry: Entry) -> Operation[Any] | str:
             return "It is deleted already and cannot be brought back. Write it again instead."
         case reviews.Submit():
             return "Your review is given. Withdraw it instead, or give another."
-        case _:
+        case comments.Create() | comments.CreateReply():
             return "It is posted already. Delete it instead."

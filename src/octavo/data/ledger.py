@@ -7,9 +7,7 @@ import sqlite3
 from collections.abc import Callable
 from dataclasses import asdict, fields
 from datetime import datetime, timedelta
-from typing import Any
 
-from octavo.api.operation import Operation
 from octavo.api.wire import Request, decode, encode
 from octavo.data.database import moment
 from octavo.data.entry import Entry, OriginalComment, WrongState
@@ -103,8 +101,12 @@ def _record(entry: Entry) -> str:
 
 def read(record: str) -> Entry:
     """The entry a record stands for. Raises ValueError or LookupError when no operation of today reads it."""
+    from octavo.data.comment_write import CommentWrite  # brings the comments with it
+
     plain = json.loads(record)
-    op: Operation[Any] = decode(Request(plain.pop("method"), plain.pop("url"), plain.pop("body")))
+    op = decode(Request(plain.pop("method"), plain.pop("url"), plain.pop("body")))
+    if not isinstance(op, CommentWrite):
+        raise ValueError(f"{type(op).__name__} is no write that waits on disk")
     known = {each.name for each in fields(Entry)}
     values = {name: value for name, value in plain.items() if name in known}
     for name in _TIMES:

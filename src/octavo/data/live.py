@@ -16,7 +16,7 @@ from collections.abc import Callable, Coroutine
 from copy import copy
 from datetime import datetime
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from octavo.api.errors import ApiError, Outcome, PaginationError
 from octavo.api.operation import SPECS, Listing, ListPage, Operation
@@ -27,6 +27,9 @@ from octavo.data.outbox import Outbox
 from octavo.data.response_cache import ResponseCache, immutable
 from octavo.data.sending import Send
 from octavo.data.state import utc_now
+
+if TYPE_CHECKING:
+    from octavo.data.comment_write import CommentWrite
 
 __all__ = ["Live", "Send", "Snapshot"]
 
@@ -347,16 +350,15 @@ class Live:
         self._confirmed = [*self._confirmed[1 - CONFIRMED :], (self._confirmations, entry)]
         self.touched(entry.op)
 
-    def _basis(self, op: Operation[Any]) -> OriginalComment:
+    def _basis(self, op: CommentWrite) -> OriginalComment:
         from octavo.data.overlay import basis_of  # brings the comments with it
 
-        place = getattr(op, "at", None)
         return basis_of(
             op,
             (
                 (answer.op, self._snapshot(answer).value)
                 for answer in tuple(self._answers.values())
-                if answer.value is not None and getattr(answer.op, "at", None) == place
+                if answer.value is not None and getattr(answer.op, "at", None) == op.at
             ),
         )
 

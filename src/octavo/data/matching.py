@@ -6,11 +6,9 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
-from typing import Any
 
 from octavo.api import safety
-from octavo.api.comments import Comment, Reaction, Reply, Update, UpdateReply
-from octavo.api.operation import Operation
+from octavo.api.comments import Comment, Create, CreateReply, Reaction, Reply, Update, UpdateReply
 
 CLOCKS_APART = timedelta(minutes=2)
 """A service of several machines has several clocks: what came later may be said to be older."""
@@ -47,7 +45,7 @@ def reacted(reactions: Iterable[Reaction], emoji: str, user_id: str) -> bool:
 
 
 def made(
-    op: Operation[Any],
+    op: Create | CreateReply,
     found: Collection[Comment | Reply],
     *,
     baseline: Collection[str],
@@ -60,8 +58,8 @@ def made(
     It was not there before, no other write of ours made it, it is by `me`, and it says the same. `since` is when the
     newest of those that were there before was posted, by a clock of the server: nothing of ours can be much older.
     """
-    body = op.body.markdown  # type: ignore[attr-defined]  # only what makes comments and replies comes here
-    page = getattr(op, "page", None)
+    body = op.body.markdown
+    page = op.page if isinstance(op, Create) else None
     candidates = [
         each
         for each in found

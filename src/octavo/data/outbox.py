@@ -11,9 +11,8 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from octavo.api.operation import Operation, Ref
 from octavo.data.drafts import Drafts, put_back, take_again
 from octavo.data.driver import Driver
 from octavo.data.entry import (
@@ -32,7 +31,9 @@ from octavo.data.state import NotSaved, State
 from octavo.data.taking_back import UndoResult, take_back
 
 if TYPE_CHECKING:
+    from octavo.api.places import Discussion
     from octavo.api.users import User
+    from octavo.data.comment_write import CommentWrite
 
 Insert = Callable[[Sequence[Entry], Also], Awaitable[tuple[Entry, ...]]]
 """Puts new entries on disk, and answers what is there then."""
@@ -63,7 +64,7 @@ class Outbox:
         was lost is looked for before anything else is done about it. All in seconds.
         """
         self.undo_seconds = undo_seconds
-        self.known: Callable[[Operation[Any]], OriginalComment] = lambda op: OriginalComment()
+        self.known: Callable[[CommentWrite], OriginalComment] = lambda op: OriginalComment()
         """What the screen shows of what a write changes. Live sets it."""
         self.state = state
         self._drafts = drafts
@@ -111,7 +112,7 @@ class Outbox:
         """Do what is due now and return how many seconds there is nothing to do: the driver by hand, for tests."""
         return await self._driver.step()
 
-    async def add(self, op: Operation[Any], *, doing: str, place: str = "") -> Entry:
+    async def add(self, op: CommentWrite, *, doing: str, place: str = "") -> Entry:
         """Take over a write: it is on disk when this returns, and the draft of `place` is gone in the same moment.
 
         `doing` follows "Couldn't": "reply", "resolve the thread". Raises NotSaved.
@@ -138,11 +139,11 @@ class Outbox:
         self._remember(entries)
         return entries[0]
 
-    def gathered(self, at: Ref) -> tuple[Entry, ...]:
+    def gathered(self, at: Discussion) -> tuple[Entry, ...]:
         """What is gathered for a review of `at`, in the order written."""
         return tuple(entry for entry in self.entries if entry.state == "gathered" and entry.at == at)
 
-    async def reword(self, entry_id: str, op: Operation[Any], place: str) -> bool:
+    async def reword(self, entry_id: str, op: CommentWrite, place: str) -> bool:
         """Let what is gathered be `op`; the draft of `place` is gone in the same moment. False: it is gathered no more,
         and the draft stays. Raises NotSaved."""
         removal, turn = self._drafts.removal(place), self._drafts.turn(place)
@@ -151,7 +152,7 @@ class Outbox:
             self._drafts.forget(place, turn)
         return after is not None
 
-    async def let_go(self, at: Ref, verdict: Queued | None = None) -> tuple[Entry, ...]:
+    async def let_go(self, at: Discussion, verdict: Queued | None = None) -> tuple[Entry, ...]:
         """Send what is gathered for `at`, and the verdict after it, when the time to undo is over. Nothing where a
         verdict is on its way already. Raises NotSaved."""
         review, now = secrets.token_hex(8), self._now()

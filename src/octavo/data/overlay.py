@@ -8,17 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from octavo.api import comments
+from octavo.api import comments, reviews
 from octavo.api.bodies import Body
 from octavo.api.comments import Comment, Reaction, Reply, UserReaction
-from octavo.api.operation import SPECS, ListPage, Operation, Ref
+from octavo.api.operation import SPECS, ListPage, Operation
+from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.api.users import User
+from octavo.data.comment_write import CommentWrite
 from octavo.data.entry import Entry, OriginalComment
 from octavo.data.matching import emoji_key, made
 
 C = TypeVar("C", Comment, Reply)
 Fold = Callable[[Any, Any, Entry, User], Any]
 
+_READS = comments.List | comments.Get | comments.ListReplies | comments.GetReply
 NOBODY = User(id="pending", display_name="You")
 
 
@@ -40,19 +43,22 @@ def fold(op: Operation[Any], value: Any, entries: Sequence[Entry], me: User | No
     return value, pending
 
 
-def basis_of(op: Operation[Any], shown: Iterable[tuple[Operation[Any], Any]]) -> OriginalComment:
+def basis_of(op: CommentWrite, shown: Iterable[tuple[Operation[Any], Any]]) -> OriginalComment:
     """What the screens show of the comment that `op` changes."""
-    wanted = getattr(op, "comment_reply_id", None) or getattr(op, "comment_id", None)
-    if wanted is None:
-        return OriginalComment()
-    place = op.at  # type: ignore[attr-defined]  # what has a comment happens somewhere
-    kind = "comment-reply" if hasattr(op, "comment_reply_id") else "comment"
+    match op:
+        case comments.UpdateReply() | comments.DeleteReply():
+            wanted, kind = op.comment_reply_id, "comment-reply"
+        case comments.CreateReply() | comments.Update() | comments.Delete():
+            wanted, kind = op.comment_id, "comment"
+        case comments.Create() | reviews.Submit():
+            return OriginalComment()
     for read, value in shown:
-        if getattr(read, "at", None) != place or getattr(read, "format", None) == "document":
+        if not isinstance(read, _READS) or read.at != op.at or read.format == "document":
             continue
-        for item in value.items if isinstance(value, ListPage) else (value,):
-            if getattr(item, "object", "") == kind and item.id == wanted:
-                return OriginalComment(item.body.markdown, getattr(item, "is_open", None))
+        items: tuple[Comment | Reply, ...] = value.items if isinstance(value, ListPage) else (value,)
+        for item in items:
+            if item.object == kind and item.id == wanted:
+                return OriginalComment(item.body.markdown, item.is_open if isinstance(item, Comment) else None)
     return OriginalComment()
 
 
@@ -62,7 +68,7 @@ def _threads(read: comments.List, page: ListPage[Comment], entry: Entry, me: Use
         return page
     match op:
         case comments.Create():
-            if not _wanted(read, op, me) or _there(page, entry, me):
+            if not _wanted(read, op, me) or _there(page, op, entry, me):
                 return page
             thread = _thread(op, entry, me)
             if read.order == "desc":
@@ -70,7 +76,7 @@ def _threads(read: comments.List, page: ListPage[Comment], entry: Entry, me: Use
             return page if page.next else _counted(_behind(page, thread), 1)
         case comments.Delete():
             return _without(page, op.comment_id)
-    changed = _each(page, getattr(op, "comment_id", ""), lambda thread: _thread_after(thread, entry, me))
+    changed = _each(page, entry.facts.thread, lambda thread: _thread_after(thread, entry, me))
     if changed is page or read.status == "all":
         return changed
     gone = [thread.id for thread in changed.items if thread.is_open != (read.status == "open")]
@@ -98,17 +104,17 @@ def _thread_after(thread: Comment, entry: Entry, me: User) -> Comment:
 
 
 def _one_thread(read: comments.Get, thread: Comment, entry: Entry, me: User) -> Comment:
-    here = entry.at == read.at and getattr(entry.op, "comment_id", None) == read.comment_id
+    here = entry.at == read.at and entry.facts.thread == read.comment_id
     return _thread_after(thread, entry, me) if here else thread
 
 
 def _replies(read: comments.ListReplies, page: ListPage[Reply], entry: Entry, me: User) -> ListPage[Reply]:
     op = entry.op
-    if entry.at != read.at or getattr(op, "comment_id", None) != read.comment_id:
+    if entry.at != read.at or entry.facts.thread != read.comment_id:
         return page
     match op:
         case comments.CreateReply():
-            return page if _there(page, entry, me) else _counted(_behind(page, _reply(op, entry, me)), 1)
+            return page if _there(page, op, entry, me) else _counted(_behind(page, _reply(op, entry, me)), 1)
         case comments.UpdateReply():
             return _each(page, op.comment_reply_id, lambda reply: _updated(reply, op, entry, me))
         case comments.DeleteReply():
@@ -167,11 +173,11 @@ def _opened(entry: Entry) -> int:
             return 0
 
 
-def _holds(holder: Any, at: Ref) -> bool:
-    change_request = getattr(at, "change_request_id", None)
+def _holds(holder: Any, at: Discussion) -> bool:
+    change_request = at.change_request_id if isinstance(at, ChangeRequestRef) else None
     if holder.object == "space":
-        return change_request is None and bool(holder.id == getattr(at, "space_id", None))
-    return change_request in (holder.id, str(holder.number)) and holder.space in (None, getattr(at, "space_id", None))
+        return change_request is None and bool(holder.id == at.space_id)
+    return change_request in (holder.id, str(holder.number)) and holder.space in (None, at.space_id)
 
 
 def _wanted(read: comments.List, op: comments.Create, me: User) -> bool:
@@ -182,14 +188,14 @@ def _wanted(read: comments.List, op: comments.Create, me: User) -> bool:
     )
 
 
-def _there(page: ListPage[Any], entry: Entry, me: User) -> bool:
+def _there(page: ListPage[Any], op: comments.Create | comments.CreateReply, entry: Entry, me: User) -> bool:
     """Whether the server shows what the write made, though it was not confirmed yet."""
     if any(item.id == entry.pending_id for item in page.items):
         return True
     if entry.started_at is None or entry.state not in ("sending", "unknown"):
         return False
     author = None if me is NOBODY else me.id
-    it = made(entry.op, page.items, baseline=entry.baseline, since=entry.since, claimed=(), me=author)
+    it = made(op, page.items, baseline=entry.baseline, since=entry.since, claimed=(), me=author)
     return it is not None
 
 
@@ -200,8 +206,8 @@ def _thread(op: comments.Create, entry: Entry, me: User) -> Comment:
         posted_by=me,
         posted_at=entry.created_at,
         target=comments.Target(
-            space=getattr(op.at, "space_id", None),
-            change_request=getattr(op.at, "change_request_id", None),
+            space=op.at.space_id,
+            change_request=op.at.change_request_id if isinstance(op.at, ChangeRequestRef) else None,
             page=comments.TargetPage(id=op.page) if op.page else None,
             node=comments.TargetNode(id=op.node) if op.node else None,
         ),

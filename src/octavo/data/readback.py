@@ -9,7 +9,8 @@ from typing import Any
 
 from octavo.api import change_requests, comments, reviews
 from octavo.api.errors import NotFound
-from octavo.api.operation import Listing, Operation
+from octavo.api.operation import Listing
+from octavo.data.comment_write import CommentWrite
 from octavo.data.entry import Entry, OriginalComment
 from octavo.data.matching import holds, made, normal, same_words
 from octavo.data.sending import Send
@@ -40,7 +41,7 @@ class ChangedSince:
 
 
 async def prepare(
-    send: Send, op: Operation[Any], basis: OriginalComment, me: str | None, baseline: tuple[str, ...] = ()
+    send: Send, op: CommentWrite, basis: OriginalComment, me: str | None, baseline: tuple[str, ...] = ()
 ) -> Ready | AlreadyDone | ChangedSince:
     """What there is to know before `op` is sent. `baseline` is what this answered before it was sent the first time, if
     it may be that it arrived then. Raises ApiError."""
@@ -76,8 +77,6 @@ async def prepare(
             if basis.revision is not None and about.revision != basis.revision:
                 return ChangedSince("it was edited since you looked. Read what changed, then review again")
             return Ready(tuple(each.id for each in (await send(_reviews(op))).items))
-        case _:
-            return Ready()
 
 
 async def look(send: Send, entry: Entry, me: str | None, claimed: frozenset[str]) -> AlreadyDone | None:
@@ -108,8 +107,6 @@ async def look(send: Send, entry: Entry, me: str | None, claimed: frozenset[str]
                 mine = me is None or each.reviewer.id == me
                 if mine and each.status == op.status and each.id not in entry.baseline and each.id not in claimed:
                     return AlreadyDone(each.id)
-            return None
-        case _:
             return None
 
 
@@ -153,8 +150,10 @@ def _differs(now: comments.Comment | comments.Reply, basis: OriginalComment) -> 
     )
 
 
-async def _current(send: Send, op: Any) -> comments.Comment | comments.Reply:
-    if isinstance(op, comments.InReply):
+async def _current(
+    send: Send, op: comments.Update | comments.UpdateReply | comments.Delete | comments.DeleteReply
+) -> comments.Comment | comments.Reply:
+    if isinstance(op, comments.UpdateReply | comments.DeleteReply):
         return await send(
             comments.GetReply(
                 at=op.at, comment_id=op.comment_id, comment_reply_id=op.comment_reply_id, format="markdown"

@@ -158,7 +158,7 @@ class ActivityScreen(Dialog[None]):
 
     def _about(self, entry: Entry) -> str:
         """The thread and page it is done to, and the space. A new thread is called by its words."""
-        space = self.shell.workspace.space(getattr(entry.at, "space_id", ""))
+        space = self.shell.workspace.space(entry.at.space_id)
         begins = isinstance(entry.op, comments.Create) and entry.about
         about = f"{first_words(entry.words)} on {entry.about}" if begins else entry.about
         return " ".join(filter(None, (about, f"in {space.title}" if space is not None else "")))

@@ -23,12 +23,12 @@ MOST_NAMED = 8
 
 def page_of(entry: Entry) -> str:
     """The id of the page a held comment is about. Empty: the whole change request, or a thread that is answered."""
-    return getattr(entry.op, "page", None) or ""
+    return entry.facts.page
 
 
 def named(entry: Entry, titles: Mapping[str, str]) -> str:
     """What a held comment is about."""
-    if hasattr(entry.op, "comment_id"):
+    if entry.facts.thread:
         return f"Reply: {entry.about}" if entry.about else "Reply"
     return titles.get(page_of(entry)) or entry.about or ("A page" if page_of(entry) else "The whole change request")
 

@@ -10,7 +10,6 @@ from rich.cells import cell_len
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment, Reply
-from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.entry import OriginalComment
 from octavo.documents.emoji import emoji
@@ -23,6 +22,7 @@ from octavo.tui.shell.write_queue import Queued
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
+    from octavo.data.comment_write import CommentWrite
     from octavo.tui.shell.shell import Shell
 
 _NAME = 28
@@ -67,7 +67,7 @@ def start_thread(
     if not _may(app, at, "comment"):
         return
 
-    def send(text: str) -> Operation[Comment]:
+    def send(text: str) -> CommentWrite:
         text = f"{quoted(excerpt, is_code=is_code)}\n\n{text}" if quote else text
         target = {name: value for name, value in (("page", page), ("node", node)) if value is not None}
         return comments.Create(at=at, body=Markdown(markdown=text), **target)
@@ -82,7 +82,7 @@ def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False
     if not _may(app, at, "reply_resolve" if resolve else "reply", comment):
         return
 
-    def send(text: str) -> Operation[Reply]:
+    def send(text: str) -> CommentWrite:
         return comments.CreateReply(at=at, comment_id=comment.id, body=Markdown(markdown=text))
 
     resolves = resolve and comment.is_open
@@ -117,7 +117,7 @@ def react(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply, cho
     """React with an emoji, or take the reaction back when it is there already."""
     mine = chosen in my_reactions(app, to)
     change = {"removed_reactions" if mine else "added_reactions": (chosen,)}
-    op: Operation[Comment] | Operation[Reply]
+    op: CommentWrite
     if isinstance(to, Reply):
         op = comments.UpdateReply(at=at, comment_id=comment.id, comment_reply_id=to.id, **change)
     else:
@@ -174,7 +174,7 @@ def edit(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) ->
     if not _may(app, at, "edit", comment, what):
         return
 
-    def send(text: str) -> Operation[Comment] | Operation[Reply]:
+    def send(text: str) -> CommentWrite:
         body = Markdown(markdown=text)
         if isinstance(what, Reply):
             return comments.UpdateReply(at=at, comment_id=comment.id, comment_reply_id=what.id, body=body)
@@ -208,7 +208,7 @@ def delete(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) 
         return
     from octavo.tui.widgets.confirm import Confirm, Confirmed
 
-    op: Operation[None]
+    op: CommentWrite
     if isinstance(what, Reply):
         kind, goes = "reply", "this reply"
         op = comments.DeleteReply(at=at, comment_id=comment.id, comment_reply_id=what.id)
@@ -235,7 +235,7 @@ def _compose(
     place: str,
     title: str,
     excerpt: str,
-    send: Callable[[str], Operation[Comment] | Operation[Reply]],
+    send: Callable[[str], CommentWrite],
     *,
     doing: str,
     said: str,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from octavo.api.errors import ApiError
 from octavo.api.operation import Operation
-from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.outbox import Queued as Queued
 from octavo.data.state import NotSaved
 from octavo.tui.shell.host import Host
@@ -241,8 +240,7 @@ class WriteQueue:
         app.say(undone.sentence if undone is not None else "Nothing to undo.")
         if undone is not None and undone.back and not app.ending:
             first = undone.back[0]
-            if (place := _place_of(app, first, self._views.get(first.id, ""))) is not None:
-                app.go(place)
+            app.go(_place_of(app, first, self._views.get(first.id, "")))
 
     async def _take_back(self, back: UndoAction) -> None:
         sent = await self._followed(back.doing, back.sending())
@@ -256,19 +254,15 @@ class WriteQueue:
                 self._app.notices.close(notice.number)
 
 
-def _place_of(app: Host, entry: Entry, view: str) -> ToThread | None:
+def _place_of(app: Host, entry: Entry, view: str) -> ToThread:
     """Where a write was made in a `view`: the thread it is done to, as far as that is known."""
-    if not isinstance(at := entry.at, SpaceRef | ChangeRequestRef):
-        return None
     from octavo.api import comments  # the first screen does without
 
-    wanted = getattr(entry.op, "comment_id", "")
+    at, wanted = entry.at, entry.facts.thread
     op = comments.List(at=at, status="all", format="markdown", limit=200)
     known = app.session.live.peek(op).value if wanted else None
     thread = next((each for each in known.items if each.id == wanted), None) if known is not None else None
     target = thread.target if thread is not None else None
-    page = target.page.id if target is not None and target.page is not None else None
+    page = target.page.id if target is not None and target.page is not None else entry.facts.page or None
     node = target.node.id if target is not None and target.node is not None else ""
-    return ToThread(
-        at, thread, page or getattr(entry.op, "page", None), node or getattr(entry.op, "node", None) or "", view
-    )
+    return ToThread(at, thread, page, node or entry.facts.node, view)
