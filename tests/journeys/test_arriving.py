@@ -64,7 +64,7 @@ async def test_a_page_one_left_before_it_came_is_met_at_its_top(stage: Stage) ->
         run.gate.shut(content.GetPage)
         here = run.app.screen
         assert isinstance(here, ContentScreen)
-        here.action_read_on(1)
+        here.go_on(1)
         here.shell.trail.travel(-1)
         run.gate.open()
         await run.see("› Quickstart")

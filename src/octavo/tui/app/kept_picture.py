@@ -43,7 +43,7 @@ class KeptPicture:
     def end(self) -> None:
         """The next start will show what is remembered now."""
         if self._screen is not None:
-            self._screen.keep_place()
+            self._screen.history.keep()
         if self._shows != self._next() and not self._take():
             self._picture.forget()
 
@@ -52,7 +52,7 @@ class KeptPicture:
         screen = self._screen
         if screen is None or screen is not self._app.screen or not screen.is_page_on_show:
             return False
-        screen.keep_place()
+        screen.history.keep()
         self._picture.keep(rows_of(screen))
         self._shows = self._next()
         return True

@@ -12,14 +12,11 @@ from octavo.tui.comments.thread_sheet import ThreadSheet
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.content.content import ContentScreen
 from octavo.tui.content.files import FilesScreen
-from octavo.tui.content.history import ReadingHistory
 from octavo.tui.content.home import HomeScreen
 from octavo.tui.content.links import LinksScreen
-from octavo.tui.content.navigation import Rowed
-from octavo.tui.content.page_arranging import Arranging
+from octavo.tui.content.navigation import PagesTree, SpacesTree
 from octavo.tui.content.page_history import PageHistoryScreen
 from octavo.tui.content.search import SearchScreen
-from octavo.tui.content.space_keys import SpaceViews
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.note import NoteSheet
 from octavo.tui.reader.page_view import PageView
@@ -38,19 +35,15 @@ from octavo.tui.widgets.confirm import Confirm
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.row_list import Rows
 from octavo.tui.widgets.tree import Tree
-from octavo.tui.writing.authoring import Authoring
 
 PLACES: tuple[type[DOMNode], ...] = (
     Lines,
     Rows,
     Tree,
-    Rowed,
+    SpacesTree,
+    PagesTree,
     HomeScreen,
     ContentScreen,
-    SpaceViews,
-    ReadingHistory,
-    Authoring,
-    Arranging,
     PageView,
     RecordSheet,
     FilesScreen,

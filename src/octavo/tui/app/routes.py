@@ -82,7 +82,7 @@ def _to_page(shell: Shell, route: ToPage) -> None:
     async def show() -> None:
         content = await _content(shell, route)
         if content.is_mounted:
-            content.take_wanted()
+            content.spaces.take_wanted()
 
     shell.background(show())
 
@@ -103,7 +103,7 @@ async def _content(shell: Shell, wanted: ToPage | None = None) -> ContentScreen:
     """The view of content, with nothing over it. What is `wanted` there it knows before it shows what was read last."""
     switched = shell.switch_mode("content")
     content = cast("ContentScreen", shell.screen_stack[0])
-    content.wanted = wanted or content.wanted
+    content.spaces.wanted = wanted or content.spaces.wanted
     await switched
     while len(shell.screen_stack) > 1:
         await shell.pop_screen()

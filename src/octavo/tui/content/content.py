@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
 from octavo.api import comments, content
 from octavo.api.comments import Comment
 from octavo.api.content import Page, PageTree
-from octavo.api.operation import ListPage
+from octavo.api.operation import ListPage, Model
 from octavo.api.places import Discussion, SpaceRef
+from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.documents.blocks import Block
 from octavo.tui.comments.page_discussion import COMMENTING, THREAD_HERE, PageDiscussion
 from octavo.tui.comments.thread_anchoring import ThreadAnchors
-from octavo.tui.content.cursor_target import CursorTarget
+from octavo.tui.content.cursor_target import PAGE, SPACE, CursorTarget
 from octavo.tui.content.history import ReadingHistory
-from octavo.tui.content.navigation import Navigation
+from octavo.tui.content.navigation import Navigation, Which
 from octavo.tui.content.side_panel import Aside
+from octavo.tui.content.spaces import Spaces
 from octavo.tui.content.visit import Visit
 from octavo.tui.reader.link_following import copy_address, follow, follow_link_page
 from octavo.tui.reader.link_names import name_again, name_targets
@@ -36,15 +37,65 @@ from octavo.tui.reader.text_selection import CopiesLater
 from octavo.tui.render.page_parts import AddressWanted, LinkFollowed
 from octavo.tui.shell.page_queries import page_to_read
 from octavo.tui.shell.tree_rows import neighbour, open_counts, under
-from octavo.tui.widgets.commands import Commands
+from octavo.tui.shell.view import View
+from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.notices import Notices
 from octavo.tui.widgets.tree import Tree
+from octavo.tui.writing.authoring import WRITING, Authoring
+
+if TYPE_CHECKING:
+    from octavo.tui.shell.shell import Shell
 
 LINGERS = 0.15
 """Seconds the page before stays in the view while the one wanted is not there yet."""
 
 
-class ContentScreen(CursorTarget, ReadingHistory, CopiesLater):  # the first says what it looks like: a View
+def _is_below_spaces(app: Shell, view: ContentScreen) -> bool:
+    """Above the spaces there is nothing to go up to."""
+    return view.focused is None or view.focused.id != "spaces"
+
+
+def _way_up(app: Shell, view: ContentScreen) -> str | None:
+    focused = view.focused
+    if focused is None or focused.id == "pages":
+        return None
+    return "Tree" if isinstance(focused, PageView) else "Page"
+
+
+def _why_no_page(app: Shell, view: ContentScreen) -> str | None:
+    return "Open a page first: enter opens the one the cursor is on." if view.page is None else None
+
+
+def _reads_on(step: int, why: str) -> Callable[[Shell, ContentScreen], str | None]:
+    """Why there is no page so many steps from the one that is read, in a sentence."""
+
+    def why_not(app: Shell, view: ContentScreen) -> str | None:
+        if view.page is None or view.pages is None or neighbour(view.pages, view.page, step) is not None:
+            return _why_no_page(app, view)
+        return why
+
+    return why_not
+
+
+CONTENT: Commands[ContentScreen] = Commands(
+    "content",
+    (
+        Command("up", "escape", "Spaces", "From the outline to the page, from there to the tree, from the tree to the spaces",
+                run=lambda _, view: view.go_up_or_leave(), called=_way_up, there=_is_below_spaces),
+        Command("outline", "O", "Outline", "Go to the outline beside the page (/ filters it); from there: hide it",
+                run=lambda _, view: view.go_to_outline(), why_not=_why_no_page),
+        Command("next_page", "J", "Next page", "Open the next page of the tree",
+                run=lambda _, view: view.go_on(1), why_not=_reads_on(1, "This is the last page of the space."), shown=False),
+        Command("previous_page", "K", "Page before", "Open the page before in the tree",
+                run=lambda _, view: view.go_on(-1), why_not=_reads_on(-1, "This is the first page of the space."), shown=False),
+        Command("zoom", "z", "Zoom", "Only the page, or all panes", run=lambda _, view: view.zoom(), why_not=_why_no_page, shown=False),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+
+
+class ContentScreen(View, CopiesLater):
     """Three panes: a tree of spaces or of pages, the page, and what people say of it."""
 
     VIEW = "content"
@@ -55,19 +106,24 @@ class ContentScreen(CursorTarget, ReadingHistory, CopiesLater):  # the first say
         "editor, and M, X and ctrl+n rename, move, delete and add pages: all of it goes into a change request."
     )
     CSS_PATH = "content.tcss"
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (COMMENTING, THREAD_HERE)
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "up", "Spaces", tooltip="From the outline to the page, from there to the tree, from the tree to the spaces", id="content.up"),
-        Binding("O", "outline", "Outline", tooltip="Go to the outline beside the page (/ filters it); from there: hide it", id="content.outline"),
-        Binding("J", "read_on(1)", "Next page", show=False, tooltip="Open the next page of the tree", id="content.next_page"),
-        Binding("K", "read_on(-1)", "Page before", show=False, tooltip="Open the page before in the tree", id="content.previous_page"),
-        Binding("z", "zoom", "Zoom", show=False, tooltip="Only the page, or all panes", id="content.zoom"),
-    ]  # fmt: skip
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
+        SPACE.about(lambda view: view.target),
+        PAGE.about(lambda view: view.target),
+        WRITING.about(lambda view: view.authoring),
+        COMMENTING,
+        THREAD_HERE,
+        CONTENT,
+    )
 
     def __init__(self) -> None:
         super().__init__()
+        self.space: Space | None = None
         self.pages: PageTree | None = None
         self.page: Page | None = None
+        self.spaces = Spaces(self)
+        self.target = CursorTarget(self)
+        self.authoring = Authoring(self, self.target)
+        self.history = ReadingHistory(self)
         self.threads: tuple[Comment, ...] = ()
         self._threads_known = False
         self._troubles: dict[str, str] = {}
@@ -84,6 +140,28 @@ class ContentScreen(CursorTarget, ReadingHistory, CopiesLater):  # the first say
             with Vertical(id="reading"):
                 yield PageView(ascii=self.shell.settings.ascii, id="page")
             yield Aside(id="aside")
+
+    def on_mount(self) -> None:
+        self.shell.before_end.add(self.history.keep)
+        self.shell.workspace.organization_changed.subscribe(self, self.spaces.enter)
+        self.shell.workspace.spaces_changed.subscribe(self, lambda _: self.spaces.show())
+        self.choose_nav("spaces")
+        self.spaces.begin()
+
+    def on_unmount(self) -> None:
+        self.shell.before_end.discard(self.history.keep)
+
+    def on_screen_resume(self) -> None:
+        self.target.look_for_unsent()
+
+    @property
+    def nav(self) -> Navigation:
+        return self.query_one(Navigation)
+
+    def choose_nav(self, which: Which) -> None:
+        """Show the spaces, or the pages of the one that is open, and go on in them where the keys were in a tree."""
+        focus = self.focused is None or self.nav.has_focus_on is not None
+        self.nav.choose(which, self.space, focus=focus)
 
     @property
     def pages_tree(self) -> Tree:
@@ -113,6 +191,20 @@ class ContentScreen(CursorTarget, ReadingHistory, CopiesLater):  # the first say
         if self.discussion != at or page != (self.page_on_show or ("",))[0]:
             return False
         return not node or self.view.go_to_block(node)
+
+    def leave_here(self, to_page: str | None = None) -> None:
+        """Remember the page on show, for one goes on to another."""
+        here = self.here
+        if here is not None and here.page != to_page:
+            self.shell.trail.leave(opened=False)
+
+    @property
+    def is_page_on_show(self) -> bool:
+        """Whether the page is on show with nothing over it or in it that a start would not show."""
+        covered = (
+            any(notices.display for notices in self.query(Notices)) or self.view.is_typing or self.view.shows_source
+        )
+        return self.here is not None and self.view.key == self._page_key and not covered
 
     def show_again(self, visit: Visit) -> None:
         if self.space is not None and visit.space == self.space.id:
@@ -158,7 +250,7 @@ class ContentScreen(CursorTarget, ReadingHistory, CopiesLater):  # the first say
                 self.view.focus()
 
     def leave_space(self) -> None:
-        self.keep_place()
+        self.history.keep()
         for slot in ("tree", "threads", "page"):
             self.follow(slot, None)
         self.space, self.pages, self.page, self.threads = None, None, None, ()
@@ -175,17 +267,31 @@ class ContentScreen(CursorTarget, ReadingHistory, CopiesLater):  # the first say
             return
         self.pages = snapshot.value
         self.draw_pages()
-        self.look_for_unsent()
+        self.target.look_for_unsent()
         name_targets(self)
         if self.page is None:
-            wanted = self.named(self._wanted_page) if self._wanted_page else self.read_last()
+            wanted = self._wanted()
             if first := wanted or next((page for page in self.pages.walk() if page.type == "document"), None):
                 self.open_page(first.id, anchor=self._anchor, remember=False, standing=self._wanted_standing)
                 self.pages_tree.reveal(first.id)
 
+    def named(self, name: str) -> Page | None:
+        """The page of this space that a link means by its id or path. When there is none, that is said."""
+        page = self.pages.named(name) if self.pages is not None else None
+        if page is None and self.space is not None:
+            where = self.space.title or "this space"
+            self.shell.say(f"There is no page {name} in {where}: it was moved or deleted.", tone="care")
+        return page
+
+    def _wanted(self) -> Page | None:
+        """The page a space is opened at: the one asked for, else the one read last."""
+        if self._wanted_page or self.space is None or self.pages is None:
+            return self.named(self._wanted_page) if self._wanted_page else None
+        return self.history.last_of(self.space.id, self.pages)
+
     def draw_pages(self) -> None:
         if self.pages is not None:
-            self.nav.show_pages(self.pages, open_counts(self.threads), self.unsent)
+            self.nav.show_pages(self.pages, open_counts(self.threads), self.target.unsent)
             self.pages_tree.lacks(self.pages.unreadable)
             if trouble := self._troubles.get("tree"):
                 self.pages_tree.fail("Pages could not be refreshed", trouble)
@@ -220,7 +326,7 @@ class ContentScreen(CursorTarget, ReadingHistory, CopiesLater):  # the first say
             return
         if remember:
             self.leave_here(page.id)
-        self.keep_place()
+        self.history.keep()
         standing = standing if standing is not UNSEEN else None
         self.page, self._anchor, self._wanted_standing = page, anchor, standing
         self.shell.session.state.remember(f"page {self.space.id}", page.id)
@@ -230,7 +336,7 @@ class ContentScreen(CursorTarget, ReadingHistory, CopiesLater):  # the first say
         else:
             self._troubles.pop("page", None)
             anew = anchor or standing is not None or from_top
-            self.view.come_back(self._page_key, None if anew else self.places.on(self._page_key))
+            self.view.come_back(self._page_key, None if anew else self.history.places.on(self._page_key))
             self.view.wait_for(page.title)
             self.follow("page", op, self._show_page)
             if not self._in_view:
@@ -278,7 +384,7 @@ class ContentScreen(CursorTarget, ReadingHistory, CopiesLater):  # the first say
             return
         trail = self.pages.trail(self.page.id) if self.pages and self.page else ()
         crumbs = " › ".join([self.space.title, *(page.title or "Untitled" for page in trail)])
-        unsent = "not all you wrote is sent: e" if self.page is not None and self.page.id in self.unsent else ""
+        unsent = "not all you wrote is sent: e" if self.page is not None and self.page.id in self.target.unsent else ""
         said = (unsent, self._troubles.get("page") or self.view.facts)
         self.status(crumbs, " · ".join(filter(None, said)))
 
@@ -334,66 +440,30 @@ class ContentScreen(CursorTarget, ReadingHistory, CopiesLater):  # the first say
         return self.page_threads()
 
     @property
-    def block_to_write(self) -> Block | None:
-        page, shown, block = self.page_to_write, self.page_on_show, self.block_on_show
-        return block if page is not None and shown is not None and page[0] == shown[0] else None
+    def page_at_hand(self) -> tuple[str, str] | None:
+        return self.target.page
 
     @property
-    def page_at_hand(self) -> tuple[str, str] | None:
-        if self.nav.has_focus_on is None:
-            return self.page_on_show
-        page = self.page_to_write
-        return page[:2] if page is not None and page[2] == "document" else None
+    def things_at_hand(self) -> Sequence[Model]:
+        return self.target.things
 
     is_on_old_side = False
 
     def source_of(self, block: Block) -> str:
         return ""
 
+    def why_no_block(self) -> str | None:
+        return self.target.why_not_here()
+
     def why_nothing_to_say(self, *, whole: bool) -> str | None:
-        if (row := self.row) is not None:
-            return self.why_not_of_row("comment_page", row) if whole else None
+        if self.target.row is not None:
+            return self.target.why_no_text("text to comment on") if whole else None
         if self.page is not None and not self._in_view:
             return f"{self.page.title or 'This page'} is still loading."
         return None
 
     def why_no_comment(self) -> str | None:
         return self.page_discussion.why_no_comment()
-
-    @on(Reader.BlockChosen)
-    def _block_chosen(self) -> None:
-        self.page_discussion.comment()
-
-    @on(Reader.ThreadWanted)
-    def _thread_wanted(self, message: Reader.ThreadWanted) -> None:
-        self.page_discussion.open_thread_on(message.block)
-
-    @on(Tabling.RowWanted)
-    def _row_wanted(self, message: Tabling.RowWanted) -> None:
-        open_row(self.app, message)
-
-    @on(Reader.Copied)
-    def _copied(self, message: Reader.Copied) -> None:
-        self.shell.say(f"Copied the {message.what}.")
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        # Above the spaces there is nothing to go up to.
-        among_spaces = self.focused is not None and self.focused.id == "spaces"
-        return False if action == "up" and among_spaces else super().check_action(action, parameters)
-
-    def called(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        focused = self.focused
-        if action != "up" or focused is None or focused.id == "pages":
-            return super().called(action, parameters)
-        return "Tree" if isinstance(focused, PageView) else "Page"
-
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action in ("read_on", "outline", "zoom") and self.page is None:
-            return "Open a page first: enter opens the one the cursor is on."
-        for step in parameters if action == "read_on" else ():
-            if isinstance(step, int) and self.pages is not None and not neighbour(self.pages, self.page, step):
-                return "This is the last page of the space." if step > 0 else "This is the first page of the space."
-        return super().why_not(action, parameters)
 
     # Messages
 
@@ -416,6 +486,31 @@ class ContentScreen(CursorTarget, ReadingHistory, CopiesLater):  # the first say
     def _thread_chosen(self, message: Lines.Chosen) -> None:
         self.page_discussion.open_thread(str(message.key))
 
+    @on(Lines.Highlighted, "#pages")
+    @on(Lines.Highlighted, "#spaces")
+    def _other_row(self) -> None:
+        self.target.other_row()
+
+    @on(PageView.Moved)
+    def _keep_place_soon(self) -> None:
+        self.history.keep_soon()
+
+    @on(Reader.BlockChosen)
+    def _block_chosen(self) -> None:
+        self.page_discussion.comment()
+
+    @on(Reader.ThreadWanted)
+    def _thread_wanted(self, message: Reader.ThreadWanted) -> None:
+        self.page_discussion.open_thread_on(message.block)
+
+    @on(Tabling.RowWanted)
+    def _row_wanted(self, message: Tabling.RowWanted) -> None:
+        open_row(self.app, message)
+
+    @on(Reader.Copied)
+    def _copied(self, message: Reader.Copied) -> None:
+        self.shell.say(f"Copied the {message.what}.")
+
     @on(PageView.Loaded)
     def _page_loaded(self) -> None:
         self._draw_threads()
@@ -430,7 +525,7 @@ class ContentScreen(CursorTarget, ReadingHistory, CopiesLater):  # the first say
     def _address_wanted(self, message: AddressWanted) -> None:
         copy_address(self, message)
 
-    # Actions
+    # Going about
 
     def ask_again(self) -> None:
         super().ask_again()
@@ -444,7 +539,8 @@ class ContentScreen(CursorTarget, ReadingHistory, CopiesLater):  # the first say
             return True
         return self.climb(self.pages_tree, when=self.focused is self.view)
 
-    def action_outline(self) -> None:
+    def go_to_outline(self) -> None:
+        """Go to the outline beside the page; from there: hide it."""
         beside = (self.has_class("-wide") or self.has_class("-huge")) != self.has_class("-aside")
         leave = self.aside.has_focus_within
         self.remove_class("-zoomed")
@@ -452,15 +548,17 @@ class ContentScreen(CursorTarget, ReadingHistory, CopiesLater):  # the first say
             self.toggle_class("-aside")
         (self.view if leave else self.aside.outline).focus()
 
-    def action_zoom(self) -> None:
+    def zoom(self) -> None:
+        """Show only the page, or all panes."""
         self.toggle_class("-zoomed")
         self.view.focus()
 
     @on(Reader.ReadOn)
     def _end_reached(self) -> None:
-        self.action_read_on(1, from_top=True)
+        self.go_on(1, from_top=True)
 
-    def action_read_on(self, step: int, *, from_top: bool = False) -> None:
+    def go_on(self, step: int, *, from_top: bool = False) -> None:
+        """Open the page so many steps on in the tree."""
         if self.pages is not None and (page := neighbour(self.pages, self.page, step)) is not None:
             self.open_page(page.id, from_top=from_top)
             self.pages_tree.reveal(page.id)

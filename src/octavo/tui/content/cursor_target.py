@@ -3,140 +3,315 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from textual import on
-
-from octavo.api.operation import Model
-from octavo.api.spaces import Space
-from octavo.tui.content.page_arranging import Arranging
-from octavo.tui.content.space_keys import SpaceViews
 from octavo.tui.shell.outside import address_of_page, open_address, said_without_address
+from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.terminal import clipboard
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.tree import Node
+from octavo.tui.widgets.commands import Command, Commands
 
-_OF_A_PAGE = ("comment_page", "history", "backlinks")
-_OF_A_SPACE = ("files", "links", "export")
-_OF_A_ROW = ("copy_row", "copy_row_address", "open_row")
-_WRITES = ("edit_page", "arrange_page", "delete_page", "insert_page")
-_LACKS = {"comment_page": "text to comment on", "history": "history of its own", "backlinks": "address to link to"}
+if TYPE_CHECKING:
+    from octavo.api.change_requests import ChangeRequest
+    from octavo.api.content import Page, PageTree
+    from octavo.api.operation import Model
+    from octavo.api.places import SpaceRef
+    from octavo.api.spaces import Space
+    from octavo.documents.blocks import Block
+    from octavo.tui.shell.shell import Shell
+    from octavo.tui.widgets.tree import Node, Tree
 
 
-class CursorTarget(Arranging, SpaceViews):
-    """A view with a tree of spaces, a tree of pages, and a page beside them. One key is about one thing: never about a
-    page that is on show while the cursor of the tree is on another."""
+class Trees(Protocol):
+    """A tree of spaces, and one of the pages of one of them."""
 
-    _row_sort: tuple[str, bool] | None = None
-    """What sort of row the cursor was on when the keys were shown, and whether it was that of the page on show."""
+    @property
+    def spaces(self) -> Tree: ...
+
+    @property
+    def pages(self) -> Tree: ...
+
+    @property
+    def has_focus_on(self) -> Literal["spaces", "pages"] | None:
+        """Which of them has the focus."""
+
+
+class ShowsSpace(Protocol):
+    """A view with a tree of spaces, a tree of the pages of one, and a page beside them."""
+
+    space: Space | None
+    pages: PageTree | None
+    page: Page | None
+
+    @property
+    def shell(self) -> Shell: ...
+
+    @property
+    def nav(self) -> Trees: ...
+
+    @property
+    def page_on_show(self) -> tuple[str, str] | None: ...
+
+    @property
+    def block_on_show(self) -> Block | None: ...
+
+    def draw_pages(self) -> None:
+        """Show the pages as they are now."""
+
+    def say_where(self) -> None:
+        """Say in the status line where one is."""
+
+    def refresh_bindings(self) -> None: ...
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it is on show with no other screen over it."""
+
+
+class CursorTarget:
+    """One key is about one thing: never about a page that is on show while the cursor of the tree is on another."""
+
+    def __init__(self, view: ShowsSpace) -> None:
+        self.view = view
+        self.unsent: frozenset[str] = frozenset()
+        """The pages of which the editor wrote something that no change request has."""
+        self._row_sort: tuple[str, bool] | None = None
+        """What sort of row the cursor was on when the keys were shown, and whether it was that of the page on show."""
 
     @property
     def row(self) -> Node | None:
         """The row under the cursor of the tree that has the focus; None when no tree has it, or it has no rows."""
-        match self.nav.has_focus_on:
+        match self.view.nav.has_focus_on:
             case "pages":
-                return self.nav.pages.node
+                return self.view.nav.pages.node
             case "spaces":
-                return self.nav.spaces.node
+                return self.view.nav.spaces.node
         return None
 
     @property
-    def _page_row(self) -> Node | None:
-        return self.row if self.nav.has_focus_on == "pages" else None
+    def is_in_a_tree(self) -> bool:
+        """Whether a tree has the focus."""
+        return self.view.nav.has_focus_on is not None
+
+    @property
+    def page(self) -> tuple[str, str] | None:
+        """The id and title of the page that is spoken of as a whole."""
+        if not self.is_in_a_tree:
+            return self.view.page_on_show
+        page = self.page_to_write
+        return page[:2] if page is not None and page[2] == "document" else None
+
+    @property
+    def space(self) -> Space | None:
+        """The space the keys are about."""
+        if self.view.nav.has_focus_on != "spaces":
+            return self.view.space
+        return self.view.shell.workspace.space(str(self.row.key)) if self.row is not None else None
+
+    @property
+    def things(self) -> Sequence[Model]:
+        """The page, and the space it is in."""
+        pages, page = self.view.pages, self.page
+        found = pages.find(page[0]) if pages is not None and page is not None else None
+        return [each for each in (found, self.space) if each is not None]
+
+    # What is written (`WrittenPages`)
+
+    @property
+    def space_ref(self) -> SpaceRef | None:
+        return self.view.space.ref if self.view.space is not None else None
+
+    @property
+    def change_request(self) -> ChangeRequest | None:
+        return None
 
     @property
     def page_to_write(self) -> tuple[str, str, str] | None:
-        if (row := self._page_row) is not None:
+        focus, row, page = self.view.nav.has_focus_on, self.row, self.view.page
+        if focus == "pages" and row is not None:
             return str(row.key), str(row.label), "document" if row.kind == "page" else row.kind
-        if self.nav.has_focus_on == "spaces" or self.page is None:
+        if focus == "spaces" or page is None:
             return None
-        return self.page.id, self.page.title or "this page", self.page.type
+        return page.id, page.title or "this page", page.type
 
     @property
-    def space_at_hand(self) -> Space | None:
-        if self.nav.has_focus_on != "spaces":
-            return self.space
-        return self.shell.workspace.space(str(self.row.key)) if self.row is not None else None
+    def block_to_write(self) -> Block | None:
+        page, shown = self.page_to_write, self.view.page_on_show
+        return self.view.block_on_show if page is not None and shown is not None and page[0] == shown[0] else None
 
-    @property
-    def things_at_hand(self) -> Sequence[Model]:
-        page = (
-            self.pages.find(self.page_at_hand[0]) if self.pages is not None and self.page_at_hand is not None else None
-        )
-        return [each for each in (page, self.space_at_hand) if each is not None]
+    def why_no_page_to_write(self) -> str | None:
+        """Why the keys are about no page, in a sentence, while the cursor is on a space."""
+        row = self.row
+        if row is None or self.view.nav.has_focus_on != "spaces":
+            return None
+        what = "collection" if row.kind == "group" else "space"
+        return f"The cursor is on the {what} {row.label}, and this is about a page: tab goes to the one on show."
 
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        row, tree = self.row, self.nav.has_focus_on
-        if tree is not None and row is None and action in _OF_A_ROW:
-            return "There is no row here."
-        if row is not None and (why := self.why_not_of_row(action, row)):
+    def look_for_unsent(self) -> None:
+        from octavo.tui.writing.page_drafts import unsent_pages  # what is kept is looked for when the pages are on show
+
+        space, pages, app = self.view.space, self.view.pages, self.view.shell
+        if space is None or pages is None or not app.has_session:
+            return
+        before = self.unsent
+        self.unsent = unsent_pages(app, space.id, (page.id for page in pages.walk()))
+        if self.unsent != before:
+            self.view.draw_pages()
+            self.view.say_where()
+
+    def page_is_written(self, change_request: ChangeRequest) -> None:
+        if self.view.space is not None and self.view.is_active:
+            self.view.shell.go(ToChangeRequest(change_request.ref(self.view.space.ref), change_request))
+
+    # Why something is not what a key is about
+
+    def why_no_text(self, lacks: str) -> str | None:
+        """Why the row under the cursor is no page with a text, in a sentence: it `lacks` what a key is about."""
+        if (why := self.why_no_page_to_write()) is not None or (row := self.row) is None or row.kind == "page":
             return why
-        return super().why_not(action, parameters)
+        return f"{row.label} is a {row.kind}, which has no {lacks}."
 
-    def why_no_block(self) -> str | None:
-        """Why no key is about the block on show, in a sentence: the cursor is on another row of the tree."""
-        row = self.row
-        if row is None:
+    def why_not_here(self) -> str | None:
+        """Why what is about a block of the page on show is not done: the cursor of a tree is on something else."""
+        if (why := self.why_no_page_to_write()) is not None or (row := self.row) is None:
+            return why
+        page = self.view.page
+        if page is not None and row.key == page.id:
             return None
-        if self.nav.has_focus_on == "spaces":
-            return self.why_not_of_row("comment_page", row)
-        if self.page is None or row.key != self.page.id:
-            shown = f"{self.page.title or 'another page'} is on show" if self.page is not None else "no page is on show"
-            return f"The cursor is on {row.label}, and {shown}. enter opens {row.label}; C comments on it as a whole."
+        shown = f"{page.title or 'another page'} is on show" if page is not None else "no page is on show"
+        return f"The cursor is on {row.label}, and {shown}. enter opens {row.label}; C comments on it as a whole."
+
+    def why_in_no_space(self) -> str | None:
+        """Why the row under the cursor is neither a space nor in one, in a sentence."""
+        row = self.row
+        if self.view.nav.has_focus_on == "spaces" and row is not None and row.kind == "group":
+            return f"{row.label} is a collection: put the cursor on a space in it."
         return None
 
-    def why_not_of_row(self, action: str, row: Node) -> str | None:
-        """Why something cannot be done with what a row of the tree is about, in a sentence."""
-        name = str(row.label)
-        if self.nav.has_focus_on == "spaces":
-            what = "collection" if row.kind == "group" else "space"
-            if action in (*_OF_A_PAGE, *_WRITES):
-                return f"The cursor is on the {what} {name}, and this is about a page: tab goes to the one on show."
-            if action in (*_OF_A_SPACE, *_OF_A_ROW) and what == "collection":
-                return f"{name} is a collection: put the cursor on a space in it."
-            return None
-        if action in _OF_A_PAGE and row.kind != "page":
-            return f"{name} is a {row.kind}, which has no {_LACKS[action]}."
-        return None
+    # The row under the cursor
 
-    @on(Lines.Highlighted, "#pages")
-    @on(Lines.Highlighted, "#spaces")
-    def _other_row(self) -> None:
-        row = self.row
-        sort = (row.kind, self.page is not None and row.key == self.page.id) if row is not None else None
+    def other_row(self) -> None:
+        """The cursor of a tree came to another row."""
+        row, page = self.row, self.view.page
+        sort = (row.kind, page is not None and row.key == page.id) if row is not None else None
         if sort != self._row_sort:  # which keys are dim takes two milliseconds to find out
             self._row_sort = sort
-            self.refresh_bindings()
+            self.view.refresh_bindings()
 
-    # The keys that are only there on a row
-
-    def action_copy_row(self) -> None:
-        row = self.row
-        if row is None:
-            return
-        text, what = (row.path, "path") if row.path else (str(row.label), "title")
-        clipboard.copy(self.shell, text, f"Copied the {what} of {row.label}.")
-
-    def action_copy_row_address(self) -> None:
-        if (address := self._address_of_row()) and self.row is not None:
-            clipboard.copy(self.shell, address, f"Copied the address of {self.row.label}.")
-
-    def action_open_row(self) -> None:
-        if address := self._address_of_row():
-            open_address(self.shell, address, "page")
-
-    def _address_of_row(self) -> str:
+    def address_of_row(self) -> str:
         """The address of what the cursor is on. When there is none that is said."""
-        row, address = self.row, ""
-        if row is not None and self.nav.has_focus_on == "spaces":
-            space = self.space_at_hand
-            address = (space.urls.app or "") if space is not None else ""
-        elif row is not None and self.pages is not None:
-            page = self.pages.find(str(row.key))
+        row, pages, app = self.row, self.view.pages, self.view.shell
+        on_space, address = self.view.nav.has_focus_on == "spaces", ""
+        if row is not None and on_space:
+            address = (self.space.urls.app or "") if self.space is not None else ""
+        elif row is not None and pages is not None:
+            page = pages.find(str(row.key))
             if page is not None and page.type == "link" and page.href:
                 return page.href
             address = address_of_page(page)
-        if not address or self.shell.session.is_here:
-            what = "space" if self.nav.has_focus_on == "spaces" else "page"
-            self.shell.say(said_without_address(self.shell, what), tone="care")
+        if not address or app.session.is_here:
+            app.say(said_without_address(app, "space" if on_space else "page"), tone="care")
             return ""
         return address
+
+
+def _why_no_row(app: Shell, target: CursorTarget) -> str | None:
+    return "There is no row here." if target.row is None else target.why_in_no_space()
+
+
+def _copy_row(app: Shell, target: CursorTarget) -> None:
+    if (row := target.row) is not None:
+        text, what = (row.path, "path") if row.path else (str(row.label), "title")
+        clipboard.copy(app, text, f"Copied the {what} of {row.label}.")
+
+
+def _copy_row_address(app: Shell, target: CursorTarget) -> None:
+    if (row := target.row) is not None and (address := target.address_of_row()):
+        clipboard.copy(app, address, f"Copied the address of {row.label}.")
+
+
+def _open_row(app: Shell, target: CursorTarget) -> None:
+    if address := target.address_of_row():
+        open_address(app, address, "page")
+
+
+ROW: Commands[CursorTarget] = Commands(
+    "row",
+    (
+        Command("yank", "y", "Copy path", "Copy the path of the page under the cursor; of a space its title", run=_copy_row, why_not=_why_no_row, shown=False),
+        Command("yank_url", "Y", "Copy address", "Copy the address of the page or space under the cursor", run=_copy_row_address, why_not=_why_no_row, shown=False),
+        Command("open_browser", "o", "In the browser", "Open the page or space under the cursor in the browser", run=_open_row, why_not=_why_no_row, shown=False),
+    ),
+    find=lambda tree: tree.screen.target,
+)  # fmt: skip
+"""What can be done in a tree with the row under its cursor, with keys that elsewhere are about the page on show."""
+
+
+def _why_no_space(app: Shell, target: CursorTarget) -> str | None:
+    if (why := target.why_in_no_space()) is not None or target.space is not None:
+        return why
+    return "Open a space first: enter opens the one the cursor is on."
+
+
+def _why_no_page(app: Shell, target: CursorTarget, lacks: str) -> str | None:
+    if why := target.why_no_text(lacks):
+        return why
+    nothing = target.space is None or target.page is None
+    return "Open a page first: enter opens the one the cursor is on." if nothing else None
+
+
+def _files(app: Shell, target: CursorTarget) -> None:
+    from octavo.tui.content.files import FilesScreen
+
+    if (space := target.space) is not None:
+        app.push_screen(FilesScreen(space))
+
+
+def _links(app: Shell, target: CursorTarget) -> None:
+    from octavo.tui.content.links import LinksScreen
+
+    if (space := target.space) is not None:
+        app.push_screen(LinksScreen(space, target.page))
+
+
+def _backlinks(app: Shell, target: CursorTarget) -> None:
+    from octavo.tui.content.links import LinksScreen
+
+    space, page = target.space, target.page
+    if space is not None and page is not None:
+        app.push_screen(LinksScreen(space, page, begin="here"))
+
+
+def _history(app: Shell, target: CursorTarget) -> None:
+    from octavo.tui.content.page_history import PageHistoryScreen
+
+    space, page = target.space, target.page
+    if space is not None and page is not None:
+        app.push_screen(PageHistoryScreen(space, *page))
+
+
+def _export(app: Shell, target: CursorTarget) -> None:
+    from octavo.tui.shell.exporting import choose
+
+    if (space := target.space) is not None:
+        choose(app, space.ref, space.title, target.page)
+
+
+SPACE: Commands[CursorTarget] = Commands(
+    "space",
+    (
+        Command("files", "F", "Files", "Files of this space, and where they are used", run=_files, why_not=_why_no_space, shown=False),
+        Command("links", "L", "Links", "Links of this space, broken ones first", run=_links, why_not=_why_no_space, shown=False),
+    ),
+)  # fmt: skip
+"""The ways from a space to its other sides."""
+PAGE: Commands[CursorTarget] = Commands(
+    "page",
+    (
+        Command("backlinks", "B", "Links here", "Where other pages link to this one",
+                run=_backlinks, why_not=lambda app, target: _why_no_page(app, target, "address to link to"), shown=False),
+        Command("history", "H", "History", "The revisions that changed this page",
+                run=_history, why_not=lambda app, target: _why_no_page(app, target, "history of its own"), shown=False),
+        Command("export", "ctrl+e", "Export", "Save the page or the space as Markdown or PDF", run=_export, why_not=_why_no_space, shown=False),
+    ),
+)  # fmt: skip
+"""The ways from a page to what belongs to reading it."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
@@ -15,36 +14,31 @@ from octavo.api.collections import Collection
 from octavo.api.content import PageTree
 from octavo.api.spaces import Space
 from octavo.documents.emoji import emoji
+from octavo.tui.content.cursor_target import ROW
 from octavo.tui.shell.tree_rows import page_nodes, space_nodes
 from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.commands import Commands
 from octavo.tui.widgets.tree import Tree
 
 Which = Literal["spaces", "pages"]
 
 
-class Rowed(Tree):
-    """A tree whose keys are about the row under its cursor, also those that elsewhere are about the page on show."""
-
-    CONTEXT: ClassVar[str] = "tree of pages"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "screen.copy_row", "Copy path", show=False, tooltip="Copy the path of the page under the cursor; of a space its title", id="row.yank"),
-        Binding("Y", "screen.copy_row_address", "Copy address", show=False, tooltip="Copy the address of the page or space under the cursor", id="row.yank_url"),
-        Binding("o", "screen.open_row", "In the browser", show=False, tooltip="Open the page or space under the cursor in the browser", id="row.open_browser"),
-    ]  # fmt: skip
-
-
-class SpacesTree(Rowed):
+class SpacesTree(Tree):
     """The spaces, in their collections."""
 
+    CONTEXT: ClassVar[str] = "tree of pages"
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ROW,)
     HELP: ClassVar[str] = (
         "The spaces. Enter opens the one under the cursor; F, L, ctrl+e, y, Y and o are about that one too, open or not."
     )
     KEYBAR: ClassVar[tuple[str, ...]] = ("list.open", "list.filter", "space.files", "space.links", "page.export")
 
 
-class PagesTree(Rowed):
+class PagesTree(Tree):
     """The pages of a space."""
 
+    CONTEXT: ClassVar[str] = "tree of pages"
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ROW,)
     HELP: ClassVar[str] = (
         "The pages. Enter reads the one under the cursor; e, C, H, B, L, ctrl+e, M, X, y, Y and o are about that one too, "
         "whatever page is on show. All other keys go on to the page on show; c, d, D and + only while the cursor is on it."

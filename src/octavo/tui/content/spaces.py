@@ -2,96 +2,109 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
 from octavo.api.collections import Collection
 from octavo.api.collections import List as ListCollections
-from octavo.api.operation import ListPage
+from octavo.api.operation import ListPage, Operation
 from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
-from octavo.tui.content.navigation import Navigation, Which
+from octavo.tui.content.navigation import Navigation
 from octavo.tui.shell.routes import ToPage
-from octavo.tui.shell.view import View
+
+if TYPE_CHECKING:
+    from octavo.tui.shell.shell import Shell
+    from octavo.tui.widgets.tree import Tree
+
+T = TypeVar("T")
 
 
-class Spaces(View):
-    """A view of the spaces of an organization. A subclass shows what is in the one that is open."""
+class OpensSpaces(Protocol):
+    """A view of the spaces of an organization, and of what is in the one that is open."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.space: Space | None = None
-        """The space that is open."""
+    space: Space | None
+    """The one that is open."""
+
+    @property
+    def shell(self) -> Shell: ...
+
+    @property
+    def nav(self) -> Navigation: ...
+
+    def follow(self, slot: str, op: Operation[T] | None, show: Callable[[Snapshot[T]], None] | None = None) -> None: ...
+
+    def show_nowhere(self, rows: Tree, what: str) -> bool: ...
+
+    def show_space(self, space_id: str, page_id: str | None = None, anchor: str = "", *, remember: bool = True) -> None:
+        """Open a space, and a page of it: by default the one read last, else the first."""
+
+    def leave_space(self) -> None:
+        """Show nothing of the space that was open any more."""
+
+    def say_where(self) -> None:
+        """Say in the status line where one is."""
+
+
+class Spaces:
+    """The spaces of the organization as a view lists them, and the one that is wanted."""
+
+    def __init__(self, view: OpensSpaces) -> None:
+        self._view = view
         self.wanted: ToPage | None = None
         """What is to be shown as soon as its space is known."""
         self._collections: tuple[Collection, ...] = ()
 
-    @property
-    def nav(self) -> Navigation:
-        return self.query_one(Navigation)
-
-    def show_space(self, space_id: str, page_id: str | None = None, anchor: str = "", *, remember: bool = True) -> None:
-        """Open a space, and a page of it: by default the one read last, else the first."""
-        raise NotImplementedError
-
-    def leave_space(self) -> None:
-        """Show nothing of the space that was open any more."""
-        raise NotImplementedError
-
-    def say_where(self) -> None:
-        """Say in the status line where one is."""
-        raise NotImplementedError
-
-    def on_mount(self) -> None:
-        self.shell.workspace.organization_changed.subscribe(self, self._enter)
-        self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._show_spaces())
-        self.choose_nav("spaces")
-        if self.shell.workspace.organization is not None:
-            self._enter(self.shell.workspace.organization)
+    def begin(self) -> None:
+        """List them, or say why there are none."""
+        if (organization := self._view.shell.workspace.organization) is not None:
+            self.enter(organization)
         else:
-            self._show_spaces()
+            self.show()
 
-    def choose_nav(self, which: Which) -> None:
-        focus = self.focused is None or self.nav.has_focus_on is not None
-        self.nav.choose(which, self.space, focus=focus)
-
-    def _enter(self, organization: Organization) -> None:
-        if self.space is not None and self.space.organization != organization.id:
-            self.leave_space()
+    def enter(self, organization: Organization) -> None:
+        """List those of an organization."""
+        if self._view.space is not None and self._view.space.organization != organization.id:
+            self._view.leave_space()
         at = OrganizationRef(organization_id=organization.id)
-        self.follow("collections", ListCollections(at=at, nested=True, limit=1000), self._show_collections)
-        self._show_spaces()
+        self._view.follow("collections", ListCollections(at=at, nested=True, limit=1000), self._show_collections)
+        self.show()
 
     def _show_collections(self, snapshot: Snapshot[ListPage[Collection]]) -> None:
         if snapshot.value is not None:
             self._collections = snapshot.value.items
-            self._show_spaces()
+            self.show()
 
-    def _show_spaces(self) -> None:
-        snapshot = self.shell.workspace.spaces
-        if self.show_nowhere(self.nav.spaces, "spaces"):
+    def show(self) -> None:
+        """List them as they are now, and open the one that was read last."""
+        view, workspace = self._view, self._view.shell.workspace
+        snapshot = workspace.spaces
+        if view.show_nowhere(view.nav.spaces, "spaces"):
             return
         if snapshot.value is None:
-            self.nav.spaces.wait_for("spaces")
+            view.nav.spaces.wait_for("spaces")
             if snapshot.error is not None:
-                self.nav.spaces.fail("Spaces did not load", str(snapshot.error))
+                view.nav.spaces.fail("Spaces did not load", str(snapshot.error))
             return
-        self.nav.show_spaces(self._collections, snapshot.value.items)
-        self.nav.spaces.lacks(snapshot.value.unreadable)
+        view.nav.show_spaces(self._collections, snapshot.value.items)
+        view.nav.spaces.lacks(snapshot.value.unreadable)
         if snapshot.error is not None:
-            self.nav.spaces.fail("Spaces could not be refreshed", str(snapshot.error))
-        if self.space is not None:
-            self.space = self.shell.workspace.space(self.space.id) or self.space
-            self.say_where()
+            view.nav.spaces.fail("Spaces could not be refreshed", str(snapshot.error))
+        if view.space is not None:
+            view.space = workspace.space(view.space.id) or view.space
+            view.say_where()
         elif self.wanted is None:
-            last = self.shell.session.state.recall("space")
-            found = self.shell.workspace.space(str(last)) if last else None
+            last = view.shell.session.state.recall("space")
+            found = workspace.space(str(last)) if last else None
             if found or snapshot.value.items:
-                self.show_space((found or snapshot.value.items[0]).id)
+                view.show_space((found or snapshot.value.items[0]).id)
         self.take_wanted()
 
     def take_wanted(self) -> None:
         """Show what another view asked for, as soon as its space is known."""
         wanted = self.wanted
-        if wanted is not None and self.shell.workspace.space(wanted.space) is not None:
+        if wanted is not None and self._view.shell.workspace.space(wanted.space) is not None:
             self.wanted = None
-            self.show_space(wanted.space, wanted.page, wanted.part, remember=False)
+            self._view.show_space(wanted.space, wanted.page, wanted.part, remember=False)

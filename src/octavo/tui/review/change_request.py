@@ -37,7 +37,7 @@ from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.tree import Tree
-from octavo.tui.writing.authoring import Authoring
+from octavo.tui.writing.authoring import WRITING, Authoring, may_not_write
 
 if TYPE_CHECKING:
     from octavo.data.entry import Entry
@@ -63,17 +63,42 @@ def _may_not_comment_on_page(app: Shell, view: ChangeRequestScreen) -> str | Non
 COMMENT_ON_PAGE: Commands[Any] = (
     COMMENTING.only("page").but("page", run=_comment_on_page, why_not=_may_not_comment_on_page).about(lambda view: view)
 )
+
+
+def _delete(app: Shell, view: ChangeRequestScreen) -> None:
+    if (thread := view.thread_to_delete()) is not None:
+        thread_actions.delete(app, view.at, thread, thread)
+    else:
+        view.authoring.delete()
+
+
+def _may_not_delete(app: Shell, view: ChangeRequestScreen) -> str | None:
+    change = view.changed_tree.change
+    if change is None:
+        return may_not_write(app, view.authoring)
+    if (thread := view.thread_to_delete()) is not None:
+        return not_allowed_with(app, view.at, "delete", thread)
+    if change.page is None:
+        return f"{change.title} is no page. {NEVER_DELETED}"
+    if not change.is_there_after:
+        return f"{change.title} is deleted in this change request already. Q puts it back."
+    return may_not_write(app, view.authoring)
+
+
+DELETING: Commands[Any] = (
+    WRITING.only("delete").but("delete", run=_delete, why_not=_may_not_delete).about(lambda view: view)
+)
 REVIEW: Commands[ChangeRequestScreen] = Commands(
     "change",
     (
         Command("export", "ctrl+e", "Export", "Save the change request or this page as PDF or Markdown", run=lambda _, view: view.export(), shown=False),
-        Command("up", "escape", "Back", "To the pages, then back to the list", run=lambda _, view: view.action_up(), shown=False),
+        Command("up", "escape", "Back", "To the pages, then back to the list", run=lambda _, view: view.go_up_or_leave(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
 
 
-class ChangeRequestScreen(Authoring, Proposing):
+class ChangeRequestScreen(Proposing):
     """On the left what is changed and how it stands, on the right the diff of the page under the cursor."""
 
     VIEW = "changes"
@@ -85,6 +110,8 @@ class ChangeRequestScreen(Authoring, Proposing):
     )
     CSS_PATH = "change_request.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
+        WRITING.only("edit", "arrange").about(lambda view: view.authoring),
+        DELETING,
         COMMENTING.only("block"),
         COMMENT_ON_PAGE,
         THREAD_HERE,
@@ -103,6 +130,7 @@ class ChangeRequestScreen(Authoring, Proposing):
         self.changed_tree = ChangedTree(self, self, self.comparison, self.diff_threads)
         self.request_head = RequestHead(self, self.comparison, self.diff_threads, self.changed_tree)
         self.page_diff = PageDiff(self, self.comparison, self.changed_tree, self.diff_threads, self.say_where)
+        self.authoring = Authoring(self, self)
         self._drawing: Timer | None = None
 
     def body(self) -> Iterable[Widget]:
@@ -332,25 +360,18 @@ class ChangeRequestScreen(Authoring, Proposing):
     def why_no_comment(self) -> str | None:
         return self.page_discussion.why_no_comment()
 
-    def _thread_to_delete(self) -> Comment | None:
+    def why_no_page_to_write(self) -> str | None:
+        change = self.changed_tree.change if self.is_mounted else None
+        if change is not None and not change.is_there_after:
+            return f"{change.title} is deleted in this change request. Q puts it back."
+        return None
+
+    def look_for_unsent(self) -> None:
+        """What is not sent is told of where the page is read."""
+
+    def page_is_written(self, change_request: ChangeRequest) -> None:
+        """It is on show: its answers tell of it."""
+
+    def thread_to_delete(self) -> Comment | None:
         """The thread under the cursor of the diff, while that has the focus."""
         return self.page_discussion.thread_under_cursor() if self.focused is self.view else None
-
-    def action_delete_page(self) -> None:
-        if (thread := self._thread_to_delete()) is not None:
-            thread_actions.delete(self.shell, self.at, thread, thread)
-        else:
-            super().action_delete_page()
-
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        change = self.changed_tree.change if self.is_mounted else None
-        if action in ("edit_page", "arrange_page") and change is not None and not change.is_there_after:
-            return f"{change.title} is deleted in this change request. Q puts it back."
-        if action == "delete_page" and change is not None:
-            if (thread := self._thread_to_delete()) is not None:
-                return not_allowed_with(self.shell, self.at, "delete", thread)
-            if change.page is None:
-                return f"{change.title} is no page. {NEVER_DELETED}"
-            if not change.is_there_after:
-                return f"{change.title} is deleted in this change request already. Q puts it back."
-        return super().why_not(action, parameters)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from textual.app import App
 from textual.content import Content
@@ -103,7 +103,7 @@ class Rows(Lines, Generic[T]):
     true of.
     """
 
-    COMMAND_GROUPS = (TICKS,)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TICKS,)
 
     class Ticked(Message):
         """Other rows are ticked."""

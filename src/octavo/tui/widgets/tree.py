@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual.content import Content
 from textual.message import Message
@@ -35,7 +35,7 @@ class Tree(Lines):
     """Nodes under nodes. What is folded is known by key, so that it outlives a reload. Draws only what is on screen."""
 
     CONTEXT: ClassVar[str] = "trees"
-    COMMAND_GROUPS = (TREE,)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TREE,)
 
     class Folded(Message):
         """Other nodes are folded."""

@@ -1,45 +1,43 @@
-"""What every view with pages in it can do to them: edit one in an editor, and rename, move, add and delete pages."""
+"""What can be done to pages in every view that has some: edit one in an editor, and rename, move, add and delete pages."""
 
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, Protocol
 
-from textual.binding import Binding, BindingType
-
-from octavo.tui.shell.permissions import UNDECIDED, KnowsPermissions
+from octavo.tui.shell.permissions import UNDECIDED, not_allowed, not_allowed_in
+from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
+    from octavo.api.places import SpaceRef
     from octavo.documents.blocks import Block
+    from octavo.tui.shell.shell import Shell
+    from octavo.tui.shell.view import View
     from octavo.tui.writing.tree_edits import TreeEdit
 
-_WRITES = ("edit_page", "arrange_page", "delete_page", "insert_page")
 
+class WrittenPages(Protocol):
+    """The pages of a view, as those who write them know them."""
 
-class Authoring(KnowsPermissions):
-    """A view of pages that can be written: into the change request on show, or into one the person is asked for. A
-    subclass says which page."""
+    @property
+    def space_ref(self) -> SpaceRef | None:
+        """The space they are of."""
 
-    CONTEXT: ClassVar[str] = "editing pages"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("e", "edit_page", "Edit", tooltip="Edit the page in your editor; saving sends it to a change request", id="page.edit"),
-        Binding("M", "arrange_page", "Rename, move", show=False, tooltip="Rename, move, describe, hide, delete, add pages, in a change request", id="page.arrange"),
-        Binding("X", "delete_page", "Delete", show=False, tooltip="Delete the page under the cursor, or the thread, in a change request", id="page.delete"),
-    ]  # fmt: skip
-
-    _opening = False
-    """Whether a page is on its way to the editor."""
+    @property
+    def change_request(self) -> ChangeRequest | None:
+        """The one on show, which what is written goes into. None: the person is asked for one."""
 
     @property
     def page_to_write(self) -> tuple[str, str, str] | None:
         """The id, title and type of the page the keys are about."""
-        raise NotImplementedError
 
     @property
     def block_to_write(self) -> Block | None:
         """The block of that page the editor opens at."""
-        return None
+
+    def why_no_page_to_write(self) -> str | None:
+        """Why what the keys are about is no page that can be written, in a sentence, where there is more to say than that."""
 
     def look_for_unsent(self) -> None:
         """Something may have been written that is not sent."""
@@ -47,71 +45,104 @@ class Authoring(KnowsPermissions):
     def page_is_written(self, change_request: ChangeRequest) -> None:
         """A change request has what was written."""
 
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action in _WRITES:
-            return self._why_not_written(action)
-        return super().why_not(action, parameters)
 
-    def why_no_page_is_written(self) -> str | None:
+class Authoring:
+    """Writes the pages of a view: into the change request on show, or into one the person is asked for."""
+
+    def __init__(self, view: View, pages: WrittenPages) -> None:
+        self._view, self.pages = view, pages
+        self._opening = False
+        """Whether a page is on its way to the editor."""
+
+    def why_not_allowed(self) -> str | None:
         """Why nothing can be written here, in a sentence."""
-        if self.space_ref is None:
+        app, at, change_request = self._view.shell, self.pages.space_ref, self.pages.change_request
+        if at is None:
             return "Open a space first: enter opens the one the cursor is on."
-        if self.shell.has_session and not self.live.edits_content:
+        if app.has_session and not app.session.live.edits_content:
             from octavo.data.writing_content import NO_OPERATION
 
             return NO_OPERATION
-        if self.change_request is not None and (why := self.not_allowed("edit", *UNDECIDED)):
+        if change_request is not None and (why := not_allowed(app, change_request, at, "edit", *UNDECIDED)):
             return why
-        return self.not_allowed_in(self.space_ref, "edit")
+        return not_allowed_in(app, at.space_id, "edit")
 
-    def _why_not_written(self, action: str) -> str | None:
-        if why := self.why_no_page_is_written():
-            return why
-        page = self.page_to_write
-        if action != "insert_page" and page is None:
-            return "There is no page here: choose one first."
-        if action == "edit_page" and page is not None and page[2] != "document":
-            return f"{page[1]} is a {page[2]}, which has no text. M renames or moves it."
-        return None
-
-    def action_edit_page(self) -> None:
-        page, space = self.page_to_write, self.space_ref
+    def edit(self) -> None:
+        """Open the page in the editor."""
+        page, space = self.pages.page_to_write, self.pages.space_ref
         if page is not None and space is not None and not self._opening:
             from octavo.tui.writing.page_edit import PageEdit
 
+            app, into, block = self._view.shell, self.pages.change_request, self.pages.block_to_write
             self._opening = True
-            edit = PageEdit(
-                self.shell, space, page[0], page[1], self.change_request, self._editing_ended, self.block_to_write
-            )
-            self.shell.background(self._open(edit.start()))
+            edit = PageEdit(app, space, page[0], page[1], into, self._editing_ended, block)
+            app.background(self._open(edit.start()))
 
     async def _open(self, opening: Coroutine[Any, Any, None]) -> None:
         try:
             await opening
         finally:
             self._opening = False
-            if not self.shell.ending:
-                self.look_for_unsent()
+            if not self._view.shell.ending:
+                self.pages.look_for_unsent()
 
     def _editing_ended(self, change_request: ChangeRequest | None) -> None:
         if change_request is not None:
-            self.page_is_written(change_request)
-        elif self.is_mounted:
-            self.look_for_unsent()
+            self.pages.page_is_written(change_request)
+        elif self._view.is_mounted:
+            self.pages.look_for_unsent()
 
-    def action_arrange_page(self) -> None:
-        if (edit := self._tree_edit()) is not None:
-            edit.menu()
+    def arrange(self) -> None:
+        """Ask what is to be done with the page: rename, move, describe, hide or delete it, or add others."""
+        self._tree_edit().menu()
 
-    def action_delete_page(self) -> None:
-        if (edit := self._tree_edit()) is not None:
-            self.shell.background(edit.delete())
+    def delete(self) -> None:
+        """Delete the page."""
+        self._view.shell.background(self._tree_edit().delete())
 
-    def _tree_edit(self) -> TreeEdit | None:
+    def insert(self) -> None:
+        """Add a page beside the one at hand."""
+        self._view.shell.background(self._tree_edit().insert())
+
+    def _tree_edit(self) -> TreeEdit:
         from octavo.tui.writing.tree_edits import TreeEdit
 
-        page, space = self.page_to_write, self.space_ref
-        if space is None:
-            return None
-        about = (page[0], page[1]) if page is not None else ("", "")
-        return TreeEdit(self.shell, space, *about, self.change_request, self.page_is_written)
+        page, space = self.pages.page_to_write, self.pages.space_ref
+        assert space is not None  # `why_not_allowed` says so
+        about = page[:2] if page is not None else ("", "")
+        return TreeEdit(self._view.shell, space, *about, self.pages.change_request, self.pages.page_is_written)
+
+
+def _may_not_insert(app: Shell, authoring: Authoring) -> str | None:
+    return authoring.pages.why_no_page_to_write() or authoring.why_not_allowed()
+
+
+def may_not_write(app: Shell, authoring: Authoring) -> str | None:
+    """Why the page at hand cannot be changed, in a sentence."""
+    if why := _may_not_insert(app, authoring):
+        return why
+    return "There is no page here: choose one first." if authoring.pages.page_to_write is None else None
+
+
+def _may_not_edit(app: Shell, authoring: Authoring) -> str | None:
+    page = authoring.pages.page_to_write
+    if (why := may_not_write(app, authoring)) is None and page is not None and page[2] != "document":
+        return f"{page[1]} is a {page[2]}, which has no text. M renames or moves it."
+    return why
+
+
+WRITING: Commands[Authoring] = Commands(
+    "page",
+    (
+        Command("edit", "e", "Edit", "Edit the page in your editor; saving sends it to a change request",
+                run=lambda _, authoring: authoring.edit(), why_not=_may_not_edit),
+        Command("arrange", "M", "Rename, move", "Rename, move, describe, hide, delete, add pages, in a change request",
+                run=lambda _, authoring: authoring.arrange(), why_not=may_not_write, shown=False),
+        Command("delete", "X", "Delete", "Delete the page under the cursor, or the thread, in a change request",
+                run=lambda _, authoring: authoring.delete(), why_not=may_not_write, shown=False),
+        Command("insert", "ctrl+n", "New page", "Add a page here, in a change request",
+                run=lambda _, authoring: authoring.insert(), why_not=_may_not_insert, shown=False),
+    ),
+    context="editing pages",
+)  # fmt: skip
+"""What can be done to the page at hand. What is written goes into a change request."""
