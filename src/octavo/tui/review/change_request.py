@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
@@ -13,7 +13,7 @@ from textual.widget import Widget
 from octavo.api import change_requests, comments
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
-from octavo.api.operation import ListPage
+from octavo.api.operation import ListPage, Model
 from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from octavo.data.live import Snapshot
 from octavo.documents.blocks import Block
@@ -327,6 +327,11 @@ class ChangeRequestScreen(Proposing):
         change = self.changed_tree.change
         block = self.page_diff.block_on_show if self.focused is self.view else None
         return ChangeAtHand(self.comparison, change, block) if change is not None else None
+
+    @property
+    def things_at_hand(self) -> Sequence[Model]:
+        space = self.shell.workspace.space(self.at.space_id)
+        return [each for each in (self.comparison.about, space) if each is not None]
 
     @property
     def change_request(self) -> ChangeRequest:

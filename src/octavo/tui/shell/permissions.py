@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from octavo.api.operation import Model
 from octavo.api.places import SpaceRef
-from octavo.tui.shell.view import View
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
@@ -92,33 +89,3 @@ def _not_there_yet(app: Shell, message_id: str) -> str | None:
     if message_id.startswith("pending-"):
         return "This is on its way to the server. u takes it back while it waits."
     return None
-
-
-class KnowsPermissions(View):
-    """A view with a change request in it. A subclass says which one, and in which space."""
-
-    @property
-    def change_request(self) -> ChangeRequest | None:
-        """The one the keys are about."""
-        raise NotImplementedError
-
-    @property
-    def space_ref(self) -> SpaceRef | None:
-        """The space it belongs to."""
-        raise NotImplementedError
-
-    @property
-    def things_at_hand(self) -> Sequence[Model]:
-        space = self.shell.workspace.space(self.space_ref.space_id) if self.space_ref is not None else None
-        return [each for each in (self.change_request, space) if each is not None]
-
-    def not_allowed(self, right: str, *states: str) -> str | None:
-        """Why what takes this right, and a change request in one of `states`, cannot be done: a sentence. Without
-        `states` any will do."""
-        if self.change_request is None:
-            return "There is no change request here."
-        return not_allowed(self.shell, self.change_request, self.space_ref, right, *states)
-
-    def not_allowed_in(self, ref: SpaceRef, right: str) -> str | None:
-        """Why what takes this right in a space cannot be done: a sentence."""
-        return not_allowed_in(self.shell, ref.space_id, right)
