@@ -14,7 +14,7 @@ from octavo.api.errors import NotSent, RateLimited, ServerError, Trace, Unauthor
 from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.data.drafts import Drafts
-from octavo.data.entry import OriginalComment
+from octavo.data.entry import Entry, OriginalComment
 from octavo.data.outbox import Outbox, Queued
 from octavo.data.state import NotSaved, State
 from octavo.server.app import Platform
@@ -48,6 +48,26 @@ async def test_a_comment_is_held_then_sent(outbox: ByHand, here: SpaceRef, ask: 
     assert (entry.state, outbox.entries, await texts(ask, here)) == ("held", (entry,), [])
     await deliver(outbox, clock)
     assert (outbox.entries, await texts(ask, here)) == ((), ["Hello"])
+
+
+async def test_of_each_message_of_a_list_it_is_known_what_makes_it_without_looking_through_all_writes(
+    outbox: ByHand, here: SpaceRef, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writes = [Queued(comment(here, str(number)), "comment") for number in range(50)]
+    entries = await outbox.add_all(writes)
+    named, looks = Entry.__dict__["pending_id"].fget, 0
+
+    def counted(entry: Entry) -> str:
+        nonlocal looks
+        looks += 1
+        return str(named(entry))
+
+    monkeypatch.setattr(Entry, "pending_id", property(counted))
+    assert [outbox.named(f"pending-{each.id}") for each in entries] == list(entries)
+    assert [outbox.named(f"of the server {number}") for number in range(1000)] == [None] * 1000
+    assert looks == 0
+    await outbox.undo()
+    assert outbox.named(f"pending-{entries[0].id}") is None
 
 
 async def test_its_draft_goes_in_the_same_moment(outbox: ByHand, drafts: Drafts, here: SpaceRef) -> None:

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from octavo.api import comments, reviews
+from octavo.api.comments import Comment
 from octavo.api.places import SpaceRef
 from octavo.tui.comments.thread_places import Place, reached
+from octavo.tui.review.change_request import ChangeRequestScreen
 from tests.journeys.moods import altered
 from tests.journeys.stage import Stage
 
@@ -75,3 +77,27 @@ def test_who_has_open_threads_is_asked_first_and_who_was_asked_is_asked_on() -> 
     first = reached(places, (), 2)
     assert [each.key for each in first] == ["s1", "s3"]
     assert [each.key for each in reached(places[2:], ("s4", "s3"), 3)] == ["s3", "s4", "s5"]
+
+
+def many_threads(answer: Any) -> None:
+    answer["items"] += [{**answer["items"][0], "id": f"more-{number}"} for number in range(3 * FEW)]
+
+
+async def test_of_many_threads_none_is_held_against_all_others(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    lists = altered("/v1/spaces/[^/]+/change-requests/[^/]+/comments", many_threads)
+    async with stage.play(over=lists, start="changes") as run:
+        await run.press("enter")
+        screen = run.app.screen
+        assert isinstance(screen, ChangeRequestScreen)
+        all_of_it = screen.diff_threads.all
+        assert len(all_of_it) > 3 * FEW
+        held, same = 0, Comment.__eq__
+
+        def counted(thread: Comment, other: object) -> bool:
+            nonlocal held
+            held += 1
+            return same(thread, other)
+
+        monkeypatch.setattr(Comment, "__eq__", counted)
+        assert {each.id for each in screen.page_diff.known_threads} == {each.id for each in all_of_it}
+        assert held == 0

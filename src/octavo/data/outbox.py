@@ -80,6 +80,10 @@ class Outbox:
         """All that is not done, oldest first."""
         return self._pending.entries
 
+    def named(self, message_id: str) -> Entry | None:
+        """What makes the message called so, when it is not done."""
+        return self._pending.by_name.get(message_id)
+
     @property
     def me(self) -> User | None:
         """Whose writes they are, once it is known."""

@@ -139,6 +139,8 @@ def _counter(read: Operation[Any], holder: Any, entry: Entry, me: User) -> Any:
 
 
 def _counters(read: Operation[Any], page: ListPage[Any], entry: Entry, me: User) -> ListPage[Any]:
+    if _opened(entry) == 0:
+        return page
     changed = [_counter(read, item, entry, me) for item in page.items]
     if all(after is before for after, before in zip(changed, page.items, strict=True)):
         return page
@@ -265,10 +267,14 @@ def _unreacted(reactions: tuple[Reaction, ...], emoji: str, me: User) -> tuple[R
 
 def _each(page: ListPage[C], item_id: str, change: Callable[[C], C]) -> ListPage[C]:
     """The page with one item changed; the page itself when nothing changes."""
-    items = tuple(change(item) if item.id == item_id else item for item in page.items)
-    if all(after is before for after, before in zip(items, page.items, strict=True)):
+    places = [place for place, item in enumerate(page.items) if item.id == item_id]
+    changed = {place: after for place in places if (after := change(page.items[place])) is not page.items[place]}
+    if not changed:
         return page
-    return page.model_copy(update={"items": items})
+    items = list(page.items)
+    for place, after in changed.items():
+        items[place] = after
+    return page.model_copy(update={"items": tuple(items)})
 
 
 def _without(page: ListPage[C], item_id: str) -> ListPage[C]:

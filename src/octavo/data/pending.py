@@ -22,6 +22,8 @@ class Pending:
         self.state = state
         self.now = now
         self.entries: tuple[Entry, ...] = ()
+        self.by_name: dict[str, Entry] = {}
+        """By what their results are called: asked of each message of a list."""
         self._read: dict[str, Entry] = {}
         self._watchers: list[Callable[[], None]] = []
         self._done: list[Callable[[Entry], None]] = []
@@ -140,8 +142,11 @@ class Pending:
         after = tuple(entries)
         if after == self.entries:
             return
-        gone = [entry for entry in self.entries if entry.id not in {each.id for each in after}]
+        there = {each.id for each in after}
+        gone = [entry for entry in self.entries if entry.id not in there]
         self.entries = after
+        # Of those with one name the oldest.
+        self.by_name = {each.pending_id: each for each in reversed(after)}
         for entry in gone:
             done = self.state.read(partial(ledger.done, entry_id=entry.id))
             if done is not None:

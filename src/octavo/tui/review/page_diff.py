@@ -288,7 +288,8 @@ class PageDiff:
     @property
     def known_threads(self) -> tuple[Comment, ...]:
         here = self._page_threads()
-        return here + tuple(thread for thread in self._threads.all if thread not in here)
+        ids = {thread.id for thread in here}
+        return here + tuple(thread for thread in self._threads.all if thread.id not in ids)
 
     def since(self, thread: Comment) -> str:
         return ""

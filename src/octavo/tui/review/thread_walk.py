@@ -10,16 +10,19 @@ from octavo.tui.review.changed_pages import WHOLE
 
 def open_on(key: str, threads: Iterable[Comment]) -> list[Comment]:
     """The open threads on the page of an entry, or on all of it."""
-    return [
-        each for each in threads if each.is_open_thread and (each.target.page.id if each.target.page else WHOLE) == key
-    ]
+    return [each for each in threads if each.is_open_thread and _entry_of(each) == key]
+
+
+def _entry_of(thread: Comment) -> str:
+    return thread.target.page.id if thread.target.page else WHOLE
 
 
 def following(keys: Sequence[str], here: str, step: int, threads: Sequence[Comment]) -> str | None:
     """Of the entries called `keys`, the one after (or before) `here` that has an open thread."""
     at = keys.index(here) if here in keys else -1
     among = keys[at + 1 :] if step > 0 else reversed(keys[: max(at, 0)])
-    return next((key for key in among if open_on(key, threads)), None)
+    with_open = {_entry_of(each) for each in threads if each.is_open_thread}
+    return next((key for key in among if key in with_open), None)
 
 
 def no_more_threads(number: int, step: int, threads: Iterable[Comment]) -> str:

@@ -217,8 +217,7 @@ class Workspace:
         return entry is not None and entry.state in ("gathered", "failed")
 
     def _entry(self, message_id: str) -> Entry | None:
-        entries = self._session.outbox.entries if self._session is not None else ()
-        return next((each for each in entries if each.pending_id == message_id), None)
+        return self._session.outbox.named(message_id) if self._session is not None else None
 
     def on_its_way(self, message_id: str) -> str:
         """`sending`, `not sent` when the server refused it, `in doubt` when nobody can tell, or `held` for a review.
