@@ -27,7 +27,7 @@ VISITED = {
         *("ContentScreen", "Composer", "ThreadSheet", "Picker", "ActivityScreen"),
         *("SearchScreen", "PaletteScreen", "HelpScreen"),
     },
-    "changes": {"ChangesScreen", "ChangeRequestScreen", "Composer", "ThreadSheet", "Confirm", "MergeDialog"},
+    "changes": {"ChangesScreen", "ChangeRequestScreen", "Composer", "ThreadSheet", "Confirm", "CheckedDialog"},
     "comments": {"CommentsScreen", "Picker", "Composer"},
     "home": {"HomeScreen", "Picker"},
 }

@@ -7,7 +7,7 @@ import pytest
 from octavo.api import change_requests, comments, content, reviews
 from octavo.data.deciding import merging
 from octavo.data.send_once import under_way
-from octavo.tui.review.merge_dialog import MergeDialog
+from octavo.tui.review.checked_dialog import CheckedDialog
 from octavo.tui.review.unfinished_merges import tell
 from tests.journeys.stage import Run, Stage
 
@@ -26,7 +26,7 @@ async def test_the_dialog_is_closed_while_it_still_asks(stage: Stage, key: str) 
         await ask_to_merge(run, "refused")
         await run.see("asking the server")
         await run.pilot.press(key)
-        await run.until(lambda: not isinstance(run.app.screen, MergeDialog), "close the dialog")
+        await run.until(lambda: not isinstance(run.app.screen, CheckedDialog), "close the dialog")
         assert not [worker for worker in run.app.workers if worker.group == "checks" and not worker.is_finished]
         run.gate.open()
         await run.settle()
@@ -41,7 +41,7 @@ async def test_no_while_the_checks_are_made_again_merges_nothing(stage: Stage) -
         await run.later(seconds=20)
         run.gate.shut(reviews.List)
         await run.pilot.press("y", "n")
-        await run.until(lambda: not isinstance(run.app.screen, MergeDialog), "close the dialog")
+        await run.until(lambda: not isinstance(run.app.screen, CheckedDialog), "close the dialog")
         run.gate.open()
         await run.settle()
         assert not run.gate.sent(change_requests.Merge)

@@ -15,8 +15,9 @@ from octavo.api.places import ChangeRequestRef
 from octavo.data.deciding import merge
 from octavo.data.live import Live
 from octavo.data.send_once import Sleep
+from octavo.tui.review.checked_dialog import READ_SECONDS
 from octavo.tui.review.merge_checks import Checks, check, forecast
-from octavo.tui.review.merge_dialog import READ_SECONDS, became, blocked, why_typed
+from octavo.tui.review.merge_dialog import became, blocked, why_typed
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import Confirm

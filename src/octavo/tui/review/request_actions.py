@@ -41,9 +41,9 @@ def _merge(app: Shell, request: RequestAtHand) -> None:
         ]
         app.push_screen(MergeSeveralDialog(app, several))
     else:
-        from octavo.tui.review.merge_dialog import MergeDialog
+        from octavo.tui.review.merge_dialog import merge_dialog
 
-        app.push_screen(MergeDialog(app, request.at, request.about))
+        app.push_screen(merge_dialog(app, request.at, request.about))
 
 
 _may_not_merge_it = takes("merge", *UNDECIDED)

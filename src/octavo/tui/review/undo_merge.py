@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from octavo.api import change_requests
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, Shown
 from octavo.tui.review.request_at_hand import RequestAtHand, may_not
 from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.widgets import wording
-from octavo.tui.widgets.confirm import Confirm, Confirmed
 from octavo.tui.widgets.fact_list import Fact
 
 if TYPE_CHECKING:
@@ -37,58 +38,54 @@ def may_not_undo(app: Shell, request: RequestAtHand) -> str | None:
 
 def ask_to_undo(app: Shell, request: RequestAtHand) -> None:
     """Show what undoing the merge would put back, and ask whether to start that."""
-    app.push_screen(UndoDialog(app, request.at.space, request.about))
+    app.push_screen(undo_dialog(app, request.at.space, request.about))
 
 
-class UndoDialog(Confirm):
-    """Says what would be put back, and what not, before anything is written."""
-
-    def __init__(self, app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:
-        super().__init__(
-            f"Undo the merge of #{change_request.number}?",
+def undo_dialog(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> CheckedDialog[Undoing]:
+    """The dialog that says what would be put back, and what not, before anything is written."""
+    return CheckedDialog(
+        app,
+        CheckedWrite(
+            title=f"Undo the merge of #{change_request.number}?",
             verb="Start it",
             intro=f"{change_request.title}\n\nStarts a change request that puts its pages back, open for review. "
             "Nothing goes live before that is merged.",
-            facts=(Fact("asking", "puts back", "asking the server"),),
-            blocked="It is not known yet what has to be put back.",
-            check_again=self._look,
-        )
-        self._octavo = app
-        self._space, self._of = space, change_request
+            label="puts back",
+            not_yet="It is not known yet what has to be put back.",
+            unknown="That is not known. r asks again.",
+            ask=lambda: _look(app, space, change_request),
+            shown=_shown,
+            same=lambda seen: seen.of.revision_merged,
+            send=lambda seen: undo(app, space, seen.of),
+            changed="Something changed since you looked. Read it again, then start it.",
+        ),
+    )
 
-    def on_mount(self) -> None:
-        self._look()
 
-    def _look(self) -> None:
-        self.run_worker(self._ask(), exclusive=True, group="checks")
+@dataclass(frozen=True)
+class Undoing:
+    """A merge, and what undoing it would put back. None: the server does not say what stood there before."""
 
-    async def _ask(self) -> None:
-        from octavo.tui.review import merge_reversal
+    of: ChangeRequest
+    planned: Plan | None
 
-        live = self._octavo.session.live
-        try:
-            self._of = await live.fetch(change_requests.Get(at=self._of.ref(self._space)))
-            three = await merge_reversal.sides(live, self._space, self._of, None)
-            planned = (
-                merge_reversal.plan(three, await merge_reversal.changes_of(live, self._space, three)) if three else None
-            )
-        except ApiError as error:
-            self.update(facts=(Fact("bad", "puts back", str(error)),), blocked="That is not known. r asks again.")
-            return
-        if planned is None:
-            self.update(facts=(), blocked=_NO_BEFORE)
-        else:
-            self.update(facts=facts(planned), blocked="" if planned else "There is nothing left to put back.")
 
-    def action_no(self) -> None:
-        self.workers.cancel_group(self, "checks")
-        super().action_no()
+async def _look(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> Undoing:
+    """What undoing a merge would put back now. Raises ApiError."""
+    from octavo.tui.review import merge_reversal
 
-    def action_yes(self) -> None:
-        if not self._answered:
-            self._answered = True
-            self._octavo.background(undo(self._octavo, self._space, self._of))
-            self.dismiss(Confirmed())
+    live = app.session.live
+    of = await live.fetch(change_requests.Get(at=change_request.ref(space)))
+    three = await merge_reversal.sides(live, space, of, None)
+    if three is None:
+        return Undoing(of, None)
+    return Undoing(of, merge_reversal.plan(three, await merge_reversal.changes_of(live, space, three)))
+
+
+def _shown(seen: Undoing) -> Shown:
+    if seen.planned is None:
+        return Shown((), blocked=_NO_BEFORE)
+    return Shown(facts(seen.planned), blocked="" if seen.planned else "There is nothing left to put back.")
 
 
 def facts(planned: Plan) -> tuple[Fact, ...]:

@@ -5,37 +5,31 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from octavo.api import change_requests, content, spaces
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.errors import ApiError, Forbidden, NotFound
+from octavo.api.errors import Forbidden, NotFound
 from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.data.deciding import update
 from octavo.tui.review import merge_checks
-from octavo.tui.widgets import wording
-from octavo.tui.widgets.confirm import Confirm, Confirmed
+from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, Shown
 from octavo.tui.widgets.fact_list import Fact
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
     from octavo.tui.shell.shell import Shell
 
-FRESH_SECONDS = 5.0
-"""What was seen longer ago than this is looked at again before anything is sent."""
-
 
 @dataclass(frozen=True)
 class UpdatePreview:
-    """What an update would do, as it was known at `checked_at`."""
+    """What an update would do."""
 
     change_request: ChangeRequest
     main: str | None
     """The primary revision that would come in."""
     comes: tuple[content.Change, ...]
     foreseen: merge_checks.Forecast
-    checked_at: datetime
 
     @property
     def facts(self) -> tuple[Fact, ...]:
@@ -52,7 +46,6 @@ class UpdatePreview:
 
 async def preview_update(live: Live, at: ChangeRequestRef) -> UpdatePreview:
     """What an update of a change request would bring. Raises ApiError when the facts cannot be had."""
-    checked_at = wording.clock()
     change_request, space, changed = await asyncio.gather(
         live.fetch(change_requests.Get(at=at)),
         live.fetch(spaces.Get(at=at.space)),
@@ -61,7 +54,7 @@ async def preview_update(live: Live, at: ChangeRequestRef) -> UpdatePreview:
     foreseen, comes = await asyncio.gather(
         merge_checks.forecast(live, at, change_request, changed), _comes(live, at, change_request, space.revision)
     )
-    return UpdatePreview(change_request, space.revision, comes, foreseen, checked_at)
+    return UpdatePreview(change_request, space.revision, comes, foreseen)
 
 
 async def _comes(
@@ -84,74 +77,36 @@ Resolve = Callable[[], None]
 """Called when there is something to resolve."""
 
 
-class UpdateDialog(Confirm):
-    """Asks the server what would come in and what may conflict, and is confirmed by `y`: another key than opened it."""
-
-    def __init__(self, app: Shell, at: ChangeRequestRef, change_request: ChangeRequest, then: Resolve) -> None:
-        super().__init__(
-            f"Update #{change_request.number} from main?",
+def update_dialog(
+    app: Shell, at: ChangeRequestRef, change_request: ChangeRequest, then: Resolve
+) -> CheckedDialog[UpdatePreview]:
+    """The dialog that shows what would come in and what may conflict, and updates."""
+    return CheckedDialog(
+        app,
+        CheckedWrite(
+            title=f"Update #{change_request.number} from main?",
             verb="Update",
             intro=change_request.title,
-            facts=(Fact("asking", "checks", "asking the server"),),
-            blocked="The checks are not done yet.",
-            check_again=self._look,
-        )
-        self._octavo, self._at, self._then = app, at, then
-        self._seen: UpdatePreview | None = None
+            label="checks",
+            not_yet="The checks are not done yet.",
+            unknown="Nothing is updated without knowing what would come in. r asks again.",
+            ask=lambda: preview_update(app.session.live, at),
+            shown=_shown,
+            same=lambda seen: (seen.change_request.revision, seen.main),
+            send=lambda seen: send(app, at, seen, then),
+            changed="Something changed since you looked. Read it again, then update.",
+        ),
+    )
 
-    def on_mount(self) -> None:
-        self._look()
 
-    def _look(self) -> None:
-        self.run_worker(self._ask(), exclusive=True, group="checks")
-
-    async def _ask(self) -> None:
-        try:
-            seen = self._seen = await preview_update(self._octavo.session.live, self._at)
-        except ApiError as error:
-            self._seen = None
-            why = "Nothing is updated without knowing what would come in. r asks again."
-            self.update(facts=(Fact("bad", "checks", str(error)),), blocked=why)
-            return
-        after = ""
-        if seen.foreseen.conflicts:
-            after = "Nothing is lost   both sides stay in the text, and you decide right after, conflict by conflict"
-        elif not seen.foreseen.is_known:
-            after = "If it conflicts   both sides stay in the text, and you decide right after, conflict by conflict"
-        blocked = "" if seen.change_request.outdated else "It is up to date with the primary content."
-        self.update(facts=seen.facts, after=after, blocked=blocked)
-
-    def action_yes(self) -> None:
-        seen = self._seen
-        if self._answered or seen is None:
-            return
-        if (wording.clock() - seen.checked_at).total_seconds() > FRESH_SECONDS:
-            # What was shown may not hold any more: look again, and go on only if it is still the same.
-            self.run_worker(self._confirm_fresh(seen), exclusive=True, group="checks")
-            return
-        self._go(seen)
-
-    async def _confirm_fresh(self, before: UpdatePreview) -> None:
-        await self._ask()
-        after = self._seen
-        if after is None or not after.change_request.outdated:
-            return
-        revisions = [(each.change_request.revision, each.main) for each in (before, after)]
-        if revisions[0] == revisions[1] and before.facts == after.facts:
-            self._go(after)
-        else:
-            self._octavo.say("Something changed since you looked. Read it again, then update.", tone="care")
-
-    def _go(self, seen: UpdatePreview) -> None:
-        if self._answered or self not in self.app.screen_stack:
-            return  # it was closed while it was looked again
-        self._answered = True
-        self._octavo.background(send(self._octavo, self._at, seen, self._then))
-        self.dismiss(Confirmed())
-
-    def action_no(self) -> None:
-        self.workers.cancel_group(self, "checks")
-        super().action_no()
+def _shown(seen: UpdatePreview) -> Shown:
+    after = ""
+    if seen.foreseen.conflicts:
+        after = "Nothing is lost   both sides stay in the text, and you decide right after, conflict by conflict"
+    elif not seen.foreseen.is_known:
+        after = "If it conflicts   both sides stay in the text, and you decide right after, conflict by conflict"
+    blocked = "" if seen.change_request.outdated else "It is up to date with the primary content."
+    return Shown(seen.facts, after=after, blocked=blocked)
 
 
 async def send(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, then: Resolve) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def update(app: Shell, request: RequestAtHand) -> None:
     """Show what an update would bring, and ask whether to send it."""
-    from octavo.tui.review.update_dialog import UpdateDialog
+    from octavo.tui.review.update_dialog import update_dialog
 
     if not request.about.outdated:
         app.say(f"{request.name} is up to date with the primary content.")
@@ -28,7 +28,7 @@ def update(app: Shell, request: RequestAtHand) -> None:
         if app.screen is request.view:  # who went elsewhere meanwhile is not taken away from there: R resolves
             _open_conflicts(app, request, request.about)
 
-    app.push_screen(UpdateDialog(app, request.at, request.about, then))
+    app.push_screen(update_dialog(app, request.at, request.about, then))
 
 
 def resolve(app: Shell, request: RequestAtHand) -> None:
