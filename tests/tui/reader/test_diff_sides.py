@@ -112,7 +112,7 @@ def test_every_kind_of_change_looks_as_it_was_approved(width: int, split: bool) 
     compared = compare(BEFORE, AFTER)
     setting = LayoutContext(Styles.plain(), Folds(), set_block)
     room = SideWidths.of(min(width, 108) if not split else width, split=split)
-    found = changes(compared.diff, Unfolding(), {}, "Retries", side_by_side=split)
+    found = changes(compared.diff, Unfolding(), {}, "Retries", side_by_side=split).whole()
     lines = [line for unit in found.units for line in set_diff_unit(setting, unit, room)]
     assert [line.text for line in lines if line.width > room.width] == []
     check(f"diff-{'sides' if split else 'kinds'}-{width}", text_of(lines))
@@ -309,7 +309,7 @@ def test_long_changes_are_set_in_slices_that_look_like_one(split: bool) -> None:
     before = f"| Name | Value |\n| --- | --- |\n{rows}\n\n" + "\n".join(f"* item {number}" for number in range(3))
     after = before.replace("value", "longer value") + "\n" + "\n".join(f"* more {number}" for number in range(100))
     setting = LayoutContext(Styles.plain(), Folds(), set_block)
-    units = changes(compare(before, after).diff, Unfolding(), {}, side_by_side=split).units
+    units = changes(compare(before, after).diff, Unfolding(), {}, side_by_side=split).whole().units
     assert max(unit.part for unit in units) == 3
     lines = [set_diff_unit(setting, unit, SideWidths.of(150, split=split)) for unit in units]
     assert max(map(len, lines)) < 250

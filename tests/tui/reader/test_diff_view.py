@@ -102,7 +102,7 @@ def show(app: PaneApp[DiffView], before: str = BEFORE, after: str = AFTER, **thr
 def test_it_looks_as_it_was_approved(width: int, ascii: bool) -> None:
     setting = LayoutContext(Styles.plain(ascii=ascii), Folds(), set_block)
     threads = {key_of("You can"): [THREAD], "": [ThreadLine("Zoe M.", "3 d", "On the page.", open=False)]}
-    found = changes(diff(parse(BEFORE), parse(AFTER)), Unfolding(), threads, "Signing secrets")
+    found = changes(diff(parse(BEFORE), parse(AFTER)), Unfolding(), threads, "Signing secrets").whole()
     lines = [
         line
         for unit in found.units
@@ -114,7 +114,9 @@ def test_it_looks_as_it_was_approved(width: int, ascii: bool) -> None:
 
 def test_words_are_struck_out_and_underlined_without_colours() -> None:
     setting = LayoutContext(Styles.plain(), Folds(), set_block)
-    found = changes(diff(parse("The secret never changes."), parse("The secret often changes.")), Unfolding(), {})
+    found = changes(
+        diff(parse("The secret never changes."), parse("The secret often changes.")), Unfolding(), {}
+    ).whole()
     pieces = [
         piece
         for unit in found.units
@@ -351,6 +353,6 @@ def test_hunks_of_source_are_changes() -> None:
 
     lines = [str(number) for number in range(40)]
     hunks = source_diff("\n".join(lines), "\n".join([*lines[:5], "x", *lines[5:30], *lines[31:]]))
-    found = source_changes(hunks)
+    found = source_changes(hunks).whole()
     assert found.count == 2
     assert [unit.kind for unit in found.units] == ["label", "lines", "label", "lines"]

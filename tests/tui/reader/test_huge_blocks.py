@@ -18,6 +18,7 @@ from octavo.tui.reader.three_way_view import ThreeWay
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.conflict_page import prepare
 from octavo.tui.render.diff_context import Placed, Stretch, folded
+from octavo.tui.render.diff_sequence import changes
 from octavo.tui.render.diff_units import DiffUnit, Unfolding
 from octavo.tui.render.layout import set_block, set_unit, units
 from octavo.tui.render.layout_context import Folds, LayoutContext, trail
@@ -84,7 +85,7 @@ def test_no_words_are_lost_where_a_block_is_cut(name: str) -> None:
 
 
 def test_blocks_are_cut_a_while_at_a_time() -> None:
-    cutting = UnitReader(parse(HUGE["code"](100)).blocks)
+    cutting = UnitReader(units(parse(HUGE["code"](100)).blocks))
     steps = 0
     while not cutting.cut(0):
         steps += 1
@@ -172,8 +173,14 @@ def test_of_what_did_not_change_only_what_may_be_shown_is_made_into_units() -> N
             for count in (1, 2, 5, 6, 23, 45):
                 stretch = _stretch(count)
                 one_by_one = [stretch.placed(at) for at in range(count)]
-                assert folded([change, stretch, change], unfolding) == folded([change, *one_by_one, change], unfolding)
-                assert folded([stretch, change], unfolding) == folded([*one_by_one, change], unfolding)
+                assert _folded([change, stretch, change], unfolding) == _folded(
+                    [change, *one_by_one, change], unfolding
+                )
+                assert _folded([stretch, change], unfolding) == _folded([*one_by_one, change], unfolding)
+
+
+def _folded(given: list[Placed | Stretch], unfolding: Unfolding) -> list[DiffUnit]:
+    return [unit for unit in folded(given, unfolding) if unit is not None]
 
 
 def test_the_way_down_to_a_block_is_found_however_deep_it_stands() -> None:
@@ -194,3 +201,39 @@ async def test_of_a_huge_conflict_so_much_is_shown_as_is_set_at_a_time_and_where
         lines = [line for unit in range(len(app.pane.galley)) for line in app.pane.galley.lines(unit)]
         assert any("There is more of it" in line.text for line in lines)
         assert len(lines) < 450
+
+
+@pytest.mark.parametrize("is_split", [False, True])
+def test_the_units_of_a_diff_are_made_a_while_at_a_time(is_split: bool) -> None:
+    lines = HUGE["codes"](40).split("```\n\n")
+    before = "```\n\n".join(line + ("b\n" if at % 49 == 0 else "") for at, line in enumerate(lines))
+    compared = compare(before, HUGE["codes"](40))
+    unfolding = Unfolding()
+    for _ in Unfolding.STEPS:
+        made = changes(compared.diff, unfolding, {"": []}, "A page", side_by_side=is_split)
+        pauses = 0
+        while not made.cut(0):
+            pauses += 1
+        assert pauses > len(made.units)
+        assert made.units == changes(compared.diff, unfolding, {"": []}, "A page", side_by_side=is_split).whole().units
+        unfolding.more()
+    assert len(made.units) > 1600
+
+
+async def test_a_diff_stays_on_show_until_the_units_of_another_are_made() -> None:
+    app = PaneApp(DiffView())
+    async with app.run_test(size=(100, 30)) as pilot:
+        app.pane.show(compare(HUGE["codes"](60), HUGE["codes"](60).replace("a", "b", 30)), key="p")
+        await pilot.pause()
+        for _ in range(4):
+            await pilot.press("minus")
+        before = len(app.pane.galley)
+        assert before < 100
+        app.pane.unfolding.step = 4
+        app.pane.make_units()
+        assert app.pane.is_making
+        assert len(app.pane.galley) == before
+        while app.pane.is_making:
+            await pilot.pause(0.01)
+        assert len(app.pane.galley) > 2000
+        assert app.pane.change_count == 30

@@ -33,7 +33,7 @@ def set_lines(
     before: str, after: str, look: Styles | None = None, *, width: int = 90, split: bool = False
 ) -> list[Line]:
     setting = LayoutContext(look or Styles.plain(), Folds(), set_block)
-    found = changes(compare(before, after).diff, Unfolding(), {}, side_by_side=split)
+    found = changes(compare(before, after).diff, Unfolding(), {}, side_by_side=split).whole()
     room = SideWidths.of(width, split=split)
     return [line for unit in found.units for line in set_diff_unit(setting, unit, room)]
 
@@ -193,7 +193,7 @@ def test_a_change_is_shown_exactly_when_pages_differ_and_never_as_what_looks_the
 ) -> None:
     old, new = pair
     setting, room = LayoutContext(Styles.plain(), Folds(), set_block), SideWidths.of(150 if split else 90, split=split)
-    found = changes(diff(old, new), Unfolding(), {}, side_by_side=split)
+    found = changes(diff(old, new), Unfolding(), {}, side_by_side=split).whole()
     same = [canonical(block) for block in old.blocks] == [canonical(block) for block in new.blocks]
     assert (found.count == 0) == same
     for unit in found.units:

@@ -100,7 +100,7 @@ def compare_pages(document: Document, data: st.DataObject) -> None:
         changes(found.diff, unfolding, on, "A page", side_by_side=room.is_split),
         one_side(found, data.draw(st.sampled_from(("old", "new"))), on, "A page"),
     ):
-        for unit in some(made.units):
+        for unit in some(made.whole().units):
             hold(set_diff_unit(setting, unit, room), room.width)
 
 
@@ -139,7 +139,7 @@ def changed_lines(old: Block, new: Block, width: int) -> list[list[Line]]:
     before, after = page_of([old]), page_of([new])
     room = SideWidths.of(width, split=False)
     setting = LayoutContext(LOOKS["plain"], Folds(), set_block, room=width)
-    lines = [set_diff_unit(setting, each, room) for each in changes(diff(before, after), Unfolding(), {}).units]
+    lines = [set_diff_unit(setting, each, room) for each in changes(diff(before, after), Unfolding(), {}).whole().units]
     return [*lines, *(set_block(setting, each, room.words) for each in slices(after.blocks[0]))]
 
 

@@ -125,7 +125,9 @@ def _set(compared: Compared, width: int, look: Styles) -> list[Line]:
     found = changes(compared.diff, Unfolding(), {}) if not compared.diff.is_empty else source_changes(compared.hunks)
     setting = LayoutContext(look, Folds(), set_block, room=width)
     room = SideWidths.of(width, split=False)
-    lines = [line for unit in found.units if unit.kind != "title" for line in set_diff_unit(setting, unit, room)]
+    lines = [
+        line for unit in found.whole().units if unit.kind != "title" for line in set_diff_unit(setting, unit, room)
+    ]
     while lines and not "".join(piece.text for piece in lines[0].pieces).strip(" │┊"):
         lines.pop(0)
     return lines

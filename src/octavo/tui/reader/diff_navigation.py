@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from octavo.documents.blocks import Block
 from octavo.tui.reader.cursor_pane import Stop
 from octavo.tui.reader.two_sided_pane import TwoSided
-from octavo.tui.render.diff_units import Changes, Unfolding
+from octavo.tui.render.comparison import Compared
+from octavo.tui.render.diff_units import Changes, DiffUnit, Unfolding, may_hold
+from octavo.tui.render.page_units import UnitReader
 from octavo.tui.render.reading_position import ReadingPosition
 from octavo.tui.render.thread_lines import ThreadLine
 from octavo.tui.render.virtual_lines import ScrollAnchor
 
 _SLICES_WITH_IT = 6
 """Slices of a block that are looked at for where one stood: all of them together may take seconds to be set."""
+
+
+NO_BLOCKS = frozenset(("fold", "note", "change", "thread"))
+"""What a cursor is on that is no block of the page."""
 
 
 class GoingAbout(TwoSided):
@@ -25,6 +32,8 @@ class GoingAbout(TwoSided):
     """What is on show."""
     places: dict[str, ReadingPosition]
     """Where one was on the pages one was on, by their keys."""
+    _made_of: Compared | None = None
+    """What the units on show were made of."""
     _is_to_meet = False
     _met: tuple[Block, int] | None = None
     """The block under the cursor and the line at the top as one met the page."""
@@ -66,7 +75,13 @@ class GoingAbout(TwoSided):
         self._is_to_meet, self._met, self.cursor = False, None, None
         self.scroll_to(y=0, animate=False, immediate=True, force=True)
         place = self.places.get(self.key) if not self.shows_source else None
-        stop = self._stop_called(place.block) if place is not None else None
+        known = self._known(Block("", key=place.block)) if place is not None else None
+        fold = self._fold_of(known) if known is not None else None
+        if fold is not None:
+            self._is_to_meet = True
+            self._unfold(fold)  # and meets it then
+            return
+        stop = self._stop_on(known) if known is not None else None
         if place is None or stop is None:
             place, stop = None, self._change_from(-1, 1) or self._thread_from(-1, None, 1)
         self._is_met_anew = place is None
@@ -89,13 +104,25 @@ class GoingAbout(TwoSided):
             below = self.galley.top(here[0]) + here[1] - self.scroll_offset.y
             self.places[self.key] = ReadingPosition(here[3].key, below)
 
-    def _stop_called(self, key: str) -> Stop | None:
-        """Where the block or thread called `key` is shown, the fold it is in opened."""
-        fold = next((unit for unit in self.changed.units if unit.hidden and unit.holds(key)), None)
-        if fold is not None:
-            self.unfolding.opened.update(block.key for block in fold.hidden)
-            super().reset()
-        return self._stop_on(Block("thread", key=key))
+    def _known(self, block: Block) -> Block:
+        """The block of either page that has the name of another, which may be of before; or else that one."""
+        on_threads = (each.key for row in self.threads.values() for each in row)
+        if self.compared is None or block.kind in NO_BLOCKS or block.key in on_threads:
+            return block
+        return self.compared.new.find(block.key) or self.compared.old.find(block.key) or block
+
+    def _fold_of(self, block: Block) -> DiffUnit | None:
+        """The fold a block is in."""
+
+        def is_in(fold: DiffUnit) -> bool:
+            return any(may_hold(each, block) and each.has(block.key) for each in fold.hidden)
+
+        return next((unit for unit in self.changed.units if unit.hidden and is_in(unit)), None)
+
+    def _unfold(self, fold: DiffUnit, then: Callable[[], None] | None = None) -> None:
+        """Show what a fold hides, and do `then`."""
+        self.unfolding.opened.update(block.key for block in fold.hidden)
+        self.make_units(then)
 
     @property
     def _is_as_met(self) -> bool:
@@ -111,12 +138,25 @@ class GoingAbout(TwoSided):
 
     # Laying out
 
-    def lay_out_again(self) -> None:
-        """Set the units anew, the block under the cursor where it is on the screen."""
+    def wanted_units(self) -> Changes:
+        raise NotImplementedError
+
+    def made(self, units: UnitReader[DiffUnit]) -> None:
+        """Set the units that were made, the block under the cursor where it is on the screen."""
+        assert isinstance(units, Changes), "A diff is made of them"
+        here, is_same, self._made_of = self.cursor_stop(), self._made_of is self.compared, self.compared
+        self.changed = units
+        if here is not None and not is_same:
+            here = (*here[:3], self._known(here[3]))  # it stands on other lines now
         if self._is_to_meet or self._is_as_met:
             self.reset()
-            return
-        here = self.cursor_stop()
+        else:
+            self._set_around(here)
+        self.content_changed()
+        self.refresh_bindings()
+        self.tell()
+
+    def _set_around(self, here: Stop | None) -> None:
         above = self.galley.top(here[0]) + here[1] - self.scroll_offset.y if here is not None else 0
         self.reset()
         if here is None:
@@ -138,8 +178,13 @@ class GoingAbout(TwoSided):
                 known[id(top)] = top.has(block.key)
             return known[id(top)]
 
-        for unit, each in enumerate(self.changed.units):
-            if (block.kind == "thread" and each.threads) or any(map(has, each.blocks)):
+        stands = block.kind and block.kind not in NO_BLOCKS  # what else one is on stands nowhere on a page
+        for unit, each in enumerate(self.galley.units):
+            if stands:
+                is_here = any(may_hold(top, block) and has(top) for top in each.blocks)
+            else:
+                is_here = bool(each.threads) or (each.block is not None and each.block.key == block.key)
+            if is_here:
                 for stop in self.stops_of(unit):
                     if stop[3] is block:
                         return stop
@@ -201,15 +246,13 @@ class GoingAbout(TwoSided):
         at = next((index for index, unit in enumerate(units) if unit.block is not None and unit.block.key == key), None)
         if at is None:
             return
-        top = self.scroll_offset.y
         self._met = None  # one stays where one is
-        self.unfolding.opened.update(block.key for block in units[at].hidden)
-        self.reset()
-        stop = next(iter(self.stops_of(at)), None) if at < len(self.galley) else None
-        if stop is not None:
-            self.cursor = (at, stop[3])
-        self.go(top)
-        self.content_changed()
+        self._unfold(units[at], partial(self._stand_on, units[at].hidden[0]))
+
+    def _stand_on(self, block: Block) -> None:
+        """Put the cursor on a block, which is on show."""
+        if (stop := self._stop_on(block)) is not None:
+            self.put_cursor(stop, bring=None)
 
     def go_to_anchor(self, anchor: str) -> bool:
         """Go to a heading of the page as it is. False when it has none of that name."""
@@ -219,11 +262,15 @@ class GoingAbout(TwoSided):
             return False
         if self.shows_source or self.layout_now == "old":
             self.shows_source, self._layout = False, "changes"
-            self.lay_out_again()
-        fold = next((unit.block for unit in self.changed.units if unit.hidden and unit.holds(block.key)), None)
+            self.make_units(partial(self._go_to_heading, block))
+        else:
+            self._go_to_heading(block)
+        return True
+
+    def _go_to_heading(self, block: Block) -> None:
+        fold, stop = self._fold_of(block), self._stop_on(block)
         if fold is not None:
-            self.open_fold(fold.key)
-        stop = self._stop_on(block)
-        if stop is not None:
+            self._met = None
+            self._unfold(fold, partial(self._go_to_heading, block))
+        elif stop is not None:
             self.put_cursor(stop, bring="top")
-        return stop is not None

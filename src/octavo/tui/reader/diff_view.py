@@ -12,7 +12,7 @@ from textual.message import Message
 
 from octavo.documents.blocks import Block
 from octavo.tui.reader.cursor_pane import Stop
-from octavo.tui.reader.diff_navigation import GoingAbout
+from octavo.tui.reader.diff_navigation import NO_BLOCKS, GoingAbout
 from octavo.tui.reader.reading_pane import motions
 from octavo.tui.reader.two_sided_pane import Layout
 from octavo.tui.render.block_slices import whole_of
@@ -29,14 +29,12 @@ from octavo.tui.render.source_finders import sources
 from octavo.tui.render.styled_lines import HotSpot
 from octavo.tui.render.text_search import Finder
 from octavo.tui.render.thread_lines import ThreadLine
-from octavo.tui.render.virtual_lines import VirtualLines
+from octavo.tui.render.virtual_lines import ScrollAnchor, VirtualLines
 from octavo.tui.widgets.empty_states import nothing
 
 WIDEST = 108
 """The most cells a side takes."""
 _SAID: dict[Layout, str] = {"changes": "", "sides": "side by side", "new": "as it is now", "old": "as it was"}
-_NO_BLOCKS = frozenset(("fold", "note", "change", "thread"))
-"""What a cursor is on that is no block of the page."""
 
 
 class DiffView(GoingAbout):
@@ -113,6 +111,10 @@ class DiffView(GoingAbout):
         """The threads whose replies were asked for."""
         self.folds = Folds()
         self.changed = Changes()
+        self._of_source = Changes()
+        """The changes of the source, while it is shown."""
+        self._made_for: Layout = "changes"
+        """How the sides lie in what is on show, or is being made."""
 
     # What callers ask and do
 
@@ -158,27 +160,26 @@ class DiffView(GoingAbout):
             self.key, self.cursor, self.shows_source, self.unfolding = key, None, False, Unfolding()
             self.lay_out_page()
             self.needle, self._finds, self._find, self._search, self._asked = "", (), None, None, set()
-            self.galley = VirtualLines((), lambda unit: 0, lambda unit: [])
+            self.no_units()
             self.meet()
-        self.lay_out_again()
-        self.content_changed()
-        self.refresh_bindings()
-        self.tell()
+        if same and self.shows_source:
+            self.run_worker(self._show_source(compared, turns=False), group="source", exclusive=True)
+        else:
+            self.make_units()
 
     def set_threads(self, threads: Mapping[str, Sequence[ThreadLine]]) -> None:
         """Show other threads between the lines."""
         if threads == self.threads:
             return
         self.threads = threads
-        self.lay_out_again()
-        self.content_changed()
-        self.tell()
+        self.make_units()
 
     def clear(self) -> None:
         """Show nothing."""
         self.settled()
         self.note_place()
         self.compared, self.key, self.threads = None, "", {}
+        self.no_units()
         self.reset()
 
     # Laying out
@@ -191,15 +192,31 @@ class DiffView(GoingAbout):
         setting = LayoutContext(
             self.look, self.folds, set_block, room=room.side, sources=self.sources, written=self.written
         )
+        return self.units_there.anew(self.completed(lambda unit: set_diff_unit(setting, unit, room)))
+
+    def no_units(self) -> None:
+        super().no_units()
+        self.changed, self.galley = Changes(), self.units_there
+
+    def guess_unit(self, unit: DiffUnit) -> int:
+        return guess(unit)
+
+    def wanted_units(self) -> Changes:
+        layout = self._made_for = self.layout_now
         if self.compared is None:
-            self.changed = Changes()
-        elif self.shows_source:
-            self.changed = source_changes(self.compared.hunks)
-        elif layout == "new" or layout == "old":
-            self.changed = one_side(self.compared, layout, self.threads, self._title)
+            return Changes()
+        if self.shows_source:
+            return self._of_source
+        if layout == "new" or layout == "old":
+            return one_side(self.compared, layout, self.threads, self._title)
+        is_split = layout == "sides"
+        return changes(self.compared.diff, self.unfolding, self.threads, self._title, side_by_side=is_split)
+
+    def reset(self, *, anchor: ScrollAnchor | None = None) -> None:
+        if self._made_for != self.layout_now and not self.is_making:
+            self.make_units()  # there is no room any more for both sides, or there is again
         else:
-            self.changed = changes(self.compared.diff, self.unfolding, self.threads, self._title, side_by_side=is_split)
-        return VirtualLines(self.changed.units, guess, self.completed(lambda unit: set_diff_unit(setting, unit, room)))
+            super().reset(anchor=anchor)
 
     def written(self, block: Block) -> str:
         if self.compared is None:
@@ -217,7 +234,7 @@ class DiffView(GoingAbout):
                 self.post_message(self.RepliesWanted(keys))
 
     def empty_lines(self) -> list[Content]:
-        return nothing("Nothing changed on this page.", "J goes to the next page")
+        return [] if self.is_making else nothing("Nothing changed on this page.", "J goes to the next page")
 
     def make_finder(self) -> Finder:
         def shown(unit: int) -> Block:
@@ -239,9 +256,7 @@ class DiffView(GoingAbout):
                 self.folds.choose(block.children[hot.spot.index])
             elif block is not None:
                 self.folds.toggle(block)
-            for unit, each in enumerate(self.changed.units):
-                if each.kind == "block" and each.holds(hot.target):
-                    self.change(unit)
+            self.change(self.rows_on_show[hot.line][0])
         elif hot.kind in ("link", "image", "file"):
             self.post_message(LinkFollowed(hot.target, outside, hot.kind))
 
@@ -259,7 +274,7 @@ class DiffView(GoingAbout):
     def _is_on_none(self) -> bool:
         """Whether the cursor is on no block of either side."""
         here = self.cursor_stop()
-        return here is not None and here[3].kind in _NO_BLOCKS - {"thread"}
+        return here is not None and here[3].kind in NO_BLOCKS - {"thread"}
 
     @property
     def block_near(self) -> Block | None:
@@ -271,9 +286,9 @@ class DiffView(GoingAbout):
         if unit.lines:
             first = next((line for line in unit.lines if line.op != "equal"), unit.lines[0]).new_number
             return Block("change", lines=(first, first + 1))
-        if block.kind not in _NO_BLOCKS:
+        if block.kind not in NO_BLOCKS:
             return block
-        return next((each for each in (*unit.hidden, *unit.blocks) if each.kind not in _NO_BLOCKS), None)
+        return next((each for each in (*unit.hidden, *unit.blocks) if each.kind not in NO_BLOCKS), None)
 
     def _tell(self) -> None:
         super()._tell()
@@ -286,7 +301,7 @@ class DiffView(GoingAbout):
         if action == "thread" and not self.threads_elsewhere and not any(map(self.has_open_on, self.threads)):
             return "No thread is open here. c comments on the block under the cursor."
         if not len(self.galley) and action != "thread":
-            return self.why_empty if self._waiting is not None else "There is no change here."
+            return self.why_empty if self._waiting or self.is_making else "There is no change here."
         if action == "comment" and self._is_on_none:
             return "A comment needs a block of the page: ) and ( go to one."
         if action == "change" and not self.change_count and not self.needle:
@@ -315,32 +330,28 @@ class DiffView(GoingAbout):
             self.open_fold(here[3].key)
             return
         self.unfolding.more()
-        self.lay_out_again()
-        self.content_changed()
+        self.make_units()
 
     def action_fold(self) -> None:
         self.unfolding.less()
-        self.lay_out_again()
-        self.content_changed()
+        self.make_units()
 
     def action_layout(self) -> None:
         self.next_layout()
-        self.lay_out_again()
-        self.content_changed()
-        self.tell()
+        self.make_units()
 
     def action_source(self) -> None:
         if self.compared is not None:
-            self.run_worker(self._turn_source(self.compared), group="source", exclusive=True)
+            self.run_worker(self._show_source(self.compared, turns=True), group="source", exclusive=True)
 
-    async def _turn_source(self, compared: Compared) -> None:
-        await asyncio.to_thread(lambda: compared.hunks)  # which takes long the first time
+    async def _show_source(self, compared: Compared, *, turns: bool) -> None:
+        made = await asyncio.to_thread(lambda: source_changes(compared.hunks).whole())
         if compared is not self.compared:
             return
-        self.shows_source = not self.shows_source
-        self.cursor = None
-        self.galley = VirtualLines((), lambda unit: 0, lambda unit: [])
-        self.meet()
-        self.reset()
-        self.content_changed()
-        self.tell()
+        self._of_source = made
+        if turns:
+            self.shows_source = not self.shows_source
+            self.cursor = None
+            self.no_units()
+            self.meet()
+        self.make_units()

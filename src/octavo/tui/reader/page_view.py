@@ -21,7 +21,7 @@ from octavo.tui.reader.streaming_page import STILL, Arriving, Head, PendingJump
 from octavo.tui.reader.table_reading import Tabling
 from octavo.tui.reader.thread_marks import MARK
 from octavo.tui.render.failed_block import written_in
-from octavo.tui.render.layout import Unit, guess, set_block, set_unit
+from octavo.tui.render.layout import Unit, guess, set_block, set_unit, units
 from octavo.tui.render.layout_context import Folds, LayoutContext, trail
 from octavo.tui.render.page_parts import ThreadMarks, same_title, source_blocks
 from octavo.tui.render.page_units import UnitReader
@@ -113,7 +113,9 @@ class PageView(Tabling, Arriving):
         """Show a page. While `key` is the same, the place and what is opened are kept."""
         self.stop_reading()
         head = (safe_line(title), safe_text(description or ""))
-        self._show(document, head, key, UnitReader(self.top_blocks(document.blocks, head, whole=True)), whole=True)
+        self._show(
+            document, head, key, UnitReader(units(self.top_blocks(document.blocks, head, whole=True))), whole=True
+        )
         self._look_for_wanted()
         if threads is not None:
             self.set_threads(threads)
@@ -136,7 +138,7 @@ class PageView(Tabling, Arriving):
         self.tell()
         self.post_message(self.Loaded())
 
-    def _show(self, document: Document, head: Head, key: str, cutting: UnitReader, *, whole: bool) -> None:
+    def _show(self, document: Document, head: Head, key: str, cutting: UnitReader[Unit], *, whole: bool) -> None:
         same = key == self.key and self.document is not None
         if same and document is self.document and head == self._head and self._failure is None:
             return

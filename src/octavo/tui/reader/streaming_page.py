@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from octavo.documents.blocks import Block, Document
 from octavo.tui.reader.opening import Opening, ReadingPoint
-from octavo.tui.render.layout import Unit
+from octavo.tui.render.layout import Unit, units
 from octavo.tui.render.layout_context import trail
 from octavo.tui.render.page_units import UnitReader
 from octavo.tui.render.styled_lines import Line
@@ -54,7 +54,8 @@ class Arriving(Opening):
     """Whether what is being read takes the place of what is on show once it is all read."""
     _markdown = ""
     """What is being read, as it came."""
-    _cutting = page_cut = UnitReader()
+    _cutting: UnitReader[Unit] = UnitReader()
+    page_cut: UnitReader[Unit] = _cutting
     """The units of what is being read, and of the page on show."""
     _to_end: ReadingPoint | None = None
     """Where one was when one went to the end of a page that was not all read."""
@@ -67,7 +68,7 @@ class Arriving(Opening):
 
     # What a subclass says
 
-    def _show(self, document: Document, head: Head, key: str, cutting: UnitReader, *, whole: bool) -> None:
+    def _show(self, document: Document, head: Head, key: str, cutting: UnitReader[Unit], *, whole: bool) -> None:
         raise NotImplementedError
 
     def top_blocks(self, blocks: Sequence[Block], head: Head, *, whole: bool) -> list[Block]:
@@ -102,7 +103,7 @@ class Arriving(Opening):
             if not reading.blocks:
                 reading.read(FIRST, BLOCKS)  # a frame of nothing takes longer than to wait for something to show
             self._read_to_place(reading, key)
-        self._cutting = UnitReader(self.top_blocks(reading.blocks, head, whole=reading.is_done))
+        self._cutting = UnitReader(units(self.top_blocks(reading.blocks, head, whole=reading.is_done)))
         is_cut = self._cutting.cut(FIRST)
         if reading.is_done and is_cut:
             self._show(reading.document, head, key, self._cutting, whole=True)
@@ -179,9 +180,9 @@ class Arriving(Opening):
         """Let what was read since be cut."""
         known, self._shown = self._shown, len(reading.blocks)
         if not known and self._shown:
-            self._cutting.add(self.top_blocks(reading.blocks, self._arriving[0], whole=reading.is_done))
-        else:
-            self._cutting.add(reading.blocks[known:])
+            self._cutting.add(units(self.top_blocks(reading.blocks, self._arriving[0], whole=reading.is_done)))
+        elif self._shown > known:
+            self._cutting.add(units(reading.blocks[known:], reading.blocks[known - 1]))
         if self._coming_back is not None and _has(reading.blocks[known:], self._coming_back[1].block):
             self._place_is_read = True
 

@@ -11,6 +11,7 @@ from textual.timer import Timer
 from octavo.documents.blocks import Block
 from octavo.tui.reader.cursor_pane import Stop
 from octavo.tui.reader.late_sources import Completing
+from octavo.tui.reader.sliced_pane import Sliced
 from octavo.tui.render.comparison import Compared
 from octavo.tui.render.diff_sides import bar_beside, block_beside, stops_beside
 from octavo.tui.render.styled_lines import Line
@@ -23,7 +24,7 @@ LEFT_AFTER = 0.3
 Layout = Literal["changes", "sides", "new", "old"]
 
 
-class TwoSided(Completing):
+class TwoSided(Completing, Sliced):
     """A pane that shows two sides of a page: what changed, both beside one another, or one of them."""
 
     compared: Compared | None = None

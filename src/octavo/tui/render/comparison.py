@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from octavo.documents.blocks import Block, Document
@@ -22,6 +22,12 @@ class Compared:
     diff: Diff
     old: Document
     new: Document
+    olds: frozenset[int] = field(default=frozenset(), compare=False, repr=False)
+    """The blocks of the old page, by their identity: known once one is made of two pages."""
+
+    def __post_init__(self) -> None:
+        if not self.olds:
+            object.__setattr__(self, "olds", frozenset(map(id, self.old.walk())))
 
     def says_the_same(self, other: Compared) -> bool:
         """Whether the same texts were compared, of pages with the same settings."""
@@ -30,11 +36,7 @@ class Compared:
 
     def is_old(self, block: Block) -> bool:
         """Whether a block is one of the page as it was."""
-        return id(block) in self._olds
-
-    @cached_property
-    def _olds(self) -> frozenset[int]:
-        return frozenset(map(id, self.old.walk()))
+        return id(block) in self.olds
 
     @cached_property
     def hunks(self) -> tuple[Hunk, ...]:

@@ -200,7 +200,7 @@ def _becomes(setting: LayoutContext, shown: Shown, decided: ConflictDecision, wi
     compared = shown.outcomes.get(choice.side)
     if compared is None:  # it was written just now, and is made ready to be shown
         return [Line([Piece(look.glyphs.more, look.muted)])]
-    units = whole(compared.new) if compared.diff.is_empty else changes(compared.diff, _all(), {}).units
+    units = whole(compared.new) if compared.diff.is_empty else changes(compared.diff, _all(), {}).whole().units
     lines: list[Line] = []
     for piece in (piece for unit in units if unit.kind not in ("title", "label") for piece in in_slices(unit)):
         lines += set_around(setting, piece, width)
@@ -229,7 +229,7 @@ def _new(compared: Compared) -> list[DiffUnit]:
     """The new side of a comparison, its parts that came or changed as such."""
     if compared.diff.is_empty:
         return whole(compared.new)
-    return [unit for unit in changes(compared.diff, _all(), {}).units if unit.kind in ("block", "entry")]
+    return [unit for unit in changes(compared.diff, _all(), {}).whole().units if unit.kind in ("block", "entry")]
 
 
 def _cleared(lines: Iterable[Line]) -> list[Line]:

@@ -147,7 +147,7 @@ def _in_order(compared: Compared, found: Sequence[tuple[int, Shown]]) -> Iterato
     """The conflicts with what is between them: each stands behind the block it lies in."""
     every = Unfolding()
     every.step = len(Unfolding.STEPS) - 1
-    units = whole(compared.new) if compared.diff.is_empty else changes(compared.diff, every, {}).units
+    units = whole(compared.new) if compared.diff.is_empty else changes(compared.diff, every, {}).whole().units
     waiting = list(found)
     here: list[DiffUnit] = []
     for unit in units:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from octavo.documents.blocks import Block, words
@@ -93,40 +93,51 @@ def naming(block: Block) -> Block | None:
     return block.children[0] if block.children and block.children[0].kind == "heading" else None
 
 
-def folded(given: Iterable[Placed | Stretch], unfolding: Unfolding, title: str = "") -> list[DiffUnit]:
-    """The units that are shown of a page called `title`. What is folded is in one line, which says where one is below
-    it; where nothing is, a line says when one gets into something or out of it."""
+def folded(given: Iterable[Placed | Stretch], unfolding: Unfolding, title: str = "") -> Iterator[DiffUnit | None]:
+    """The units that are shown of a page called `title`, and None wherever one may stop for a while. What is folded is in
+    one line, which says where one is below it; where nothing is, a line says when one gets into something or out of it."""
     placed: list[Placed | Hidden] = []
     for some in given:
-        placed += [some] if isinstance(some, Placed) else some.shown(unfolding)
-    kept = _kept(placed, unfolding)
-    out: list[DiffUnit] = []
+        if isinstance(some, Placed):
+            placed.append(some)
+            continue
+        for shown in some.shown(unfolding):
+            placed.append(shown)
+            yield None
+    kept = yield from _kept(placed, unfolding)
     hidden: list[Placed | Hidden] = []
     container: Block | None = None
     for each, clip in zip(placed, kept, strict=True):
         if clip is None or isinstance(each, Hidden):
             hidden.append(each)
+            yield None
             continue
         is_named = not hidden and each.unit.is_frame  # it says itself what follows
         if is_named:
             container = each.container
         if each.unit.kind != "threads" and (hidden or each.container is not container):
-            out += _fold(hidden, each.place) if hidden else [DiffUnit("label", place=each.place or (title,))]
+            yield _fold(hidden, each.place) if hidden else DiffUnit("label", place=each.place or (title,))
             hidden, container = [], each.container
         if not each.is_same:
-            out.append(each.unit)
+            yield each.unit
             continue
         pieces = cut(each.unit)
-        out += pieces if not clip else [each.unit._replace(block=pieces[0 if clip > 0 else -1].block, clip=clip)]
-    return out + (_fold(hidden, ()) if hidden else [])
+        if clip:
+            yield each.unit._replace(block=pieces[0 if clip > 0 else -1].block, clip=clip)
+        else:
+            yield from pieces
+    if hidden:
+        yield _fold(hidden, ())
 
 
-def _kept(placed: Sequence[Placed | Hidden], unfolding: Unfolding) -> list[int | None]:
+def _kept(placed: Sequence[Placed | Hidden], unfolding: Unfolding) -> Generator[None, None, list[int | None]]:
     """For each unit how it is clipped; None for what is folded."""
     around, is_brief = unfolding.around, unfolding.is_brief
-    after, before = _distances(placed), [*reversed(_distances(placed[::-1]))]
+    after = yield from _distances(placed)
+    before = yield from _distances(placed[::-1])
     out: list[int | None] = []
-    for each, since, until in zip(placed, after, before, strict=True):
+    for each, since, until in zip(placed, after, before[::-1], strict=True):
+        yield
         if isinstance(each, Hidden):
             out.append(None)
             continue
@@ -139,14 +150,15 @@ def _kept(placed: Sequence[Placed | Hidden], unfolding: Unfolding) -> list[int |
             out.append(0)
         else:
             out.append(_CLIP if since <= around else -_CLIP)
-    return _without_short_folds(placed, out) if around else out
+    return (yield from _without_short_folds(placed, out)) if around else out
 
 
-def _distances(placed: Iterable[Placed | Hidden]) -> list[int]:
+def _distances(placed: Iterable[Placed | Hidden]) -> Generator[None, None, list[int]]:
     """How many blocks after the last change each is; a very great number before the first."""
     out: list[int] = []
     since = 1 << 30
     for each in placed:
+        yield
         if isinstance(each, Hidden):
             since += len(each.blocks)
         elif each.is_same:
@@ -157,10 +169,13 @@ def _distances(placed: Iterable[Placed | Hidden]) -> list[int]:
     return out
 
 
-def _without_short_folds(placed: Sequence[Placed | Hidden], kept: list[int | None]) -> list[int | None]:
+def _without_short_folds(
+    placed: Sequence[Placed | Hidden], kept: list[int | None]
+) -> Generator[None, None, list[int | None]]:
     """No fold hides only one block that takes no more room than the fold."""
     out = list(kept)
     for at, each in enumerate(placed):
+        yield
         alone = kept[at] is None and None not in (kept[at - 1] if at else 0, kept[at + 1] if at + 1 < len(kept) else 0)
         if alone and isinstance(each, Placed) and _is_read(each.unit.block):
             out[at] = _CLIP
@@ -171,7 +186,7 @@ def _is_read(block: Block | None) -> bool:
     return block is not None and block.kind in _READ
 
 
-def _fold(hidden: Sequence[Placed | Hidden], place: tuple[str, ...]) -> list[DiffUnit]:
+def _fold(hidden: Sequence[Placed | Hidden], place: tuple[str, ...]) -> DiffUnit:
     """The line that hides something, and says where what is below it lies."""
     blocks: list[Block] = []
     parts: set[str] = set()
@@ -184,4 +199,4 @@ def _fold(hidden: Sequence[Placed | Hidden], place: tuple[str, ...]) -> list[Dif
             blocks.append(each.unit.block)
     part = parts.pop() if len(parts) == 1 else "block"
     text = f"{len(blocks)} {part if len(blocks) == 1 else part + 's'} unchanged"
-    return [DiffUnit("fold", Block("fold", key=f"fold {blocks[0].key}"), text=text, place=place, hidden=tuple(blocks))]
+    return DiffUnit("fold", Block("fold", key=f"fold {blocks[0].key}"), text=text, place=place, hidden=tuple(blocks))

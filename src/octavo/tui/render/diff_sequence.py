@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import groupby
 
 from octavo.documents.blocks import Block, Document, words
 from octavo.documents.changes import Added, Changed, Diff, Entry, Inside, Moved, Removed, Restructured, Same, Size
@@ -34,7 +34,8 @@ def changes(
     side_by_side: bool = False,
 ) -> Changes:
     """The units of a rendered diff, threads at the blocks of their keys; "" for those on the page. `side_by_side`:
-    blocks that went beside those that came in their place."""
+    blocks that went beside those that came in their place. They are made as they are cut: a page may have tens of
+    thousands."""
     if diff.is_empty and not diff.unseen_lines and not threads:
         return Changes()
     return _Writer(unfolding, threads, title, side_by_side=side_by_side).write(diff)
@@ -61,12 +62,16 @@ def _rewritten(size: Size, side: str) -> str:
 def source_changes(hunks: Sequence[Hunk]) -> Changes:
     """The units of a diff of two sources."""
     out = Changes()
-    for hunk in hunks:
-        if hunk.skipped:
-            text = f"{hunk.skipped} {'line' if hunk.skipped == 1 else 'lines'} unchanged"
-            out.units.append(DiffUnit("label", text=text))
-        out.units += source_units(hunk.lines, out.count)
-        out.count += 1
+
+    def units() -> Iterator[DiffUnit]:
+        for hunk in hunks:
+            if hunk.skipped:
+                text = f"{hunk.skipped} {'line' if hunk.skipped == 1 else 'lines'} unchanged"
+                yield DiffUnit("label", text=text)
+            yield from source_units(hunk.lines, out.count)
+            out.count += 1
+
+    out.add(units())
     return out
 
 
@@ -78,23 +83,28 @@ class _Exchange:
     come: tuple[Block, ...]
 
 
-def _exchanged(entries: Sequence[Entry]) -> list[Entry | _Exchange]:
+def _exchanged(entries: Sequence[Entry]) -> Iterator[Entry | _Exchange | None]:
     """The entries, what went and came at one place together: a few at a time, so that a unit is soon set."""
-    out: list[Entry | _Exchange] = []
-    for is_exchange, group in groupby(entries, _is_exchanged):
-        run = list(group)
-        gone = [entry for entry in run if isinstance(entry, Removed)] if is_exchange else []
-        come = [entry for entry in run if isinstance(entry, Added)] if is_exchange else []
-        while gone and come:
-            old, new = gone[:_MOST_EXCHANGED], come[:_MOST_EXCHANGED]
-            out.append(_Exchange(tuple(each.block for each in old), tuple(each.block for each in new)))
-            gone, come = gone[_MOST_EXCHANGED:], come[_MOST_EXCHANGED:]
-        out += [*gone, *come] if is_exchange else run
-    return out
+    gone: list[Removed] = []
+    come: list[Added] = []
+    for entry in (*entries, None):
+        if isinstance(entry, (Added, Removed)) and _is_exchanged(entry):
+            gone += [entry] if isinstance(entry, Removed) else []
+            come += [entry] if isinstance(entry, Added) else []
+            yield None
+            continue
+        for at in range(0, min(len(gone), len(come)), _MOST_EXCHANGED):
+            old, new = gone[at : at + _MOST_EXCHANGED], come[at : at + _MOST_EXCHANGED]
+            yield _Exchange(tuple(each.block for each in old), tuple(each.block for each in new))
+        paired = _MOST_EXCHANGED * math.ceil(min(len(gone), len(come)) / _MOST_EXCHANGED)
+        yield from gone[paired:]
+        yield from come[paired:]
+        gone, come = [], []
+        yield entry
 
 
-def _is_exchanged(entry: Entry) -> bool:
-    return isinstance(entry, (Added, Removed)) and not entry.entries and not is_long(entry.block)
+def _is_exchanged(entry: Added | Removed) -> bool:
+    return not entry.entries and not is_long(entry.block)
 
 
 @dataclass(frozen=True)
@@ -104,10 +114,13 @@ class _Moves:
     all: tuple[Moved, ...]
 
 
-def _together(entries: Iterable[Entry | _Exchange]) -> Iterator[Entry | _Exchange | _Moves]:
+def _together(entries: Iterable[Entry | _Exchange | None]) -> Iterator[Entry | _Exchange | _Moves | None]:
     """The entries, blocks that moved together as one."""
     run: list[Moved] = []
     for entry in entries:
+        if entry is None:
+            yield None
+            continue
         is_move = isinstance(entry, Moved) and not (entry.arrives and isinstance(entry.parts, Inside))
         if run and not (isinstance(entry, Moved) and is_move and _goes_on(run[-1], entry)):
             yield _Moves(tuple(run))
@@ -165,38 +178,60 @@ class _Writer:
         self._given: set[str] = set()
         self._placed: list[Placed | Stretch] = []
         self._levels = [_Level()]
-        self.out = Changes(thread_count=self._total)
+        self.out = Changes()
+        self.out.thread_count = self._total
 
     def write(self, diff: Diff) -> Changes:
-        self._put_threads("", None)
-        self._settings(diff)
-        if diff.unseen_lines:
-            lines = "1 line" if diff.unseen_lines == 1 else f"{diff.unseen_lines} lines"
-            self._put_note(f"Nothing that shows changed; {lines} of source did.")
-        self._entries(diff.entries)
-        return self._finished()
+        def placed() -> Iterator[None]:
+            self._put_threads("", None)
+            self._settings(diff)
+            if diff.unseen_lines:
+                lines = "1 line" if diff.unseen_lines == 1 else f"{diff.unseen_lines} lines"
+                self._put_note(f"Nothing that shows changed; {lines} of source did.")
+            yield from self._entries(diff.entries)
+
+        self.out.add(self._units(placed()))
+        return self.out
 
     def write_side(self, diff: Diff, shown: Document, other: Document, said: str) -> Changes:
-        self._put_threads("", None)
-        self._settings(diff)
-        self._put_note(said, change=self._next())
-        for block in shown.blocks:
-            self._put(DiffUnit("block", block))
-            self._threads_of((block,))
-        self._threads_of(other.blocks, elsewhere=True)
-        return self._finished()
+        def placed() -> Iterator[None]:
+            self._put_threads("", None)
+            self._settings(diff)
+            self._put_note(said, change=self._next())
+            for block in shown.blocks:
+                self._put(DiffUnit("block", block))
+                self._threads_of((block,))
+                yield
+            for block in other.blocks if self._threads else ():
+                self._threads_of((block,), elsewhere=True)
+                yield
 
-    def _finished(self) -> Changes:
+        self.out.add(self._units(placed()))
+        return self.out
+
+    def _units(self, placed: Iterator[None]) -> Iterator[DiffUnit | None]:
+        """All units, once all is `placed`."""
+        yield from placed
         for key in self._threads:
             if key not in self._given:
                 self._put_threads(key, None)
-        units = folded(self._placed, self._unfolding, self._title)
-        if units and self._says_title(units[0].block):
-            self.out.units.append(units.pop(0)._replace(tight=True))
-        elif self._title:
-            self.out.units.append(DiffUnit("title", text=self._title, tight=True))
-        self.out.units += units
-        return self.out
+        is_first = True
+        for unit in folded(self._placed, self._unfolding, self._title):
+            if unit is None or not is_first:
+                yield unit
+                continue
+            is_first = False
+            if self._says_title(unit.block):
+                yield unit._replace(tight=True)
+            else:
+                yield from self._title_above()
+                yield unit
+        if is_first:
+            yield from self._title_above()
+
+    def _title_above(self) -> Iterator[DiffUnit]:
+        if self._title:
+            yield DiffUnit("title", text=self._title, tight=True)
 
     def _says_title(self, block: Block | None) -> bool:
         return block is not None and block.kind == "heading" and words(block.runs) == self._title
@@ -223,36 +258,38 @@ class _Writer:
         self.out.count += 1
         return self.out.count - 1
 
-    def _entries(self, entries: Sequence[Entry]) -> None:
+    def _entries(self, entries: Sequence[Entry]) -> Iterator[None]:
+        """Put them, with pauses, as there may be many."""
         for entry in _together(_exchanged(entries) if self._side_by_side else entries):
+            yield
             match entry:
                 case _Exchange(gone=gone, come=come):
                     self._put(DiffUnit("exchange", come[0], gone=gone, come=come, change=self._next()))
                     self._threads_of((*gone, *come), elsewhere=len(gone) + len(come) > 2)
                     self._passed(come[-1])
                 case Same(old=old, new=new):
-                    self._same(old, new)
+                    yield from self._same(old, new)
                 case Changed(parts=Inside() as inside) | Moved(parts=Inside() as inside, arrives=True):
-                    self._container(entry, inside)
+                    yield from self._container(entry, inside)
                 case Restructured():
                     self._put_note(entry.note, change=self._next())
-                    self._replaced(entry) if entry.is_replaced else self._entries(entry.entries)
+                    yield from self._replaced(entry) if entry.is_replaced else self._entries(entry.entries)
                     self._threads_of((*entry.new, *entry.old))
                 case Added(entries=within) | Removed(entries=within) if within:
-                    self._frame(entry)
+                    yield from self._frame(entry)
                 case Added(block=block) | Removed(block=block):
                     self._put(DiffUnit("entry", block, None, entry, change=self._next()))
                     self._threads_of((block,))
                     if isinstance(entry, Added):
                         self._passed(block)
                 case _Moves():
-                    self._moves(entry)
+                    yield from self._moves(entry)
                 case Changed(old=was, new=block) | Moved(old=was, new=block):
                     self._put(DiffUnit("entry", block, None, entry, change=self._next()))
                     self._threads_of((block, was))
                     self._passed(block)
 
-    def _moves(self, moves: _Moves) -> None:
+    def _moves(self, moves: _Moves) -> Iterator[None]:
         """What moved together: what it is where it was, and all of it where it is."""
         first = moves.all[0]
         olds, news = tuple(each.old for each in moves.all), tuple(each.new for each in moves.all)
@@ -266,8 +303,9 @@ class _Writer:
             self._put(unit if at else unit._replace(gone=olds, come=news))
             self._threads_of((move.new, move.old))
             self._passed(move.new)
+            yield
 
-    def _replaced(self, section: Restructured) -> None:
+    def _replaced(self, section: Restructured) -> Iterator[None]:
         """All that went and all that came: one change, each block a unit, beside one another a few at a time."""
         gone, come = list(section.old), list(section.new)
         is_short = not any(map(is_long, (*gone, *come)))
@@ -277,33 +315,36 @@ class _Writer:
             gone, come = gone[_MOST_EXCHANGED:], come[_MOST_EXCHANGED:]
         for block in gone:
             self._put(DiffUnit("entry", block, None, Removed(block)))
+            yield
         for block in come:
             self._put(DiffUnit("entry", block, None, Added(block)))
+            yield
         for block in section.new:
             self._passed(block)
 
-    def _frame(self, entry: Added | Removed) -> None:
+    def _frame(self, entry: Added | Removed) -> Iterator[None]:
         """A container that came or went around what is in it."""
         block = entry.block
         sides = (None, block) if isinstance(entry, Added) else (block, None)
         with self._within(*sides):
             if block.kind not in PLAIN_FRAMES:
                 self._put(DiffUnit("entry", block, None, entry, change=self._next()))
-            self._entries(entry.entries)
+            yield from self._entries(entry.entries)
             self._put_threads(block.key, block)
 
-    def _container(self, entry: Changed | Moved, inside: Inside) -> None:
+    def _container(self, entry: Changed | Moved, inside: Inside) -> Iterator[None]:
         has_title = inside.title is not None and bool(inside.title.sorts)
         with self._within(entry.old, entry.new):
             if isinstance(entry, Moved) or entry.notes or has_title:
                 self._put(DiffUnit("entry", entry.new, None, entry, change=self._next()))
-            self._entries(inside.entries)
+            yield from self._entries(inside.entries)
             self._put_threads(entry.new.key, entry.new)
             self._put_threads(entry.old.key, entry.old)
 
-    def _same(self, olds: Sequence[Block], news: Sequence[Block]) -> None:
+    def _same(self, olds: Sequence[Block], news: Sequence[Block]) -> Iterator[None]:
         begun = 0
         for at, (old, new) in enumerate(zip(olds, news, strict=True)) if self._threads else ():
+            yield
             hung = [each.key in self._threads for each in new.walk()]
             if not any(hung):
                 continue
@@ -311,7 +352,7 @@ class _Writer:
             begun = at + 1
             if any(hung[1:]) and new.kind in _OPENED and len(old.children) == len(new.children):
                 with self._within(old, new):
-                    self._same(old.children, new.children)
+                    yield from self._same(old.children, new.children)
                     self._put_threads(new.key, new)
                 continue
             level = self._levels[-1]

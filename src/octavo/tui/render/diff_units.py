@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import zip_longest
 from typing import NamedTuple, TypeVar
 
 from octavo.documents.blocks import Block, Run
 from octavo.documents.changes import Added, Changed, Entry, Line, Lines, Moved, Removed, Setting, Table, Word, Words
-from octavo.tui.render.block_slices import MOST, is_long, kept_slices, slices, texts, weight
+from octavo.tui.render.block_slices import MOST, is_long, kept_slices, slices, texts, weight, whole_of
+from octavo.tui.render.page_units import UnitReader
 from octavo.tui.render.thread_lines import ThreadLine
 
 T = TypeVar("T")
@@ -76,13 +77,16 @@ class DiffUnit(NamedTuple):
         return tuple(each for each in (self.block, self.old, was, *self.gone, *self.come) if each is not None)
 
 
-@dataclass
-class Changes:
-    """The units of a diff, and how they are counted."""
+class Changes(UnitReader[DiffUnit]):
+    """The units of a diff, and how they are counted as far as they are made."""
 
-    units: list[DiffUnit] = field(default_factory=list)
-    count: int = 0
-    thread_count: int = 0
+    count = 0
+    thread_count = 0
+
+    def whole(self) -> Changes:
+        """The same with all its units, which may take long to be made."""
+        self.cut()
+        return self
 
 
 class Unfolding:
@@ -110,6 +114,12 @@ class Unfolding:
     def less(self) -> None:
         self.step = max(0, self.step - 1)
         self.opened.clear()
+
+
+def may_hold(block: Block, other: Block) -> bool:
+    """Whether a block, or a slice of one, may be or have in it another one of the same page, by the lines they stand on."""
+    first, end = whole_of(block).lines
+    return first <= other.lines[0] < end or block.kind == "footnotes"  # which stand anywhere
 
 
 def cut(unit: DiffUnit) -> list[DiffUnit]:

@@ -1,49 +1,43 @@
-"""A page cut into the units that are set at once: each block once, and a while at a time."""
+"""What a page, or its diff, is set by: its units, made a while at a time."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator
+from typing import Generic, TypeVar
 
-from octavo.documents.blocks import Block
-from octavo.tui.render.layout import Unit, units
+U = TypeVar("U")
 
 
-class UnitReader:
-    """Units of blocks, as these come."""
+class UnitReader(Generic[U]):
+    """Units, as they come."""
 
-    def __init__(self, blocks: Sequence[Block] = ()) -> None:
-        self.units: list[Unit] = []
-        """Those that are cut so far."""
-        self._blocks = list(blocks)
-        self._taken = 0
-        self._now: Iterator[Unit] = iter(())
+    def __init__(self, coming: Iterator[U | None] | None = None) -> None:
+        """`coming` gives them one by one, and None wherever one may stop for a while."""
+        self.units: list[U] = []
+        """Those that are made so far."""
+        self._coming = deque([coming] if coming is not None else [])
 
     @property
     def is_done(self) -> bool:
         """Whether all that came is cut, as far as that was tried."""
-        return self._taken == len(self._blocks) and self._is_through
+        return not self._coming
 
-    _is_through = True
+    def add(self, coming: Iterator[U | None]) -> None:
+        """Take more units, which stand below the others."""
+        self._coming.append(coming)
 
-    def add(self, blocks: Sequence[Block]) -> None:
-        """Take more blocks, which stand below the others."""
-        self._blocks += blocks
-
-    def cut(self, seconds: float = math.inf) -> bool:
-        """Cut for about so long. True when all that came is cut."""
+    def cut(self, seconds: float = math.inf, steps: int = 0) -> bool:
+        """Cut for about so long, and so many steps in any case. True when all that came is cut."""
         until = time.perf_counter() + seconds
-        while not self.is_done:
-            unit = next(self._now, None)
-            if unit is None and self._taken < len(self._blocks):
-                before = self._blocks[self._taken - 1] if self._taken else None
-                self._now, self._is_through = units(self._blocks[self._taken : self._taken + 1], before), False
-                self._taken += 1
-            elif unit is None:
-                self._is_through = True
-            else:
-                self.units.append(unit)
-            if time.perf_counter() >= until:
-                break
-        return self.is_done
+        while self._coming:
+            for unit in self._coming[0]:
+                if unit is not None:
+                    self.units.append(unit)
+                steps -= 1
+                if steps < 0 and time.perf_counter() >= until:
+                    return False
+            self._coming.popleft()
+        return True

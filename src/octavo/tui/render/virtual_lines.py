@@ -40,6 +40,13 @@ class VirtualLines(Generic[U]):
         self._count = 0
         """How many lines are kept."""
 
+    def anew(self, set_unit: Callable[[U], list[Line]]) -> VirtualLines[U]:
+        """The same units, all of them to be set, about as high as they are here: to guess all heights again takes long."""
+        made: VirtualLines[U] = VirtualLines((), self._guess, set_unit)
+        made.units, made._heights, made._sums = [*self.units], [*self._heights], [*self._sums]
+        made._exact = bytearray(len(made.units))
+        return made
+
     def __len__(self) -> int:
         return len(self.units)
 
