@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from pathlib import Path, PurePath
 from time import monotonic
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.events import AppBlur, Key, ScreenSuspend
@@ -21,6 +20,7 @@ from octavo.data.state import NotSaved
 from octavo.tui.comments.people import Named, mention, named
 from octavo.tui.terminal.external_editor import About, Edited, edit_text
 from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.draft_clock import DraftClock, SavesOnExit
 from octavo.tui.widgets.safe_text import safe
@@ -36,6 +36,27 @@ AGAIN = 2.0
 """Seconds after which it is tried again to keep a draft, while nothing can be saved."""
 
 
+COMPOSER: Commands[Composer] = Commands(
+    "composer",
+    (
+        Command("send", "ctrl+s,ctrl+enter", "Send", "Send it", run=lambda _, composer: composer.send(),
+                why_not=lambda _, composer: composer.why_not_send(), priority=True),
+        Command("hold", "ctrl+t", "Hold", "Hold it for the review: it is sent with your verdict", run=lambda _, composer: composer.hold(),
+                why_not=lambda _, composer: composer.why_not_send(), there=lambda _, composer: composer.can_hold, priority=True),
+        Command("suggest", "ctrl+g", "Suggest", "Suggest another wording: puts in the source of the block",
+                run=lambda _, composer: composer.suggest(), there=lambda _, composer: bool(composer.suggestion), priority=True),
+        Command("edit", "ctrl+e", "Editor", "Go on in your own editor", run=lambda _, composer: composer.edit_outside(),
+                there=lambda _, composer: composer.can_edit_outside, priority=True),
+        Command("preview", "ctrl+r", "Preview", "Show it as it will look, or write on", run=lambda _, composer: composer.show_preview(),
+                there=lambda _, composer: composer.can_preview, priority=True),
+        Command("mention", "at", "Name somebody", "At the start of a word: choose a person to name", run=lambda _, composer: composer.name_somebody(),
+                there=lambda _, composer: composer.can_name_somebody, key_display="@", priority=True),
+        Command("close", "escape", "Keep draft", "Close; the draft is kept", run=lambda _, composer: composer.leave(), priority=True),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+
+
 class Composer(Dialog[str | None]):
     """Writes one text. The answer is the text to send, or None: closed, and the draft kept.
 
@@ -48,16 +69,10 @@ class Composer(Dialog[str | None]):
         PurePath(__file__).with_name("composer.tcss"),
     ]
     CONTEXT: ClassVar[str] = "composer"
+    writing: Writing
+    """Where the text is written."""
     HELP: ClassVar[str] = "Write in markdown. What you type is kept as a draft, also when you close this."
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s,ctrl+enter", "send", "Send", tooltip="Send it", id="composer.send", priority=True),
-        Binding("ctrl+t", "hold", "Hold", tooltip="Hold it for the review: it is sent with your verdict", id="composer.hold", priority=True),
-        Binding("ctrl+g", "suggest", "Suggest", tooltip="Suggest another wording: puts in the source of the block", id="composer.suggest", priority=True),
-        Binding("ctrl+e", "edit", "Editor", tooltip="Go on in your own editor", id="composer.edit", priority=True),
-        Binding("ctrl+r", "preview", "Preview", tooltip="Show it as it will look, or write on", id="composer.preview", priority=True),
-        Binding("at", "mention", "Name somebody", key_display="@", tooltip="At the start of a word: choose a person to name", id="composer.mention", priority=True),
-        Binding("escape", "close", "Keep draft", tooltip="Close; the draft is kept", id="composer.close", priority=True),
-    ]  # fmt: skip
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (COMPOSER,)
 
     def __init__(
         self,
@@ -93,7 +108,8 @@ class Composer(Dialog[str | None]):
         self._save_draft, self._save_draft_now, self._trouble = save_draft, save_draft_now, trouble
         self._preview, self._limit, self._people = preview, limit, people
         self._folder, self._about = editing_folder, about
-        self._can_hold, self._suggestion = can_hold, suggestion
+        self.can_hold: bool = can_hold
+        self.suggestion: str = suggestion
         self.is_held = False
         """Whether the answer is held for the review, not sent."""
         self._under_way: str | None = None
@@ -111,7 +127,8 @@ class Composer(Dialog[str | None]):
             if quoted:
                 lines = [Content.styled("┊ ", "$octavo-note") + safe(line) for line in quoted]
                 yield Static(Content("\n").join(lines), classes="composer--quoted")
-            yield Writing(self._named.shown(self._begun), placeholder=self._placeholder)
+            self.writing = Writing(self._named.shown(self._begun), placeholder=self._placeholder)
+            yield self.writing
             yield VerticalScroll(classes="composer--preview")
             with Horizontal(classes="composer--state"):
                 yield Static(classes="composer--draft")
@@ -133,11 +150,6 @@ class Composer(Dialog[str | None]):
         self.keep_now()
         if isinstance(self.app, SavesOnExit):
             self.app.before_end.discard(self.keep_now)
-
-    @property
-    def writing(self) -> Writing:
-        """Where the text is written."""
-        return self.query_one(Writing)
 
     @property
     def text(self) -> str:
@@ -202,36 +214,40 @@ class Composer(Dialog[str | None]):
         found = self.query(Writing)
         return self._named.sent(found.first().text) if found else self._typed_last
 
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action in ("send", "hold") and self.query(Writing):
-            if trouble := self._trouble():
-                return trouble
-            if not self.text.strip():
-                return "There is nothing to send yet."
-            if self._limit is not None and len(self.text) > self._limit:
-                return f"It is {plural(len(self.text) - self._limit, 'character')} too long to send."
+    def why_not_send(self) -> str | None:
+        """Why the text cannot be sent, in a sentence."""
+        if trouble := self._trouble():
+            return trouble
+        if not self.text.strip():
+            return "There is nothing to send yet."
+        if self._limit is not None and len(self.text) > self._limit:
+            return f"It is {plural(len(self.text) - self._limit, 'character')} too long to send."
         return None
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "preview" and self._preview is None:
-            return False
-        if action == "edit" and self._folder is None:
-            return False
-        if (action == "hold" and not self._can_hold) or (action == "suggest" and not self._suggestion):
-            return False
-        if action == "mention" and (self._people is None or not self.query(Writing) or not self.writing.has_focus):
-            return False
-        return super().check_action(action, parameters)
+    @property
+    def can_edit_outside(self) -> bool:
+        """Whether one can go on in an editor."""
+        return self._folder is not None
+
+    @property
+    def can_preview(self) -> bool:
+        """Whether the text can be shown as it will look."""
+        return self._preview is not None
+
+    @property
+    def can_name_somebody(self) -> bool:
+        """Whether there are people to name where one writes now."""
+        return self._people is not None and self.writing.has_focus
 
     def _keys(self) -> str:
         keys = [
             f"ctrl+s {self._verb}",
-            "ctrl+t hold" if self._can_hold else "",
-            "ctrl+g suggest" if self._suggestion else "",
-            "ctrl+e editor" if self._folder is not None and not self._suggestion else "",
+            "ctrl+t hold" if self.can_hold else "",
+            "ctrl+g suggest" if self.suggestion else "",
+            "ctrl+e editor" if self._folder is not None and not self.suggestion else "",
             # Where there is more to choose from, the key bar names the rest.
-            "ctrl+r preview" if self._preview is not None and not self._can_hold else "",
-            "@ name" if self._people is not None and not self._can_hold else "",
+            "ctrl+r preview" if self._preview is not None and not self.can_hold else "",
+            "@ name" if self._people is not None and not self.can_hold else "",
         ]
         return " · ".join(key for key in keys if key)
 
@@ -264,26 +280,29 @@ class Composer(Dialog[str | None]):
         self.query_one(".composer--count", Static).update(words.stylize("bold $error") if over else words)
         self.refresh_bindings()
 
-    def action_send(self) -> None:
+    def send(self) -> None:
+        """Close with what is written, once that is kept."""
         if not self._done and not self._sending:
             self._sending = self.writing.read_only = True
             self._stop_timer()
             self.app.run_worker(self._send(self.text, self._save_draft(self.text)))
 
-    def action_suggest(self) -> None:
+    def suggest(self) -> None:
+        """Put in the source of the block, to be changed."""
         writing = self.writing
         if writing.read_only:
             return
         row, column = writing.cursor_location
-        writing.insert(("\n" if column else "") + self._suggestion)
+        writing.insert(("\n" if column else "") + self.suggestion)
         # To the end of the first line in the fence: there one begins to change it.
         writing.move_cursor((row + bool(column) + 1, 0))
         writing.focus()
 
-    def action_hold(self) -> None:
+    def hold(self) -> None:
+        """Send it, with the review."""
         if not self._done and not self._sending:
             self.is_held = True
-            self.action_send()
+            self.send()
 
     def on_key(self, event: Key) -> None:
         if self._sending:
@@ -304,15 +323,17 @@ class Composer(Dialog[str | None]):
         else:
             self._sending = self.writing.read_only = self.is_held = False
 
-    async def action_close(self) -> None:
+    async def leave(self) -> None:
+        """Close, and keep the draft; from the preview go back to it."""
         if self.has_class("-preview"):
-            await self.action_preview()
+            await self.show_preview()
         elif not self._done:
             self.keep()
             self._done = True
             self.dismiss(None)
 
-    def action_edit(self) -> None:
+    def edit_outside(self) -> None:
+        """Go on in the person's own editor."""
         if self._folder is None:
             return
         self.keep_now()
@@ -328,7 +349,7 @@ class Composer(Dialog[str | None]):
         # Before its file goes: whatever ends us next finds it in one place or the other.
         self._save_draft_now(_as_typed(text))
 
-    def action_mention(self) -> None:
+    def name_somebody(self) -> None:
         """Write the `@`, and where it begins a word ask whom it is to name."""
         from octavo.tui.comments.mentions import Mentions
 
@@ -350,7 +371,8 @@ class Composer(Dialog[str | None]):
 
         self.app.push_screen(Mentions(self._people), chosen)
 
-    async def action_preview(self) -> None:
+    async def show_preview(self) -> None:
+        """Show the text as it will look, or write on."""
         if self._preview is None:
             return
         box = self.query_one(".composer--preview", VerticalScroll)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 
 from octavo.api import comments
 from octavo.api.comments import Comment
@@ -17,12 +16,29 @@ from octavo.api.places import Discussion
 from octavo.data.live import Snapshot
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.shell.view import Following
+from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.notices import Notices
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
+
+
+SHEET: Commands[ThreadSheet] = Commands(
+    "thread",
+    (
+        Command("next", "t", "Next", "Next thread", run=lambda _, sheet: sheet.go(1)),
+        Command("previous", "T", "Before", "Thread before", run=lambda _, sheet: sheet.go(-1), shown=False),
+        Command("close", "escape,q", "Close", "Back to the page", run=lambda _, sheet: sheet.dismiss(None)),
+        Command("refresh", "r", "Refresh", "Ask the server again", run=lambda _, sheet: sheet.ask_again(), shown=False),
+        Command("undo", "u", "Undo", "Take back the last write", run=lambda app, _: app.undo(), shown=False),
+        Command(
+            "help", "question_mark", "Help", "Help for this thread", run=lambda app, _: app.show_help(), shown=False
+        ),
+    ),
+    find=lambda view: view,
+)
 
 
 class ThreadSheet(Dialog[None]):
@@ -34,23 +50,7 @@ class ThreadSheet(Dialog[None]):
     ]
     CONTEXT: ClassVar[str] = "thread sheet"
     HELP: ClassVar[str] = "Read the thread and answer it here. t and T go to the next and the one before, esc closes."
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("t", "go(1)", "Next", tooltip="Next thread", id="thread.next"),
-        Binding("T", "go(-1)", "Before", show=False, tooltip="Thread before", id="thread.previous"),
-        Binding("escape,q", "close", "Close", tooltip="Back to the page", id="thread.close"),
-        Binding("r", "refresh", "Refresh", show=False, tooltip="Ask the server again", id="thread.refresh"),
-        Binding(
-            "u", "app.command('write.undo')", "Undo", show=False, tooltip="Take back the last write", id="thread.undo"
-        ),
-        Binding(
-            "question_mark",
-            "app.command('app.help')",
-            "Help",
-            show=False,
-            tooltip="Help for this thread",
-            id="thread.help",
-        ),
-    ]
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SHEET,)
 
     def __init__(
         self,
@@ -128,15 +128,14 @@ class ThreadSheet(Dialog[None]):
     def _changed(self) -> None:
         self.refresh_bindings()
 
-    def action_go(self, step: int) -> None:
+    def go(self, step: int) -> None:
+        """Show the thread after this one, or with -1 the one before."""
         index = (self._order.index(self._current) + step) % len(self._order)
         self._current = self._order[index]
         self._draw()
 
-    def action_refresh(self) -> None:
+    def ask_again(self) -> None:
+        """Ask the server again for the thread and its replies."""
         self.query_one(ThreadView).ask_again()
         for op in self._following.ops():
             self.shell.background(self.shell.session.live.refresh(op))
-
-    def action_close(self) -> None:
-        self.dismiss(None)
