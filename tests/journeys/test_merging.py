@@ -164,6 +164,22 @@ async def test_a_merge_is_undone_by_a_change_request_and_the_history_shows_both(
         await run.see("Undo #7", "Show what a refused time")
 
 
+async def test_what_an_undo_puts_back_is_looked_at_again_before_it_is_started(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await ask_to_merge(run, "refused")
+        await run.see("checked 0 s ago")
+        await run.later(seconds=1)
+        await run.press("y")
+        await run.hear("#7: Merged.")
+        await run.press("Z")
+        await run.see("Undo the merge of #7?", "~ Time and time zones   ~ Troubleshooting", "Start it")
+        await run.later(seconds=20)
+        run.platform.refuse_next(content.Get, 403, "Not on Fridays.", times=9)
+        await run.press("y")
+        await run.see("That is not known. r asks again.")
+        assert not run.gate.sent(change_requests.Create)
+
+
 async def test_a_merge_that_was_under_way_when_octavo_ended_is_told_at_the_next_start(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await ask_to_merge(run, "refused")

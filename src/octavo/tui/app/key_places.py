@@ -29,7 +29,6 @@ from octavo.tui.review.change_requests import ChangesScreen
 from octavo.tui.review.conflicts import ConflictsScreen
 from octavo.tui.review.held import HeldScreen
 from octavo.tui.review.merge_outcome import OutcomeScreen
-from octavo.tui.review.request_actions import Proposing
 from octavo.tui.review.reviewers import ReviewersScreen
 from octavo.tui.widgets.confirm import Confirm
 from octavo.tui.widgets.line_list import Lines
@@ -54,7 +53,6 @@ PLACES: tuple[type[DOMNode], ...] = (
     ThreadSheet,
     CommentsScreen,
     ChangesScreen,
-    Proposing,
     MergeSeveralDialog,
     ChangeRequestScreen,
     DiffView,

@@ -16,7 +16,6 @@ from octavo.api.comments import Comment
 from octavo.api.operation import ListPage, Model
 from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from octavo.data.live import Snapshot
-from octavo.documents.blocks import Block
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.comments.held_comments import page_of
@@ -28,11 +27,13 @@ from octavo.tui.review.changed_pages import WHOLE
 from octavo.tui.review.changed_tree import CHANGED_PAGE, ChangedTree
 from octavo.tui.review.diff_base import COMPARISON, Comparison
 from octavo.tui.review.page_diff import SUGGESTIONS, PageDiff
-from octavo.tui.review.request_actions import Proposing, comment_on_whole, may_not_comment_on_whole
+from octavo.tui.review.request_actions import CHANGE, NEW_CHANGE, comment_on_whole, may_not_comment_on_whole
 from octavo.tui.review.request_at_hand import RequestAtHand
 from octavo.tui.review.request_head import RequestHead
 from octavo.tui.review.reverting import TAKING_BACK, ChangeAtHand
+from octavo.tui.shell.addresses import ADDRESS
 from octavo.tui.shell.permissions import NEVER_DELETED, not_allowed_with
+from octavo.tui.shell.view import View
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
@@ -47,15 +48,20 @@ DRAW_AGAIN = 0.15
 """Seconds in which the sizes that arrive are drawn at once."""
 
 
+def _comments_on_whole(view: ChangeRequestScreen) -> bool:
+    """From the diff of a page the page is meant, from the list of pages the change request as a whole."""
+    return view.focused is not view.view or view.page_diff.page_on_show is None
+
+
 def _comment_on_page(app: Shell, view: ChangeRequestScreen) -> None:
-    if view.comments_on_whole:
+    if _comments_on_whole(view):
         comment_on_whole(app, view.request_at_hand)
     else:
         view.page_discussion.comment_on_page()
 
 
 def _may_not_comment_on_page(app: Shell, view: ChangeRequestScreen) -> str | None:
-    if view.comments_on_whole:
+    if _comments_on_whole(view):
         return may_not_comment_on_whole(app, view.request_at_hand)
     return view.page_discussion.why_no_comment(whole=True)
 
@@ -65,8 +71,13 @@ COMMENT_ON_PAGE: Commands[Any] = (
 )
 
 
+def _thread_to_delete(view: ChangeRequestScreen) -> Comment | None:
+    """The thread under the cursor of the diff, while that has the focus."""
+    return view.page_discussion.thread_under_cursor() if view.focused is view.view else None
+
+
 def _delete(app: Shell, view: ChangeRequestScreen) -> None:
-    if (thread := view.thread_to_delete()) is not None:
+    if (thread := _thread_to_delete(view)) is not None:
         thread_actions.delete(app, view.at, thread, thread)
     else:
         view.authoring.delete()
@@ -76,7 +87,7 @@ def _may_not_delete(app: Shell, view: ChangeRequestScreen) -> str | None:
     change = view.changed_tree.change
     if change is None:
         return may_not_write(app, view.authoring)
-    if (thread := view.thread_to_delete()) is not None:
+    if (thread := _thread_to_delete(view)) is not None:
         return not_allowed_with(app, view.at, "delete", thread)
     if change.page is None:
         return f"{change.title} is no page. {NEVER_DELETED}"
@@ -88,17 +99,27 @@ def _may_not_delete(app: Shell, view: ChangeRequestScreen) -> str | None:
 DELETING: Commands[Any] = (
     WRITING.only("delete").but("delete", run=_delete, why_not=_may_not_delete).about(lambda view: view)
 )
+
+
+def _export(app: Shell, view: ChangeRequestScreen) -> None:
+    from octavo.tui.shell.exporting import choose
+
+    change, about = view.changed_tree.change, view.comparison.about
+    page = change.page if change is not None and change.is_document and change.is_there_after else None
+    choose(app, view.at, f"#{about.number} {about.title}", (page.id, change.title) if page and change else None)
+
+
 REVIEW: Commands[ChangeRequestScreen] = Commands(
     "change",
     (
-        Command("export", "ctrl+e", "Export", "Save the change request or this page as PDF or Markdown", run=lambda _, view: view.export(), shown=False),
+        Command("export", "ctrl+e", "Export", "Save the change request or this page as PDF or Markdown", run=_export, shown=False),
         Command("up", "escape", "Back", "To the pages, then back to the list", run=lambda _, view: view.go_up_or_leave(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
 
 
-class ChangeRequestScreen(Proposing):
+class ChangeRequestScreen(View):
     """On the left what is changed and how it stands, on the right the diff of the page under the cursor."""
 
     VIEW = "changes"
@@ -110,6 +131,9 @@ class ChangeRequestScreen(Proposing):
     )
     CSS_PATH = "change_request.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
+        CHANGE.without("comment"),
+        NEW_CHANGE,
+        ADDRESS,
         WRITING.only("edit", "arrange").about(lambda view: view.authoring),
         DELETING,
         COMMENTING.only("block"),
@@ -126,11 +150,13 @@ class ChangeRequestScreen(Proposing):
         super().__init__()
         self.at: ChangeRequestRef = change_request.ref(space)
         self.comparison = Comparison(self, self, change_request, space)
-        self.diff_threads = DiffThreads(self, self.at, self._draw_threads)
+        self.diff_threads = DiffThreads(self, self.at, lambda: self.page_diff.draw_threads())
         self.changed_tree = ChangedTree(self, self, self.comparison, self.diff_threads)
         self.request_head = RequestHead(self, self.comparison, self.diff_threads, self.changed_tree)
-        self.page_diff = PageDiff(self, self.comparison, self.changed_tree, self.diff_threads, self.say_where)
-        self.authoring = Authoring(self, self)
+        self.page_diff = PageDiff(
+            self, self.comparison, self.changed_tree, self.diff_threads, self.request_head.say_where
+        )
+        self.authoring = Authoring(self, self.page_diff)
         self._drawing: Timer | None = None
 
     def body(self) -> Iterable[Widget]:
@@ -146,10 +172,6 @@ class ChangeRequestScreen(Proposing):
             yield ChangingText("", id="words")
 
     @property
-    def page_tree(self) -> Tree:
-        return self.changed_tree.widget
-
-    @property
     def view(self) -> DiffView:
         return self.page_diff.pane
 
@@ -158,7 +180,7 @@ class ChangeRequestScreen(Proposing):
         return self.view
 
     def on_mount(self) -> None:
-        self.page_tree.wait_for("what it changes")
+        self.changed_tree.widget.wait_for("what it changes")
         self.follow("change request", change_requests.Get(at=self.at), self._show_change_request)
         threads = comments.List(at=self.at, status="all", format="markdown", limit=200)
         self.follow_whole("threads", threads, self._show_threads)
@@ -168,7 +190,7 @@ class ChangeRequestScreen(Proposing):
         self.changed_tree.take_up_marks()
         self.view.places = self.changed_tree.marks.places
         self.request_head.draw()
-        self.page_tree.focus()
+        self.changed_tree.widget.focus()
         self.comparison.start()
 
     def on_resize(self) -> None:
@@ -196,15 +218,12 @@ class ChangeRequestScreen(Proposing):
             self.diff_threads.all = snapshot.value.items
             self.shell.workspace.heard(self.comparison.about.id, snapshot.value)
             self.show_changed()
-            self._draw_threads()
+            self.page_diff.draw_threads()
             self.request_head.draw()
-
-    def _draw_threads(self) -> None:
-        self.page_diff.draw_threads()
 
     def _show_held(self) -> None:
         if self.request_head.show_held():
-            self._draw_threads()
+            self.page_diff.draw_threads()
             self.refresh_bindings()
 
     def show_changed(self) -> None:
@@ -217,7 +236,7 @@ class ChangeRequestScreen(Proposing):
         self.page_diff.show()
 
     def could_not_compare(self, cause: str) -> None:
-        self.page_tree.fail("What it changes did not load", cause)
+        self.changed_tree.widget.fail("What it changes did not load", cause)
 
     def show_reviews(self) -> None:
         self.request_head.show_reviews()
@@ -231,9 +250,6 @@ class ChangeRequestScreen(Proposing):
         self.show_changed()
         self.request_head.draw()
 
-    def say_where(self) -> None:
-        self.request_head.say_where()
-
     # Going about in it
 
     @on(Lines.Highlighted, "#changes")
@@ -244,7 +260,7 @@ class ChangeRequestScreen(Proposing):
     @on(DiffView.Moved)
     def _diff_moved(self) -> None:
         self.changed_tree.keep_place_soon()
-        self.say_where()
+        self.request_head.say_where()
 
     @on(Lines.Chosen, "#changes")
     def _chosen(self) -> None:
@@ -290,17 +306,7 @@ class ChangeRequestScreen(Proposing):
         return self.changed_tree.reveal(page_id)
 
     def go_up(self) -> bool:
-        return self.climb(self.page_tree, when=self.focused is self.view)
-
-    def export(self) -> None:
-        """Ask what of it is to be saved, and how."""
-        from octavo.tui.shell.exporting import choose
-
-        change, about = self.changed_tree.change, self.comparison.about
-        page = change.page if change is not None and change.is_document and change.is_there_after else None
-        choose(
-            self.shell, self.at, f"#{about.number} {about.title}", (page.id, change.title) if page and change else None
-        )
+        return self.climb(self.changed_tree.widget, when=self.focused is self.view)
 
     # What its keys are about
 
@@ -334,49 +340,9 @@ class ChangeRequestScreen(Proposing):
         return [each for each in (self.comparison.about, space) if each is not None]
 
     @property
-    def change_request(self) -> ChangeRequest:
-        return self.comparison.about
-
-    @property
-    def space_ref(self) -> SpaceRef:
-        return self.comparison.space
-
-    @property
-    def page_to_write(self) -> tuple[str, str, str] | None:
-        change = self.changed_tree.change if self.is_mounted else None
-        if change is None or change.page is None or not change.is_there_after:
-            return None
-        return change.page.id, change.title, change.page.type
-
-    @property
-    def block_to_write(self) -> Block | None:
-        return self.page_diff.block_near if self.page_diff.page_on_show is not None else None
-
-    @property
     def page_discussion(self) -> PageDiscussion:
         """What people say of the page on show."""
         return self.page_diff.page_discussion
 
-    @property
-    def comments_on_whole(self) -> bool:
-        """From the diff of a page the page is meant, from the list of pages the change request as a whole."""
-        return self.focused is not self.view or self.page_diff.page_on_show is None
-
     def why_no_comment(self) -> str | None:
         return self.page_discussion.why_no_comment()
-
-    def why_no_page_to_write(self) -> str | None:
-        change = self.changed_tree.change if self.is_mounted else None
-        if change is not None and not change.is_there_after:
-            return f"{change.title} is deleted in this change request. Q puts it back."
-        return None
-
-    def look_for_unsent(self) -> None:
-        """What is not sent is told of where the page is read."""
-
-    def page_is_written(self, change_request: ChangeRequest) -> None:
-        """It is on show: its answers tell of it."""
-
-    def thread_to_delete(self) -> Comment | None:
-        """The thread under the cursor of the diff, while that has the focus."""
-        return self.page_discussion.thread_under_cursor() if self.focused is self.view else None

@@ -18,10 +18,11 @@ from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.data.live import Snapshot
 from octavo.tui.review import list_filters, status_summary
 from octavo.tui.review.list_filters import RequestFilter
-from octavo.tui.review.request_actions import Proposing
+from octavo.tui.review.request_actions import CHANGE, NEW_CHANGE
 from octavo.tui.review.request_at_hand import RequestAtHand
 from octavo.tui.review.request_summary import ASK_AFTER, Summary
 from octavo.tui.review.status_loader import RequestStatuses
+from octavo.tui.shell.addresses import ADDRESS
 from octavo.tui.shell.list_view import PANES, SECTIONS, ListView
 from octavo.tui.shell.permissions import NEVER_DELETED, why_without_space
 from octavo.tui.shell.routes import ToChangeRequest
@@ -71,7 +72,7 @@ CHANGES: Commands[ChangesScreen] = Commands(
 )  # fmt: skip
 
 
-class ChangesScreen(ListView[ChangeRequest], Proposing):
+class ChangesScreen(ListView[ChangeRequest]):
     """Two-line rows on the left, the change request under the cursor on the right."""
 
     VIEW = "changes"
@@ -85,7 +86,7 @@ class ChangesScreen(ListView[ChangeRequest], Proposing):
         "F shows only some, S orders them, space reads on beside the list, p and P hide or move that."
     )
     CSS_PATH = "change_requests.tcss"
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PANES, _STATES, CHANGES)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHANGE, NEW_CHANGE, ADDRESS, PANES, _STATES, CHANGES)
 
     def __init__(self) -> None:
         super().__init__()

@@ -9,9 +9,10 @@ from functools import partial
 from textual.content import Content
 from textual.widgets import Static
 
+from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.errors import ApiError
-from octavo.api.places import ChangeRequestRef
+from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.documents import links
 from octavo.documents.blocks import Block, Document
 from octavo.documents.changes import Diff
@@ -265,11 +266,6 @@ class PageDiff:
         return stop[3] if stop is not None and stop[3].kind != "fold" else None
 
     @property
-    def block_near(self) -> Block | None:
-        """The block of the page as it is to be that is nearest to the cursor."""
-        return self.pane.block_near if self._documents is not None else None
-
-    @property
     def is_on_old_side(self) -> bool:
         return self._documents is not None and self.pane.side == "old"
 
@@ -306,6 +302,39 @@ class PageDiff:
         if change.page is None:
             return "This is no page, so it has no blocks: C comments on the whole change request."
         return None
+
+    # What is written of it
+
+    @property
+    def space_ref(self) -> SpaceRef:
+        return self._comparison.space
+
+    @property
+    def change_request(self) -> ChangeRequest:
+        return self._comparison.about
+
+    @property
+    def page_to_write(self) -> tuple[str, str, str] | None:
+        change = self._pages.change
+        if change is None or change.page is None or not change.is_there_after:
+            return None
+        return change.page.id, change.title, change.page.type
+
+    @property
+    def block_to_write(self) -> Block | None:
+        return self.pane.block_near if self._documents is not None and self.page_on_show is not None else None
+
+    def why_no_page_to_write(self) -> str | None:
+        change = self._pages.change
+        if change is not None and not change.is_there_after:
+            return f"{change.title} is deleted in this change request. Q puts it back."
+        return None
+
+    def look_for_unsent(self) -> None:
+        """What is not sent is told of where the page is read."""
+
+    def page_is_written(self, change_request: ChangeRequest) -> None:
+        """It is on show: its answers tell of it."""
 
 
 SUGGESTIONS: Commands[PageDiff] = Commands(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from octavo.api import change_requests
 from octavo.api.bodies import is_plain, paragraphs
@@ -13,11 +13,9 @@ from octavo.tui.comments import thread_actions
 from octavo.tui.review import readiness, review_requests, undo_merge, updating, verdicts
 from octavo.tui.review.request_at_hand import RequestAtHand, of_one, takes
 from octavo.tui.shell import dialog_draft
-from octavo.tui.shell.addresses import ADDRESS
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import UNDECIDED, not_allowed_in, why_without_space
 from octavo.tui.shell.routes import ToChangeRequest
-from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
@@ -262,10 +260,3 @@ NEW_CHANGE: Commands[SpaceRef] = Commands(
     find=_space_to_start_in,
 )  # fmt: skip
 """Starting a change request in the space at hand."""
-
-
-class Proposing(View):
-    """A view with a change request in it: it says which, and has all that can be done with one."""
-
-    CONTEXT: ClassVar[str] = "change requests"
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHANGE, NEW_CHANGE, ADDRESS)
