@@ -119,7 +119,7 @@ class GoingAbout(TwoSided):
 
         return next((unit for unit in self.changed.units if unit.hidden and is_in(unit)), None)
 
-    def _unfold(self, fold: DiffUnit, then: Callable[[], None] | None = None) -> None:
+    def _unfold(self, fold: DiffUnit, then: Callable[[], object] | None = None) -> None:
         """Show what a fold hides, and do `then`."""
         self.unfolding.opened.update(block.key for block in fold.hidden)
         self.make_units(then)
@@ -263,14 +263,14 @@ class GoingAbout(TwoSided):
         if self.shows_source or self.layout_now == "old":
             self.shows_source, self._layout = False, "changes"
             self.make_units(partial(self._go_to_heading, block))
-        else:
-            self._go_to_heading(block)
-        return True
+            return True
+        return self._go_to_heading(block)
 
-    def _go_to_heading(self, block: Block) -> None:
-        fold, stop = self._fold_of(block), self._stop_on(block)
-        if fold is not None:
+    def _go_to_heading(self, block: Block) -> bool:
+        if (fold := self._fold_of(block)) is not None:
             self._met = None
             self._unfold(fold, partial(self._go_to_heading, block))
-        elif stop is not None:
+            return True
+        if (stop := self._stop_on(block)) is not None:
             self.put_cursor(stop, bring="top")
+        return stop is not None

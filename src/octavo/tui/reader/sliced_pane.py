@@ -23,7 +23,7 @@ class Sliced(Stateful):
     """Those that are made so far."""
     _making: UnitReader[Any] | None = None
     """Makes them. None while nothing is made."""
-    _then: Callable[[], None] | None = None
+    _then: Callable[[], object] | None = None
 
     def wanted_units(self) -> UnitReader[Any]:
         """What makes the units that are to be shown."""
@@ -46,7 +46,7 @@ class Sliced(Stateful):
         """Whether other units than those on show are wanted, and not all made yet."""
         return self._making is not None
 
-    def make_units(self, then: Callable[[], None] | None = None) -> None:
+    def make_units(self, then: Callable[[], object] | None = None) -> None:
         """Make all units anew, and do `then` once they are on show: at once where they are few. What was to be done with
         those that were being made is done with these, unless something else is."""
         self._then = then or self._then
