@@ -181,3 +181,32 @@ def test_the_basis_of_a_change_is_what_is_shown_of_it() -> None:
     assert basis_of(reply, shown) == OriginalComment("Yes.", None)
     assert basis_of(change("k9", resolved=False), shown) == basis_of(NEW, shown) == OriginalComment()
     assert basis_of(change("k1", body=HELLO), [(comments.List(at=HERE, format="document"), PAGE)]) == OriginalComment()
+
+
+class Name(str):
+    """An id, and how often one was held against another."""
+
+    held = 0
+
+    def __eq__(self, other: object) -> bool:
+        Name.held += 1
+        return super().__eq__(other)
+
+    __hash__ = str.__hash__
+
+
+def test_of_many_writes_none_is_looked_for_among_all_items() -> None:
+    threads = tuple(OPEN.model_copy(update={"id": Name(f"k{number}")}) for number in range(100))
+    page = PAGE.model_copy(update={"items": threads, "count": 100})
+    ops: list[CommentWrite] = [change(f"k{number}", resolved=True) for number in range(0, 100, 2)]
+    ops += [comments.Delete(at=HERE, comment_id=f"k{number}") for number in range(0, 100, 5)]
+    entries = [pending(op, id=f"e{number}") for number, op in enumerate([NEW, *ops])]
+    Name.held = 0
+    shown, changed = fold(comments.List(at=HERE, status="open"), page, entries, ME)
+    assert Name.held < 10 * len(entries)
+    assert changed == len(entries) - 10, "who is resolved and deleted is gone already"
+    assert ids(shown) == ["pending-e0", *(f"k{number}" for number in range(1, 100, 2) if number % 5)]
+    assert shown.count == len(shown.items)
+    everywhere, _ = fold(comments.List(at=HERE), page, entries, ME)
+    assert [item.status for item in everywhere.items[1:4]] == ["open", "resolved", "open"]
+    assert fold(comments.List(at=THERE), page, entries, ME) == (page, 0)

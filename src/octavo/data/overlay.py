@@ -6,6 +6,7 @@ A comment or reply that has no name yet is called `pending-<entry id>`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from operator import is_
 from typing import Any, TypeVar
 
 from octavo.api import comments, reviews
@@ -34,13 +35,61 @@ def fold(op: Operation[Any], value: Any, entries: Sequence[Entry], me: User | No
     one = _FOLDS.get(SPECS[type(op)].name)
     if one is None or value is None:
         return value, 0
-    pending = 0
+    shown: set[str] = set()
+
+    def put(value: Any, entries: Iterable[Entry]) -> Any:
+        for entry in entries:
+            before, value = value, one(op, value, entry, me or NOBODY)
+            if value is not before and entry.state != "done" and not entry.asks:
+                shown.add(entry.id)
+        return value
+
+    on_top = [
+        entry
+        for entry in entries
+        if entry.state != "failed" or isinstance(entry.op, (comments.Create, comments.CreateReply))
+    ]
+    if not isinstance(value, ListPage):
+        return put(value, on_top), len(shown)
+    # Thousands may be ticked, of thousands: what changes an item is put on it alone, not looked for among all.
+    changes = _changes(op, value.items, on_top)
+    if not changes:
+        return put(value, on_top), len(shown)
+    after = {
+        id(item): put(value.model_copy(update={"items": (item,), "count": None}), changes[place]).items
+        for place, item in enumerate(value.items)
+        if place in changes
+    }
+    of_items = {entry.id for each in changes.values() for entry in each}
+    value = put(value, (entry for entry in on_top if entry.id not in of_items))
+    items = tuple(each for item in value.items for each in after.get(id(item), (item,)))
+    if len(items) == len(value.items) and all(map(is_, items, value.items)):
+        return value, len(shown)
+    return _counted(value.model_copy(update={"items": items}), len(items) - len(value.items)), len(shown)
+
+
+def _changes(op: Operation[Any], items: Sequence[Any], entries: Iterable[Entry]) -> dict[int, list[Entry]]:
+    """What changes items of a list that are there, by their places."""
+    places: dict[Any, list[int]] = {}
+    found: dict[int, list[Entry]] = {}
+    if isinstance(op, comments.List | comments.ListReplies):
+        for place, item in enumerate(items):
+            places.setdefault(item.id, []).append(place)
     for entry in entries:
-        if entry.state == "failed" and not isinstance(entry.op, (comments.Create, comments.CreateReply)):
-            continue
-        before, value = value, one(op, value, entry, me or NOBODY)
-        pending += value is not before and entry.state != "done" and not entry.asks
-    return value, pending
+        match op, entry.op:
+            case comments.List(), _:
+                about: Any = entry.facts.thread
+            case comments.ListReplies(), comments.UpdateReply() | comments.DeleteReply():
+                about = entry.op.comment_reply_id
+            case comments.ListReplies(), _:
+                continue
+            case _:
+                about = entry.at
+                if _opened(entry) and about not in places:
+                    places[about] = [place for place, item in enumerate(items) if _holds(item, about)]
+        for place in places.get(about, ()):
+            found.setdefault(place, []).append(entry)
+    return found
 
 
 def basis_of(op: CommentWrite, shown: Iterable[tuple[Operation[Any], Any]]) -> OriginalComment:
