@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
@@ -19,6 +18,7 @@ from octavo.tui.app import editor_files
 from octavo.tui.app.editor_files import KeptFile
 from octavo.tui.comments.thread_actions import first_words
 from octavo.tui.shell.session import LoggedRequest
+from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.line_list import Lines
@@ -45,6 +45,37 @@ _MOST_NAMED = 5
 """Writes that are named before they are discarded."""
 
 
+def _why_not_sent(app: Shell, view: ActivityScreen) -> str | None:
+    if view.file is not None and not view.chosen:
+        return "This was never sent: enter opens it again in your editor, and sends it from there."
+    return _why_not_changed(app, view)
+
+
+def _why_not_discarded(app: Shell, view: ActivityScreen) -> str | None:
+    return None if view.file is not None and not view.chosen else _why_not_changed(app, view)
+
+
+def _why_not_changed(app: Shell, view: ActivityScreen) -> str | None:
+    chosen = view.chosen
+    if not chosen:
+        return "Only a write that waits can be sent again or discarded. This is a request that was made."
+    if all(each.state == "sending" for each in chosen):
+        return "This is on its way just now. In a moment it is known what became of it."
+    return None
+
+
+ACTIVITY: Commands[ActivityScreen] = Commands(
+    "activity",
+    (
+        Command("retry", "r", "Send again", "Send this write again, or all that are ticked", run=lambda _, view: view.retry(), why_not=_why_not_sent),
+        Command("discard", "X", "Discard", "Do not send it, or any that is ticked; their text stays as drafts",
+                run=lambda _, view: view.discard(), why_not=_why_not_discarded),
+        Command("close", "escape,q,exclamation_mark", "Close", "Close", run=lambda _, view: view.dismiss(None)),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+
+
 class ActivityScreen(Dialog[None]):
     """What is under way, what went wrong, and what can be done about it."""
 
@@ -59,19 +90,7 @@ class ActivityScreen(Dialog[None]):
         "may have arrived, or may still: look there before you send it again. Below are texts "
         "that could not be taken from your editor: enter opens one again, X deletes it."
     )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "r", "retry", "Send again", tooltip="Send this write again, or all that are ticked", id="activity.retry"
-        ),
-        Binding(
-            "X",
-            "discard",
-            "Discard",
-            tooltip="Do not send it, or any that is ticked; their text stays as drafts",
-            id="activity.discard",
-        ),
-        Binding("escape,q,exclamation_mark", "close", "Close", tooltip="Close", id="activity.close"),
-    ]
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ACTIVITY,)
 
     _files: tuple[KeptFile, ...] = ()
     """What editors wrote and nobody took, when that was looked for last."""
@@ -217,22 +236,12 @@ class ActivityScreen(Dialog[None]):
         self.query_one("#why", Static).update(Content(said))
         self.refresh_bindings()
 
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if not self.is_mounted or (action == "discard" and self.file is not None and not self.chosen):
-            return None
-        if action == "retry" and self.file is not None and not self.chosen:
-            return "This was never sent: enter opens it again in your editor, and sends it from there."
-        if action in ("retry", "discard") and not self.chosen:
-            return "Only a write that waits can be sent again or discarded. This is a request that was made."
-        if action in ("retry", "discard") and all(each.state == "sending" for each in self.chosen):
-            return "This is on its way just now. In a moment it is known what became of it."
-        return None
+    def retry(self) -> None:
+        """Send what is chosen again."""
+        self._do("send", "again", self.chosen, self.shell.session.outbox.retry)
 
-    def action_retry(self) -> None:
-        if chosen := self.chosen:
-            self._do("send", "again", chosen, self.shell.session.outbox.retry)
-
-    def action_discard(self) -> None:
+    def discard(self) -> None:
+        """Ask whether what is chosen is to be thrown away, or the text from the editor."""
         if chosen := self.chosen:
             self._ask_to_discard(chosen)
         elif (file := self.file) is not None:
@@ -268,9 +277,6 @@ class ActivityScreen(Dialog[None]):
                     return
 
         app.background(done())
-
-    def action_close(self) -> None:
-        self.dismiss(None)
 
 
 def _heading(what: Entry | KeptFile | LoggedRequest) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import Screen
@@ -15,6 +14,7 @@ from textual.widgets import Input, Static
 from octavo.api.errors import ApiError
 from octavo.tui.shell.session import Session, SignedIn
 from octavo.tui.widgets.buttons import TextButton
+from octavo.tui.widgets.commands import Command, Commands, Explained
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.secret_input import SecretCount, SecretInput
 from octavo.tui.widgets.text_inputs import Line
@@ -23,7 +23,20 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 
-class SignInScreen(Screen[None]):
+SIGN_IN: Commands[SignInScreen] = Commands(
+    "sign_in",
+    (
+        Command("demo", "ctrl+d", "Try the demo", "Real screens, a made-up library, no account", run=lambda _, view: view.try_demo(), priority=True),
+        Command("folder", "ctrl+o", "Open a folder", "Read and review a folder of pages", run=lambda _, view: view.open_folder(), priority=True),
+        Command("quit", "ctrl+q", "Quit", "Leave Octavo", run=lambda app, _: app.action_quit(), priority=True),
+        # Where letters are typed there is no `?`.
+        Command("help", "f1", "Help", "Help for this screen", run=lambda app, _: app.show_help(), there=lambda _, view: isinstance(view.focused, Input)),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+
+
+class SignInScreen(Explained, Screen[None]):
     """One field, three ways in. Facts fill in as the server answers."""
 
     CSS_PATH = "sign_in.tcss"
@@ -31,12 +44,7 @@ class SignInScreen(Screen[None]):
     HELP: ClassVar[str] = (
         "Paste a personal access key to work on a server, try the demo to work on a made-up library, or open a folder of pages."
     )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+d", "demo", "Try the demo", tooltip="Real screens, a made-up library, no account", id="sign_in.demo", priority=True),
-        Binding("ctrl+o", "folder", "Open a folder", tooltip="Read and review a folder of pages", id="sign_in.folder", priority=True),
-        Binding("ctrl+q", "app.quit", "Quit", tooltip="Leave Octavo", id="sign_in.quit", priority=True),
-        Binding("f1", "help", "Help", tooltip="Help for this screen", id="sign_in.help"),
-    ]  # fmt: skip
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SIGN_IN,)
 
     def __init__(self) -> None:
         super().__init__()
@@ -80,15 +88,6 @@ class SignInScreen(Screen[None]):
         for each in self.query("#said").results(Static):
             each.update(said)
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        # Where letters are typed there is no `?`.
-        if action == "help" and not isinstance(self.focused, Input):
-            return False
-        return super().check_action(action, parameters)
-
-    async def action_help(self) -> None:
-        await self.run_action("app.command('app.help')")
-
     def on_mount(self) -> None:
         self.run_worker(self._say_where_kept())
         if self.shell.doors.greeting:
@@ -125,21 +124,26 @@ class SignInScreen(Screen[None]):
             self.shell.background(self.shell.start(self._signed_in.session, "home"))
 
     @on(TextButton.Pressed, "#demo")
-    def action_demo(self) -> None:
+    def _demo_pressed(self) -> None:
+        self.try_demo()
+
+    def try_demo(self) -> None:
+        """Set out the demo library, and show it."""
         self._say(("asking", "Setting out the demo library…"))
         self.shell.background(self._enter("demo"))
 
     @on(TextButton.Pressed, "#open")
-    def action_folder(self) -> None:
+    @on(Input.Submitted, "#folder")
+    def _folder_named(self) -> None:
+        self.open_folder()
+
+    def open_folder(self) -> None:
+        """Show the folder that is named; ask for its name when none is."""
         field = self.query_one("#folder", Line)
         if field.value.strip():
             self.shell.background(self._enter(field.value.strip()))
         else:
             field.focus()
-
-    @on(Input.Submitted, "#folder")
-    def _folder_named(self) -> None:
-        self.action_folder()
 
     async def _enter(self, way: str) -> None:
         doors = self.shell.doors

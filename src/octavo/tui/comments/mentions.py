@@ -66,13 +66,13 @@ class Mentions(Chooser[User | str, User]):
     def take(self, choice: Choice[User]) -> None:
         self.dismiss(choice.value)
 
-    def action_choose(self) -> None:
+    def choose(self) -> None:
         if self.rows.item is None:
             self.dismiss(self.typed)
         else:
-            super().action_choose()
+            super().choose()
 
-    def action_close(self) -> None:
+    def close_empty(self) -> None:
         self.dismiss(self.typed)
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from textual import on
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.timer import Timer
@@ -38,11 +37,14 @@ from octavo.tui.shell.page_queries import page_as_written, page_there, page_to_r
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.view import View
 from octavo.tui.terminal import clipboard
-from octavo.tui.widgets.commands import Commands
+from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.row_list import Row, Rows
 from octavo.tui.widgets.safe_text import joined
 from octavo.tui.widgets.wording import long_age, plural, short_age
+
+if TYPE_CHECKING:
+    from octavo.tui.shell.shell import Shell
 
 Side = Literal["", "now", "before"]
 """What the version on show is compared with, if it is."""
@@ -51,6 +53,27 @@ _NO_ADDRESS = "A page of a revision has no address of its own. esc goes back to 
 _TAKES_NO_COMMENTS = (
     "A revision never changes and takes no comments. Comment on the page as it is: esc goes back to it."
 )
+
+
+def _why_not_compared(app: Shell, view: PageHistoryScreen) -> str | None:
+    return "There is no revision here to compare." if view.rows.item is None else None
+
+
+HISTORY: Commands[PageHistoryScreen] = Commands(
+    "history",
+    (
+        Command("now", "B", "Compare with now", "What is different now, or the old page again",
+                run=lambda _, view: view.compare_with("now"), why_not=_why_not_compared),
+        Command("before", "V", "What it changed", "What this revision changed, or the old page again",
+                run=lambda _, view: view.compare_with("before"), why_not=_why_not_compared),
+        Command("more", "m", "Further back", "Look through older revisions of the space",
+                run=lambda _, view: view.look_further(), why_not=lambda _, view: view.why_not_further()),
+        Command("older", "J", "Older", "The revision before", run=lambda _, view: view.rows.move(1), shown=False),
+        Command("newer", "K", "Newer", "The revision after", run=lambda _, view: view.rows.move(-1), shown=False),
+        Command("up", "escape", "Back", "To the revisions, then back to the page", run=lambda _, view: view.go_up_or_leave(), shown=False),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
 
 
 class PageHistoryScreen(View):
@@ -63,18 +86,11 @@ class PageHistoryScreen(View):
         "V shows what it changed itself, m looks further back."
     )
     CSS_PATH = "page_history.tcss"
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = tuple(
-        group.about(lambda view: None, nothing=_TAKES_NO_COMMENTS) for group in (COMMENTING, THREAD_HERE)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
+        *(group.about(lambda view: None, nothing=_TAKES_NO_COMMENTS) for group in (COMMENTING, THREAD_HERE)),
+        HISTORY,
     )
     KEYBAR: ClassVar[tuple[str, ...]] = ("history.now", "history.before", "history.more")
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("B", "compare('now')", "Compare with now", tooltip="What is different now, or the old page again", id="history.now"),
-        Binding("V", "compare('before')", "What it changed", tooltip="What this revision changed, or the old page again", id="history.before"),
-        Binding("m", "more", "Further back", tooltip="Look through older revisions of the space", id="history.more"),
-        Binding("J", "read_on(1)", "Older", show=False, tooltip="The revision before", id="history.older"),
-        Binding("K", "read_on(-1)", "Newer", show=False, tooltip="The revision after", id="history.newer"),
-        Binding("escape", "up", "Back", show=False, tooltip="To the revisions, then back to the page", id="history.up"),
-    ]  # fmt: skip
 
     def __init__(self, space: Space, page_id: str, title: str) -> None:
         super().__init__()
@@ -116,7 +132,7 @@ class PageHistoryScreen(View):
         self._walk = Walk(self.live, self.space, self.page_id)
         self.follow("tree", content.ListPages(at=self.space.ref), self._show_tree)
         self.rows.focus()
-        self.action_more()
+        self.look_further()
 
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
         if (tree := snapshot.value) is not None and tree is not self._tree:
@@ -282,7 +298,7 @@ class PageHistoryScreen(View):
 
     @on(Reader.ReadOn)
     def _end_reached(self) -> None:
-        self.action_read_on(1)
+        self.rows.move(1)
 
     @on(Tabling.RowWanted)
     def _row_wanted(self, message: Tabling.RowWanted) -> None:
@@ -292,26 +308,26 @@ class PageHistoryScreen(View):
     def _copied(self, message: Reader.Copied) -> None:
         self.shell.say(f"Copied the {message.what}.")
 
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action == "compare" and self.is_mounted and self.rows.item is None:
-            return "There is no revision here to compare."
-        if action == "more":
-            if self._walking:
-                return "Older revisions are being looked through."
-            if self._walk is not None and self._walk.is_at_end:
-                return "There is nothing further back: this is where the page began."
-        return super().why_not(action, parameters)
+    # What its keys do
 
-    # Actions
-
-    def action_compare(self, side: Side) -> None:
+    def compare_with(self, side: Side) -> None:
+        """Show what is different on one side, or the page of the revision again."""
         had_focus = self.view.has_focus
         self._side = "" if self._side == side else side
         self._show_version()
         if had_focus:
             self.call_after_refresh(self.view.focus)
 
-    def action_more(self) -> None:
+    def why_not_further(self) -> str | None:
+        """Why older revisions cannot be looked through now, in a sentence."""
+        if self._walking:
+            return "Older revisions are being looked through."
+        if self._walk is not None and self._walk.is_at_end:
+            return "There is nothing further back: this is where the page began."
+        return None
+
+    def look_further(self) -> None:
+        """Look through older revisions."""
         if self._walk is not None and not self._walking:
             self.run_worker(self._look(self._walk), exclusive=True, group="walk")
 
@@ -319,10 +335,7 @@ class PageHistoryScreen(View):
         super().ask_again()
         if not self._walking:
             self._walk = Walk(self.live, self.space, self.page_id)
-            self.action_more()
-
-    def action_read_on(self, step: int) -> None:
-        self.rows.move(step)
+            self.look_further()
 
     def go_up(self) -> bool:
         return self.climb(self.rows, when=self.view.has_focus)

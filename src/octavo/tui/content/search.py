@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Input, Static
@@ -22,6 +21,7 @@ from octavo.data.live import Snapshot
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
 from octavo.tui.shell.view import Following
 from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.row_list import Heading, Row, Rows
@@ -59,6 +59,39 @@ class Hit:
         return f"{self.kind} {self.space} {self.id} {self.anchor}"
 
 
+def _why_no_address(app: Shell, view: SearchScreen) -> str | None:
+    hit = view.rows.item
+    if hit is None:
+        return "There is no result under the cursor."
+    if not hit.address or app.session.is_here:
+        from octavo.tui.shell.outside import said_without_address
+
+        return said_without_address(app, hit.kind)
+    return None
+
+
+def _open_outside(app: Shell, view: SearchScreen) -> None:
+    from octavo.tui.shell.outside import open_outside
+
+    if (hit := view.rows.item) is not None:
+        open_outside(app, hit.address)
+
+
+SEARCH: Commands[SearchScreen] = Commands(
+    "search",
+    (
+        Command("next", "down,ctrl+n", "Next", "Next result", run=lambda _, view: view.move(1), shown=False, priority=True),
+        Command("previous", "up", "Before", "Result before", run=lambda _, view: view.move(-1), shown=False, priority=True),
+        Command("open", "enter", "Open", "Open the result", run=lambda _, view: view.open(), priority=True),
+        Command("scope", "tab", "Scope", "This space only, or all of them", run=lambda _, view: view.change_scope(), priority=True),
+        Command("open_browser", "ctrl+o", "In the browser", "Open the result in the browser",
+                run=_open_outside, why_not=_why_no_address, shown=False, priority=True),
+        Command("close", "escape", "Close", "Close", run=lambda _, view: view.dismiss(None), priority=True),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+
+
 class SearchScreen(Dialog[None]):
     """One line to type in; pages, change requests and spaces below. Tab asks only the space one is in."""
 
@@ -71,22 +104,7 @@ class SearchScreen(Dialog[None]):
     HELP: ClassVar[str] = (
         "Type words; the last may be the beginning of one. Enter opens, tab searches this space only or all of them."
     )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,ctrl+n", "move(1)", "Next", show=False, tooltip="Next result", id="search.next", priority=True),
-        Binding("up", "move(-1)", "Before", show=False, tooltip="Result before", id="search.previous", priority=True),
-        Binding("enter", "open", "Open", tooltip="Open the result", id="search.open", priority=True),
-        Binding("tab", "scope", "Scope", tooltip="This space only, or all of them", id="search.scope", priority=True),
-        Binding(
-            "ctrl+o",
-            "open_outside",
-            "In the browser",
-            show=False,
-            tooltip="Open the result in the browser",
-            id="search.open_browser",
-            priority=True,
-        ),
-        Binding("escape", "close", "Close", tooltip="Close", id="search.close", priority=True),
-    ]
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SEARCH,)
 
     def __init__(self, organization: Organization, words: str = "") -> None:
         """`words`: what is searched until something else is typed."""
@@ -286,16 +304,19 @@ class SearchScreen(Dialog[None]):
             where = known.title if known else "this space"
         self.query_one("#scope", Static).update(Content.assemble((f"{where}   {found}", "$octavo-muted")))
 
-    def action_scope(self) -> None:
+    def change_scope(self) -> None:
+        """Search the space one is in only, or all of them again."""
         last = self.shell.session.state.recall("space")
         self._only_space = SpaceRef(space_id=str(last)) if last and self._only_space is None else None
         self._ask()
 
-    def action_move(self, step: int) -> None:
+    def move(self, step: int) -> None:
+        """Go so many results down, or up."""
         self._chose = True
         self.rows.move(step)
 
-    def action_open(self) -> None:
+    def open(self) -> None:
+        """Go to what was found."""
         hit = self.rows.item
         if hit is None:
             return
@@ -306,26 +327,6 @@ class SearchScreen(Dialog[None]):
         else:
             self.shell.go(ToPage(hit.space, hit.id if hit.kind == "page" else None, part=hit.anchor))
 
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action == "open_outside" and self.is_mounted:
-            hit = self.rows.item
-            if hit is None:
-                return "There is no result under the cursor."
-            if not hit.address or self.shell.session.is_here:
-                from octavo.tui.shell.outside import said_without_address
-
-                return said_without_address(self.shell, hit.kind)
-        return super().why_not(action, parameters)
-
-    def action_open_outside(self) -> None:
-        from octavo.tui.shell.outside import open_outside
-
-        if (hit := self.rows.item) is not None:
-            open_outside(self.shell, hit.address)
-
     @on(Lines.Chosen)
     def _clicked(self) -> None:
-        self.action_open()
-
-    def action_close(self) -> None:
-        self.dismiss(None)
+        self.open()

@@ -287,9 +287,9 @@ class MergeSeveralDialog(Confirm):
             return f"{self._several[self._here].name} is the {'last' if self._here else 'first'} already."
         return None
 
-    def action_scroll_body(self, pages: int) -> None:
+    def scroll_body(self, pages: int) -> None:
         if self._is_merging or self._is_over:
-            super().action_scroll_body(pages)
+            super().scroll_body(pages)
             return
         self._here = max(0, min(len(self._stand) - 1, self._here + pages))
         self._draw()
@@ -304,12 +304,11 @@ class MergeSeveralDialog(Confirm):
         self._draw()
         self._look()  # what comes before decides how one stands
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action in ("yes", "check_again") and (self._is_merging or self._is_over):
-            return False
-        return super().check_action(action, parameters)
+    @property
+    def is_open(self) -> bool:
+        return not self._is_merging and not self._is_over
 
-    def action_yes(self) -> None:
+    def confirm(self) -> None:
         if self._answered or self._is_merging or self._is_over:
             return
         if 0 <= (wording.clock() - self._landed).total_seconds() < READ_SECONDS:
@@ -322,10 +321,10 @@ class MergeSeveralDialog(Confirm):
         )
         self._octavo.background(self._merge())
 
-    def action_no(self) -> None:
+    def cancel(self) -> None:
         self._wanted = False
         self.workers.cancel_group(self, "checks")
-        super().action_no()
+        super().cancel()
 
     async def _merge(self) -> None:
         app, fine = self._octavo, self._fine

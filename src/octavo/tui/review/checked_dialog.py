@@ -115,7 +115,7 @@ class CheckedDialog(Confirm, Generic[Seen]):
         if self._write.goes_live and self._seen is not None:
             self.update(foot=f"checked {int(_since(self._checked_at))} s ago · r check again")
 
-    def action_yes(self) -> None:
+    def confirm(self) -> None:
         if self._answered or self._seen is None:
             return
         if self._write.goes_live and not self._typed and 0 <= _since(self._landed) < READ_SECONDS:
@@ -144,9 +144,9 @@ class CheckedDialog(Confirm, Generic[Seen]):
         self._octavo.background(self._write.send(seen))
         self.dismiss(Confirmed())
 
-    def action_no(self) -> None:
+    def cancel(self) -> None:
         self.workers.cancel_group(self, "checks")
-        super().action_no()
+        super().cancel()
 
 
 def _since(moment: datetime) -> float:

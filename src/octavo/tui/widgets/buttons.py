@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual.app import RenderResult
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.events import Click
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from octavo.tui.widgets.commands import Command, Commands, Explained
 from octavo.tui.widgets.safe_text import safe
 
+BUTTON: Commands[TextButton] = Commands(
+    "button",
+    (Command("press", "enter,space", "Press", "Press the button", run=lambda _, button: button.press(), shown=False),),
+    find=lambda button: button,
+)
 
-class TextButton(Widget, can_focus=True):
+
+class TextButton(Explained, Widget, can_focus=True):
     """Says what it does, and the key that does the same. `off` draws it dim."""
 
     CONTEXT: ClassVar[str] = "buttons"
@@ -32,9 +38,7 @@ class TextButton(Widget, can_focus=True):
         &.-primary { color: $primary; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,space", "press", "Press", show=False, tooltip="Press the button", id="button.press")
-    ]
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (BUTTON,)
 
     off = reactive(False, toggle_class="-off")
     key = reactive("", layout=True)
@@ -66,7 +70,8 @@ class TextButton(Widget, can_focus=True):
     def on_blur(self) -> None:
         self.refresh()
 
-    def action_press(self) -> None:
+    def press(self) -> None:
+        """Tell that it was pressed."""
         self.post_message(self.Pressed(self))
 
     def on_click(self, event: Click) -> None:

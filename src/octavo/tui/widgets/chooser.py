@@ -6,17 +6,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.screen import ScreenResultType
 from textual.widgets import Input, Static
 
 from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.filter_input import FilterInput
 from octavo.tui.widgets.fuzzy_match import Match, match
@@ -56,6 +56,20 @@ class Found(Generic[T]):
     match: Match | None = None
 
 
+CHOOSING: Commands[Chooser[Any, Any]] = Commands(
+    "chooser",
+    (
+        Command("next", "down,ctrl+n", "Next", "Go to the next", run=lambda _, chooser: chooser.rows.move(1), shown=False, priority=True),
+        Command("previous", "up,ctrl+p", "Previous", "Go to the one before", run=lambda _, chooser: chooser.rows.move(-1), shown=False, priority=True),
+        Command("page_down", "pagedown", "Page down", "Go down half a page", run=lambda _, chooser: chooser.rows.page(1), shown=False, priority=True),
+        Command("page_up", "pageup", "Page up", "Go up half a page", run=lambda _, chooser: chooser.rows.page(-1), shown=False, priority=True),
+        Command("choose", "enter", "Choose", "Take the one at the cursor", run=lambda _, chooser: chooser.choose(), priority=True),
+        Command("close", "escape", "Close", "Close, and choose nothing", run=lambda _, chooser: chooser.close_empty(), priority=True),
+    ),
+    find=lambda chooser: chooser,
+)  # fmt: skip
+
+
 class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     """Choices that get fewer as one types. Enter takes the one at the cursor: `take`."""
 
@@ -65,14 +79,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     FOOT: ClassVar[str] = "enter choose"
     EXPLAINS: ClassVar[bool] = False
     """Whether what is told of the choice at the cursor stands below the list too, whole: in a row much of it is cut."""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,ctrl+n", "move(1)", "Next", show=False, tooltip="Go to the next", id="chooser.next", priority=True),
-        Binding("up,ctrl+p", "move(-1)", "Previous", show=False, tooltip="Go to the one before", id="chooser.previous", priority=True),
-        Binding("pagedown", "page(1)", "Page down", show=False, tooltip="Go down half a page", id="chooser.page_down", priority=True),
-        Binding("pageup", "page(-1)", "Page up", show=False, tooltip="Go up half a page", id="chooser.page_up", priority=True),
-        Binding("enter", "choose", "Choose", tooltip="Take the one at the cursor", id="chooser.choose", priority=True),
-        Binding("escape", "close", "Close", tooltip="Close, and choose nothing", id="chooser.close", priority=True),
-    ]  # fmt: skip
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHOOSING,)
 
     def __init__(self, title: str, choices: Sequence[Choice[T]] = (), *, empty: str = "Nothing to choose.") -> None:
         super().__init__()
@@ -219,15 +226,10 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     @on(Rows.Chosen)
     def _clicked(self, message: Rows.Chosen) -> None:
         message.stop()
-        self.action_choose()
+        self.choose()
 
-    def action_move(self, step: int) -> None:
-        self.rows.move(step)
-
-    def action_page(self, direction: int) -> None:
-        self.rows.page(direction)
-
-    def action_choose(self) -> None:
+    def choose(self) -> None:
+        """Take what the cursor is on, or say why that cannot be."""
         found = self.rows.item
         if found is None:
             return
@@ -236,5 +238,6 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         else:
             self.take(found.choice)
 
-    def action_close(self) -> None:
+    def close_empty(self) -> None:
+        """Choose nothing."""
         self.dismiss(None)

@@ -55,6 +55,6 @@ class PaletteScreen(Chooser[None, ActiveCommand | str]):
         if isinstance(choice.value, ActiveCommand):
             self.app.call_later(choice.value.run)
 
-    def action_close(self) -> None:
+    def close_empty(self) -> None:
         self._themes.keep(None)
-        super().action_close()
+        super().close_empty()

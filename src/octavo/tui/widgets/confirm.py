@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from time import monotonic
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import on
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.app import App, ComposeResult
+from textual.binding import Binding
 from textual.containers import Horizontal, VerticalScroll
 from textual.events import Key
 from textual.timer import Timer
@@ -18,6 +18,7 @@ from textual.widgets import Input, Static, TextArea
 
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.draft_clock import DraftClock, SavesOnExit
 from octavo.tui.widgets.fact_list import Fact, Facts
@@ -52,6 +53,42 @@ class Confirmed:
     also: str = ""
 
 
+def _confirm(app: App[Any], dialog: Confirm) -> None:
+    dialog.confirm()
+
+
+def _cancel(app: App[Any], dialog: Confirm) -> None:
+    dialog.cancel()
+
+
+def _why_not_confirmed(app: App[Any], dialog: Confirm) -> str | None:
+    return dialog.why_not_confirmed()
+
+
+def _is_open(app: App[Any], dialog: Confirm) -> bool:
+    return dialog.is_open
+
+
+ANSWERS: Commands[Confirm] = Commands(
+    "dialog",
+    (
+        Command("yes", "y", "Yes", "Do it", run=_confirm, why_not=_why_not_confirmed, called=lambda _, dialog: dialog.verb, there=_is_open),
+        Command("send", "ctrl+s", "Yes", "Do it, while writing",
+                run=_confirm, why_not=_why_not_confirmed, called=lambda _, dialog: dialog.verb, there=_is_open, priority=True),
+        Command("no", "n", "No", "Leave everything as it is", run=_cancel, called=lambda _, dialog: dialog.cancel_word),
+        Command("cancel", "escape", "No", "Leave everything as it is", run=_cancel, called=lambda _, dialog: dialog.cancel_word),
+        Command("next", "tab,right", "Next", "Go to the next button", run=lambda _, dialog: dialog.focus_next(), shown=False),
+        Command("previous", "shift+tab,left", "Previous", "Go to the button before", run=lambda _, dialog: dialog.focus_previous(), shown=False),
+        Command("down", "down,j,pagedown", "Down", "Read on where the dialog is longer than the screen",
+                run=lambda _, dialog: dialog.scroll_body(1), together=_MORE),
+        Command("up", "up,k,pageup", "Up", "Read what stands above", run=lambda _, dialog: dialog.scroll_body(-1), together=_MORE),
+        Command("check", "r", "Check again", "Ask the server again", run=lambda _, dialog: dialog.check_again and dialog.check_again(),
+                there=lambda _, dialog: dialog.check_again is not None and dialog.is_open),
+    ),
+    find=lambda dialog: dialog,
+)  # fmt: skip
+
+
 class Confirm(Dialog[Confirmed | None]):
     """Asks once. Cancel has the focus, `y` confirms; None is the answer of everything else.
 
@@ -62,17 +99,7 @@ class Confirm(Dialog[Confirmed | None]):
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss", STYLES / "confirm.tcss"]
     CONTEXT: ClassVar[str] = "confirm dialog"
     HELP: ClassVar[str] = "Read what it would do. y does it, n or esc leaves everything as it is."
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "yes", "Yes", tooltip="Do it", id="dialog.yes"),
-        Binding("ctrl+s", "yes", "Yes", tooltip="Do it, while writing", id="dialog.send", priority=True),
-        Binding("n", "no", "No", tooltip="Leave everything as it is", id="dialog.no"),
-        Binding("escape", "no", "No", tooltip="Leave everything as it is", id="dialog.cancel"),
-        Binding("tab,right", "app.focus_next", "Next", show=False, tooltip="Go to the next button", id="dialog.next"),
-        Binding("shift+tab,left", "app.focus_previous", "Previous", show=False, tooltip="Go to the button before", id="dialog.previous"),
-        Binding("down,j,pagedown", "scroll_body(1)", "Down", group=_MORE, tooltip="Read on where the dialog is longer than the screen", id="dialog.down"),
-        Binding("up,k,pageup", "scroll_body(-1)", "Up", group=_MORE, tooltip="Read what stands above", id="dialog.up"),
-        Binding("r", "check_again", "Check again", tooltip="Ask the server again", id="dialog.check"),
-    ]  # fmt: skip
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ANSWERS,)
 
     def __init__(
         self,
@@ -96,11 +123,13 @@ class Confirm(Dialog[Confirmed | None]):
         `why_typed` says why `typed` has to be typed: "With conflicts the y key is off: type 42 to merge anyway."
         """
         super().__init__()
-        self._title, self._verb, self._cancel = title, verb, cancel
+        self._title = title
+        self.verb: str = verb
+        self.cancel_word: str = cancel
         self._intro, self._facts, self._after, self._field = intro, facts, after, field
         self._fields = {name: each for name, each in (("field", field), ("also", also)) if each is not None}
         self._typed, self._typed_why, self._blocked, self._foot = typed, why_typed, blocked, foot
-        self._check_again = check_again
+        self.check_again: Callable[[], None] | None = check_again
         self._answered = False
         self._ready = False
         self._clock = DraftClock()
@@ -124,8 +153,8 @@ class Confirm(Dialog[Confirmed | None]):
             yield ChangingText(classes="confirm--why")
             yield Line(id="typed")
             with Horizontal(classes="confirm--buttons"):
-                yield TextButton(self._cancel, id="no")
-                yield TextButton(self._verb, id="yes", classes="-primary")
+                yield TextButton(self.cancel_word, id="no")
+                yield TextButton(self.verb, id="yes", classes="-primary")
 
     def on_mount(self) -> None:
         self._ready = True
@@ -158,7 +187,7 @@ class Confirm(Dialog[Confirmed | None]):
         self._typed_why = self._typed_why if why_typed is None else why_typed
         self._blocked = self._blocked if blocked is None else blocked
         self._foot = self._foot if foot is None else foot
-        self._verb = self._verb if verb is None else verb
+        self.verb = self.verb if verb is None else verb
         self._intro = self._intro if intro is None else intro
         self._after = self._after if after is None else after
         if not self._ready or not self._stands:
@@ -194,6 +223,11 @@ class Confirm(Dialog[Confirmed | None]):
         return not self._answered and all(self.query(part) for part in parts)
 
     @property
+    def is_open(self) -> bool:
+        """Whether it still can be decided."""
+        return True
+
+    @property
     def text(self) -> str:
         """What is written in the field now."""
         return self._written_in("field")
@@ -204,8 +238,9 @@ class Confirm(Dialog[Confirmed | None]):
         field = self.query_one(f"#{name}")
         return (field.text if isinstance(field, TextArea) else field.value if isinstance(field, Input) else "").strip()
 
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action != "yes" or not self._ready or not self._stands:
+    def why_not_confirmed(self) -> str | None:
+        """Why it cannot be done now, in a sentence."""
+        if not self._ready or not self._stands:
             return None
         if self._blocked:
             return self._blocked
@@ -222,18 +257,10 @@ class Confirm(Dialog[Confirmed | None]):
         whole = all(each.max_scroll_y == 0 for each in self.query(".confirm--body"))
         return super().keys_named | ({"ctrl+s"} if by_enter else set()) | ({"↓", "↑"} if whole else set())
 
-    def called(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        return {"yes": self._verb, "no": self._cancel}.get(action)
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "check_again" and self._check_again is None:
-            return False
-        return super().check_action(action, parameters)
-
     def _show_state(self) -> None:
         button = self.query_one("#yes", TextButton)
-        button.words = self._verb
-        button.off = self.why_not("yes", ()) is not None
+        button.words = self.verb
+        button.off = self.why_not_confirmed() is not None
         longest = max((field.lines for field in self._fields.values()), default=0)
         key = "y" if not longest else "ctrl+s" if longest > 1 else "enter"
         button.key = "" if self._typed or self._blocked else key
@@ -275,28 +302,27 @@ class Confirm(Dialog[Confirmed | None]):
 
     @on(Input.Submitted)
     async def _submitted(self) -> None:
-        await self.run_action("yes")
+        await self.do("dialog.yes")
 
     @on(TextButton.Pressed)
     async def _pressed(self, message: TextButton.Pressed) -> None:
-        await self.run_action("yes" if message.button.id == "yes" else "no")
+        await self.do("dialog.yes" if message.button.id == "yes" else "dialog.no")
 
-    def action_yes(self) -> None:
+    def confirm(self) -> None:
+        """Answer that it is to be done."""
         if not self._answered:
             self._answered = True
             self._keep()
             self.dismiss(Confirmed(self.text, self._written_in("also")))
 
-    def action_no(self) -> None:
+    def cancel(self) -> None:
+        """Answer that all stays as it is."""
         if not self._answered:
             self._answered = True
             self._keep()
             self.dismiss(None)
 
-    def action_scroll_body(self, pages: int) -> None:
+    def scroll_body(self, pages: int) -> None:
+        """Read on by so many pages where the dialog is longer than the screen."""
         body = self.query_one(".confirm--body", VerticalScroll)
         body.scroll_relative(y=pages * max(1, body.size.height - 2), animate=False)
-
-    def action_check_again(self) -> None:
-        if self._check_again is not None:
-            self._check_again()

@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rich.cells import cell_len
 from textual import on
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.app import App, ComposeResult
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.commands import Command, Commands, Explained
 from octavo.tui.widgets.text_inputs import Line
 
 
-class FilterInput(Line):
+def _keep(app: App[Any], line: FilterInput) -> None:
+    line.keep()
+
+
+FILTER: Commands[FilterInput] = Commands(
+    "filter",
+    (
+        Command("keep", "enter", "Keep", "Keep the filter and go to the list", run=_keep),
+        Command("leave", "escape", "Clear, then close", "Empty the line; when it is empty, close it", run=lambda _, line: line.leave()),
+        Command("to_list", "down", "To the list", "Go to the list", run=_keep, shown=False),
+    ),
+    find=lambda line: line,
+)  # fmt: skip
+
+
+class FilterInput(Explained, Line):
     """A line without a frame. Esc empties it, then leaves; enter keeps the filter."""
 
     CONTEXT: ClassVar[str] = "filter line"
@@ -33,11 +48,7 @@ class FilterInput(Line):
         & > .input--placeholder { color: $octavo-muted; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "keep", "Keep", tooltip="Keep the filter and go to the list", id="filter.keep"),
-        Binding("escape", "leave", "Clear, then close", tooltip="Empty the line; when it is empty, close it", id="filter.leave"),
-        Binding("down", "keep", "To the list", show=False, tooltip="Go to the list", id="filter.to_list"),
-    ]  # fmt: skip
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (FILTER,)
 
     class Left(Message):
         """The line is done with: enter, down, or esc in an empty line (`closed`)."""
@@ -46,10 +57,12 @@ class FilterInput(Line):
             super().__init__()
             self.closed = closed
 
-    def action_keep(self) -> None:
+    def keep(self) -> None:
+        """Keep the filter, and go to the list."""
         self.post_message(self.Left(closed=not self.value))
 
-    def action_leave(self) -> None:
+    def leave(self) -> None:
+        """Empty the line; leave it when it is empty."""
         if self.value:
             self.clear()
         else:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import SecretStr
 from textual.actions import SkipAction
 from textual.app import RenderResult
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.events import Key, Paste
 from textual.widget import Widget
 from textual.widgets import Input
+
+from octavo.tui.widgets.commands import Command, Commands, Explained
 
 _REFUSED = "Keys typed now would be written to a log. Start without {name} to sign in."
 
@@ -36,7 +37,14 @@ def trimmed_key(pasted: str) -> str:
     return "".join(character for character in words[0] if character.isprintable()) if words else ""
 
 
-class SecretInput(Input):
+SECRET: Commands[SecretInput] = Commands(
+    "secret",
+    (Command("clear", "ctrl+l", "Empty", "Empty the line", run=lambda _, line: line.clear(), shown=False),),
+    find=lambda line: line,
+)
+
+
+class SecretInput(Explained, Input):
     """Shows bullets. Copy and cut do nothing; pasting takes the key out of what is pasted."""
 
     CONTEXT: ClassVar[str] = "key to sign in with"
@@ -50,9 +58,7 @@ class SecretInput(Input):
         & > .input--placeholder { color: $octavo-muted; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+l", "clear_key", "Empty", show=False, tooltip="Empty the line", id="secret.clear"),
-    ]
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SECRET,)
 
     def __init__(self, placeholder: str = "", *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(placeholder=placeholder, password=True, id=id, classes=classes)
@@ -91,9 +97,6 @@ class SecretInput(Input):
     def action_paste(self) -> None:
         if self.refusal is None:
             self.insert_text_at_cursor(trimmed_key(self.app.clipboard))
-
-    def action_clear_key(self) -> None:
-        self.clear()
 
 
 class SecretCount(Widget):

@@ -88,8 +88,8 @@ class PageForm(Confirm):
             yield ChangingText(classes="confirm--why")
             yield Line(id="typed")
             with Horizontal(classes="confirm--buttons"):
-                yield TextButton(self._cancel, id="no")
-                yield TextButton(self._verb, id="yes", classes="-primary")
+                yield TextButton(self.cancel_word, id="no")
+                yield TextButton(self.verb, id="yes", classes="-primary")
 
     def on_resize(self) -> None:
         self.set_class(self.size.height >= _ROOMY, "-roomy")
@@ -110,11 +110,11 @@ class PageForm(Confirm):
     def _wrong_now(self) -> dict[str, str]:
         return {**self._refused, **self._wrong(self.written)}
 
-    def why_not(self, action: str, parameters: tuple[object, ...]) -> str | None:
-        if action == "yes" and self._ready and self._stands:
+    def why_not_confirmed(self) -> str | None:
+        if self._ready and self._stands:
             for name, sentence in self._wrong(self.written).items():
                 return f"{NAMES[name]}: {sentence}"
-        return super().why_not(action, parameters)
+        return super().why_not_confirmed()
 
     def _show_state(self) -> None:
         super()._show_state()
@@ -152,7 +152,7 @@ class PageForm(Confirm):
     def _keep_now(self) -> None:
         self._keep_values_now(self.written)
 
-    def action_yes(self) -> None:
+    def confirm(self) -> None:
         if not self._answered:
             written = self.written
             self._answered = True
