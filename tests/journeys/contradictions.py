@@ -68,7 +68,7 @@ def _whole(screen: View) -> Iterator[tuple[Rows[Any], Operation[Any]]]:
             seat = screen.organizations.item
             at = [(screen.organizations, ListOrganizations()), (screen.changes, screen.following.op("changes"))]
             at += [(screen.spaces, screen.following.op(f"spaces {seat.organization.id}"))] if seat is not None else []
-        case ChangesScreen() if not (screen._only or screen._only_mine):
+        case ChangesScreen() if not (screen.only or screen.only_mine):
             at = [(screen.rows, screen.following.op(screen.sections.current))]
         case FilesScreen():
             at = [(screen.rows, screen.following.op("files"))]

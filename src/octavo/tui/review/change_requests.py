@@ -15,6 +15,7 @@ from octavo.api.change_requests import ChangeRequest, ListOfOrganization, Status
 from octavo.api.operation import ListPage, Model
 from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef, SpaceRef
+from octavo.api.users import User
 from octavo.data.live import Snapshot
 from octavo.tui.review import list_filters, status_summary
 from octavo.tui.review.list_filters import RequestFilter
@@ -26,6 +27,7 @@ from octavo.tui.shell.addresses import ADDRESS
 from octavo.tui.shell.list_view import PANES, SECTIONS, ListView
 from octavo.tui.shell.permissions import NEVER_DELETED, why_without_space
 from octavo.tui.shell.routes import ToChangeRequest
+from octavo.tui.shell.shell import Shell
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
 from octavo.tui.widgets.row_list import Heading, Row, Rows
@@ -49,24 +51,44 @@ SIGNS = {
 _STATES = SECTIONS.but("previous_section", title="State before", help="Those in the state before").but(
     "next_section", title="Next state", help="Show those in the next state"
 )
+
+
+def _read_on(view: ChangesScreen, step: int) -> None:
+    if not view.query_one(Summary).scroll_page_on(step):
+        view.rows.move(step)
+
+
+def _choose_only(_: Shell, view: ChangesScreen) -> None:
+    snapshot, now = view.lists.get(view.sections.current, Snapshot()), view.only
+    items = list(snapshot.value.items) if snapshot.value is not None else []
+    offered = list_filters.offered(items, now, view.space_title, view.standings.of)
+    more = [(each, f"{left} so far" if untold else str(left)) for each, left, untold in offered]
+    view.choose_narrowing("Show only", now, more, view.narrow, "The change requests here are all alike.")
+
+
+def _only_mine(_: Shell, view: ChangesScreen) -> None:
+    view.only_mine = not view.only_mine
+    view.draw_list()
+
+
 CHANGES: Commands[ChangesScreen] = Commands(
     "changes",
     (
         Command("read_on", "space", "Read on", "Read on in what is beside the list; at its end go to the next", shown=False,
-                run=lambda _, view: view.read_on(1)),
+                run=lambda _, view: _read_on(view, 1)),
         Command("read_back", "b", "Read back", "Back in what is beside the list; at its start go to the one before", shown=False,
-                run=lambda _, view: view.read_on(-1)),
+                run=lambda _, view: _read_on(view, -1)),
         Command("next", "J", "Next", "Next change request", run=lambda _, view: view.rows.move(1), shown=False),
         Command("previous", "K", "Before", "Change request before", run=lambda _, view: view.rows.move(-1), shown=False),
         Command("narrow", "F", "Only some", "Only those that stand so: review asked, approved, stale, conflicts, threads", shown=False,
-                run=lambda _, view: view.choose_only()),
+                run=_choose_only),
         Command("order", "S", "Order", "Order them: by space, by when they changed, most open threads, author", shown=False,
                 run=lambda _, view: view.choose_order("Order of change requests")),
         Command("all", "escape", "All", "Show all again", run=lambda _, view: view.narrow(()), shown=False),
         Command("delete", "X", "Delete", "A change request cannot be deleted: this names the key that archives it", shown=False,
                 run=lambda app, _: app.explain(NEVER_DELETED), why_not=lambda *_: NEVER_DELETED),
         Command("mine", "at", "Only mine", "Only those I made, or all", key_display="@", shown=False, id="list.mine",
-                run=lambda _, view: view.only_mine()),
+                run=_only_mine),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -90,9 +112,11 @@ class ChangesScreen(ListView[ChangeRequest]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._lists: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
-        self._only_mine = False
-        self._only: tuple[RequestFilter, ...] = ()
+        self.lists: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
+        """What the server lists, by the state they are in."""
+        self.only_mine = False
+        self.only: tuple[RequestFilter, ...] = ()
+        """What all that is shown has to be, beside that."""
         self._reach, self._looks_on = LOOKED_AT, False
         """How many of a list are looked at, and whether there are more of which that would tell something."""
         self._told_so_far = ""
@@ -106,9 +130,9 @@ class ChangesScreen(ListView[ChangeRequest]):
             self._draw,
             key=lambda each: each.id,
             search=lambda each: (
-                f"{each.title} #{each.number} {self._space_title(each)} {each.created_by.name if each.created_by else ''}"
+                f"{each.title} #{each.number} {self.space_title(each)} {each.created_by.name if each.created_by else ''}"
             ),
-            groups=lambda each: [Heading(self._space_title(each).upper())] if self.order == "space" else [],
+            groups=lambda each: [Heading(self.space_title(each).upper())] if self.order == "space" else [],
             two_lines=True,
             ticks=True,
             empty=NOTHING,
@@ -132,7 +156,7 @@ class ChangesScreen(ListView[ChangeRequest]):
             self.rows.redraw()
 
     def _enter(self, organization: Organization) -> None:
-        self._lists.clear()
+        self.lists.clear()
         self.standings.forget()
         for status in get_args(Status):
             op = ListOfOrganization(at=OrganizationRef(organization_id=organization.id), status=status, limit=100)
@@ -140,40 +164,36 @@ class ChangesScreen(ListView[ChangeRequest]):
         self.draw_list()
 
     def _show(self, status: str, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
-        self._lists[status] = snapshot
+        self.lists[status] = snapshot
         self.sections.sections = tuple(
-            Section(each.key, each.name, self._count(each.key)) for each in self.sections.sections
+            Section(each.key, each.name, _count(self.lists.get(each.key))) for each in self.sections.sections
         )
         if status == self.sections.current:
             self.draw_list()
 
-    def _count(self, status: str) -> int | None:
-        """How many the server says there are, where they are not all here."""
-        value = self._lists[status].value if status in self._lists else None
-        if value is None:
-            return None
-        return max(value.count or 0 if value.next else 0, len(value.items))
-
+    @on(Sections.Chosen)
     def draw_list(self) -> None:
         self._told_so_far = ""
         status = self.sections.current
-        snapshot = self._lists.get(status, Snapshot())
+        snapshot = self.lists.get(status, Snapshot())
         if snapshot.value is not None:
-            items = [each for each in snapshot.value.items if not self._only_mine or self._is_mine(each)]
-            here = len(items) if all(each.needs is None for each in self._only) else self._reach
-            untold = list_filters.untold(items[:here], self._only, self.standings.of)
+            items = [
+                each for each in snapshot.value.items if not self.only_mine or _is_of(self.shell.workspace.me, each)
+            ]
+            here = len(items) if all(each.needs is None for each in self.only) else self._reach
+            untold = list_filters.untold(items[:here], self.only, self.standings.of)
             self._looks_on = here < len(items)
             looked = f"first {here if self._looks_on else len(snapshot.value.items)}"
-            items = sorted(list_filters.narrowed(items, self._only, self.standings.of), key=self._space_title)
+            items = sorted(list_filters.narrowed(items, self.only, self.standings.of), key=self.space_title)
             items.sort(key=lambda each: list_filters.ORDERS[self.order][1](each, self.standings.of(each)))
-            some = bool(self._only or self._only_mine)
+            some = bool(self.only or self.only_mine)
             self.rows.empty = "No change request in this state is among those." if some else NOTHING
             partly = some and (self._looks_on or snapshot.value.next is not None)
             if partly:
                 self.rows.empty = f"None of the {looked} is among those."
-            if untold and self._still_looks(untold):
+            if untold and list_filters.still_looks(untold, self.only, self.standings.of):
                 self.rows.empty = "None so far: still looking."
-            self.rows.hint = "esc shows all" if self._only else "@ shows all" if some else NEXT
+            self.rows.hint = "esc shows all" if self.only else "@ shows all" if some else NEXT
             if partly:
                 self.rows.hint = f"G looks on   {self.rows.hint}"
                 self.rows.show(items, beyond=f"The {looked} looked at")
@@ -186,24 +206,21 @@ class ChangesScreen(ListView[ChangeRequest]):
 
     def _say_where(self) -> None:
         organization = self.shell.workspace.organization.title if self.shell.workspace.organization else ""
-        mine = " · only mine" if self._only_mine else ""
-        mine += "".join(f" · {each.name}" for each in self._only)
+        mine = " · only mine" if self.only_mine else ""
+        mine += "".join(f" · {each.name}" for each in self.only)
         ticked = f" · {len(self.ticked)} ticked" if self.ticked else ""
         where = f"Changes · {organization} · {NAMES[self.sections.current].lower()}{mine}{ticked}"
         self.status(where, self.rows.loaded + self._told_so_far)
 
-    def _is_mine(self, change_request: ChangeRequest) -> bool:
-        me, author = self.shell.workspace.me, change_request.created_by
-        return me is not None and author is not None and me.id == author.id
-
-    def _space_title(self, change_request: ChangeRequest) -> str:
+    def space_title(self, change_request: ChangeRequest) -> str:
+        """What its space is called, as far as that is known."""
         space = self.shell.workspace.space(change_request.space) if change_request.space else None
         return space.title if space else ""
 
     def _draw(self, each: ChangeRequest) -> Row:
         sign, style = SIGNS.get(each.status, ("?", "$octavo-muted"))
         author = each.created_by.name if each.created_by else ""
-        where = "" if self.order == "space" else self._space_title(each)
+        where = "" if self.order == "space" else self.space_title(each)
         room = self.rows.scrollable_content_region.width - _AROUND
         below = status_summary.line(self.standings.of(each), [fact for fact in (where, author) if fact], room)
         return Row(
@@ -240,19 +257,16 @@ class ChangesScreen(ListView[ChangeRequest]):
             return
         self.rows.redraw(name)
         self.query_one(Summary).status_changed(name)
-        if (self._only or self.order == "threads") and self._redrawing is None:
+        if (self.only or self.order == "threads") and self._redrawing is None:
             self._redrawing = self.set_timer(ASK_AFTER, self._draw_again)
 
     def _draw_again(self) -> None:
         self._redrawing = None
         self.draw_list()
 
-    def _still_looks(self, untold: Iterable[ChangeRequest]) -> bool:
-        return any(each.needs not in self.standings.of(about).unread for about in untold for each in self._only)
-
     def _find(self, untold: Sequence[ChangeRequest]) -> None:
         """Ask for what tells whether these are among those that are wanted, and say of how many that is not known."""
-        asks = [each.needs for each in self._only if each.needs is not None]
+        asks = [each.needs for each in self.only if each.needs is not None]
         causes = [cause for about in untold for fact in asks if (cause := self.standings.of(about).unread.get(fact))]
         left = [each for each in untold if not any(fact in self.standings.of(each).unread for fact in asks)]
         if left:
@@ -279,10 +293,6 @@ class ChangesScreen(ListView[ChangeRequest]):
         item = self.rows.item
         space = self.shell.workspace.space(item.space) if item is not None and item.space is not None else None
         return [each for each in (item, space) if each is not None]
-
-    @on(Sections.Chosen)
-    def _other_section(self) -> None:
-        self.draw_list()
 
     @on(Lines.Highlighted, "#change-requests")
     def _other_change_request(self) -> None:
@@ -322,30 +332,23 @@ class ChangesScreen(ListView[ChangeRequest]):
         super().ask_again()
         self.draw_list()
 
-    def only_mine(self) -> None:
-        """Show only those that I made, or all again."""
-        self._only_mine = not self._only_mine
-        self.draw_list()
-
-    def read_on(self, step: int) -> None:
-        """Go on by a page in what is beside the list, or with -1 back; at its end to the next one."""
-        if not self.query_one(Summary).scroll_page_on(step):
-            self.rows.move(step)
-
-    def choose_only(self) -> None:
-        """Ask which of them are to be shown."""
-        snapshot, now = self._lists.get(self.sections.current, Snapshot()), self._only
-        items = list(snapshot.value.items) if snapshot.value is not None else []
-        offered = list_filters.offered(items, now, self._space_title, self.standings.of)
-        more = [(each, f"{left} so far" if untold else str(left)) for each, left, untold in offered]
-        self.choose_narrowing("Show only", now, more, self.narrow, "The change requests here are all alike.")
-
     def narrow(self, by: tuple[RequestFilter, ...]) -> None:
         """Show only those for which all of `by` holds."""
         self.standings.stop_finding()
-        self._only, self._reach = by, LOOKED_AT
+        self.only, self._reach = by, LOOKED_AT
         self.draw_list()
 
 
 def _space_of(each: ChangeRequest) -> SpaceRef | None:
     return SpaceRef(space_id=each.space) if each.space else None
+
+
+def _count(snapshot: Snapshot[ListPage[ChangeRequest]] | None) -> int | None:
+    """How many the server says there are, where they are not all here."""
+    if snapshot is None or snapshot.value is None:
+        return None
+    return max(snapshot.value.count or 0 if snapshot.value.next else 0, len(snapshot.value.items))
+
+
+def _is_of(person: User | None, each: ChangeRequest) -> bool:
+    return person is not None and each.created_by is not None and person.id == each.created_by.id

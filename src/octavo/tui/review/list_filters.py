@@ -46,6 +46,11 @@ def untold(items: Iterable[ChangeRequest], by: Collection[RequestFilter], of: St
     ]
 
 
+def still_looks(untold: Iterable[ChangeRequest], by: Collection[RequestFilter], of: Stands) -> bool:
+    """Whether more will be known of these than that it could not be read."""
+    return any(each.needs not in of(about).unread for about in untold for each in by)
+
+
 def offered(
     items: Sequence[ChangeRequest],
     holding: Sequence[RequestFilter],
