@@ -15,8 +15,8 @@ from textual.widget import Widget
 from textual.worker import Worker
 from textual.worker_manager import WorkerManager
 
-from octavo.tui.app import textual_internals  # noqa: F401  # for what it puts in place
 from octavo.tui.app.garbage_collection import Garbage
+from octavo.tui.terminal import textual_internals  # noqa: F401  # for what it puts in place
 
 
 class _Workers(WorkerManager):
