@@ -19,9 +19,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from textual.app import App, ComposeResult
 
-from octavo.tui.app.first_screen import OnceParsed
 from octavo.tui.app.garbage_collection import Garbage
 from octavo.tui.reader.page_view import PageView
+from octavo.tui.terminal.textual_internals import OnceParsed
 from octavo.tui.widgets.themes import themes
 
 PROBE = 0.002

@@ -12,8 +12,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from textual.app import App, ComposeResult
 from textual.containers import Vertical
 
-from octavo.tui.app.first_screen import OnceParsed
 from octavo.tui.app.garbage_collection import Garbage
+from octavo.tui.terminal.textual_internals import OnceParsed
 from octavo.tui.widgets.themes import themes
 from octavo.tui.widgets.tree import Node, Tree
 

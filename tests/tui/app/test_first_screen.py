@@ -6,7 +6,8 @@ from textual.app import ComposeResult
 from textual.color import Color
 from textual.widgets import Static
 
-from octavo.tui.app.first_screen import HeldBack, OnceParsed
+from octavo.tui.app.first_screen import HeldBack
+from octavo.tui.terminal.textual_internals import OnceParsed
 
 
 class OneLine(HeldBack[None]):

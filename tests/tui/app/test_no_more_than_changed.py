@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Static
 
-from octavo.tui.app.covered_screens import Covering
+from octavo.tui.terminal import textual_internals  # noqa: F401  # for what it puts in place
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.row_list import Row, Rows
@@ -23,7 +23,7 @@ class Shows(Screen[None]):
         yield Static("below", id="said")
 
 
-class Seen(Covering[None], Scratch):
+class Seen(Scratch):
     """An app of screens over one another."""
 
 

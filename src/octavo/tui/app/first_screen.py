@@ -1,4 +1,4 @@
-"""The first screen, made before anything of it is painted; and a stylesheet in which nothing is parsed twice."""
+"""The first screen, made before anything of it is painted."""
 
 from __future__ import annotations
 
@@ -6,12 +6,7 @@ import asyncio
 from contextlib import ExitStack
 
 from textual.app import App, ReturnType
-from textual.cache import LRUCache
-from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
-
-SOURCES = 1000
-"""More than the app and all its screens and widgets have."""
 
 
 class HeldBack(App[ReturnType]):
@@ -40,18 +35,3 @@ class HeldBack(App[ReturnType]):
     def update_styles(self, node: DOMNode, animate: bool = True) -> None:
         if not self.opening:
             super().update_styles(node, animate=animate)
-
-
-class OnceParsed(Stylesheet):
-    """Parses each source once for each set of colours. Textual parses all of them for each screen that brings one."""
-
-    def __init__(self, *, variables: dict[str, str]) -> None:
-        super().__init__(variables=variables)
-        self._parse_cache = LRUCache(SOURCES)
-
-    def set_variables(self, variables: dict[str, str]) -> None:
-        if variables != self._variables:
-            super().set_variables(variables)
-
-    def reparse(self) -> None:
-        self.parse()

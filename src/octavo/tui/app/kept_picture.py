@@ -10,6 +10,7 @@ from textual.strip import Strip
 
 from octavo.first_picture import FirstPicture
 from octavo.tui.render.reading_position import ReadingPositions
+from octavo.tui.terminal.textual_internals import painted_rows
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -73,7 +74,7 @@ class KeptPicture:
 
 def rows_of(screen: ContentScreen) -> list[str]:
     """What `screen` shows now, a row of the terminal each; but in a picture it is saved, not live."""
-    first, *rest = screen._compositor.render_strips(screen.size)
+    first, *rest = painted_rows(screen)
     return [_plain(strip).render(screen.app.console) for strip in (_saved(first), *rest)]
 
 

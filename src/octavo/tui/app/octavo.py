@@ -15,8 +15,7 @@ from octavo.api.errors import ApiError
 from octavo.api.operation import Operation
 from octavo.settings import Settings
 from octavo.tui.app import routes
-from octavo.tui.app.covered_screens import Covering
-from octavo.tui.app.first_screen import HeldBack, OnceParsed
+from octavo.tui.app.first_screen import HeldBack
 from octavo.tui.app.preloading import AFTER, warm_up
 from octavo.tui.app.teardown import TakingDown
 from octavo.tui.app.typed_ahead import TypedAhead
@@ -26,6 +25,7 @@ from octavo.tui.shell.session import Session, SignInMethods
 from octavo.tui.shell.view import View
 from octavo.tui.shell.workspace import Workspace
 from octavo.tui.shell.write_queue import Queued, WriteQueue
+from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.terminal.clipboard import fits
 from octavo.tui.terminal.crash_report import report_crash
 from octavo.tui.terminal.line_filters import filters
@@ -106,7 +106,7 @@ ANYWHERE: Commands[Octavo] = Commands(
 """The keys that work everywhere but in dialogs."""
 
 
-class Octavo(Explained, HeldBack[int], TakingDown[int], TypedAhead[int], Covering[int], Explaining[int]):
+class Octavo(Explained, HeldBack[int], TakingDown[int], TypedAhead[int], Explaining[int]):
     """Shows one session at a time. Without one it starts at the sign-in screen."""
 
     CSS_PATH = "app.tcss"
@@ -140,7 +140,10 @@ class Octavo(Explained, HeldBack[int], TakingDown[int], TypedAhead[int], Coverin
         self.workspace = Workspace(self, self.trail)
         self.before_end: set[Callable[[], None]] = set()
         """Called when the terminal goes away: they keep what is being typed (D6)."""
-        self._filters += filters(settings)
+        internals.add_line_filters(self, filters(settings))
+        internals.replace_crash_screen(
+            self, lambda error: report_crash(settings.state_folder, error), first=self._keep_what_is_typed
+        )
         if not settings.motion:
             self.animation_level = "none"
         self.notices = NoticeBoard()
@@ -151,7 +154,7 @@ class Octavo(Explained, HeldBack[int], TakingDown[int], TypedAhead[int], Coverin
         self.picturing: KeptPicture | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._wear_first(settings, session)
-        self.stylesheet = OnceParsed(variables=self.get_css_variables())
+        self.stylesheet = internals.OnceParsed(variables=self.get_css_variables())
 
     def get_driver_class(self) -> type[Driver]:
         chosen = super().get_driver_class()
@@ -254,7 +257,7 @@ class Octavo(Explained, HeldBack[int], TakingDown[int], TypedAhead[int], Coverin
 
     @property
     def screens(self) -> list[Screen[Any]]:
-        return [screen for stack in self._screen_stacks.values() for screen in stack]
+        return internals.all_screens(self)
 
     @property
     def suggestions(self) -> Suggestions:
@@ -286,7 +289,7 @@ class Octavo(Explained, HeldBack[int], TakingDown[int], TypedAhead[int], Coverin
     @property
     def ending(self) -> bool:
         """Whether the app was told to end: what is on the screen is being taken down."""
-        return self._exit
+        return internals.is_ending(self)
 
     @property
     def busy(self) -> bool:
@@ -300,7 +303,7 @@ class Octavo(Explained, HeldBack[int], TakingDown[int], TypedAhead[int], Coverin
         if isinstance(error, ApiError):
             self.say(str(error), tone="failed")
         else:
-            self._handle_exception(error)  # type: ignore[arg-type]  # what the loop keeps is an Exception
+            internals.end_with(self, error)  # type: ignore[arg-type]  # what the loop keeps is an Exception
 
     def queue(self, *writes: Queued, said: str) -> None:
         """Give comment writes to the outbox: on disk before `said` is said, sent after the time for undo."""
@@ -454,20 +457,13 @@ class Octavo(Explained, HeldBack[int], TakingDown[int], TypedAhead[int], Coverin
         """A task that nobody waits for failed: a bug, which must be seen."""
         error = context.get("exception")
         if isinstance(error, Exception):
-            self._handle_exception(error)
+            internals.end_with(self, error)
         else:
             loop.default_exception_handler(context)
 
     def _keep_what_is_typed(self) -> None:
         for keep in tuple(self.before_end):
             keep()
-
-    def _fatal_error(self) -> None:
-        """Replace Textual's crash screen, which prints local variables (K9)."""
-        self._keep_what_is_typed()
-        if self._exception is not None and not self._exit_renderables:  # what follows from it says nothing new
-            self._exit_renderables.append(report_crash(self.settings.state_folder, self._exception))
-        self._close_messages_no_wait()
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[Any]:
         return ()

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from inspect import CORO_CREATED, getcoroutinestate, iscoroutine
 from typing import Any
 from weakref import WeakSet
 
 from textual.app import App, ReturnType
-from textual.await_remove import AwaitRemove
 from textual.dom import DOMNode
 from textual.events import Event, InputEvent
 from textual.signal import Signal
-from textual.widget import Widget
 from textual.worker import Worker
 from textual.worker_manager import WorkerManager
 
 from octavo.tui.app.garbage_collection import Garbage
-from octavo.tui.terminal import textual_internals  # noqa: F401  # for what it puts in place
+from octavo.tui.terminal.textual_internals import before_removal, end_worker, message_pumps, use_workers
 
 
 class _Workers(WorkerManager):
@@ -29,15 +26,9 @@ class _Workers(WorkerManager):
 
     def add_worker(self, worker: Worker[Any], start: bool = True, exclusive: bool = True) -> None:
         if worker.node in self.gone:
-            _end(worker)
+            end_worker(worker)
         else:
             super().add_worker(worker, start, exclusive)
-
-
-def _end(worker: Worker[Any]) -> None:
-    worker.cancel()
-    if iscoroutine(work := worker._work) and getcoroutinestate(work) == CORO_CREATED:
-        work.close()  # it will never begin: Python would tell of it
 
 
 class TakingDown(App[ReturnType]):
@@ -49,8 +40,10 @@ class TakingDown(App[ReturnType]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._workers: _Workers = _Workers(self)
-        self.garbage = Garbage(lambda: self._registry)
+        self._working = _Workers(self)
+        use_workers(self, self._working)
+        before_removal(self, self._taken_down)
+        self.garbage = Garbage(lambda: message_pumps(self))
         self.signals: list[Signal[Any]] = [self.app_suspend_signal]
         """Those that outlive who listens."""
 
@@ -59,16 +52,14 @@ class TakingDown(App[ReturnType]):
             self.garbage.key_pressed()
         await super().on_event(event)
 
-    def _prune(self, *nodes: Widget, parent: DOMNode | None = None) -> AwaitRemove:
-        gone = {each for node in nodes for each in node.walk_children(with_self=True)}
-        self._workers.gone.update(gone)
+    def _taken_down(self, gone: set[DOMNode]) -> None:
+        self._working.gone.update(gone)
         for worker in tuple(self.workers):
             if worker.node in gone:
-                _end(worker)
+                end_worker(worker)
         for signal in self.signals:
             for each in gone:
                 signal.unsubscribe(each)
         for watchers in self.__dict__.get("__watchers", {}).values():
             watchers[:] = [(node, watcher) for node, watcher in watchers if node not in gone]
         self.garbage.taken_down(gone)
-        return super()._prune(*nodes, parent=parent)

@@ -13,6 +13,8 @@ from textual.events import Event, Key, Paste
 from textual.message_pump import MessagePump
 from textual.screen import Screen
 
+from octavo.tui.terminal.textual_internals import is_ending
+
 ROUND = 0.05
 """Seconds after which what was asked to tell when it has done what it was told is asked anew: it may be gone."""
 
@@ -68,7 +70,7 @@ class TypedAhead(App[ReturnType]):
         nodes = (last.focused or last).ancestors_with_self if last is not None else []
         way: list[MessagePump] = [each for each in nodes if each is not self]
         try:
-            while not (self._exit or (there.is_set() and screen is self._on_show)):
+            while not (is_ending(self) or (there.is_set() and screen is self._on_show)):
                 if screen is not self._on_show:
                     screen, there = self._on_show, asyncio.Event()
                 if screen is not None:
@@ -82,7 +84,7 @@ class TypedAhead(App[ReturnType]):
     async def _let_go(self) -> None:
         """One at a time: where the next belongs is known when this one is done."""
         self._waits = False
-        if self._exit:
+        if is_ending(self):
             return
         self._ahead.sort(key=lambda each: each.time)
         if self._ahead and self._on_show is not None:

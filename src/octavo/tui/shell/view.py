@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingsMap
-from textual.dom import DOMNode
-from textual.events import DescendantFocus, Resize, ScreenResume
-from textual.message import Message
+from textual.events import DescendantFocus
 from textual.screen import Screen
 from textual.widget import Widget
 
 from octavo.api.operation import Listing, ListPage, Model, Operation
 from octavo.data.live import Live, Snapshot
 from octavo.tui.shell.frame import StatusBar, TopBar
+from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.widgets.commands import Explained
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.line_list import Lines
@@ -64,7 +62,7 @@ class Following:
             leave()
 
     def _shown(self, show: Callable[[Snapshot[T]], None], snapshot: Snapshot[T]) -> None:
-        if self._octavo.ending or self._shower._closing:
+        if self._octavo.ending or internals.is_closing(self._shower):
             return  # there is nothing left to show it in
         self._octavo.workspace.look_at_link()
         show(snapshot)
@@ -123,6 +121,19 @@ def report_missing_parts(rows: Rows[Any], what: str, answers: Sequence[Snapshot[
         rows.lacks(sum(getattr(each.value, "unreadable", 0) for each in answers))
 
 
+def _is_opening(view: View) -> bool:
+    """Whether the first screen is being made: as `HeldBack` has it."""
+    return view.shell.opening
+
+
+def _pane_beside(view: View) -> Widget | None:
+    """Nothing has the focus on a screen that has no parts yet, and keys come for it then too."""
+    return view.keys_go_on_to if isinstance(view.focused, Lines) else None
+
+
+@internals.with_bindings_of(_pane_beside)
+@internals.in_turns
+@internals.held_back(_is_opening)
 class View(Explained, Screen[None]):
     """A screen inside the frame: the top bar, its body, the status line and the keys."""
 
@@ -138,13 +149,9 @@ class View(Explained, Screen[None]):
     def __init__(self) -> None:
         super().__init__()
         self.following = Following(self)
-        self._is_new, self._is_resuming = True, False
 
     def compose(self) -> ComposeResult:
-        # Its widgets come into a screen that knows how large it is. Told later, all would be styled and laid out again.
-        size = self.app.size
-        across = self._get_breakpoint_classes(size.width, self.app.HORIZONTAL_BREAKPOINTS or [])
-        self.add_class(*across, *self._get_breakpoint_classes(size.height, self.app.VERTICAL_BREAKPOINTS or []))
+        internals.add_breakpoint_classes(self)
         yield TopBar(self.VIEW)
         yield from self.body()
         yield StatusBar()
@@ -179,46 +186,10 @@ class View(Explained, Screen[None]):
     def live(self) -> Live:
         return self.shell.session.live
 
-    def _update_focus_styles(self, focused: Widget | None = None, blurred: Widget | None = None) -> None:
-        # While the first screen is made, as in `HeldBack`.
-        if not self.shell.opening:
-            super()._update_focus_styles(focused, blurred)
-
-    def _compositor_refresh(self) -> None:
-        # Textual renders screens that are held back too, and drops the picture. At the start that is time lost.
-        if not self.shell.opening and not self._is_resuming:
-            super()._compositor_refresh()
-
-    async def _dispatch_message(self, message: Message) -> None:
-        # When it is made it is asked, styled, laid out and painted in a row, which holds the loop for 50 ms and more. With
-        # a turn before it is shown and before it is painted, a key has its turn between.
-        if isinstance(message, (ScreenResume, Resize)):
-            await asyncio.sleep(0)
-        await super()._dispatch_message(message)
-
-    def _on_screen_resume(self, event: ScreenResume) -> None:
-        # A new screen is painted when it is told its size, right after this.
-        event.prevent_default()
-        self._is_resuming, self._is_new = self._is_new, False
-        super()._on_screen_resume(event)
-        self._is_resuming = False
-
     @property
     def keys_go_on_to(self) -> Widget | None:
         """The pane that gets the keys nothing else has while a list beside it has the focus."""
         return None
-
-    @property
-    def _binding_chain(self) -> list[tuple[DOMNode, BindingsMap]]:
-        chain = super()._binding_chain
-        # Nothing has the focus on a screen that has no parts yet, and keys come for it then too.
-        pane = self.keys_go_on_to if isinstance(self.focused, Lines) else None
-        if pane is not None:
-            bindings = pane._bindings.copy()
-            if self.app._keymap:
-                bindings.apply_keymap(self.app._keymap)
-            chain.insert(len(chain) - 1, (pane, bindings))
-        return chain
 
     def follow(self, slot: str, op: Operation[T] | None, show: Callable[[Snapshot[T]], None] | None = None) -> None:
         """Show the answer to `op` now and whenever it changes, instead of what `slot` followed before."""

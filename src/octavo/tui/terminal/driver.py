@@ -8,9 +8,9 @@ import signal
 from codecs import getincrementaldecoder
 from typing import TYPE_CHECKING, Any
 
-from textual._parser import ParseError
-from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
+
+from octavo.tui.terminal.textual_internals import ParseError, XTermParser, app_of, key_parser, resume_only_stopped
 
 if TYPE_CHECKING:
     from octavo.first_picture import FirstPicture
@@ -35,15 +35,11 @@ class TerminalDriver(LinuxDriver):
         self._pipe: tuple[int, int] | None = None
         """Its ends for reading and writing, while keys are read. What is written wakes the thread."""
         self._covered = False
-
-    def _sigcont_application(self, *signal_and_frame: Any) -> None:
-        # A terminal that goes away sends SIGHUP and then SIGCONT: who was not stopped has nothing to take up again.
-        if self._pipe is None or self._must_signal_resume:
-            super()._sigcont_application(*signal_and_frame)
+        resume_only_stopped(self, lambda: self._pipe is not None)
 
     def start_application_mode(self) -> None:
         self._pipe = os.pipe()
-        picture: FirstPicture | None = getattr(self._app, "picture", None)
+        picture: FirstPicture | None = getattr(app_of(self), "picture", None)
         self._covered, settings = picture.hand_over() if picture else (False, None)
         super().start_application_mode()  # type: ignore[no-untyped-call]  # as Textual has it
         if settings is not None:
@@ -58,7 +54,7 @@ class TerminalDriver(LinuxDriver):
 
     @property
     def _turns_words(self) -> bool:
-        settings = getattr(self._app, "settings", None)
+        settings = getattr(app_of(self), "settings", None)
         return settings is not None and bool(settings.turns_words)
 
     def write(self, data: str) -> None:
@@ -82,7 +78,7 @@ class TerminalDriver(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """Turn what the terminal sends into messages, until `disable_input`."""
-        parser, decoder = XTermParser(self._debug), getincrementaldecoder("utf-8")("replace")
+        parser, decoder = key_parser(self), getincrementaldecoder("utf-8")("replace")
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             if self._pipe is not None:

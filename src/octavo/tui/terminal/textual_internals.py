@@ -1,23 +1,49 @@
-"""What is put in place of private parts of Textual, each for its reason. Tried with Textual 8.2.8.
+"""All that is put in place of private parts of Textual, and all that asks for them: each with its reason. Tried with
+Textual 8.2.8.
 
-Imported for what it does. A part that is no more as it was then is left as it is: none of this is needed to work, but for
-`visible_widgets`.
+Elsewhere nothing overrides a private name of Textual and nothing uses one; a test holds that. What stands here as it is
+imported holds for every app, and a part of Textual that is no more as it was then is left as it is. The rest is called, or
+put before a class, by those it is for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import signal
+from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Any, cast
+from inspect import CORO_CREATED, getcoroutinestate, iscoroutine
+from typing import Any, TypeVar, cast
+from weakref import WeakSet
 
+from rich.console import RenderableType
 from textual._compositor import Compositor
+from textual._parser import ParseError as ParseError
 from textual._styles_cache import StylesCache
-from textual.cache import FIFOCache
-from textual.events import Event, Mount
-from textual.geometry import Region
+from textual._xterm_parser import XTermParser as XTermParser
+from textual.app import App
+from textual.await_remove import AwaitRemove
+from textual.binding import BindingsMap
+from textual.cache import FIFOCache, LRUCache
+from textual.css.stylesheet import Stylesheet
+from textual.dom import DOMNode
+from textual.drivers.linux_driver import LinuxDriver
+from textual.events import Event, Mount, Resize, ScreenResume
+from textual.filter import LineFilter
+from textual.geometry import Region, Size
+from textual.message import Message
 from textual.message_pump import MessagePump
+from textual.screen import Screen
+from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 from textual.widget import Widget
+from textual.worker import Worker
+from textual.worker_manager import WorkerManager
+
+V = TypeVar("V", bound=Screen[Any])
+
+SOURCES = 1000
+"""Stylesheets that are kept parsed: more than the app and all its screens and widgets have."""
 
 # Textual keeps a thousand of its results, each with all lines of a widget: it calls it with them where it meant the class.
 StylesCache.get_inner_outer = classmethod(lru_cache(1024)(StylesCache.get_inner_outer.__wrapped__))  # type: ignore[arg-type, assignment, method-assign]
@@ -81,3 +107,239 @@ async def _heard(widget: Widget, event: Event) -> None:
 
 
 Widget.on_event = _heard  # type: ignore[method-assign, assignment]  # of message pumps, which ask no such thing
+
+
+_seen_below = cast("Callable[[App[Any]], list[Screen[Any]]]", App.__dict__["_background_screens"].fget)
+
+
+def _uncovered(app: App[Any]) -> list[Screen[Any]]:
+    """Textual counts the screen below one that lets nothing through as seen: with every answer that came it would be laid
+    out, and the screen above painted whole. It is at rest until it is shown again."""
+    stack = app._screen_stack
+    return [] if stack and stack[-1].styles.background.a == 1 else _seen_below(app)
+
+
+App._background_screens = property(_uncovered)  # type: ignore[method-assign, assignment]  # what is painted goes by it
+
+
+class OnceParsed(Stylesheet):
+    """Parses each source once for each set of colours. Textual parses all of them for each screen that brings one."""
+
+    def __init__(self, *, variables: dict[str, str]) -> None:
+        super().__init__(variables=variables)
+        self._parse_cache = LRUCache(SOURCES)
+
+    def set_variables(self, variables: dict[str, str]) -> None:
+        if variables != self._variables:
+            super().set_variables(variables)
+
+    def reparse(self) -> None:
+        self.parse()
+
+
+# Of an app
+
+
+def replace_crash_screen(
+    app: App[Any], report: Callable[[Exception], RenderableType], *, first: Callable[[], None]
+) -> None:
+    """Let `app` end with what `report` makes of a bug, after `first` was called: Textual's crash screen prints local
+    variables."""
+
+    def end() -> None:
+        first()
+        if app._exception is not None and not app._exit_renderables:  # what follows from it says nothing new
+            app._exit_renderables.append(report(app._exception))
+        app._close_messages_no_wait()
+
+    app._fatal_error = end  # type: ignore[method-assign]  # what Textual calls then
+
+
+def before_removal(app: App[Any], told: Callable[[set[DOMNode]], None]) -> None:
+    """Call `told` with widgets and screens that are to be removed, and all in them, before they hear of it. Textual has
+    events only for when they are gone."""
+    prune = app._prune
+
+    def tell(*nodes: Widget, parent: DOMNode | None = None) -> AwaitRemove:
+        told({each for node in nodes for each in node.walk_children(with_self=True)})
+        return prune(*nodes, parent=parent)
+
+    app._prune = tell  # type: ignore[method-assign]  # the one way out
+
+
+def use_workers(app: App[Any], workers: WorkerManager) -> None:
+    """Let `workers` be those of `app`, which has none yet."""
+    app._workers = workers
+
+
+def end_worker(worker: Worker[Any]) -> None:
+    """Cancel it, and end its work where that has not begun: it never will, and Python would tell of it."""
+    worker.cancel()
+    if iscoroutine(work := worker._work) and getcoroutinestate(work) == CORO_CREATED:
+        work.close()
+
+
+def message_pumps(app: App[Any]) -> Iterable[MessagePump]:
+    """All that gets messages in `app` now."""
+    return app._registry
+
+
+def all_screens(app: App[Any]) -> list[Screen[Any]]:
+    """The screens of all modes; Textual tells those of one."""
+    return [screen for stack in app._screen_stacks.values() for screen in stack]
+
+
+def is_ending(app: App[Any]) -> bool:
+    """Whether `app` was told to end: what is on the screen is being taken down."""
+    return app._exit
+
+
+def end_with(app: App[Any], error: Exception) -> None:
+    """End `app` as it ends with a bug in a handler of its own."""
+    app._handle_exception(error)
+
+
+def add_line_filters(app: App[Any], filters: Iterable[LineFilter]) -> None:
+    """Let every line that is painted go through these too, last of all."""
+    app._filters += filters
+
+
+# Of a screen
+
+
+def held_back(is_held_back: Callable[[V], bool]) -> Callable[[type[V]], type[V]]:
+    """Put before a screen class: nothing of it is painted, and no styles of focus are looked up, as long as
+    `is_held_back`. Nor is it painted when it is shown for the first time, as it is told its size right after and painted
+    then. Textual renders all of it, and drops the picture."""
+
+    def hold(kind: type[V]) -> type[V]:
+        update_focus_styles, refresh, resume = (
+            kind._update_focus_styles,
+            kind._compositor_refresh,
+            kind._on_screen_resume,
+        )
+        shown: WeakSet[V] = WeakSet()
+        resuming: WeakSet[V] = WeakSet()
+
+        def focus_styles(screen: V, focused: Widget | None = None, blurred: Widget | None = None) -> None:
+            if not is_held_back(screen):
+                update_focus_styles(screen, focused, blurred)
+
+        def paint(screen: V) -> None:
+            if not is_held_back(screen) and screen not in resuming:
+                refresh(screen)
+
+        def resumed(screen: V, event: ScreenResume) -> None:
+            event.prevent_default()
+            if screen not in shown:
+                resuming.add(screen)
+            shown.add(screen)
+            resume(screen, event)
+            resuming.discard(screen)
+
+        kind._update_focus_styles = focus_styles  # type: ignore[method-assign, assignment]
+        kind._compositor_refresh = paint  # type: ignore[method-assign, assignment]
+        kind._on_screen_resume = resumed  # type: ignore[method-assign, assignment]
+        return kind
+
+    return hold
+
+
+def in_turns(kind: type[V]) -> type[V]:
+    """Put before a screen class: a key has its turn before the screen is shown, and before it is painted. When it is made
+    Textual asks, styles, lays out and paints it in a row, which holds the loop for 50 ms and more."""
+    dispatch = kind._dispatch_message
+
+    async def dispatch_in_turn(screen: V, message: Message) -> None:
+        if isinstance(message, (ScreenResume, Resize)):
+            await asyncio.sleep(0)
+        await dispatch(screen, message)
+
+    kind._dispatch_message = dispatch_in_turn  # type: ignore[method-assign, assignment]
+    return kind
+
+
+def with_bindings_of(pane: Callable[[V], Widget | None]) -> Callable[[type[V]], type[V]]:
+    """Put before a screen class: keys that nothing else has are those of `pane`, though it has no focus. Textual asks what
+    has the focus, and what that stands in."""
+
+    def bind(kind: type[V]) -> type[V]:
+        bindings_of = cast("Callable[[V], list[tuple[DOMNode, BindingsMap]]]", Screen.__dict__["_binding_chain"].fget)
+
+        def chain(screen: V) -> list[tuple[DOMNode, BindingsMap]]:
+            found = bindings_of(screen)
+            if (beside := pane(screen)) is not None:
+                bindings = beside._bindings.copy()
+                if screen.app._keymap:
+                    bindings.apply_keymap(screen.app._keymap)
+                found.insert(len(found) - 1, (beside, bindings))
+            return found
+
+        kind._binding_chain = property(chain)  # type: ignore[method-assign, assignment]
+        return kind
+
+    return bind
+
+
+def add_breakpoint_classes(screen: Screen[Any]) -> None:
+    """Tell `screen` how large it is before it has widgets: told later, all would be styled and laid out again."""
+    size, app = screen.app.size, screen.app
+    across = screen._get_breakpoint_classes(size.width, app.HORIZONTAL_BREAKPOINTS or [])
+    screen.add_class(*across, *screen._get_breakpoint_classes(size.height, app.VERTICAL_BREAKPOINTS or []))
+
+
+def painted_rows(screen: Screen[Any]) -> list[Strip]:
+    """What `screen` shows now, a row of the terminal each."""
+    return screen._compositor.render_strips(screen.size)
+
+
+def is_being_removed(node: DOMNode) -> bool:
+    """Whether it is to go, and what is in it first. It cannot be asked for its keys any more."""
+    return node._pruning
+
+
+def is_closing(node: MessagePump) -> bool:
+    """Whether it hears of nothing more, and has no parts: later than `is_being_removed`."""
+    return node._closing
+
+
+# Of what scrolls
+
+
+def tell_scroll_bars(widget: Widget, size: Size) -> None:
+    """Show in the scroll bars of `widget` that what it holds is of this size, and lay nothing out again."""
+    widget._scroll_update(size)
+
+
+def vertical_scroll_bar(widget: Widget, made: Callable[[], ScrollBar]) -> ScrollBar:
+    """The vertical scroll bar of `widget`, which is `made` when it is first asked for: Textual makes one of its own."""
+    bar = widget._vertical_scrollbar
+    if bar is None:
+        bar = widget._vertical_scrollbar = made()
+        bar.display = False
+        widget.app._start_widget(widget, bar)
+    return bar
+
+
+# Of a driver
+
+
+def resume_only_stopped(driver: LinuxDriver, is_up: Callable[[], bool]) -> None:
+    """Let `driver` take up the terminal again only where it was stopped, as long as it `is_up`: a terminal that goes away
+    sends SIGHUP and then SIGCONT, which Textual answers in any case."""
+
+    def resume(*signal_and_frame: Any) -> None:
+        if driver._must_signal_resume or not is_up():
+            driver._sigcont_application(*signal_and_frame)
+
+    signal.signal(signal.SIGCONT, resume)
+
+
+def key_parser(driver: LinuxDriver) -> XTermParser:
+    """What makes messages of what the terminal of `driver` sends."""
+    return XTermParser(driver._debug)
+
+
+def app_of(driver: LinuxDriver) -> App[Any]:
+    """The app that `driver` drives."""
+    return driver._app

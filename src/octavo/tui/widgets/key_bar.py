@@ -9,6 +9,7 @@ from textual.content import Content
 from textual.events import Click
 from textual.widget import Widget
 
+from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets.commands import ActiveCommand, key_bar
 from octavo.tui.widgets.safe_text import safe
 
@@ -49,7 +50,7 @@ class KeyBar(Widget):
     def on_idle(self) -> None:
         # Told several times with each key, and most of them leave the keys as they were. What is on show is whole: a screen
         # that is being made or taken down cannot be asked.
-        if self._is_told and self.is_attached and not self.screen._pruning:
+        if self._is_told and self.is_attached and not is_being_removed(self.screen):
             self._is_told = False
             if not self._shown or not self.screen.is_current or key_bar(self.screen) != self._shown:
                 self.refresh()

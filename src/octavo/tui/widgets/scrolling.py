@@ -15,6 +15,8 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
 
+from octavo.tui.terminal.textual_internals import tell_scroll_bars, vertical_scroll_bar
+
 
 class _KeepsNothing(FIFOCache[Any, Any]):
     def __setitem__(self, key: object, value: object) -> None:
@@ -55,18 +57,13 @@ class Scrolling(ScrollView):
     virtual_size = Reactive(Size(0, 0))
 
     def watch_virtual_size(self, size: Size) -> None:
-        self._scroll_update(size)
+        tell_scroll_bars(self, size)
         if self.styles.auto_dimensions:
             self.refresh(layout=True)
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
-        bar = self._vertical_scrollbar
-        if bar is None:
-            bar = self._vertical_scrollbar = _Bar(name="vertical", thickness=self.scrollbar_size_vertical)
-            bar.display = False
-            self.app._start_widget(self, bar)
-        return bar
+        return vertical_scroll_bar(self, lambda: _Bar(name="vertical", thickness=self.scrollbar_size_vertical))
 
 
 class _Bar(ScrollBar):

@@ -74,12 +74,10 @@ class SecretInput(Explained, Input):
         key = trimmed_key(self.value)
         return SecretStr(key) if key else None
 
-    async def _on_key(self, event: Key) -> None:
+    def on_key(self, event: Key) -> None:
         if self.refusal is not None and event.is_printable:
             event.stop()
             event.prevent_default()
-            return
-        await super()._on_key(event)
 
     def on_paste(self, event: Paste) -> None:
         event.prevent_default()

@@ -1,0 +1,129 @@
+"""What is private to Textual stands in one module: nothing else of ours overrides it, and nothing else uses it."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.test_layers import FILES, imports, tree
+
+INTERNALS = "octavo.tui.terminal.textual_internals"
+OURS = [each for each in FILES if each.startswith("octavo.tui.")]
+
+
+class Kind(NamedTuple):
+    """What the classes of one name say."""
+
+    bases: set[str]
+    defines: set[str]
+    """The private names it has as methods, fields or what its methods set."""
+    uses: set[str]
+    """Those it asks of itself."""
+
+
+def test_nothing_else_overrides_what_is_private_to_textual() -> None:
+    assert {each for module in OURS if module != INTERNALS for each in overrides(module)} == set()
+
+
+def test_nothing_else_uses_what_is_private_to_textual() -> None:
+    assert {each for module in OURS if module != INTERNALS for each in uses(module)} == set()
+
+
+def test_both_see_what_there_is() -> None:
+    assert {"OnceParsed._parse_cache"} <= overrides(INTERNALS)
+    assert {"OnceParsed._variables", "_pruning", "_compositor", "textual._compositor"} <= uses(INTERNALS)
+
+
+def overrides(module: str) -> set[str]:
+    """Private names of Textual that a class of the module has as its own: `View._closing`."""
+    kinds = kinds_of(tree(module))
+    return {
+        f"{name}.{each}"
+        for name, kind in kinds.items()
+        for each in kind.defines & {it for base in behind(name) for it in textual().get(base, NOTHING).defines}
+    }
+
+
+def uses(module: str) -> set[str]:
+    """Private names of Textual that the module asks for, of its own classes, of something else or of Textual's modules."""
+    source = tree(module)
+    found = {each for each in imports(module) if each.startswith("textual._")}
+    for name, kind in kinds_of(source).items():
+        own = {each for base in (name, *behind(name)) for each in ours().get(base, NOTHING).defines}
+        theirs = {each for base in behind(name) for each in textual().get(base, NOTHING).defines}
+        found |= {f"{name}.{each}" for each in kind.uses & theirs - own}
+    # The class of what is no `self` is not known here: what nobody calls so but Textual is of Textual.
+    elsewhere = {node.attr for node in ast.walk(source) if isinstance(node, ast.Attribute) and not is_self(node.value)}
+    own = {each for kind in kinds_of(source).values() for each in kind.defines}
+    return found | (elsewhere & {it for kind in textual().values() for it in kind.defines} - own)
+
+
+NOTHING = Kind(set(), set(), set())
+
+
+def behind(name: str) -> set[str]:
+    """All classes behind one, by name."""
+    found: set[str] = set()
+    new = {name}
+    while new:
+        new = {base for each in new for table in (ours(), textual()) for base in table.get(each, NOTHING).bases} - found
+        found |= new
+    return found
+
+
+@cache
+def ours() -> dict[str, Kind]:
+    return merged([tree(each) for each in OURS])
+
+
+@cache
+def textual() -> dict[str, Kind]:
+    """The classes of those modules of Textual that ours import, and of those that stand behind theirs."""
+    named = {each for module in OURS for each in imports(module) if each.partition(".")[0] == "textual"}
+    specs = [spec for each in sorted(named) if (spec := find_spec(each)) is not None]
+    paths = {Path(str(spec.origin)) for spec in specs}
+    inner = {path for path in paths for path in path.parent.glob("_*.py") if path.parent.name == "widgets"}
+    return merged([ast.parse(each.read_text(encoding="utf-8")) for each in paths | inner])
+
+
+def merged(sources: list[ast.Module]) -> dict[str, Kind]:
+    found: dict[str, Kind] = defaultdict(lambda: Kind(set(), set(), set()))
+    for source in sources:
+        for name, kind in kinds_of(source).items():
+            for put, more in zip(found[name], kind, strict=True):
+                put.update(more)
+    return dict(found)
+
+
+def kinds_of(source: ast.Module) -> dict[str, Kind]:
+    """The classes of a module; those within others count with them."""
+    found = {}
+    for node in source.body:
+        if isinstance(node, ast.ClassDef):
+            bases = {ast.unparse(each).partition("[")[0].rpartition(".")[2] for each in node.bases}
+            fields = {name for each in node.body for name in fields_of(each)}
+            asked = [each for each in ast.walk(node) if isinstance(each, ast.Attribute) and is_self(each.value)]
+            put = {each.attr for each in asked if isinstance(each.ctx, ast.Store)}
+            found[node.name] = Kind(bases, private(fields | put), private({each.attr for each in asked}))
+    return found
+
+
+def fields_of(node: ast.stmt) -> set[str]:
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.AnnAssign(target=ast.Name(id=name)):
+            return {name}
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            return {name}
+    return set()
+
+
+def private(names: set[str]) -> set[str]:
+    return {each for each in names if each.startswith("_") and not each.startswith("__")}
+
+
+def is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id in ("self", "cls")
