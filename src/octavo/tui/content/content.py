@@ -30,7 +30,6 @@ from octavo.tui.reader.link_names import name_again, name_targets
 from octavo.tui.reader.opening import UNSEEN, PageState
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.reader.record import open_row
 from octavo.tui.reader.showing_pages import show_page
 from octavo.tui.reader.table_reading import Tabling
 from octavo.tui.reader.text_selection import CopiesLater
@@ -505,6 +504,8 @@ class ContentScreen(View, CopiesLater):
 
     @on(Tabling.RowWanted)
     def _row_wanted(self, message: Tabling.RowWanted) -> None:
+        from octavo.tui.reader.record import open_row  # the first screen does without
+
         open_row(self.app, message)
 
     @on(Reader.Copied)
