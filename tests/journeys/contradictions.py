@@ -153,8 +153,8 @@ def _of_threads(run: Run, screen: CommentsScreen) -> Iterator[str]:
     wrong = {key: (counted[key], number) for key, number in right.items() if counted[key] != number}
     if wrong:
         yield f"comments are counted {wrong}"
-    if screen._there > len(answers) and not screen.rows.keys and "were asked" not in screen.rows.empty:
-        yield f"says {screen.rows.empty!r} of {len(answers)} of {screen._there} places"
+    if screen.threads.places > len(answers) and not screen.rows.keys and "were asked" not in screen.rows.empty:
+        yield f"says {screen.rows.empty!r} of {len(answers)} of {screen.threads.places} places"
 
 
 def _answers(server: RandomServer, op: Operation[Any]) -> list[Answered]:

@@ -24,7 +24,7 @@ def many_spaces(answer: Any) -> None:
 async def test_the_comments_of_so_many_spaces_are_asked_and_more_at_the_end_of_the_list(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("octavo.tui.comments.all_threads.REACH", FEW)
+    monkeypatch.setattr("octavo.tui.comments.thread_places.REACH", FEW)
     async with stage.play(over=altered("/v1/orgs/[^/]+/spaces", many_spaces), start="comments") as run:
         known = run.app.workspace.spaces.value
         assert known is not None

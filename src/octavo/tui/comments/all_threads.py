@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, ClassVar
 
 from textual import on
 from textual.content import Content
 from textual.widget import Widget
 
-from octavo.api import change_requests, comments
-from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
-from octavo.api.operation import ListPage, Model
+from octavo.api.operation import Model
 from octavo.api.organizations import Organization
-from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
-from octavo.data.live import Snapshot
-from octavo.tui.comments import bulk_actions, filters, thread_places
+from octavo.api.places import ChangeRequestRef, Discussion
+from octavo.tui.comments import bulk_actions, filters
 from octavo.tui.comments.filters import Thread, ThreadFilter
 from octavo.tui.comments.thread_commands import THREAD, Meant
-from octavo.tui.comments.thread_places import REACH, Place, reached
+from octavo.tui.comments.thread_places import AllThreads
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.shell.list_view import PANES, SECTIONS, ListView
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
@@ -35,8 +31,6 @@ from octavo.tui.widgets.row_list import Heading, Row, Rows
 from octavo.tui.widgets.section_tabs import Section, Sections
 from octavo.tui.widgets.wording import plural, short_age
 
-MANY = 2000
-"""Threads whose list takes its time to be set out."""
 _KEYS_OF_THE_LIST = (
     "list.open",
     "comments.resolve",
@@ -92,17 +86,10 @@ class CommentsScreen(ListView[Thread]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._asked: dict[str, Place] = {}
-        """The places whose threads are shown, in order."""
-        self._found: dict[str, Snapshot[ListPage[Comment]]] = {}
-        """The threads of each, as far as they were heard of."""
-        self._there, self._reach = 0, REACH
-        """How many places there are, and how many of a kind are asked for their threads."""
-        self._drawn = self._in_section = 0
-        """How many threads are known to the list, and how many of them are of the section on show."""
-        self._lists: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
-        """The lists of change requests, by their status: each of those has threads."""
-        self._complete = self._waits = False
+        self.threads = AllThreads(self, self.draw_list, self._say_where)
+        self._in_section = 0
+        """How many threads are of the section on show."""
+        self._complete = False
         self._narrowing: tuple[ThreadFilter, ...] = ()
         self._places: dict[str, Heading] = {}
 
@@ -153,126 +140,56 @@ class CommentsScreen(ListView[Thread]):
         self.rows.focus()
 
     def _enter(self, organization: Organization) -> None:
-        self.following.stop()
-        self._asked.clear()
-        self._found.clear()
-        self._lists.clear()
-        self._there, self._reach = 0, REACH
         self._complete, self._narrowing = False, ()
         self.rows.wait_for("threads")
-        at = OrganizationRef(organization_id=organization.id)
-        for status in ("open", "draft"):
-            op = change_requests.ListOfOrganization(at=at, status=status, limit=100)
-            self.follow(f"{status} change requests", op, partial(self._show_change_requests, status))
-        self._follow_places()
-
-    def _show_change_requests(self, status: str, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
-        self._lists[status] = snapshot
-        self._follow_places()
+        self.threads.enter(organization)
 
     def _follow_places(self) -> None:
-        """Ask for the threads of as many places as are wanted, and for none of a place that is not there any more."""
-        if self.show_nowhere(self.rows, "threads"):
-            return
-        spaces = self.shell.workspace.spaces.value.items if self.shell.workspace.spaces.value else ()
-        kinds = [thread_places.spaces(spaces)]
-        kinds += [
-            thread_places.change_requests(each.value.items, spaces) for each in self._lists.values() if each.value
-        ]
-        self._there = sum(map(len, kinds))
-        before = self._asked
-        self._asked = {each.key: each for kind in kinds for each in reached(kind, before, self._reach)}
-        for key in before.keys() - self._asked.keys():
-            self.follow(key, None)
-            self._found.pop(key, None)
-        for key, place in self._asked.items():
-            op = comments.List(at=place.at, status="all", format="markdown", limit=200)
-            self.follow_whole(key, op, partial(self._show, place))
-        self._draw_soon()
-
-    def _show(self, place: Place, snapshot: Snapshot[ListPage[Comment]]) -> None:
-        self._found[place.key] = snapshot
-        if isinstance(place.at, ChangeRequestRef) and snapshot.value is not None:
-            self.shell.workspace.heard(place.at.change_request_id, snapshot.value)
-        self._draw_soon()
-
-    def _draw_soon(self) -> None:
-        if not self._waits:
-            self._waits = self.call_later(self._catch_up)  # with all answers that have come by then
-
-    def _catch_up(self) -> None:
-        if self._waits and self._is_worth_drawing:
-            self.draw_list()
-        elif self._waits:
-            self._waits = False
-            self._say_where()
-
-    @property
-    def _is_worth_drawing(self) -> bool:
-        """Thousands of threads are not set out anew for each of a hundred answers: only for many more, and at the end."""
-        answers = self._found.values()
-        known = sum(len(each.value.items) for each in answers if each.value is not None)
-        is_much = known < MANY or abs(known - self._drawn) * 8 >= self._drawn
-        return is_much or not any(each.loading for each in answers) or any(each.pending for each in answers)
+        if not self.show_nowhere(self.rows, "threads"):
+            self.threads.follow_places()
 
     # The list
 
-    def _threads(self) -> list[Thread]:
-        """All that are known, in order."""
-        threads = [
-            Thread(comment, place.at, place.name)
-            for place in self._asked.values()
-            if (snapshot := self._found.get(place.key)) is not None and snapshot.value is not None
-            for comment in snapshot.value.items
-        ]
+    def _in_order(self, threads: Iterable[Thread]) -> list[Thread]:
         return sorted(threads, key=filters.ORDERS[self.order][1])
 
     @property
     def _me(self) -> str:
         return self.shell.workspace.me.id if self.shell.workspace.me else ""
 
-    def _of_section(self, threads: Sequence[Thread] | None = None) -> list[Thread]:
-        section, me = self.sections.current, self._me
-        return [
-            each for each in (self._threads() if threads is None else threads) if filters.belongs(each, section, me)
-        ]
-
     @on(Sections.Chosen)
     def draw_list(self) -> None:
-        self._waits = False
-        threads, sections, me = self._threads(), self.sections, self._me
+        threads, sections, me = self._in_order(self.threads.take()), self.sections, self._me
         held = {entry.pending_id for entry in self.shell.session.outbox.entries if entry.state == "gathered"}
         posted = [thread for thread in threads if thread.comment.id not in held]
         sections.sections = tuple(
             Section(each.key, each.name, sum(filters.belongs(thread, each.key, me) for thread in posted))
             for each in sections.sections
         )
-        of_section = self._of_section(threads)
-        self._drawn, self._in_section = len(threads), len(of_section)
+        of_section = [each for each in threads if filters.belongs(each, sections.current, me)]
+        self._in_section = len(of_section)
         shown = filters.narrowed(of_section, self._narrowing)
         self._places = {place: Heading(place, said) for place, said in filters.place_summaries(shown).items()}
         self._say_what_is_empty()
-        left = len(self._asked) < self._there
-        self.rows.show(shown, beyond=f"{len(self._asked)} of {plural(self._there, 'place')} asked" if left else "")
+        self.rows.show(shown, beyond=f"{self._asked_of_all} asked" if self.threads.places_left else "")
         if not self._complete:
             # Places arrive one by one: until all are here the cursor waits at the top.
             self.rows.go_to_first()
-            self._complete = not any(each.loading for each in self._answers)
-        report_missing_parts(self.rows, "threads", self._answers)
+            self._complete = not self.threads.is_loading
+        report_missing_parts(self.rows, "threads", self.threads.answers)
         self._say_where()
         self._draw_thread()
 
     @property
-    def _answers(self) -> list[Snapshot[Any]]:
-        """What tells where threads are, and the threads there."""
-        return [self.shell.workspace.spaces, *self._lists.values(), *self._found.values()]
+    def _asked_of_all(self) -> str:
+        return f"{len(self.threads.asked)} of {plural(self.threads.places, 'place')}"
 
     def _headings(self, thread: Thread) -> Sequence[Heading]:
         return [self._places[thread.place], Heading(thread.page)] if self.order == "place" else []
 
     def _say_what_is_empty(self) -> None:
-        left = self._there > len(self._asked)
-        here = f"in the {len(self._asked)} of {plural(self._there, 'place')} that were asked" if left else "here"
+        left = self.threads.places_left
+        here = f"in the {self._asked_of_all} that were asked" if left else "here"
         of = {"open": f"thread is open {here}", "resolved": f"thread is resolved {here}"}
         of["mine"] = f"open thread {here} is yours" if left else "open thread is yours"
         words = f"No {of.get(self.sections.current, f'thread is {here}')}"
@@ -288,11 +205,10 @@ class CommentsScreen(ListView[Thread]):
     @on(Rows.Ticked, "#list")
     @on(Lines.Filtered, "#list")
     def _say_where(self) -> None:
-        more_there = any(snapshot.value.next for snapshot in self._answers if snapshot.value)
-        places = sum(snapshot.value is not None for snapshot in self._found.values())
-        known = self.rows.loaded
-        if places < self._there:
-            known = f"{places} of {plural(self._there, 'place')} loaded"
+        more_there = any(snapshot.value.next for snapshot in self.threads.answers if snapshot.value)
+        known, heard, places = self.rows.loaded, self.threads.places_heard, self.threads.places
+        if heard < places:
+            known = f"{heard} of {plural(places, 'place')} loaded"
         elif self._narrowing and not self.rows.query_text:
             known = f"{len(self.rows.items)} of {self._in_section}"
         said = [
@@ -319,8 +235,10 @@ class CommentsScreen(ListView[Thread]):
 
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
         """Put the cursor on a thread, in a section and among threads where it is to be seen."""
-        self._catch_up()
-        found = next((each for each in self._threads() if comment is not None and each.comment.id == comment.id), None)
+        self.threads.catch_up()
+        found = next(
+            (each for each in self.threads.known() if comment is not None and each.comment.id == comment.id), None
+        )
         if found is None:
             return False
         if not self.rows.go_to(found.key):
@@ -353,9 +271,7 @@ class CommentsScreen(ListView[Thread]):
 
     @on(Lines.MoreWanted, "#list")
     def _more(self) -> None:
-        if not any(each.loading for each in self._answers):
-            self._reach += REACH
-            self._follow_places()
+        self.threads.ask_more()
 
     @on(ThreadView.PlaceWanted)
     def _place_wanted(self) -> None:
@@ -376,7 +292,7 @@ class CommentsScreen(ListView[Thread]):
 
     def ask_again(self) -> None:
         # Places that did not load come one by one again.
-        self._complete = all(snapshot.value for snapshot in self._found.values())
+        self._complete = self.threads.is_told
         super().ask_again()
         self.thread.ask_again()
 
@@ -398,7 +314,9 @@ class CommentsScreen(ListView[Thread]):
     def choose_what_to_show(self) -> None:
         """Ask of whom, where or from when threads are to be shown."""
         now = self._narrowing
-        offered = filters.offered(self._of_section(), now, wording.clock(), self._me)
+        threads = self._in_order(self.threads.known())
+        of_section = [each for each in threads if filters.belongs(each, self.sections.current, self._me)]
+        offered = filters.offered(of_section, now, wording.clock(), self._me)
         more = [(each, plural(left, "thread")) for each, left in offered]
         self.choose_narrowing("Show only threads", now, more, self._narrow, "All threads here are alike.")
 
